@@ -1,0 +1,40 @@
+"""Writing files so that nothing is ever half-written."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from discreet.errors import DiscreetError
+
+
+@contextmanager
+def written_whole(path: str | Path) -> Iterator[BinaryIO]:
+    """Write beside the target, then rename: readers see the old file or the whole new one, never a part.
+
+    If the block raises, the target stays as it was and nothing is left beside it.
+    """
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    try:
+        file = beside.open("xb")
+    except OSError as error:
+        raise DiscreetError(
+            f"{target}: cannot be written: {error.strerror}; choose a folder you can write to"
+        ) from None
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise DiscreetError(f"{target}: cannot be written: {error.strerror}") from None
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,69 @@
+"""Kernels with finitely many outputs: integer weights that are sampled exactly."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.contracts import FloatArray, IntArray, Rng
+from discreet.numerics import WEIGHT_BITS, integer_weights, power_of_two
+from discreet.outputs import SUPPRESSED, Output
+
+
+class FiniteKernel:
+    """P(output | private state) = weights / total, exactly: total is a power of two, so the quotients are floats."""
+
+    def __init__(self, outputs: tuple[Output, ...], weights: npt.ArrayLike, total: int) -> None:
+        self.outputs = outputs
+        self.weights: IntArray = np.asarray(weights, dtype=np.int64)
+        self.total = total
+        if self.weights.ndim != 2 or self.weights.shape[1] != len(outputs) or not outputs:
+            raise ValueError(f"{len(outputs)} outputs need weights of shape (private states, {len(outputs)})")
+        if not power_of_two(total) or total > 1 << WEIGHT_BITS:
+            raise ValueError(
+                f"total is {total}; use a power of two up to 2**{WEIGHT_BITS}, so that weights / total is exact"
+            )
+        if (self.weights < 0).any() or (self.weights.sum(axis=1) != total).any():
+            raise ValueError(f"every row of a kernel's weights must be non-negative and sum to {total}")
+        self.weights.setflags(write=False)
+        self._index = {output: k for k, output in enumerate(outputs)}
+        if len(self._index) < len(outputs):
+            raise ValueError("an output occurs twice in a kernel; merge the columns")
+
+    @classmethod
+    def rounded(cls, outputs: tuple[Output, ...], probabilities: FloatArray, filler: int) -> FiniteKernel:
+        """Round probabilities (private states, outputs) to weights; the output at `filler` takes what rounding leaves."""
+        return cls(outputs, integer_weights(probabilities, filler), 1 << WEIGHT_BITS)
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """(P, O): weights / total."""
+        matrix = self.weights / float(self.total)
+        matrix.setflags(write=False)
+        return matrix
+
+    @cached_property
+    def _cumulative(self) -> IntArray:
+        return np.cumsum(self.weights, axis=1)
+
+    def sample(self, private: int, rng: Rng) -> Output:
+        """Draw with exactly the row's weights."""
+        draw = rng.bits(self.total.bit_length() - 1)
+        return self.outputs[int(self._cumulative[private].searchsorted(draw, side="right"))]
+
+    def likelihood(self, output: Output) -> FloatArray:
+        """The output's column; zeros for an output that this kernel never gives."""
+        k = self._index.get(output)
+        if k is None:
+            return np.zeros(len(self.weights))
+        return self.matrix[:, k]
+
+    def __repr__(self) -> str:
+        return f"FiniteKernel({len(self.weights)} private states, {len(self.outputs)} outputs)"
+
+
+def silent_kernel(private_states: int) -> FiniteKernel:
+    """Always silent: it changes no belief."""
+    return FiniteKernel((SUPPRESSED,), np.ones((private_states, 1), dtype=np.int64), 1)

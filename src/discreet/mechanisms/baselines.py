@@ -1,0 +1,77 @@
+"""The two answers everybody tries first: release everything, or hide exactly the secrets."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from discreet.contracts import Model, Utility
+from discreet.kernels import FiniteKernel
+from discreet.mechanisms.base import ContextMechanism
+from discreet.outputs import SUPPRESSED, Output, Released
+from discreet.policy import Guarantee, Policy
+
+
+class NoMask(ContextMechanism):
+    """Releases the true context at every slot."""
+
+    guarantee = Guarantee("none", "every context is released as it is")
+
+    def start(self) -> int:
+        """The public state is the slot."""
+        return 0
+
+    @cached_property
+    def _kernel(self) -> FiniteKernel:
+        outputs: tuple[Output, ...] = tuple(Released(context) for context in self.model.contexts)
+        return FiniteKernel(outputs, np.eye(len(outputs), dtype=np.int64), 1)
+
+    def kernel(self, state: int) -> FiniteKernel:
+        """The identity."""
+        return self._kernel
+
+    def advance(self, state: int, output: Output) -> int:
+        """The next slot."""
+        return state + 1
+
+    def expected_utility(self) -> Utility:
+        """Every slot is released."""
+        return Utility(1.0)
+
+
+class MaskSensitive(ContextMechanism):
+    """Suppresses exactly the secrets, where they hold (the MaskIt paper's baseline).
+
+    It breaches: silence says that a secret is there, and what is released around it says which.
+    """
+
+    guarantee = Guarantee("none", "secrets are not released, but silence and the releases around it give them away")
+
+    def __init__(self, model: Model, policy: Policy) -> None:
+        super().__init__(model, policy)
+        hidden = np.einsum("gt,gn->tn", self.secrets.active.astype(np.int64), self.secrets.members.astype(np.int64)) > 0
+        self._kernels = tuple(self._suppressing(row) for row in hidden)
+        self._hidden = hidden  # (T, n)
+
+    def _suppressing(self, hidden: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> FiniteKernel:
+        outputs: tuple[Output, ...] = (*(Released(context) for context in self.model.contexts), SUPPRESSED)
+        weights = np.zeros((len(hidden), len(outputs)), dtype=np.int64)
+        weights[np.arange(len(hidden)), np.where(hidden, len(hidden), np.arange(len(hidden)))] = 1
+        return FiniteKernel(outputs, weights, 1)
+
+    def start(self) -> int:
+        """The public state is the slot."""
+        return 0
+
+    def kernel(self, state: int) -> FiniteKernel:
+        """Truth for what is not secret at the slot, silence for what is."""
+        return self._kernels[state]
+
+    def advance(self, state: int, output: Output) -> int:
+        """The next slot."""
+        return state + 1
+
+    def expected_utility(self) -> Utility:
+        """The prior of everything that is not secret."""
+        return Utility(float(1 - (self.model.prior * self._hidden).sum() / self.model.slots))

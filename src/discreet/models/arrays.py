@@ -1,0 +1,109 @@
+"""Checking and holding the arrays of a model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.contexts import Day
+from discreet.errors import DiscreetError, ModelError, did_you_mean
+from discreet.numerics import ROW_SUM, FloatArray, IntArray, normalised
+
+
+def labels(contexts: Iterable[str]) -> tuple[str, ...]:
+    """The contexts as a tuple of distinct, non-empty labels."""
+    given = tuple(contexts)
+    if not given:
+        raise ModelError("the model has no contexts; give at least one label")
+    for context in given:
+        if not isinstance(context, str) or not context:
+            raise ModelError(f"context {context!r} is not a label; use non-empty strings")
+    if len(set(given)) < len(given):
+        twice = next(context for k, context in enumerate(given) if context in given[:k])
+        raise ModelError(f"context {twice!r} occurs twice; labels must be distinct")
+    return given
+
+
+def probabilities(values: npt.ArrayLike, shape: tuple[int | None, ...], name: str) -> FloatArray:
+    """A read-only float array whose last axis sums to one; an error names the array, the row and the remedy."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{name} is not an array of numbers") from None
+    wanted = (
+        "(" + ", ".join("*" if size is None else str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
+    )
+    if array.ndim != len(shape) or any(w is not None and w != got for w, got in zip(shape, array.shape, strict=True)):
+        raise ModelError(f"{name} has shape {array.shape}; it must be {wanted}")
+    bad = ~np.isfinite(array) | (array < 0)
+    if bad.any():
+        where = tuple(int(k) for k in np.argwhere(bad)[0])
+        raise ModelError(f"{name}{list(where)} is {array[where]}; probabilities must be numbers from 0 to 1")
+    off = np.abs(array.sum(axis=-1) - 1)
+    if (off > ROW_SUM).any():
+        where = tuple(int(k) for k in np.argwhere(off > ROW_SUM)[0])
+        row = f"row {list(where)} of {name}" if where else name
+        raise ModelError(f"{row} sums to {array[where].sum():.9g}; divide the row by its sum so that it sums to 1")
+    array = normalised(array)
+    array.setflags(write=False)
+    return array
+
+
+def homogeneous(transition: npt.ArrayLike, states: int, slots: int) -> FloatArray:
+    """One transition matrix seen at every slot, without copies: (slots-1, states, states)."""
+    if slots < 1:
+        raise ModelError(f"a day of {slots} slots is empty; give at least one slot")
+    one = probabilities(transition, (states, states), "transition")
+    return np.broadcast_to(one, (slots - 1, states, states))
+
+
+def fingerprint(parts: Iterable[object]) -> str:
+    """A digest of labels and arrays: equal models have equal fingerprints."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode()
+        digest.update(str(len(data)).encode() + b":" + data)
+    return digest.hexdigest()
+
+
+Labels = Sequence[Day] | Sequence[Sequence[str]] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
+
+
+def as_rows(days: Labels) -> list[Sequence[str]]:
+    """Days, or a (D, T) table of labels, as rows of equal length."""
+    rows: list[Sequence[str]] = [
+        day.contexts if isinstance(day, Day) else day.tolist() if isinstance(day, np.ndarray) else day for day in days
+    ]
+    if not rows:
+        raise DiscreetError("there are no days; give at least one")
+    slots = len(rows[0])
+    for number, row in enumerate(rows):
+        if isinstance(row, str) or not len(row):
+            raise DiscreetError(f"day {number} is {row!r}; a day is a sequence of labels, one a slot")
+        if len(row) != slots:
+            raise DiscreetError(
+                f"day {number} has {len(row)} slots, the first has {slots}; cut all days with one clock"
+            )
+    return rows
+
+
+def encoded(rows: Sequence[Sequence[str]], contexts: tuple[str, ...], missing: int | None = None) -> IntArray:
+    """(D, T) indices of labels; a label outside the contexts is an error, or `missing` where that is given."""
+    index = {context: k for k, context in enumerate(contexts)}
+    flat = [label for row in rows for label in row]
+    if missing is None:
+        try:
+            codes = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
+        except KeyError:
+            where = next(k for k, label in enumerate(flat) if label not in index)
+            day, slot = divmod(where, len(rows[0]))
+            raise DiscreetError(
+                f"slot {slot} of day {day} is {flat[where]!r}, which is not a context of the model; "
+                + did_you_mean(str(flat[where]), contexts)
+            ) from None
+    else:
+        codes = np.fromiter((index.get(label, missing) for label in flat), dtype=np.int64, count=len(flat))
+    return codes.reshape(len(rows), -1)

@@ -1,0 +1,135 @@
+"""Hidden Markov models: hidden states with habits of their own, contexts seen through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.contexts import Clock, Day
+from discreet.errors import DiscreetError, ModelError
+from discreet.models import arrays
+from discreet.models.chain import MarkovChain, _draw
+from discreet.numerics import FloatArray, IntArray
+
+
+class HiddenMarkovModel:
+    """P(Y_0), P(Y_t | Y_{t-1}) and P(X_t | Y_t): initial (K,), transitions (T-1, K, K), emissions (K, n) or (T, K, n)."""
+
+    def __init__(
+        self,
+        contexts: Iterable[str],
+        initial: npt.ArrayLike,
+        transitions: npt.ArrayLike,
+        emissions: npt.ArrayLike,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self.contexts = arrays.labels(contexts)
+        self.initial = arrays.probabilities(initial, (None,), "initial")
+        k, n = len(self.initial), len(self.contexts)
+        if k == 0:
+            raise ModelError("the model has no hidden states; give at least one")
+        self.transitions = arrays.probabilities(transitions, (None, k, k), "transitions")
+        slots = len(self.transitions) + 1
+        emitted = np.asarray(emissions)
+        if emitted.ndim == 3:
+            self.emissions = arrays.probabilities(emissions, (slots, k, n), "emissions")
+        else:
+            one = arrays.probabilities(emissions, (k, n), "emissions")
+            self.emissions = np.broadcast_to(one, (slots, k, n))
+        if clock is not None and clock.slots != slots:
+            raise DiscreetError(f"the clock has {clock.slots} slots a day, the model {slots}; use the same")
+        self.clock = clock
+
+    @classmethod
+    def homogeneous(
+        cls,
+        contexts: Iterable[str],
+        initial: npt.ArrayLike,
+        transition: npt.ArrayLike,
+        emissions: npt.ArrayLike,
+        slots: int,
+    ) -> HiddenMarkovModel:
+        """The same transition and emissions at every slot; they are stored once."""
+        k = len(np.asarray(initial))
+        model = cls(contexts, initial, np.zeros((0, k, k)), emissions)
+        model.transitions = arrays.homogeneous(transition, k, slots)
+        model.emissions = np.broadcast_to(model.emissions[0], (slots, *model.emissions.shape[1:]))
+        return model
+
+    @classmethod
+    def from_chain(cls, chain: MarkovChain) -> HiddenMarkovModel:
+        """A chain as a hidden Markov model whose states are seen."""
+        return cls(chain.contexts, chain.initial, chain.transitions, np.eye(len(chain.contexts)), clock=chain.clock)
+
+    @property
+    def slots(self) -> int:
+        """T."""
+        return len(self.transitions) + 1
+
+    @cached_property
+    def state_prior(self) -> FloatArray:
+        """(T, K): P(Y_t)."""
+        prior = np.empty((self.slots, len(self.initial)))
+        prior[0] = self.initial
+        for t in range(1, self.slots):
+            prior[t] = prior[t - 1] @ self.transitions[t - 1]
+        return prior
+
+    @cached_property
+    def prior(self) -> FloatArray:
+        """(T, n): P(X_t)."""
+        prior: FloatArray = np.einsum("tk,tkn->tn", self.state_prior, self.emissions)
+        prior.setflags(write=False)
+        return prior
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest: equal models have equal fingerprints."""
+        return arrays.fingerprint(["hidden", self.contexts, self.initial, self.transitions, self.emissions])
+
+    def __repr__(self) -> str:
+        return f"HiddenMarkovModel({len(self.initial)} states, {len(self.contexts)} contexts, {self.slots} slots)"
+
+    def codes(self, days: arrays.Labels, missing: int | None = None) -> IntArray:
+        """(D, T) indices of the days' labels."""
+        rows = arrays.as_rows(days)
+        if len(rows[0]) != self.slots:
+            raise DiscreetError(f"the days have {len(rows[0])} slots, the model has {self.slots}")
+        return arrays.encoded(rows, self.contexts, missing)
+
+    def log_likelihood(self, days: arrays.Labels) -> FloatArray:
+        """(D,): natural logarithm of each day's probability; -inf for a day that the model holds impossible."""
+        codes = self.codes(days, missing=-1)
+        scores = np.zeros(len(codes))
+        for d, row in enumerate(codes):
+            belief = self.initial
+            for t, code in enumerate(row):
+                if t:
+                    belief = belief @ self.transitions[t - 1]
+                belief = belief * self.emissions[t, :, code] if code >= 0 else np.zeros_like(belief)
+                total = belief.sum()
+                if not total > 0:
+                    scores[d] = -np.inf
+                    break
+                scores[d] += np.log(total)
+                belief = belief / total
+        return scores
+
+    def sample(self, days: int, seed: int) -> list[Day]:
+        """Draw days for experiments."""
+        return [Day(tuple(self.contexts[c] for c in row)) for row in self.sample_codes(days, seed)]
+
+    def sample_codes(self, days: int, seed: int) -> IntArray:
+        """(D, T) indices of drawn days."""
+        rng = np.random.default_rng(seed)
+        codes = np.empty((days, self.slots), dtype=np.int64)
+        state = _draw(np.broadcast_to(self.initial, (days, len(self.initial))), rng)
+        for t in range(self.slots):
+            if t:
+                state = _draw(self.transitions[t - 1][state], rng)
+            codes[:, t] = _draw(self.emissions[t][state], rng)
+        return codes

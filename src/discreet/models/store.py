@@ -1,0 +1,173 @@
+"""One person's models together (weekdays, weekends), and the one versioned file that holds them. No pickle."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.contexts import Clock, Day
+from discreet.errors import DiscreetError, FileFormatError
+from discreet.files import written_whole
+from discreet.models import arrays
+from discreet.models.chain import MarkovChain
+from discreet.models.hidden import HiddenMarkovModel
+from discreet.models.learn import Counts, Smoothing
+
+FORMAT = "discreet model"
+VERSION = 1
+WEEKPARTS = ("weekday", "weekend")
+
+
+class Models(Mapping[str, MarkovChain]):
+    """Chains for parts of the week over the same contexts: {"weekday": chain, "weekend": chain}."""
+
+    def __init__(self, chains: Mapping[str, MarkovChain]) -> None:
+        self._chains = dict(chains)
+
+    def __getitem__(self, part: str) -> MarkovChain:
+        return self._chains[part]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._chains)
+
+    def __len__(self) -> int:
+        return len(self._chains)
+
+    def for_date(self, date: dt.date) -> MarkovChain:
+        """The chain for a date."""
+        part = weekpart(date)
+        if part not in self._chains:
+            raise DiscreetError(f"{date} is a {part}, and no {part} was learned; learn from days that have some")
+        return self._chains[part]
+
+    def updated(self, day: Day) -> Models:
+        """The models with one more day learned."""
+        if day.date is None:
+            raise DiscreetError(
+                "the new day has no date, so its part of the week is not known; give Day(..., date=...)"
+            )
+        part = weekpart(day.date)
+        return Models({**self._chains, part: self.for_date(day.date).updated(day)})
+
+
+AnyModel = MarkovChain | HiddenMarkovModel | Models
+
+
+def weekpart(date: dt.date) -> str:
+    """The part of the week: weekday, or weekend for Saturday and Sunday."""
+    return WEEKPARTS[date.weekday() >= 5]
+
+
+def fit_weekparts(
+    days: arrays.Labels, smoothing: Smoothing, contexts: Iterable[str] | None, clock: Clock | None
+) -> Models:
+    """Learn weekdays and weekends apart, over the contexts of both."""
+    order = Counts.of(arrays.as_rows(days), smoothing, contexts).contexts
+    parts: dict[str, list[Day]] = {}
+    for day in days:
+        if not isinstance(day, Day) or day.date is None:
+            raise DiscreetError("learning by weekpart needs the date of each day; give Day(contexts, date=...)")
+        parts.setdefault(weekpart(day.date), []).append(day)
+    return Models(
+        {part: MarkovChain.fit(parts[part], smoothing, order, clock=clock) for part in WEEKPARTS if part in parts}
+    )
+
+
+def save(path: str | Path, model: AnyModel) -> None:
+    """Write a model, or the models of a week, to one file: a zip of arrays with a JSON header."""
+    parts = model if isinstance(model, Models) else {"": model}
+    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "parts": {}}
+    contents: dict[str, np.ndarray[Any, Any]] = {}
+    for name, part in parts.items():
+        described, held = _described(part)
+        header["parts"][name] = described
+        contents.update({f"{name}/{key}": array for key, array in held.items()})
+    with written_whole(path) as file:
+        np.savez_compressed(file, allow_pickle=False, header=np.array(json.dumps(header)), **contents)
+
+
+def load(path: str | Path) -> AnyModel:
+    """Read what `save` wrote; a damaged, foreign or newer file is an error that says so."""
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            header = json.loads(str(stored["header"]))
+            if header["format"] != FORMAT:
+                raise KeyError("format")
+            if header["version"] > VERSION:
+                raise FileFormatError(
+                    f"{path}: written in format {header['version']}, this discreet reads up to {VERSION}; upgrade discreet"
+                )
+            parts = {
+                name: _restored(described, {key: stored[f"{name}/{key}"] for key in described["arrays"]})
+                for name, described in header["parts"].items()
+            }
+    except FileNotFoundError:
+        raise FileFormatError(f"{path}: there is no such model file; make one with `discreet learn`") from None
+    except FileFormatError:
+        raise
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        raise FileFormatError(
+            f"{path}: not a discreet model, or damaged ({error}); make a new one with `discreet learn`"
+        ) from None
+    if set(parts) == {""}:
+        return parts[""]
+    return Models({name: part for name, part in parts.items() if isinstance(part, MarkovChain)})
+
+
+def _described(model: MarkovChain | HiddenMarkovModel) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """The JSON part and the arrays of one model; an array that repeats over slots is stored once."""
+    held = {"initial": model.initial, "transitions": _once(model.transitions)}
+    described: dict[str, Any] = {
+        "kind": "chain" if isinstance(model, MarkovChain) else "hidden",
+        "contexts": list(model.contexts),
+        "slots": model.slots,
+    }
+    if model.clock is not None:
+        described["clock"] = {"slots": model.clock.slots, "zone": model.clock.zone, "cut": model.clock.cut}
+    if isinstance(model, HiddenMarkovModel):
+        held["emissions"] = _once(model.emissions)
+    elif model.counts is not None:
+        described["learned"] = {"smoothing": model.counts.smoothing, "fixed": model.counts.fixed}
+        held |= {"initial_counts": model.counts.initial, "transition_counts": model.counts.transitions}
+    described["arrays"] = sorted(held)
+    return described, held
+
+
+def _once(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array[:1] if len(array) > 1 and array.strides[0] == 0 else array
+
+
+def _restored(
+    described: Mapping[str, Any], held: Mapping[str, np.ndarray[Any, Any]]
+) -> MarkovChain | HiddenMarkovModel:
+    slots, contexts = described["slots"], described["contexts"]
+    clock = Clock(**described["clock"]) if "clock" in described else None
+    repeats = len(held["transitions"]) == 1 and slots > 2
+    if described["kind"] == "hidden":
+        emissions = held["emissions"][0] if len(held["emissions"]) == 1 else held["emissions"]
+        if repeats:
+            return HiddenMarkovModel.homogeneous(contexts, held["initial"], held["transitions"][0], emissions, slots)
+        return HiddenMarkovModel(contexts, held["initial"], held["transitions"], emissions, clock=clock)
+    if repeats:
+        return MarkovChain.homogeneous(contexts, held["initial"], held["transitions"][0], slots)
+    counts = None
+    if "learned" in described:
+        counts = Counts(tuple(contexts), held["initial_counts"], held["transition_counts"], **described["learned"])
+    return MarkovChain(contexts, held["initial"], held["transitions"], counts=counts, clock=clock)

@@ -1,0 +1,50 @@
+"""Numbers: the project's tolerances, all of them, each with its reason; rounding that errs on the safe side."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+SLACK: Final = 2.0**-40
+"""A claimed delta means gain <= delta + SLACK. A bound that is met with equality (1/3, in floats) must not be refused,
+and float filters err by about 1e-14 over a long day; 2**-40, about 9e-13, is above that and below anything that matters."""
+
+ROW_SUM: Final = 1e-9
+"""How far a row of probabilities that is given may be from summing to one before it is refused instead of normalised."""
+
+WEIGHT_BITS: Final = 52
+"""Kernels are rounded to integer weights over 2**52: quotients are exact in float64, and 2**-40 still has 12 bits."""
+
+RESOLUTION: Final = 2.0**-44
+"""Belief vectors closer than this, relative to their largest entry, are one vector to the audit's bound."""
+
+
+def normalised(rows: FloatArray) -> FloatArray:
+    """Rows scaled to sum to one as nearly as floats can."""
+    return np.asarray(rows / rows.sum(axis=-1, keepdims=True), dtype=np.float64)
+
+
+def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_BITS) -> IntArray:
+    """Round rows of probabilities down to integers over 2**bits; column `filler` takes what is left of each row.
+
+    With silence as the filler, no other output becomes more likely than asked for.
+    """
+    total = 1 << bits
+    weights = np.floor(np.asarray(probabilities, dtype=np.float64) * total).astype(np.int64)
+    weights[:, filler] = 0
+    rest = total - weights.sum(axis=1)
+    if (rest < 0).any() or (weights < 0).any():
+        row = int(np.argmax((rest < 0) | (weights < 0).any(axis=1)))
+        raise ValueError(f"row {row} of a kernel is not a row of probabilities: {probabilities[row]}")
+    weights[:, filler] = rest
+    return weights
+
+
+def power_of_two(value: int) -> bool:
+    """Whether value is 1, 2, 4, ..."""
+    return value > 0 and value & (value - 1) == 0

@@ -1,0 +1,112 @@
+"""What an application sees in a slot, and how it looks on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from discreet.errors import DiscreetError
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A context: the true one, or a fake that looks like it."""
+
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generalized:
+    """A node of the hierarchy above the true context."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """Nothing. It is sent on the slot's clock like any other output, because timing speaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbed:
+    """A noisy answer to a query, such as coordinates."""
+
+    point: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartialEvent:
+    """An event with the attributes that may be shown; None where one is withheld."""
+
+    activity: str | None = None
+    time: str | None = None
+    location: str | None = None
+
+
+Output = Released | Generalized | Suppressed | Perturbed | PartialEvent
+
+SUPPRESSED = Suppressed()
+
+
+def to_wire(output: Output) -> dict[str, object]:
+    """The output as a JSON object."""
+    match output:
+        case Released(context):
+            return {"kind": "released", "context": context}
+        case Generalized(node):
+            return {"kind": "generalized", "node": node}
+        case Suppressed():
+            return {"kind": "suppressed"}
+        case Perturbed(point):
+            return {"kind": "perturbed", "point": list(point)}
+        case PartialEvent(activity, time, location):
+            return {"kind": "partial event", "activity": activity, "time": time, "location": location}
+
+
+def from_wire(message: Mapping[str, object]) -> Output:
+    """The output that `to_wire` wrote; anything else is an error that names what is missing."""
+    kind = message.get("kind")
+    try:
+        match kind:
+            case "released":
+                return Released(_text(message["context"]))
+            case "generalized":
+                return Generalized(_text(message["node"]))
+            case "suppressed":
+                return SUPPRESSED
+            case "perturbed":
+                point = message["point"]
+                if not isinstance(point, list | tuple) or not all(isinstance(value, int | float) for value in point):
+                    raise TypeError("point")
+                return Perturbed(tuple(float(value) for value in point))
+            case "partial event":
+                parts = (message["activity"], message["time"], message["location"])
+                return PartialEvent(*(None if part is None else _text(part) for part in parts))
+    except KeyError as missing:
+        raise DiscreetError(f"an output of kind {kind!r} lacks {missing}") from None
+    except TypeError:
+        raise DiscreetError(f"an output of kind {kind!r} has a value of the wrong type: {dict(message)!r}") from None
+    raise DiscreetError(
+        f"an output of kind {kind!r} is not known; kinds: released, generalized, suppressed, perturbed, partial event"
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def text_of(output: Output) -> str:
+    """The output in a word, for tables and terminals."""
+    match output:
+        case Released(context):
+            return context
+        case Generalized(node):
+            return node
+        case Suppressed():
+            return ""
+        case Perturbed(point):
+            return " ".join(f"{value:.6g}" for value in point)
+        case PartialEvent(activity, time, location):
+            return "|".join(part or "" for part in (activity, time, location))

@@ -1,0 +1,282 @@
+"""What is secret and how much may be gained on it; what a mechanism promises."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.contexts import Clock
+from discreet.errors import PolicyError, did_you_mean
+
+At = Literal["each", "any"]
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A set of contexts, perhaps only at some slots, in which nobody may gain more than delta belief.
+
+    `at="each"` bounds the gain on "there at slot t" for each slot; `at="any"` bounds the gain on "there at some slot of
+    the window". The first does not imply the second. `delta=None` takes the policy's.
+    """
+
+    name: str
+    contexts: frozenset[str]
+    slots: frozenset[int] | None = None
+    delta: float | None = None
+    at: At = "each"
+
+    def __init__(
+        self,
+        name: str,
+        contexts: Iterable[str] | str | None = None,
+        slots: Iterable[int] | None = None,
+        delta: float | None = None,
+        at: At = "each",
+    ) -> None:
+        if contexts is None:
+            contexts = {name}
+        elif isinstance(contexts, str):
+            contexts = {contexts}
+        values = {
+            "name": name,
+            "contexts": frozenset(contexts),
+            "slots": None if slots is None else frozenset(int(slot) for slot in slots),
+            "delta": None if delta is None else _checked_delta(delta, f"secret {name!r}"),
+            "at": at,
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+        if not name:
+            raise PolicyError("a secret has no name; name it so that reports can speak of it")
+        if not self.contexts:
+            raise PolicyError(f"secret {name!r} names no context; list at least one")
+        if self.slots is not None and not self.slots:
+            raise PolicyError(f"secret {name!r} is limited to no slot; leave slots out to mean the whole day")
+        if at not in ("each", "any"):
+            raise PolicyError(f"secret {name!r} has at={at!r}; use 'each' (at each slot) or 'any' (at some slot)")
+
+
+def _checked_delta(delta: float, where: str) -> float:
+    if not 0 <= delta <= 1:  # also catches NaN
+        raise PolicyError(f"delta of {where} is {delta}; give a number from 0 to 1")
+    return float(delta)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Secrets, each bounded on its own, and the gain delta that is tolerated unless a secret has its own.
+
+    A string is the secret of that one context. A union is one `Secret` with several contexts.
+    """
+
+    secrets: tuple[Secret, ...] = ()
+    delta: float = 0.1
+
+    def __init__(self, secrets: Iterable[Secret | str] | str = (), delta: float = 0.1) -> None:
+        if isinstance(secrets, str):
+            secrets = (secrets,)
+        named = tuple(secret if isinstance(secret, Secret) else Secret(secret) for secret in secrets)
+        seen: set[str] = set()
+        for secret in named:
+            if secret.name in seen:
+                raise PolicyError(f"two secrets are named {secret.name!r}; give each a name of its own")
+            seen.add(secret.name)
+        object.__setattr__(self, "secrets", named)
+        object.__setattr__(self, "delta", _checked_delta(delta, "the policy"))
+
+    def delta_of(self, secret: Secret) -> float:
+        """The gain tolerated on a secret."""
+        return self.delta if secret.delta is None else secret.delta
+
+    @property
+    def contexts(self) -> frozenset[str]:
+        """Every context that is secret at some time."""
+        return frozenset().union(*(secret.contexts for secret in self.secrets))
+
+    @property
+    def bounds_any(self) -> bool:
+        """Whether some secret is about "at some slot"."""
+        return any(secret.at == "any" for secret in self.secrets)
+
+    def for_model(self, contexts: Sequence[str], slots: int) -> SecretTable:
+        """The policy as arrays over a model's contexts and slots; names what does not fit."""
+        return SecretTable(self, tuple(contexts), slots)
+
+    @classmethod
+    def read(cls, path: str | Path, clock: Clock | None = None) -> Policy:
+        """Read the TOML form (docs/policy.md); `clock` turns clock times into slots where the file has no [clock]."""
+        return read_policy(path, clock)[0]
+
+
+@dataclass(frozen=True)
+class SecretTable:
+    """A policy laid over a model: G secrets, T slots, n contexts."""
+
+    policy: Policy
+    model_contexts: tuple[str, ...]
+    slots: int
+    names: tuple[str, ...] = field(init=False)
+    members: BoolArray = field(init=False, repr=False, compare=False)  # (G, n): is the context in the secret
+    active: BoolArray = field(init=False, repr=False, compare=False)  # (G, T): does the secret hold at the slot
+    deltas: FloatArray = field(init=False, repr=False, compare=False)  # (G,)
+    any_slot: BoolArray = field(init=False, repr=False, compare=False)  # (G,): at="any"
+
+    def __post_init__(self) -> None:
+        index = {context: k for k, context in enumerate(self.model_contexts)}
+        secrets = self.policy.secrets
+        members = np.zeros((len(secrets), len(index)), dtype=np.bool_)
+        active = np.ones((len(secrets), self.slots), dtype=np.bool_)
+        for g, secret in enumerate(secrets):
+            for context in sorted(secret.contexts):
+                if context not in index:
+                    raise PolicyError(
+                        f"secret {secret.name!r} names context {context!r}, which the model has never seen; "
+                        + did_you_mean(context, index)
+                    )
+                members[g, index[context]] = True
+            if members[g].all():
+                raise PolicyError(
+                    f"secret {secret.name!r} covers every context of the model, so there is nothing to hide it among; "
+                    "name fewer contexts"
+                )
+            if secret.slots is not None:
+                active[g] = False
+                for slot in sorted(secret.slots):
+                    if not 0 <= slot < self.slots:
+                        raise PolicyError(
+                            f"secret {secret.name!r} holds at slot {slot}, but the day has slots 0 to {self.slots - 1}"
+                        )
+                    active[g, slot] = True
+        fields = {
+            "names": tuple(secret.name for secret in secrets),
+            "members": members,
+            "active": active,
+            "deltas": np.array([self.policy.delta_of(secret) for secret in secrets], dtype=np.float64),
+            "any_slot": np.array([secret.at == "any" for secret in secrets], dtype=np.bool_),
+        }
+        for key, value in fields.items():
+            object.__setattr__(self, key, value)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, int], ...]:
+        """The (slot, secret index) pairs of secrets at each slot, by slot: one gain each."""
+        return tuple(
+            (slot, g)
+            for slot in range(self.slots)
+            for g in range(len(self.names))
+            if self.active[g, slot] and not self.any_slot[g]
+        )
+
+
+GuaranteeKind = Literal["exact delta", "window only", "none", "epsilon"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a mechanism promises, in words that an audit can check.
+
+    `exact delta`: every secret's gain stays within its delta, whatever is output. `window only`: within a stated part of
+    the output only. `epsilon`: likelihood ratios, not beliefs. `none`: nothing. `covers` says which secrets it bounds.
+    """
+
+    kind: GuaranteeKind
+    statement: str
+    covers: frozenset[At] = frozenset({"each"})
+    proven: bool = True
+
+    def promises_delta(self, at: At) -> bool:
+        """Whether secrets of that kind are bounded by delta for every output."""
+        return self.kind == "exact delta" and at in self.covers
+
+
+def read_policy(path: str | Path, clock: Clock | None = None) -> tuple[Policy, Clock | None]:
+    """Read a policy file: the policy, and the clock that its clock times refer to."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except FileNotFoundError:
+        raise PolicyError(f"{path}: there is no such policy file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PolicyError(f"{path}: not a TOML file: {error}") from None
+    try:
+        return _policy_from(content, clock)
+    except (PolicyError, TypeError, ValueError) as error:
+        raise PolicyError(f"{path}: {error}") from None
+
+
+def _policy_from(content: Mapping[str, object], clock: Clock | None) -> tuple[Policy, Clock | None]:
+    _only(content, {"delta", "secret", "clock"}, "the file")
+    if "clock" in content:
+        given = _table(content["clock"], "[clock]")
+        _only(given, {"slots", "zone", "cut"}, "[clock]")
+        if "slots" not in given:
+            raise PolicyError("[clock] has no slots; add, for example, slots = 48")
+        clock = Clock(**given)  # type: ignore[arg-type]  # Clock checks its values
+    entries = content.get("secret", [])
+    if not isinstance(entries, list):
+        raise PolicyError("write each secret under its own [[secret]]")
+    secrets = [_secret_from(_table(entry, f"[[secret]] number {k}"), k, clock) for k, entry in enumerate(entries, 1)]
+    return Policy(secrets, delta=_number(content.get("delta", 0.1), "delta")), clock
+
+
+def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) -> Secret:
+    where = f"[[secret]] number {number}"
+    _only(entry, {"name", "contexts", "slots", "between", "delta", "at"}, where)
+    contexts = _labels(entry.get("contexts"), where)
+    name = entry.get("name", " or ".join(sorted(contexts)))
+    slots = entry.get("slots")
+    if slots is not None and not (isinstance(slots, list) and all(isinstance(slot, int) for slot in slots)):
+        raise PolicyError(f"slots of {where} is {slots!r}; give a list of slot numbers")
+    if "between" in entry:
+        if slots is not None:
+            raise PolicyError(f"{where} has both slots and between; keep one")
+        times = entry["between"]
+        if not (isinstance(times, list) and len(times) == 2 and all(isinstance(time, str) for time in times)):
+            raise PolicyError(f'between of {where} is {times!r}; give two times, such as ["22:00", "06:00"]')
+        if clock is None:
+            raise PolicyError(f"{where} speaks of clock times but no clock is known; add [clock] with slots and zone")
+        slots = clock.between(*times)
+    delta = entry.get("delta")
+    return Secret(
+        str(name),
+        contexts,
+        slots=slots,
+        delta=None if delta is None else _number(delta, f"delta of {where}"),
+        at=str(entry.get("at", "each")),  # type: ignore[arg-type]  # Secret checks its value
+    )
+
+
+def _table(value: object, where: str) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise PolicyError(f"{where} is {value!r}; write it as a table")
+    return value
+
+
+def _only(table: Mapping[str, object], known: Collection[str], where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise PolicyError(f"{where} has an unknown key {key!r}; {did_you_mean(key, known)}")
+
+
+def _labels(value: object, where: str) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list) and value and all(isinstance(label, str) for label in value):
+        return list(value)
+    raise PolicyError(f'contexts of {where} is {value!r}; give a list of labels, such as ["hospital"]')
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PolicyError(f"{where} is {value!r}, not a number")
+    return float(value)

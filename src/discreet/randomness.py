@@ -1,0 +1,83 @@
+"""Where chance comes from: exact draws from integer weights.
+
+Releases use `SystemEntropy`. `SeededEntropy` is for experiments and tests: a stream that anybody who knows the seed can
+repeat hides nothing. Both give whole bits, so a draw has exactly the probabilities weight / total: no floating-point
+number is compared anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+
+from discreet.errors import DiscreetError
+
+
+class Entropy:
+    """Uniform integers from a stream of random bytes."""
+
+    __slots__ = ("_bits", "_count")
+
+    def __init__(self) -> None:
+        self._bits = 0
+        self._count = 0
+
+    def _block(self) -> bytes:
+        """The next bytes of the stream."""
+        raise DiscreetError("use SystemEntropy or SeededEntropy: the base class has no source of bytes")
+
+    def bits(self, count: int) -> int:
+        """A uniform integer below 2**count."""
+        while self._count < count:
+            block = self._block()
+            self._bits |= int.from_bytes(block, "little") << self._count
+            self._count += 8 * len(block)
+        value = self._bits & ((1 << count) - 1)
+        self._bits >>= count
+        self._count -= count
+        return value
+
+    def below(self, bound: int) -> int:
+        """A uniform integer below bound, by rejection: no remainder is favoured."""
+        if bound < 1:
+            raise DiscreetError(f"no integer lies below {bound} and at least 0")
+        count = (bound - 1).bit_length()
+        while True:
+            value = self.bits(count)
+            if value < bound:
+                return value
+
+
+class SystemEntropy(Entropy):
+    """The operating system's entropy: what every release draws from."""
+
+    __slots__ = ()
+
+    def _block(self) -> bytes:
+        return os.urandom(64)
+
+
+class SeededEntropy(Entropy):
+    """A repeatable stream for experiments and tests: SHAKE-256 of the seed, the same on every machine and version."""
+
+    __slots__ = ("_index", "_seed")
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._seed = str(int(seed)).encode()
+        self._index = 0
+
+    def _block(self) -> bytes:
+        self._index += 1
+        return hashlib.shake_256(b"discreet:%s:%d" % (self._seed, self._index)).digest(64)
+
+
+def categorical(weights: Sequence[int], total: int, entropy: Entropy) -> int:
+    """Draw k with probability exactly weights[k] / total, where total is the sum of the weights."""
+    left = entropy.below(total)
+    for k, weight in enumerate(weights):
+        left -= weight
+        if left < 0:
+            return k
+    raise DiscreetError(f"the weights sum to {sum(weights)}, not to the total {total}")
