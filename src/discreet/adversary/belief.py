@@ -1,0 +1,253 @@
+"""The exact adversary: it knows the habits, the mechanism and every output, and applies Bayes (theory section 2).
+
+After the outputs up to slot t, for hidden states z of slot t, a `Belief` keeps one stack of measures:
+    w(z)      = P(Z_t = z | outputs)
+    V[g](z)   = P(secret g was visited so far, Z_t = z | outputs)        for secrets at="any"
+    L[u,g](z) = P(X_u in g, Z_t = z | outputs)                            for secrets at="each", slots u <= t
+A slot is one matrix product with the stack. What lies ahead depends on the model alone and is tabled:
+    H[t][u,g](z) = P(X_u in g | Z_t = z)  and  F[t][g](z) = P(first visit of g after t | Z_t = z).
+Nothing is floored or clipped; every slot is normalised, so that long days do not underflow.
+Memory of a belief: (1 + G T) K floats; of the tables: (G T^2 / 2) K floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.adversary.process import process_of
+from discreet.contracts import FloatArray, Mechanism, Model
+from discreet.errors import DiscreetError
+from discreet.outputs import Output
+from discreet.policy import Policy
+
+
+class Adversary:
+    """All that an observer knows before the first output: habits, secrets, and how private states arise.
+
+    Shared by every belief over the same mechanism; `model` and `policy` may be others than the mechanism's own, for an
+    observer with other knowledge, or secrets that the mechanism was not told.
+    """
+
+    def __init__(self, mechanism: Mechanism[Any], model: Model | None = None, policy: Policy | None = None) -> None:
+        self.model = mechanism.model if model is None else model
+        if self.model.contexts != mechanism.model.contexts:
+            raise DiscreetError(
+                f"the adversary's model has contexts {self.model.contexts}, the mechanism's {mechanism.model.contexts}; "
+                "give a model over the same contexts in the same order"
+            )
+        chosen = mechanism.policy if policy is None else policy
+        self.policy = Policy() if chosen is None else chosen
+        self.secrets = self.policy.for_model(self.model.contexts, self.model.slots)
+        self.process = process_of(self.model, mechanism.private_contexts, mechanism.remember)
+        self._lay_rows()
+        self._look_ahead()
+
+    def _lay_rows(self) -> None:
+        secrets = self.secrets
+        members = secrets.members.astype(np.float64)
+        self.any_index = np.flatnonzero(secrets.any_slot)  # (A,)
+        self.row_slot = np.array([slot for slot, _ in secrets.rows], dtype=np.int64)  # (R,)
+        self.row_secret = np.array([g for _, g in secrets.rows], dtype=np.int64)
+        slots = np.arange(self.process.slots + 1)
+        self.row_start = np.searchsorted(self.row_slot, slots)  # rows of slot u: row_start[u] to row_start[u + 1]
+        self.row_members = members[self.row_secret]  # (R, n)
+        self.any_members = members[self.any_index]  # (A, n)
+        self.any_active = secrets.active[self.any_index].T.astype(np.float64)  # (T, A)
+        prior = self.model.prior
+        self.row_prior = np.einsum("rn,rn->r", prior[self.row_slot], self.row_members)
+        self.row_delta = secrets.deltas[self.row_secret]
+        self.any_delta = secrets.deltas[self.any_index]
+
+    def _look_ahead(self) -> None:
+        """H by pulling later slots' rows back through the transitions; F likewise, stopping at the first visit."""
+        process, last = self.process, self.process.slots - 1
+        states = len(process.initial)
+        ahead = np.zeros((0, states))
+        first_visit = np.zeros((len(self.any_index), states))
+        self.ahead: list[FloatArray] = [ahead] * (last + 1)
+        self.first_visit: list[FloatArray] = [first_visit] * (last + 1)
+        for t in range(last - 1, -1, -1):
+            emission = process.emission(t + 1)
+            here = self.row_members[self.row_start[t + 1] : self.row_start[t + 2]] @ emission.T
+            ahead = np.concatenate([here, ahead]) @ process.transitions[t].T
+            visit = self.any_active[t + 1][:, None] * (self.any_members @ emission.T)
+            first_visit = (visit + (1 - visit) * first_visit) @ process.transitions[t].T
+            self.ahead[t], self.first_visit[t] = ahead, first_visit
+        emission = process.emission(0)
+        visit = self.any_active[0][:, None] * (self.any_members @ emission.T)
+        self.any_prior = (visit + (1 - visit) * first_visit) @ process.initial
+
+    def start(self) -> Belief:
+        """The belief before any output."""
+        return Belief(self, 0, np.zeros((0, len(self.process.initial))))
+
+    @cached_property
+    def priors(self) -> FloatArray:
+        """(R + A,): the belief in each gain's event before any output."""
+        return np.concatenate([self.row_prior, self.any_prior])
+
+    @cached_property
+    def deltas(self) -> FloatArray:
+        """(R + A,): the delta of each gain, in the order of `Belief.gains`."""
+        return np.concatenate([self.row_delta, self.any_delta])
+
+    @cached_property
+    def gain_names(self) -> list[tuple[str, int | None]]:
+        """(secret, slot) of each gain; the slot is None for a secret at="any"."""
+        names = self.secrets.names
+        rows = [(names[g], int(u)) for u, g in zip(self.row_slot, self.row_secret, strict=True)]
+        return rows + [(names[int(g)], None) for g in self.any_index]
+
+    def by_secret(self, gains: FloatArray) -> dict[str, FloatArray | float]:
+        """Gains laid out per secret: (T,) with 0 where the secret does not hold, or a float for at="any"."""
+        laid: dict[str, FloatArray | float] = {}
+        for g, name in enumerate(self.secrets.names):
+            if self.secrets.any_slot[g]:
+                laid[name] = float(gains[len(self.row_slot) + int(np.searchsorted(self.any_index, g))])
+            else:
+                line = np.zeros(self.process.slots)
+                mine = self.row_secret == g
+                line[self.row_slot[mine]] = gains[: len(self.row_slot)][mine]
+                laid[name] = line
+        return laid
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """What the adversary believes after `slot` outputs. Immutable: `after` gives the next one."""
+
+    adversary: Adversary
+    slot: int
+    stack: FloatArray = field(repr=False)  # (1 + A + rows so far, K): w, V, L; empty before the first output
+    off_model: bool = False  # the last output had probability zero, so it was taken to say nothing
+    closed: int = 0  # how many of the first rows are settled for good and no longer kept (`settled`)
+
+    def after(self, likelihood: FloatArray) -> Belief:
+        """The belief after an output with this likelihood (P,) over private states.
+
+        An output of probability zero leaves the predicted belief as it was, and is marked `off_model`.
+        """
+        adversary, t = self.adversary, self.slot
+        process = adversary.process
+        if t >= process.slots:
+            raise DiscreetError(f"the day has {process.slots} slots and all have been output; start a new day")
+        visits = len(adversary.any_index)
+        size = max(len(self.stack), 1 + visits)
+        rows = slice(int(adversary.row_start[t]), int(adversary.row_start[t + 1]))
+        stack = np.empty((size + rows.stop - rows.start, len(process.initial)))
+        if t == 0:
+            before = process.initial
+            stack[:size] = 0
+            stack[0] = process.push(0, before, likelihood)
+        else:
+            before = self.stack[0]
+            stack[:size] = process.push(t, self.stack, likelihood)
+        total = stack[0].sum()
+        if not total > 0:
+            silent = self.after(np.ones(process.private_states))
+            return replace(silent, off_model=True)
+        if visits:
+            self._visit(stack[1 : 1 + visits], before, stack[0], likelihood)
+        stack[size:] = process.present(t, before, stack[0], likelihood, adversary.row_members[rows])
+        stack /= total
+        return Belief(adversary, t + 1, stack, closed=self.closed)
+
+    def settled(self) -> Belief:
+        """The same belief without the rows of past slots.
+
+        Where the outputs reveal the hidden state, the past is settled: given that state, nothing that is still to come
+        depends on it (a secret at="any" keeps how likely it was visited).
+        """
+        keep = 1 + len(self.adversary.any_index)
+        return replace(self, stack=self.stack[:keep].copy(), closed=int(self.adversary.row_start[self.slot]))
+
+    def _visit(self, visited: FloatArray, before: FloatArray, weights: FloatArray, likelihood: FloatArray) -> None:
+        """Add those who visit for the first time in this slot: P(not visited before, X_t in g, Z_t, output)."""
+        adversary, t = self.adversary, self.slot
+        process = adversary.process
+        old = np.zeros_like(visited) if t == 0 else self.stack[1 : 1 + len(visited)]
+        active = adversary.any_active[t]
+        for a in np.flatnonzero(active):
+            unvisited = before - old[a]
+            member = adversary.any_members[a : a + 1]
+            visited[a] += process.present(t, unvisited, weights - visited[a], likelihood, member)[0]
+
+    @property
+    def weights(self) -> FloatArray:
+        """(K,): P(Z | outputs) at the last slot that was output; the initial distribution before any."""
+        return self.stack[0] if len(self.stack) else self.adversary.process.initial
+
+    def predicted(self) -> FloatArray:
+        """(P,): the predicted belief over private states of the slot that comes next."""
+        return self.adversary.process.predicted(self.slot, self.weights)
+
+    @cached_property
+    def beliefs(self) -> FloatArray:
+        """(R + A,): P(X_u in g | outputs) for every slot u, past, present and future, then P(g at some slot | outputs)."""
+        adversary = self.adversary
+        if self.slot == 0:
+            return adversary.priors
+        visits = len(adversary.any_index)
+        weights = self.stack[0]
+        past = self.stack[1 + visits :].sum(axis=1)
+        future = adversary.ahead[self.slot - 1] @ weights
+        visited = self.stack[1 : 1 + visits]
+        anytime = (visited + (weights - visited) * adversary.first_visit[self.slot - 1]).sum(axis=1)
+        return np.concatenate([past, future, anytime])
+
+    @cached_property
+    def gains(self) -> FloatArray:
+        """(R + A,): belief minus prior, in the order of `Adversary.gain_names`."""
+        return np.asarray(self.beliefs - self.adversary.priors[self.closed :])
+
+    def by_secret(self) -> Mapping[str, FloatArray | float]:
+        """The gains per secret."""
+        return self.adversary.by_secret(self.gains)
+
+    def outcomes(self, columns: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """For each output of a kernel (P, O): its probability (O,), the gains after it (R + A, O), P(Z, output) (K, O).
+
+        Gains after an output of probability zero are NaN; rows that are settled are left out.
+        """
+        adversary, t = self.adversary, self.slot
+        process = adversary.process
+        before = self.weights
+        joint = process.joint(t, before, columns)
+        total = joint.sum(axis=0)
+        visits = len(adversary.any_index)
+        past = self.stack[1 + visits :] @ process.outlook(t, columns) if t else np.zeros((0, len(total)))
+        rows = range(int(adversary.row_start[t]), int(adversary.row_start[t + 1]))
+        present = [process.present_joint(t, before, joint, columns, adversary.row_members[r]).sum(axis=0) for r in rows]
+        anytime = [self._anytime(a, before, joint, columns) for a in range(visits)]
+        parts = [past, *(row[None] for row in present), adversary.ahead[t] @ joint, *(row[None] for row in anytime)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            gains = np.concatenate(parts) / total - adversary.priors[self.closed :, None]
+        return total, gains, joint
+
+    def _anytime(self, a: int, before: FloatArray, joint: FloatArray, columns: FloatArray) -> FloatArray:
+        """(O,): P(secret a at some slot, output)."""
+        adversary, t = self.adversary, self.slot
+        process = adversary.process
+        old = np.zeros_like(before) if t == 0 else self.stack[1 + a]
+        visited = process.joint(t, old, columns)
+        if adversary.any_active[t, a]:
+            fresh = process.joint(t, before - old, columns)
+            visited = visited + process.present_joint(t, before - old, fresh, columns, adversary.any_members[a])
+        return np.asarray((visited + (joint - visited) * adversary.first_visit[t][a][:, None]).sum(axis=0))
+
+
+def beliefs_along(mechanism: Mechanism[Any], outputs: list[Output], adversary: Adversary | None = None) -> list[Belief]:
+    """The beliefs before and after each of a day's outputs: T + 1 of them for a whole day."""
+    adversary = Adversary(mechanism) if adversary is None else adversary
+    state, belief = mechanism.start(), adversary.start()
+    along = [belief]
+    for output in outputs:
+        belief = belief.after(mechanism.kernel(state).likelihood(output))
+        state = mechanism.advance(state, output)
+        along.append(belief)
+    return along

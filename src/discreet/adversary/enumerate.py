@@ -1,0 +1,181 @@
+"""The brute-force oracle: every path of contexts, every sequence of outputs, sums and divisions. No filter, no cleverness.
+
+For tests and tiny models. With `exact=True` all numbers are fractions: of the model's floats, of the kernels' integer
+weights, or of the fractions that `ExactModel` holds, so that a bound can be checked without any tolerance.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.contracts import Finite, Mechanism, Model
+from discreet.errors import DiscreetError
+from discreet.outputs import Output, Released
+from discreet.policy import Policy
+
+Number = Fraction | float
+ObjectArray = npt.NDArray[np.object_]
+
+LARGEST = 2_000_000
+"""Paths times outputs beyond which the oracle refuses: it would take minutes."""
+
+
+@dataclass(frozen=True)
+class ExactModel:
+    """A model whose probabilities are fractions: nested lists like the arrays of MarkovChain or HiddenMarkovModel."""
+
+    contexts: tuple[str, ...]
+    initial: Any
+    transitions: Any
+    emissions: Any = None
+
+    @property
+    def slots(self) -> int:
+        """T."""
+        return len(self.transitions) + 1
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """A sequence of outputs, how likely it is, and what it tells: {(secret, slot): gain}, slot None for at="any"."""
+
+    outputs: tuple[Output, ...]
+    probability: Number
+    gains: dict[tuple[str, int | None], Number]
+    truthful: Number  # P(these outputs, and the last one is the true context)
+
+
+def prefixes(
+    mechanism: Mechanism[Any],
+    model: Model | ExactModel | None = None,
+    policy: Policy | None = None,
+    *,
+    exact: bool = False,
+) -> Iterator[Prefix]:
+    """Every sequence of 1 to T outputs of positive probability."""
+    model = mechanism.model if model is None else model
+    chosen = mechanism.policy if policy is None else policy
+    paths, chances = _paths(model, exact)
+    events = _events(Policy() if chosen is None else chosen, model, paths)
+    whole = chances.sum()
+    priors = {name: mask @ chances / whole for name, mask in events.items()}
+    privates = np.array([_private_path(mechanism, path) for path in paths])
+    first = _Node((), mechanism.start(), chances)
+    stack = [first]
+    while stack:
+        node = stack.pop()
+        slot = len(node.outputs)
+        for output, column in _columns(mechanism, node.state, privates[:, slot], exact):
+            chance = node.chances * column
+            total = chance.sum()
+            if not total > 0:
+                continue
+            outputs = (*node.outputs, output)
+            gains = {name: mask @ chance / total - priors[name] for name, mask in events.items()}
+            true = np.array([output == Released(model.contexts[path[slot]]) for path in paths], dtype=np.int64)
+            yield Prefix(outputs, total / whole, gains, true @ chance / whole)
+            if slot + 1 < model.slots:
+                stack.append(_Node(outputs, mechanism.advance(node.state, output), chance))
+
+
+@dataclass(frozen=True)
+class _Node:
+    outputs: tuple[Output, ...]
+    state: Any
+    chances: Any  # (paths,): P(path, outputs so far)
+
+
+def _paths(model: Model | ExactModel, exact: bool) -> tuple[list[tuple[int, ...]], Any]:
+    """All context paths and their probabilities, summed over hidden paths where there are any."""
+    number = Fraction if exact else float
+    n, states, slots = len(model.contexts), len(model.initial), model.slots
+    if (n * (1 if model.emissions is None else states)) ** slots > LARGEST:
+        raise DiscreetError(f"{n} contexts over {slots} slots are too many paths to enumerate; use the audit")
+    chances: dict[tuple[int, ...], Any] = {}
+    for hidden in itertools.product(range(states), repeat=slots):
+        chance = number(model.initial[hidden[0]])
+        for t in range(1, slots):
+            chance *= number(model.transitions[t - 1][hidden[t - 1]][hidden[t]])
+        if not chance > 0:
+            continue
+        if model.emissions is None:
+            chances[hidden] = chance
+            continue
+        for path in itertools.product(range(n), repeat=slots):
+            seen = chance
+            for t in range(slots):
+                seen *= number(model.emissions[t][hidden[t]][path[t]])
+            if seen > 0:
+                chances[path] = chances.get(path, number(0)) + seen
+    dtype = np.object_ if exact else np.float64
+    return list(chances), np.array(list(chances.values()), dtype=dtype)
+
+
+def _events(
+    policy: Policy, model: Model | ExactModel, paths: list[tuple[int, ...]]
+) -> dict[tuple[str, int | None], Any]:
+    """{(secret, slot): which paths are there then}, {(secret, None): which are there at some slot}."""
+    events: dict[tuple[str, int | None], Any] = {}
+    for secret in policy.secrets:
+        inside = np.array([[model.contexts[c] in secret.contexts for c in path] for path in paths], dtype=np.int64)
+        slots = sorted(range(model.slots) if secret.slots is None else secret.slots)
+        if secret.at == "any":
+            events[secret.name, None] = inside[:, slots].max(axis=1)
+        else:
+            events |= {(secret.name, slot): inside[:, slot] for slot in slots}
+    return events
+
+
+def _private_path(mechanism: Mechanism[Any], path: tuple[int, ...]) -> list[int]:
+    memory: int | None = None
+    privates: list[int] = []
+    for context in path:
+        memory = mechanism.remember(memory, context)
+        privates.append(memory)
+    return privates
+
+
+def _columns(mechanism: Mechanism[Any], state: Any, privates: Any, exact: bool) -> Iterator[tuple[Output, Any]]:
+    """Each output's likelihood for each path."""
+    kernel = mechanism.kernel(state)
+    if not isinstance(kernel, Finite):
+        raise DiscreetError("only kernels with finitely many outputs can be enumerated")
+    for k, output in enumerate(kernel.outputs):
+        weights = kernel.weights[privates, k]
+        if exact:
+            yield output, np.array([Fraction(int(weight), kernel.total) for weight in weights], dtype=np.object_)
+        else:
+            yield output, weights / kernel.total
+
+
+def worst(
+    mechanism: Mechanism[Any],
+    model: Model | ExactModel | None = None,
+    policy: Policy | None = None,
+    *,
+    exact: bool = False,
+) -> tuple[Number, Prefix | None]:
+    """The largest gain of any prefix, and that prefix; (0, None) without secrets."""
+    best: tuple[Number, Prefix | None] = (Fraction(0) if exact else 0.0, None)
+    for prefix in prefixes(mechanism, model, policy, exact=exact):
+        gain = max(prefix.gains.values(), default=None)
+        if gain is not None and (best[1] is None or gain > best[0]):
+            best = gain, prefix
+    return best
+
+
+def expected_releases(
+    mechanism: Mechanism[Any], model: Model | ExactModel | None = None, *, exact: bool = False
+) -> Number:
+    """The expected number of slots whose output is the true context."""
+    total: Number = Fraction(0) if exact else 0.0
+    for prefix in prefixes(mechanism, model, Policy(), exact=exact):
+        total += prefix.truthful
+    return total

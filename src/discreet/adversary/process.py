@@ -1,0 +1,255 @@
+"""What the adversary filters over: hidden states that carry everything the next output can depend on.
+
+A model gives contexts; a mechanism gives private states (the current context, perhaps with a memory of earlier ones).
+Together they are a Markov process over K hidden states z with P private states m, in one of two forms:
+
+- `SeenProcess`: the private state is a function of the hidden states before and after a step. Markov chains, with or
+  without memory, and hidden Markov models lifted to (Y, memory).
+- `EmittedProcess`: the private state is emitted by the hidden state alone. Hidden Markov models without memory; theirs
+  would be K n states if they were lifted, and K are enough.
+
+All arrays are unnormalised measures: rows (R, K) are pushed through a slot by one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from discreet.contracts import FloatArray, IntArray, Model
+from discreet.errors import DiscreetError
+
+
+class Process(Protocol):
+    """T slots, K hidden states, P private states, n contexts."""
+
+    slots: int
+    initial: FloatArray  # (K,)
+    transitions: FloatArray  # (T-1, K, K)
+    private_states: int
+
+    def push(self, t: int, rows: FloatArray, likelihood: FloatArray) -> FloatArray:
+        """(R, K) measures on Z_{t-1} times P(Z_t, output | Z_{t-1}); at t = 0 the rows are measures on Z_0 itself."""
+
+    def present(
+        self, t: int, before: FloatArray, after: FloatArray, likelihood: FloatArray, members: FloatArray
+    ) -> FloatArray:
+        """(G, K): P(X_t in g, Z_t, output) for members (G, n), from the weights before and after the push."""
+
+    def joint(self, t: int, before: FloatArray, columns: FloatArray) -> FloatArray:
+        """(K, O): P(Z_t, output) for kernel columns (P, O)."""
+
+    def present_joint(
+        self, t: int, before: FloatArray, joint: FloatArray, columns: FloatArray, member: FloatArray
+    ) -> FloatArray:
+        """(K, O): P(X_t in g, Z_t, output) for one secret's member (n,)."""
+
+    def outlook(self, t: int, columns: FloatArray) -> FloatArray:
+        """(K, O): P(output | Z_{t-1}), for t >= 1."""
+
+    def predicted(self, t: int, before: FloatArray) -> FloatArray:
+        """(P,): P(private state at t) from the weights on Z_{t-1} (on Z_0 at t = 0)."""
+
+    def emission(self, t: int) -> FloatArray:
+        """(K, n): P(X_t | Z_t)."""
+
+
+@dataclass(frozen=True)
+class SeenProcess:
+    """The private state of slot t is `private[z, z']` on the step from z to z', `first[z]` at t = 0.
+
+    `private` is (1, K) where the state before does not matter: without memory it is the context itself.
+    """
+
+    slots: int
+    initial: FloatArray
+    transitions: FloatArray
+    first: IntArray  # (K,)
+    private: IntArray  # (K, K) or (1, K)
+    contexts: IntArray  # (K,): the context of each hidden state
+    context_count: int
+    private_states: int
+
+    def push(self, t: int, rows: FloatArray, likelihood: FloatArray) -> FloatArray:
+        """One product with P(z, z') b(output | private[z, z'])."""
+        if t == 0:
+            return np.asarray(rows * likelihood[self.first])
+        return np.asarray(rows @ (self.transitions[t - 1] * likelihood[self.private]))
+
+    def present(
+        self, t: int, before: FloatArray, after: FloatArray, likelihood: FloatArray, members: FloatArray
+    ) -> FloatArray:
+        """The context is seen in the hidden state."""
+        return np.asarray(after * members[:, self.contexts])
+
+    def joint(self, t: int, before: FloatArray, columns: FloatArray) -> FloatArray:
+        """Sum over the state before."""
+        if t == 0:
+            return np.asarray(before[:, None] * columns[self.first])
+        if len(self.private) == 1:
+            return np.asarray((before @ self.transitions[t - 1])[:, None] * columns[self.private[0]])
+        steps = before[:, None] * self.transitions[t - 1]
+        return np.asarray(np.einsum("zk,zko->ko", steps, columns[self.private]))
+
+    def present_joint(
+        self, t: int, before: FloatArray, joint: FloatArray, columns: FloatArray, member: FloatArray
+    ) -> FloatArray:
+        """The context is seen in the hidden state."""
+        return np.asarray(joint * member[self.contexts][:, None])
+
+    def outlook(self, t: int, columns: FloatArray) -> FloatArray:
+        """Sum over the state after."""
+        if len(self.private) == 1:
+            return np.asarray(self.transitions[t - 1] @ columns[self.private[0]])
+        return np.asarray(np.einsum("zk,zko->zo", self.transitions[t - 1], columns[self.private]))
+
+    def predicted(self, t: int, before: FloatArray) -> FloatArray:
+        """Gather the steps by the private state that they lead to."""
+        if t == 0:
+            reached, mass = self.first, before
+        elif len(self.private) == 1:
+            reached, mass = self.private[0], before @ self.transitions[t - 1]
+        else:
+            reached, mass = self.private, before[:, None] * self.transitions[t - 1]
+        gathered = np.bincount(reached.ravel(), weights=mass.ravel(), minlength=self.private_states)
+        return np.asarray(gathered, dtype=np.float64)
+
+    def emission(self, t: int) -> FloatArray:
+        """One-hot."""
+        return np.eye(self.context_count)[self.contexts]
+
+
+@dataclass(frozen=True)
+class EmittedProcess:
+    """The private state is the context, emitted by the hidden state: emissions (T, K, n)."""
+
+    slots: int
+    initial: FloatArray
+    transitions: FloatArray
+    emissions: FloatArray
+    private_states: int
+
+    def _before(self, t: int, before: FloatArray) -> FloatArray:
+        return before if t == 0 else np.asarray(before @ self.transitions[t - 1])
+
+    def push(self, t: int, rows: FloatArray, likelihood: FloatArray) -> FloatArray:
+        """l(y) = sum_c P(c | y) b(output | c), theory section 2."""
+        return np.asarray(self._before(t, rows) * (self.emissions[t] @ likelihood))
+
+    def present(
+        self, t: int, before: FloatArray, after: FloatArray, likelihood: FloatArray, members: FloatArray
+    ) -> FloatArray:
+        """w(y) sum_{c in g} P(c | y) b(output | c), with w before its update: not posterior times emission."""
+        return np.asarray(self._before(t, before) * ((members * likelihood) @ self.emissions[t].T))
+
+    def joint(self, t: int, before: FloatArray, columns: FloatArray) -> FloatArray:
+        """Predicted weights times l(y) for every output."""
+        return np.asarray(self._before(t, before)[:, None] * (self.emissions[t] @ columns))
+
+    def present_joint(
+        self, t: int, before: FloatArray, joint: FloatArray, columns: FloatArray, member: FloatArray
+    ) -> FloatArray:
+        """As `joint`, over the secret's contexts alone."""
+        return np.asarray(self._before(t, before)[:, None] * ((self.emissions[t] * member) @ columns))
+
+    def outlook(self, t: int, columns: FloatArray) -> FloatArray:
+        """P(output | y before)."""
+        return np.asarray(self.transitions[t - 1] @ (self.emissions[t] @ columns))
+
+    def predicted(self, t: int, before: FloatArray) -> FloatArray:
+        """P(X_t)."""
+        return np.asarray(self._before(t, before) @ self.emissions[t])
+
+    def emission(self, t: int) -> FloatArray:
+        """P(X_t | Y_t)."""
+        return np.asarray(self.emissions[t])
+
+
+Remember = Callable[[int | None, int], int]
+
+
+def process_of(model: Model, private_contexts: IntArray, remember: Remember) -> SeenProcess | EmittedProcess:
+    """The process of a model's contexts and a mechanism's private states."""
+    n = len(model.contexts)
+    if np.array_equal(private_contexts, np.arange(n)):
+        # Only one private state stands for each context, so remember() can only return the context.
+        if model.emissions is None:
+            every = np.arange(n)
+            return SeenProcess(model.slots, model.initial, model.transitions, every, every[None], every, n, n)
+        return EmittedProcess(model.slots, model.initial, model.transitions, model.emissions, n)
+    memory = _Memory.of(private_contexts, remember, n)
+    return _lifted_chain(model, memory) if model.emissions is None else _lifted_hidden(model, memory)
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """Private states grouped into C classes that the future cannot tell apart."""
+
+    first: IntArray  # (n,): remember(None, c)
+    following: IntArray  # (C, n): the private state that context c leads to from a class
+    group: IntArray  # (P,): the class of each private state
+    contexts: IntArray  # (C,): the context of each class
+
+    @classmethod
+    def of(cls, private_contexts: IntArray, remember: Remember, n: int) -> _Memory:
+        """Two private states of one context are one class if every context leads both to the same private state."""
+        first = np.array([remember(None, c) for c in range(n)])
+        table = [tuple(remember(m, c) for c in range(n)) for m in range(len(private_contexts))]
+        keys = [(int(private_contexts[m]), row) for m, row in enumerate(table)]
+        classes = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+        following = np.array([key[1] for key in classes])
+        for where, reached in (("remember(None, c)", first[None]), ("remember(m, c)", following)):
+            inside = (reached >= 0) & (reached < len(private_contexts))
+            if not inside.all() or (private_contexts[reached] != np.arange(n)).any():
+                raise DiscreetError(f"{where} must return a private state of context c; see private_contexts")
+        return cls(first, following, np.array([classes[key] for key in keys]), np.array([key[0] for key in classes]))
+
+    @property
+    def private(self) -> IntArray:
+        """(C, C): the private state on the step from one class to another (0 where there is no such step)."""
+        private = np.zeros((len(self.contexts), len(self.contexts)), dtype=np.int64)
+        for k, row in enumerate(self.following):
+            private[k, self.group[row]] = row
+        return private
+
+
+def _lifted_chain(model: Model, memory: _Memory) -> SeenProcess:
+    """A chain over classes: for a memory of the last context the classes are the contexts, so nothing grows."""
+    n, states = len(model.contexts), len(memory.contexts)
+    initial = np.zeros(states)
+    initial[memory.group[memory.first]] = model.initial
+    first = np.zeros(states, dtype=np.int64)
+    first[memory.group[memory.first]] = memory.first
+    transitions = np.zeros((model.slots - 1, states, states))
+    for k, row in enumerate(memory.following):
+        transitions[:, k, memory.group[row]] = model.transitions[:, memory.contexts[k], :]
+    return SeenProcess(model.slots, initial, transitions, first, memory.private, memory.contexts, n, len(memory.group))
+
+
+def _lifted_hidden(model: Model, memory: _Memory) -> SeenProcess:
+    """A hidden Markov model over pairs (class, y)."""
+    assert model.emissions is not None
+    n, classes, states = len(model.contexts), len(memory.contexts), len(model.initial)
+    initial = np.zeros((classes, states))
+    first = np.zeros((classes, states), dtype=np.int64)
+    initial[memory.group[memory.first]] = model.initial * model.emissions[0].T  # distinct contexts, distinct classes
+    first[memory.group[memory.first]] = memory.first[:, None]
+    transitions = np.zeros((model.slots - 1, classes, states, classes, states))
+    for k, row in enumerate(memory.following):
+        for c, reached in enumerate(memory.group[row]):
+            transitions[:, k, :, reached, :] = model.transitions * model.emissions[1:, None, :, c]
+    size = classes * states
+    private = np.repeat(np.repeat(memory.private, states, axis=0), states, axis=1)
+    return SeenProcess(
+        model.slots,
+        initial.reshape(size),
+        transitions.reshape(model.slots - 1, size, size),
+        first.reshape(size),
+        private,
+        np.repeat(memory.contexts, states),
+        n,
+        len(memory.group),
+    )
