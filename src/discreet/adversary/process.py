@@ -37,7 +37,10 @@ class Process(Protocol):
     def present(
         self, t: int, before: FloatArray, after: FloatArray, likelihood: FloatArray, members: FloatArray
     ) -> FloatArray:
-        """(G, K): P(X_t in g, Z_t, output) for members (G, n), from the weights before and after the push."""
+        """(G, K): P(X_t in g, Z_t, output) for members (G, n), from the weights before and after the push.
+
+        Or (R, K) for one member (1, n) and many weights (R, K) before and after.
+        """
 
     def joint(self, t: int, before: FloatArray, columns: FloatArray) -> FloatArray:
         """(K, O): P(Z_t, output) for kernel columns (P, O)."""

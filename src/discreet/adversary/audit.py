@@ -1,0 +1,140 @@
+"""The audit: the worst gain that any output of a mechanism could cause. Exact where it can be, an interval elsewhere."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.adversary.belief import Adversary
+from discreet.adversary.explore import Budget, Found, explore
+from discreet.adversary.interval import bound, search, state_graph
+from discreet.contracts import FloatArray, Mechanism, Model
+from discreet.errors import DiscreetError
+from discreet.numerics import SLACK
+from discreet.outputs import Output
+from discreet.policy import Policy
+
+KERNELS = 100_000
+"""Kernels that an audit looks at unless told otherwise: some ten seconds for a chain of 20 contexts."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Outputs that bring the worst gain about, and what they tell: belief - prior = gain. `slot` is None for at="any"."""
+
+    outputs: tuple[Output, ...]
+    secret: str
+    slot: int | None
+    prior: float
+    belief: float
+
+    @property
+    def gain(self) -> float:
+        """Belief minus prior."""
+        return self.belief - self.prior
+
+
+@dataclass(frozen=True)
+class Audit:
+    """worst_gain was found (witness has the outputs); no output gains more than `bound`. Equal where `exact`.
+
+    `excess` is the largest gain beyond its own secret's delta that was found (negative: the room that is left).
+    """
+
+    worst_gain: float
+    bound: float
+    exact: bool
+    excess: float
+    witness: Witness | None
+    by_secret: dict[str, float]
+    bound_by_secret: dict[str, float]
+    bound_excess: float
+    kernels: int
+    method: str
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether every gain stays within its delta: True, False, or None where the interval leaves it open."""
+        if self.excess > SLACK:
+            return False
+        return True if self.bound_excess <= SLACK else None
+
+
+def audit(
+    mechanism: Mechanism[Any],
+    policy: Policy | None = None,
+    model: Model | None = None,
+    budget: int | None = None,
+    *,
+    seconds: float | None = None,
+    method: Literal["auto", "exact", "interval"] = "auto",
+) -> Audit:
+    """The worst gain over everything that the mechanism may output.
+
+    `policy` and `model` are what the observer is judged by, where they are not the mechanism's own. `budget` is how many
+    kernels may be looked at, `seconds` how long to go on; when either ends, the answer is an interval, and `method` says
+    what was not searched. `method="interval"` does not try to be exact, `"exact"` refuses to be anything else.
+    """
+    if budget is not None and budget < 1:
+        raise DiscreetError(f"an audit with a budget of {budget} kernels sees nothing; give at least 1")
+    adversary = Adversary(mechanism, model, policy)
+    most = KERNELS if budget is None else budget
+    deadline = None if seconds is None else time.monotonic() + seconds
+    limits = Budget(most, lambda: deadline is not None and time.monotonic() > deadline)
+    found = Found(adversary)
+    if method != "interval" and explore(mechanism, adversary, found, limits):
+        used = most - limits.left
+        return _report(adversary, found, found.gains, used, f"exact: every output of {used} merged states")
+    if method == "exact":
+        raise DiscreetError(f"the audit is not exact within {most} kernels; raise the budget or allow an interval")
+    limits.left = max(limits.left, most // 2)
+    return _interval(mechanism, adversary, found, limits, most)
+
+
+def _interval(mechanism: Mechanism[Any], adversary: Adversary, found: Found, limits: Budget, most: int) -> Audit:
+    slots = adversary.process.slots
+    graph = state_graph(mechanism, adversary, Budget(limits.left // 2, limits.stopped))
+    beam = max(1, limits.left // (2 * slots))
+    search(mechanism, adversary, found, Budget(limits.left, limits.stopped), beam)
+    trivial = 1 - adversary.priors
+    if graph is None:
+        bounds = trivial
+        told = "no bound below certainty: public states are too many to follow (or outputs are continuous)"
+    else:
+        states = sum(len(steps) for steps in graph)
+        generators = max(64, most // (20 * states))
+        bounds = np.minimum(bound(adversary, graph, generators), trivial)
+        told = f"bound over {states} public states with {generators} generators each"
+    bounds = np.maximum(bounds, found.gains)
+    return _report(adversary, found, bounds, most, f"interval: {told}; not every output was looked at (beam {beam})")
+
+
+def _report(adversary: Adversary, found: Found, bounds: FloatArray, kernels: int, method: str) -> Audit:
+    names, gains = adversary.gain_names, found.gains
+    if not names:
+        return Audit(0.0, 0.0, True, float("-inf"), None, {}, {}, float("-inf"), kernels, "exact: there are no secrets")
+    row = int(np.argmax(gains))
+    outputs = found.outputs(row)
+    prior = float(adversary.priors[row])
+    return Audit(
+        worst_gain=float(gains[row]),
+        bound=float(bounds.max()),
+        exact=bool((bounds == gains).all()),
+        excess=float((gains - adversary.deltas).max()),
+        witness=Witness(outputs, *names[row], prior, prior + float(gains[row])) if outputs else None,
+        by_secret=_largest(names, gains),
+        bound_by_secret=_largest(names, bounds),
+        bound_excess=float((bounds - adversary.deltas).max()),
+        kernels=kernels,
+        method=method,
+    )
+
+
+def _largest(names: list[tuple[str, int | None]], gains: FloatArray) -> dict[str, float]:
+    largest: dict[str, float] = {}
+    for (name, _), gain in zip(names, gains, strict=True):
+        largest[name] = max(largest.get(name, -np.inf), float(gain))
+    return largest
