@@ -4,7 +4,7 @@ After the outputs up to slot t, for hidden states z of slot t, a `Belief` keeps 
     w(z)      = P(Z_t = z | outputs)
     V[g](z)   = P(secret g was visited so far, Z_t = z | outputs)        for secrets at="any"
     L[u,g](z) = P(X_u in g, Z_t = z | outputs)                            for secrets at="each", slots u <= t
-A slot is one matrix product with the stack. What lies ahead depends on the model alone and is tabled:
+A slot is one matrix product with the stack (compiled: discreet.adversary.steps). What lies ahead depends on the model alone and is tabled:
     H[t][u,g](z) = P(X_u in g | Z_t = z)  and  F[t][g](z) = P(first visit of g after t | Z_t = z).
 Nothing is floored or clipped; every slot is normalised, so that long days do not underflow.
 Memory of a belief: (1 + G T) K floats; of the tables: (G T^2 / 2) K floats.
@@ -13,13 +13,13 @@ Memory of a belief: (1 + G T) K floats; of the tables: (G T^2 / 2) K floats.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from discreet.adversary.process import process_of
+from discreet.adversary import steps
+from discreet.adversary.process import SeenProcess, process_of
 from discreet.contracts import FloatArray, Mechanism, Model
 from discreet.errors import DiscreetError
 from discreet.outputs import Output
@@ -57,7 +57,7 @@ class Adversary:
         self.row_start = np.searchsorted(self.row_slot, slots)  # rows of slot u: row_start[u] to row_start[u + 1]
         self.row_members = members[self.row_secret]  # (R, n)
         self.any_members = members[self.any_index]  # (A, n)
-        self.any_active = secrets.active[self.any_index].T.astype(np.float64)  # (T, A)
+        self.any_active = np.ascontiguousarray(secrets.active[self.any_index].T, dtype=np.float64)  # (T, A)
         prior = self.model.prior
         self.row_prior = np.einsum("rn,rn->r", prior[self.row_slot], self.row_members)
         self.row_delta = secrets.deltas[self.row_secret]
@@ -84,7 +84,43 @@ class Adversary:
 
     def start(self) -> Belief:
         """The belief before any output."""
-        return Belief(self, 0, np.zeros((0, len(self.process.initial))))
+        return Belief(self, 0, np.zeros((0, len(self.process.initial))), np.zeros(len(self.priors)))
+
+    def first_step(self, likelihood: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """P(output), the stack after it and its gains, for the first slot of the day."""
+        process, visits = self.process, len(self.any_index)
+        rows = slice(int(self.row_start[0]), int(self.row_start[1]))
+        weights = process.push(0, process.initial, likelihood)
+        total = float(weights.sum())
+        if not total > 0:
+            return 0.0, np.zeros((0, len(weights))), np.zeros(0)
+        stack = np.empty((1 + visits + rows.stop - rows.start, len(weights)))
+        stack[0] = weights
+        visited = process.present(0, process.initial, weights, likelihood, self.any_members)
+        stack[1 : 1 + visits] = visited * self.any_active[0][:, None]
+        stack[1 + visits :] = process.present(0, process.initial, weights, likelihood, self.row_members[rows])
+        stack /= total
+        return total, stack, steps.beliefs(stack, visits, self.ahead[0], self.first_visit[0], self.priors)
+
+    def step(self, belief: Belief, likelihood: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """The same for a later slot, compiled."""
+        process, t = self.process, belief.slot
+        tables, told = self._tables[t], np.ascontiguousarray(likelihood)
+        priors = self.priors[belief.closed :] if belief.closed else self.priors
+        if isinstance(process, SeenProcess):
+            return steps.seen_step(
+                belief.stack, process.transitions[t - 1], process.private, process.contexts, told, *tables, priors
+            )
+        return steps.emitted_step(belief.stack, process.transitions[t - 1], process.emissions[t], told, *tables, priors)
+
+    @cached_property
+    def _tables(self) -> list[tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]]:
+        """What the compiled step reads of each slot: members now, members and slots of at="any", and what lies ahead."""
+        rows = zip(self.row_start[:-1], self.row_start[1:], strict=True)
+        return [
+            (self.row_members[a:b], self.any_members, self.any_active[t], self.ahead[t], self.first_visit[t])
+            for t, (a, b) in enumerate(rows)
+        ]
 
     @cached_property
     def priors(self) -> FloatArray:
@@ -117,15 +153,32 @@ class Adversary:
         return laid
 
 
-@dataclass(frozen=True, eq=False)
 class Belief:
-    """What the adversary believes after `slot` outputs. Immutable: `after` gives the next one."""
+    """What the adversary believes after `slot` outputs. Never changed once made: `after` gives the next one.
 
-    adversary: Adversary
-    slot: int
-    stack: FloatArray = field(repr=False)  # (1 + A + rows so far, K): w, V, L; empty before the first output
-    off_model: bool = False  # the last output had probability zero, so it was taken to say nothing
-    closed: int = 0  # how many of the first rows are settled for good and no longer kept (`settled`)
+    stack (1 + A + rows so far, K) holds w, V and L; it is empty before the first output. gains (R + A,) are belief minus
+    prior, in the order of `Adversary.gain_names`: past, present and future slots, then secrets at="any". `off_model` says
+    that the last output had probability zero, so that it was taken to say nothing. The first `closed` rows are settled
+    for good and are no longer kept (see `settled`).
+    """
+
+    __slots__ = ("adversary", "closed", "gains", "off_model", "slot", "stack")
+
+    def __init__(
+        self,
+        adversary: Adversary,
+        slot: int,
+        stack: FloatArray,
+        gains: FloatArray,
+        off_model: bool = False,
+        closed: int = 0,
+    ) -> None:
+        self.adversary = adversary
+        self.slot = slot
+        self.stack = stack
+        self.gains = gains
+        self.off_model = off_model
+        self.closed = closed
 
     def after(self, likelihood: FloatArray) -> Belief:
         """The belief after an output with this likelihood (P,) over private states.
@@ -133,29 +186,15 @@ class Belief:
         An output of probability zero leaves the predicted belief as it was, and is marked `off_model`.
         """
         adversary, t = self.adversary, self.slot
-        process = adversary.process
-        if t >= process.slots:
-            raise DiscreetError(f"the day has {process.slots} slots and all have been output; start a new day")
-        visits = len(adversary.any_index)
-        size = max(len(self.stack), 1 + visits)
-        rows = slice(int(adversary.row_start[t]), int(adversary.row_start[t + 1]))
-        stack = np.empty((size + rows.stop - rows.start, len(process.initial)))
-        if t == 0:
-            before = process.initial
-            stack[:size] = 0
-            stack[0] = process.push(0, before, likelihood)
-        else:
-            before = self.stack[0]
-            stack[:size] = process.push(t, self.stack, likelihood)
-        total = stack[0].sum()
+        if t >= adversary.process.slots:
+            raise DiscreetError(
+                f"the day has {adversary.process.slots} slots and all have been output; start a new day"
+            )
+        total, stack, gains = adversary.first_step(likelihood) if t == 0 else adversary.step(self, likelihood)
         if not total > 0:
-            silent = self.after(np.ones(process.private_states))
-            return replace(silent, off_model=True)
-        if visits:
-            self._visit(stack[1 : 1 + visits], before, stack[0], likelihood)
-        stack[size:] = process.present(t, before, stack[0], likelihood, adversary.row_members[rows])
-        stack /= total
-        return Belief(adversary, t + 1, stack, closed=self.closed)
+            silent = self.after(np.ones(adversary.process.private_states))
+            return Belief(adversary, t + 1, silent.stack, silent.gains, off_model=True, closed=self.closed)
+        return Belief(adversary, t + 1, stack, gains, closed=self.closed)
 
     def settled(self) -> Belief:
         """The same belief without the rows of past slots.
@@ -164,46 +203,29 @@ class Belief:
         depends on it (a secret at="any" keeps how likely it was visited).
         """
         keep = 1 + len(self.adversary.any_index)
-        return replace(self, stack=self.stack[:keep].copy(), closed=int(self.adversary.row_start[self.slot]))
-
-    def _visit(self, visited: FloatArray, before: FloatArray, weights: FloatArray, likelihood: FloatArray) -> None:
-        """Add those who visit for the first time in this slot: P(not visited before, X_t in g, Z_t, output)."""
-        adversary, t = self.adversary, self.slot
-        process = adversary.process
-        old = np.zeros_like(visited) if t == 0 else self.stack[1 : 1 + len(visited)]
-        active = adversary.any_active[t]
-        for a in np.flatnonzero(active):
-            unvisited = before - old[a]
-            member = adversary.any_members[a : a + 1]
-            visited[a] += process.present(t, unvisited, weights - visited[a], likelihood, member)[0]
+        closed = int(self.adversary.row_start[self.slot])
+        return Belief(
+            self.adversary,
+            self.slot,
+            self.stack[:keep].copy(),
+            self.gains[closed - self.closed :],
+            self.off_model,
+            closed,
+        )
 
     @property
     def weights(self) -> FloatArray:
         """(K,): P(Z | outputs) at the last slot that was output; the initial distribution before any."""
         return self.stack[0] if len(self.stack) else self.adversary.process.initial
 
+    @property
+    def beliefs(self) -> FloatArray:
+        """(R + A,): P(X_u in g | outputs) for every slot u, past, present and future, then P(g at some slot | outputs)."""
+        return np.asarray(self.gains + self.adversary.priors[self.closed :])
+
     def predicted(self) -> FloatArray:
         """(P,): the predicted belief over private states of the slot that comes next."""
         return self.adversary.process.predicted(self.slot, self.weights)
-
-    @cached_property
-    def beliefs(self) -> FloatArray:
-        """(R + A,): P(X_u in g | outputs) for every slot u, past, present and future, then P(g at some slot | outputs)."""
-        adversary = self.adversary
-        if self.slot == 0:
-            return adversary.priors
-        visits = len(adversary.any_index)
-        weights = self.stack[0]
-        past = self.stack[1 + visits :].sum(axis=1)
-        future = adversary.ahead[self.slot - 1] @ weights
-        visited = self.stack[1 : 1 + visits]
-        anytime = (visited + (weights - visited) * adversary.first_visit[self.slot - 1]).sum(axis=1)
-        return np.concatenate([past, future, anytime])
-
-    @cached_property
-    def gains(self) -> FloatArray:
-        """(R + A,): belief minus prior, in the order of `Adversary.gain_names`."""
-        return np.asarray(self.beliefs - self.adversary.priors[self.closed :])
 
     def by_secret(self) -> Mapping[str, FloatArray | float]:
         """The gains per secret."""

@@ -1,0 +1,5 @@
+"""How much is released, and how much it tells: on real or simulated days."""
+
+from discreet.evaluation.metrics import Evaluation, evaluate
+
+__all__ = ["Evaluation", "evaluate"]

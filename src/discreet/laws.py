@@ -1,0 +1,231 @@
+"""What any mechanism must obey, ours and others': `check(mechanism)` raises `LawBroken` with the law and the case.
+
+The laws walk through days that the model itself draws. Statistical laws state their false-alarm rate. A mechanism that
+claims an exact delta is held to it by the audit and along every walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.adversary.audit import audit
+from discreet.adversary.belief import Adversary, Belief
+from discreet.contracts import Finite, FloatArray, IntArray, Kernel, Mechanism, Model
+from discreet.numerics import SLACK
+from discreet.outputs import SUPPRESSED, Output
+from discreet.policy import Policy
+from discreet.randomness import SeededEntropy
+
+DRAWS = 400
+"""Draws in the sampling law, from one kernel a walk."""
+
+FALSE_ALARM = 1e-9
+"""Chance that the sampling law fails a correct kernel, per kernel tested (chi-square, by its tail)."""
+
+
+class LawBroken(AssertionError):  # noqa: N818  # the name says what happened; "LawBrokenError" would say no more
+    """A mechanism breaks a law; `law` names it, `case` says where."""
+
+    def __init__(self, law: str, case: str) -> None:
+        super().__init__(f"{law}: {case}")
+        self.law = law
+        self.case = case
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One slot of a walk: where the machine was, what was private, what came out."""
+
+    slot: int
+    state: Any
+    kernel: Kernel
+    private: int
+    output: Output
+    before: Belief
+    after: Belief
+
+    def __str__(self) -> str:
+        return f"slot {self.slot}, public state {self.state!r}, private state {self.private}, output {self.output!r}"
+
+
+def check(mechanism: Mechanism[Any], *, walks: int = 4, seed: int = 0, budget: int | None = 2_000) -> None:
+    """Hold a mechanism to every law, along `walks` days drawn from its model with this seed."""
+    _private_states(mechanism)
+    _silence_is_accepted(mechanism)
+    adversary = Adversary(mechanism)
+    rng = SeededEntropy(seed)
+    paths = _paths(mechanism.model, walks, seed)
+    highest = np.zeros(len(adversary.deltas))
+    for path in paths:
+        visits = list(_walk(mechanism, adversary, path, rng))
+        for visit in visits:
+            _kernel_is_a_kernel(visit)
+            _likelihood(visit)
+            _same_state_same_kernel(mechanism, visit)
+            highest = np.maximum(highest, visit.after.gains)
+        _replay(mechanism, visits)
+        if visits:
+            _sampling(visits[int(rng.below(len(visits)))], rng)
+    _audit_bounds(mechanism, adversary, highest, budget)
+
+
+def _paths(model: Model, count: int, seed: int) -> list[list[int]]:
+    """Days of context indices drawn from the model."""
+    rng = np.random.default_rng(seed)
+    paths: list[list[int]] = []
+    for _ in range(count):
+        path: list[int] = []
+        state = 0
+        for slot in range(model.slots):
+            row = model.initial if slot == 0 else model.transitions[slot - 1][state]
+            state = int(rng.choice(len(row), p=row))
+            seen = (
+                state
+                if model.emissions is None
+                else int(rng.choice(len(model.contexts), p=model.emissions[slot][state]))
+            )
+            path.append(seen)
+        paths.append(path)
+    return paths
+
+
+def _walk(mechanism: Mechanism[Any], adversary: Adversary, path: list[int], rng: SeededEntropy) -> Iterator[Visit]:
+    state, belief = mechanism.start(), adversary.start()
+    private: int | None = None
+    for slot, context in enumerate(path):
+        kernel = mechanism.kernel(state)
+        private = mechanism.remember(private, context)
+        output = kernel.sample(private, rng)
+        after = belief.after(kernel.likelihood(output))
+        yield Visit(slot, state, kernel, private, output, belief, after)
+        state, belief = mechanism.advance(state, output), after
+
+
+def _private_states(mechanism: Mechanism[Any]) -> None:
+    law = "remember returns a private state of the current context"
+    contexts = mechanism.private_contexts
+    for context in range(len(mechanism.model.contexts)):
+        for memory in (None, *range(len(contexts))):
+            private = mechanism.remember(memory, context)
+            if not 0 <= private < len(contexts) or contexts[private] != context:
+                raise LawBroken(law, f"remember({memory}, {context}) is {private}")
+
+
+def _silence_is_accepted(mechanism: Mechanism[Any]) -> None:
+    law = "advance accepts silence at any slot"
+    state = mechanism.start()
+    for slot in range(mechanism.model.slots - 1):
+        try:
+            state = mechanism.advance(state, SUPPRESSED)
+            mechanism.kernel(state)
+        except Exception as error:
+            raise LawBroken(law, f"slot {slot}: {type(error).__name__}: {error}") from error
+
+
+def _kernel_is_a_kernel(visit: Visit) -> None:
+    kernel = visit.kernel
+    if not isinstance(kernel, Finite):
+        return
+    law = "rows of a kernel sum to one exactly"
+    weights: IntArray = np.asarray(kernel.weights)
+    if not np.issubdtype(weights.dtype, np.integer):
+        raise LawBroken(law, f"{visit}: weights are {weights.dtype}, not integers")
+    if (weights < 0).any() or any(sum(row) != kernel.total for row in weights.tolist()):
+        raise LawBroken(law, f"{visit}: a row is negative somewhere or does not sum to {kernel.total}")
+    if not np.array_equal(kernel.matrix * float(kernel.total), weights):
+        raise LawBroken(law, f"{visit}: matrix is not weights / total")
+
+
+def _likelihood(visit: Visit) -> None:
+    law = "likelihood agrees with the matrix and with what is output"
+    column = visit.kernel.likelihood(visit.output)
+    if not np.isfinite(column).all() or (column < 0).any() or not column[visit.private] > 0:
+        raise LawBroken(law, f"{visit}: likelihood {column[visit.private]} of what was drawn")
+    if isinstance(visit.kernel, Finite):
+        for k, output in enumerate(visit.kernel.outputs):
+            if not np.array_equal(visit.kernel.likelihood(output), visit.kernel.matrix[:, k]):
+                raise LawBroken(law, f"{visit}: column of {output!r} is not its likelihood")
+
+
+def _same_state_same_kernel(mechanism: Mechanism[Any], visit: Visit) -> None:
+    law = "same public state, same kernel"
+    if not isinstance(visit.state, Hashable) or not isinstance(visit.output, Hashable):
+        raise LawBroken(law, f"{visit}: public states and outputs must be hashable")
+    again = mechanism.kernel(visit.state)
+    if not _equal_kernels(visit, again):
+        raise LawBroken(law, f"{visit}: a second look gives another kernel")
+
+
+def _equal_kernels(visit: Visit, other: Kernel) -> bool:
+    if isinstance(visit.kernel, Finite) and isinstance(other, Finite):
+        return (
+            visit.kernel.outputs == other.outputs
+            and visit.kernel.total == other.total
+            and np.array_equal(visit.kernel.weights, other.weights)
+        )
+    return np.array_equal(visit.kernel.likelihood(visit.output), other.likelihood(visit.output))
+
+
+def _replay(mechanism: Mechanism[Any], visits: list[Visit]) -> None:
+    """The outputs alone, without the truth, lead to equal states with equal kernels: `advance` ignores the truth."""
+    law = "public outputs determine the public state"
+    state = mechanism.start()
+    for visit in visits:
+        if state != visit.state or hash(state) != hash(visit.state):
+            raise LawBroken(law, f"{visit}: replaying the outputs gives {state!r}")
+        if not _equal_kernels(visit, mechanism.kernel(state)):
+            raise LawBroken(law, f"{visit}: the replayed state has another kernel")
+        state = mechanism.advance(state, visit.output)
+
+
+def _sampling(visit: Visit, rng: SeededEntropy) -> None:
+    """Draws follow the row: chi-square over the outputs that can occur; what cannot occur never does."""
+    kernel = visit.kernel
+    if not isinstance(kernel, Finite):
+        return
+    law = "samples follow the kernel's weights"
+    drawn = [kernel.sample(visit.private, rng) for _ in range(DRAWS)]
+    expected = DRAWS * kernel.matrix[visit.private]
+    counts = np.array([drawn.count(output) for output in kernel.outputs])
+    if (counts[expected == 0] > 0).any() or counts.sum() != DRAWS:
+        raise LawBroken(law, f"{visit}: an output of probability zero was drawn")
+    from scipy.stats import chi2
+
+    often = expected >= 5  # the chi-square law is an approximation that needs it; the rest is pooled
+    pools = [(counts[k], expected[k]) for k in np.flatnonzero(often)]
+    pools += [(counts[~often].sum(), expected[~often].sum())] if expected[~often].sum() >= 5 else []
+    if len(pools) > 1:
+        statistic = sum((seen - mean) ** 2 / mean for seen, mean in pools)
+        if chi2.sf(statistic, len(pools) - 1) < FALSE_ALARM:
+            raise LawBroken(law, f"{visit}: {counts.tolist()} drawn where {expected.round(1).tolist()} are expected")
+
+
+def _audit_bounds(mechanism: Mechanism[Any], adversary: Adversary, highest: FloatArray, budget: int | None) -> None:
+    result = audit(mechanism, budget=budget)
+    law = "the audit bounds every realised gain"
+    if highest.max(initial=0.0) > result.bound + SLACK:
+        raise LawBroken(law, f"a walk gained {highest.max()}, the audit's bound is {result.bound}")
+    covered = _covered(mechanism)
+    if covered is None:
+        return
+    law = "a claimed delta holds for every output"
+    claimed = audit(mechanism, policy=covered, budget=budget)
+    if claimed.excess > SLACK:
+        raise LawBroken(law, f"{claimed.witness} exceeds its delta by {claimed.excess}")
+    names = {secret.name for secret in covered.secrets}
+    mine = np.array([name in names for name, _ in adversary.gain_names], dtype=np.bool_)
+    over = highest[mine] - adversary.deltas[mine]
+    if over.max(initial=-1.0) > SLACK:
+        raise LawBroken(law, f"a walk exceeds a delta by {over.max()}")
+
+
+def _covered(mechanism: Mechanism[Any]) -> Policy | None:
+    """The secrets that the mechanism promises to bound by delta; None if there are none."""
+    if mechanism.policy is None or mechanism.guarantee.kind != "exact delta":
+        return None
+    secrets = [secret for secret in mechanism.policy.secrets if mechanism.guarantee.promises_delta(secret.at)]
+    return Policy(secrets, delta=mechanism.policy.delta) if secrets else None
