@@ -65,9 +65,13 @@ def random_policy(seed: int, model: Model) -> Policy:
         contexts = {model.contexts[c] for c in rng.choice(n, size=size, replace=False)}
         slots = None
         if rng.random() < 0.3:
-            slots = {int(slot) for slot in rng.choice(model.slots, size=rng.integers(1, model.slots + 1), replace=False)}
+            slots = {
+                int(slot) for slot in rng.choice(model.slots, size=rng.integers(1, model.slots + 1), replace=False)
+            }
         delta = float(rng.choice([0.05, 0.1, 0.3])) if rng.random() < 0.3 else None
-        secrets.append(Secret(f"secret {k}", contexts, slots=slots, delta=delta, at="any" if rng.random() < 0.3 else "each"))
+        secrets.append(
+            Secret(f"secret {k}", contexts, slots=slots, delta=delta, at="any" if rng.random() < 0.3 else "each")
+        )
     return Policy(secrets, delta=float(rng.choice([0.05, 0.1, 0.2, 0.3])))
 
 
@@ -85,13 +89,19 @@ class RandomMechanism(ContextMechanism):
 
     guarantee = Guarantee("none", "random kernels promise nothing")
 
-    def __init__(self, model: Model, policy: Policy, *, seed: int, states: int = 4, memory: bool = False, zeros: float = 0.4) -> None:
+    def __init__(
+        self, model: Model, policy: Policy, *, seed: int, states: int = 4, memory: bool = False, zeros: float = 0.4
+    ) -> None:
         super().__init__(model, policy)
         self._seed, self._states, self._zeros, self._memory = seed, states, zeros, memory
         n = len(model.contexts)
         if memory:  # rows: first contexts alone, then pairs (previous, current)
             self.private_contexts: IntArray = np.concatenate([np.arange(n), np.tile(np.arange(n), n)])
-        self.vocabulary: tuple[Output, ...] = (*(Released(context) for context in model.contexts), SUPPRESSED, Generalized("top"))
+        self.vocabulary: tuple[Output, ...] = (
+            *(Released(context) for context in model.contexts),
+            SUPPRESSED,
+            Generalized("top"),
+        )
         self._kernels: dict[PublicState, FiniteKernel] = {}
 
     def remember(self, memory: int | None, context: int) -> int:
@@ -123,7 +133,9 @@ def random_mechanism(seed: int, *, memory: bool | None = None, **options: Any) -
     if rng.random() < 0.5:
         model: Model = random_chain(seed, n=int(rng.integers(2, 4)), slots=slots, zeros=zeros)
     else:
-        model = random_hidden(seed, states=int(rng.integers(1, 4)), n=2 if slots > 3 else 3, slots=min(slots, 3), zeros=zeros)
+        model = random_hidden(
+            seed, states=int(rng.integers(1, 4)), n=2 if slots > 3 else 3, slots=min(slots, 3), zeros=zeros
+        )
     remembers = bool(rng.random() < 0.4) if memory is None else memory
     options = {"states": int(rng.integers(1, 5)), "zeros": float(rng.choice([0.0, 0.4, 0.7])), **options}
     return RandomMechanism(model, random_policy(seed, model), seed=seed, memory=remembers, **options)
@@ -134,5 +146,10 @@ chains = st.builds(
     random_chain, seeds, n=st.integers(2, 4), slots=st.integers(1, 4), zeros=st.sampled_from([0.0, 0.3, 0.6, 0.9])
 )
 hidden_models = st.builds(
-    random_hidden, seeds, states=st.integers(1, 3), n=st.integers(2, 3), slots=st.integers(1, 3), zeros=st.sampled_from([0.0, 0.3, 0.6])
+    random_hidden,
+    seeds,
+    states=st.integers(1, 3),
+    n=st.integers(2, 3),
+    slots=st.integers(1, 3),
+    zeros=st.sampled_from([0.0, 0.3, 0.6]),
 )

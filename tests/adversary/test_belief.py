@@ -61,7 +61,7 @@ def test_before_any_output_nothing_is_gained() -> None:
 
 
 def test_an_output_of_probability_zero_leaves_the_predicted_belief_and_is_marked() -> None:
-    chain = MarkovChain(("a", "b"), [1, 0], [[[1, 0], [0.5, 0.5]], [[0.5, 0.5], [0, 1]]])
+    chain = MarkovChain(("a", "b"), [1, 0], [[[1.0, 0.0], [0.5, 0.5]], [[0.5, 0.5], [0.0, 1.0]]])
     mechanism = NoMask(chain, Policy(["b"]))
     adversary = Adversary(mechanism)
     impossible = adversary.start().after(mechanism.kernel(0).likelihood(Released("b")))

@@ -1,0 +1,121 @@
+"""Every mechanism obeys the laws, and every law catches a mechanism that breaks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as d
+from discreet.contracts import Rng
+from discreet.kernels import FiniteKernel
+from discreet.laws import LawBroken, check
+from discreet.mechanisms import NoMask
+from discreet.outputs import SUPPRESSED, Output, Released
+from discreet.policy import Guarantee
+from tests.strategies import random_chain, random_hidden, random_mechanism, random_policy, searches
+
+MECHANISMS = [getattr(d.mechanisms, name) for name in ("NoMask", "MaskSensitive")]
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_our_mechanisms_obey_on_random_models(kind: Any) -> None:
+    for seed in searches(15):
+        for model in (random_chain(seed, n=3, slots=4), random_hidden(seed)):
+            check(kind(model, random_policy(seed, model)), seed=seed)
+
+
+def test_a_random_mechanism_that_promises_nothing_obeys_the_rest() -> None:
+    for seed in searches(15):
+        check(random_mechanism(seed), seed=seed)
+
+
+class Broken(NoMask):
+    """A mechanism to spoil, one law at a time."""
+
+
+def spoiled(**methods: Any) -> Broken:
+    kind = type("Spoiled", (Broken,), methods)
+    return kind(random_chain(1, n=3, slots=3, zeros=0.0), d.Policy(["c0"], delta=0.1))  # type: ignore[no-any-return]
+
+
+def kernel_of(self: Broken, weights: Any, total: int) -> FiniteKernel:
+    return FiniteKernel(tuple(Released(context) for context in self.model.contexts), weights, total)
+
+
+def test_a_delta_that_does_not_hold_is_caught() -> None:
+    mechanism = spoiled(guarantee=Guarantee("exact delta", "a lie"))
+    with pytest.raises(LawBroken, match="a claimed delta holds for every output"):
+        check(mechanism)
+
+
+def test_rows_that_do_not_sum_are_caught() -> None:
+    def kernel(self: Broken, state: int) -> FiniteKernel:
+        made = kernel_of(self, np.eye(3, dtype=np.int64), 1)
+        made.weights = np.eye(3, dtype=np.int64) * 2
+        return made
+
+    with pytest.raises(LawBroken, match="sum to one exactly"):
+        check(spoiled(kernel=kernel))
+
+
+def test_a_kernel_that_depends_on_when_it_is_asked_is_caught() -> None:
+    def kernel(self: Any, state: int) -> FiniteKernel:
+        self.asked = getattr(self, "asked", 0) + 1
+        return kernel_of(self, np.tile([self.asked, 1, 2**20 - 1 - self.asked], (3, 1)), 2**20)
+
+    with pytest.raises(LawBroken, match="same public state, same kernel"):
+        check(spoiled(kernel=kernel))
+
+
+def test_a_state_that_remembers_more_than_the_outputs_is_caught() -> None:
+    def advance(self: Any, state: int, output: Output) -> int:
+        self.count = getattr(self, "count", 0) + 1
+        return state + 1 + 1000 * int(self.count)
+
+    with pytest.raises(LawBroken, match="public outputs determine the public state"):
+        check(spoiled(advance=advance))
+
+
+def test_a_likelihood_that_disagrees_with_the_matrix_is_caught() -> None:
+    class Liar(FiniteKernel):
+        def likelihood(self, output: Output) -> Any:
+            return np.ones(len(self.weights)) / 3
+
+    def kernel(self: Broken, state: int) -> FiniteKernel:
+        return Liar(tuple(Released(context) for context in self.model.contexts), np.eye(3, dtype=np.int64), 1)
+
+    with pytest.raises(LawBroken, match="likelihood agrees"):
+        check(spoiled(kernel=kernel))
+
+
+def test_samples_that_do_not_follow_the_weights_are_caught() -> None:
+    class Loaded(FiniteKernel):
+        def sample(self, private: int, rng: Rng) -> Output:
+            return super().sample(private, rng) if rng.bits(2) else self.outputs[0]
+
+    def kernel(self: Broken, state: int) -> FiniteKernel:
+        weights = np.array([[1, 1, 2], [1, 1, 2], [1, 1, 2]])
+        return Loaded(tuple(Released(context) for context in self.model.contexts), weights, 4)
+
+    with pytest.raises(LawBroken, match="samples follow"):
+        check(spoiled(kernel=kernel))
+
+
+def test_a_private_state_of_another_context_is_caught() -> None:
+    def remember(self: Broken, memory: int | None, context: int) -> int:
+        return 0
+
+    with pytest.raises(LawBroken, match="remember returns"):
+        check(spoiled(remember=remember))
+
+
+def test_refusing_silence_is_caught() -> None:
+    def advance(self: Broken, state: int, output: Output) -> int:
+        if output == SUPPRESSED:
+            raise KeyError(output)
+        return state + 1
+
+    with pytest.raises(LawBroken, match="accepts silence"):
+        check(spoiled(advance=advance))
