@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +70,6 @@ class Kernel(Protocol):
         """(P,) over private states, up to a common factor: all that an observer learns from the output."""
 
 
-@runtime_checkable
 class Finite(Protocol):
     """A kernel with finitely many outputs; `matrix` equals `weights / total` exactly."""
 
@@ -95,6 +94,11 @@ class Finite(Protocol):
 
     def likelihood(self, output: Output) -> FloatArray:
         """The output's column."""
+
+
+def is_finite(kernel: Kernel) -> TypeGuard[Finite]:
+    """Whether a kernel has finitely many outputs."""
+    return hasattr(kernel, "weights")
 
 
 class Mechanism(Protocol[State]):

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import Finite, FloatArray, IntArray, Kernel, Mechanism, Model
+from discreet.contracts import FloatArray, IntArray, Kernel, Mechanism, Model, is_finite
 from discreet.numerics import SLACK
 from discreet.outputs import SUPPRESSED, Output
 from discreet.policy import Policy
@@ -128,7 +128,7 @@ def _silence_is_accepted(mechanism: Mechanism[Any]) -> None:
 
 def _kernel_is_a_kernel(visit: Visit) -> None:
     kernel = visit.kernel
-    if not isinstance(kernel, Finite):
+    if not is_finite(kernel):
         return
     law = "rows of a kernel sum to one exactly"
     weights: IntArray = np.asarray(kernel.weights)
@@ -145,7 +145,7 @@ def _likelihood(visit: Visit) -> None:
     column = visit.kernel.likelihood(visit.output)
     if not np.isfinite(column).all() or (column < 0).any() or not column[visit.private] > 0:
         raise LawBroken(law, f"{visit}: likelihood {column[visit.private]} of what was drawn")
-    if isinstance(visit.kernel, Finite):
+    if is_finite(visit.kernel):
         for k, output in enumerate(visit.kernel.outputs):
             if not np.array_equal(visit.kernel.likelihood(output), visit.kernel.matrix[:, k]):
                 raise LawBroken(law, f"{visit}: column of {output!r} is not its likelihood")
@@ -161,7 +161,7 @@ def _same_state_same_kernel(mechanism: Mechanism[Any], visit: Visit) -> None:
 
 
 def _equal_kernels(visit: Visit, other: Kernel) -> bool:
-    if isinstance(visit.kernel, Finite) and isinstance(other, Finite):
+    if is_finite(visit.kernel) and is_finite(other):
         return (
             visit.kernel.outputs == other.outputs
             and visit.kernel.total == other.total
@@ -185,7 +185,7 @@ def _replay(mechanism: Mechanism[Any], visits: list[Visit]) -> None:
 def _sampling(visit: Visit, rng: SeededEntropy) -> None:
     """Draws follow the row: chi-square over the outputs that can occur; what cannot occur never does."""
     kernel = visit.kernel
-    if not isinstance(kernel, Finite):
+    if not is_finite(kernel):
         return
     law = "samples follow the kernel's weights"
     drawn = [kernel.sample(visit.private, rng) for _ in range(DRAWS)]

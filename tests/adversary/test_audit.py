@@ -164,7 +164,7 @@ def random_walk_gain(mechanism: RandomMechanism, seed: int) -> float:
     highest = 0.0
     for _ in range(mechanism.model.slots):
         kernel = mechanism.kernel(state)
-        total, _, _ = belief.outcomes(kernel.matrix)
+        total = belief.outcomes(kernel.matrix).total
         output = kernel.outputs[int(rng.choice(len(total), p=total / total.sum()))]
         belief = belief.after(kernel.likelihood(output))
         state = mechanism.advance(state, output)

@@ -40,7 +40,7 @@ def test_outcomes_of_a_kernel_are_the_beliefs_after_each_output(block: int) -> N
         rng = np.random.default_rng(seed)
         for _ in range(mechanism.model.slots):
             kernel = mechanism.kernel(state)
-            total, gains, joint = belief.outcomes(kernel.matrix)
+            total, gains, joint, _ = belief.outcomes(kernel.matrix)
             assert total.sum() == pytest.approx(1, abs=AGREEMENT)
             for k, output in enumerate(kernel.outputs):
                 if total[k] > 0:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,6 +85,20 @@ class Adversary:
     def start(self) -> Belief:
         """The belief before any output."""
         return Belief(self, 0, np.zeros((0, len(self.process.initial))), np.zeros(len(self.priors)))
+
+    def revealed(self, slot: int, state: int, visited: FloatArray) -> Belief:
+        """The belief after `slot` outputs of which the last revealed the hidden state; visited (A,) is what it was then.
+
+        The past is settled: given that state, nothing that is still to come depends on it, so the rows of past slots are
+        not kept. A secret at="any" keeps how likely it was visited.
+        """
+        stack = np.zeros((1 + len(visited), len(self.process.initial)))
+        stack[0, state] = 1.0
+        stack[1:, state] = visited
+        closed = int(self.row_start[slot])
+        priors = self.priors[closed:]
+        gains = steps.beliefs(stack, len(visited), self.ahead[slot - 1], self.first_visit[slot - 1], priors)
+        return Belief(self, slot, stack, gains, closed=closed)
 
     def first_step(self, likelihood: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """P(output), the stack after it and its gains, for the first slot of the day."""
@@ -159,7 +173,7 @@ class Belief:
     stack (1 + A + rows so far, K) holds w, V and L; it is empty before the first output. gains (R + A,) are belief minus
     prior, in the order of `Adversary.gain_names`: past, present and future slots, then secrets at="any". `off_model` says
     that the last output had probability zero, so that it was taken to say nothing. The first `closed` rows are settled
-    for good and are no longer kept (see `settled`).
+    for good and are no longer kept (see `Adversary.revealed`).
     """
 
     __slots__ = ("adversary", "closed", "gains", "off_model", "slot", "stack")
@@ -231,11 +245,8 @@ class Belief:
         """The gains per secret."""
         return self.adversary.by_secret(self.gains)
 
-    def outcomes(self, columns: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """For each output of a kernel (P, O): its probability (O,), the gains after it (R + A, O), P(Z, output) (K, O).
-
-        Gains after an output of probability zero are NaN; rows that are settled are left out.
-        """
+    def outcomes(self, columns: FloatArray) -> Outcomes:
+        """What each output of a kernel (P, O) would tell."""
         adversary, t = self.adversary, self.slot
         process = adversary.process
         before = self.weights
@@ -245,14 +256,19 @@ class Belief:
         past = self.stack[1 + visits :] @ process.outlook(t, columns) if t else np.zeros((0, len(total)))
         rows = range(int(adversary.row_start[t]), int(adversary.row_start[t + 1]))
         present = [process.present_joint(t, before, joint, columns, adversary.row_members[r]).sum(axis=0) for r in rows]
-        anytime = [self._anytime(a, before, joint, columns) for a in range(visits)]
+        visited = [self._visited(a, before, columns) for a in range(visits)]
+        anytime = [
+            (seen + (joint - seen) * adversary.first_visit[t][a][:, None]).sum(axis=0) for a, seen in enumerate(visited)
+        ]
         parts = [past, *(row[None] for row in present), adversary.ahead[t] @ joint, *(row[None] for row in anytime)]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            gains = np.concatenate(parts) / total - adversary.priors[self.closed :, None]
-        return total, gains, joint
+        possible = total > 0
+        inside = np.concatenate(parts)[:, possible] / total[possible]
+        gains = np.full((len(inside), len(total)), -np.inf)
+        gains[:, possible] = inside - adversary.priors[self.closed :, None]
+        return Outcomes(total, gains, joint, visited)
 
-    def _anytime(self, a: int, before: FloatArray, joint: FloatArray, columns: FloatArray) -> FloatArray:
-        """(O,): P(secret a at some slot, output)."""
+    def _visited(self, a: int, before: FloatArray, columns: FloatArray) -> FloatArray:
+        """(K, O): P(secret a visited by now, Z, output)."""
         adversary, t = self.adversary, self.slot
         process = adversary.process
         old = np.zeros_like(before) if t == 0 else self.stack[1 + a]
@@ -260,7 +276,16 @@ class Belief:
         if adversary.any_active[t, a]:
             fresh = process.joint(t, before - old, columns)
             visited = visited + process.present_joint(t, before - old, fresh, columns, adversary.any_members[a])
-        return np.asarray((visited + (joint - visited) * adversary.first_visit[t][a][:, None]).sum(axis=0))
+        return visited
+
+
+class Outcomes(NamedTuple):
+    """What each of O outputs would tell, before any is drawn."""
+
+    total: FloatArray  # (O,): its probability
+    gains: FloatArray  # (R + A, O): the gains after it, settled rows left out; -inf where it is impossible
+    joint: FloatArray  # (K, O): P(Z, output)
+    visited: list[FloatArray]  # for each secret at="any", (K, O): P(visited by now, Z, output)
 
 
 def beliefs_along(mechanism: Mechanism[Any], outputs: list[Output], adversary: Adversary | None = None) -> list[Belief]:

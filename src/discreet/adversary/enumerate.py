@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Finite, Mechanism, Model
+from discreet.contracts import Mechanism, Model, is_finite
 from discreet.errors import DiscreetError
 from discreet.outputs import Output, Released
 from discreet.policy import Policy
@@ -145,7 +145,7 @@ def _private_path(mechanism: Mechanism[Any], path: tuple[int, ...]) -> list[int]
 def _columns(mechanism: Mechanism[Any], state: Any, privates: Any, exact: bool) -> Iterator[tuple[Output, Any]]:
     """Each output's likelihood for each path."""
     kernel = mechanism.kernel(state)
-    if not isinstance(kernel, Finite):
+    if not is_finite(kernel):
         raise DiscreetError("only kernels with finitely many outputs can be enumerated")
     for k, output in enumerate(kernel.outputs):
         weights = kernel.weights[privates, k]

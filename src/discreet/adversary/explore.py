@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import Finite, FloatArray, Mechanism
+from discreet.adversary.belief import Adversary, Belief, Outcomes
+from discreet.contracts import Finite, FloatArray, Mechanism, is_finite
 from discreet.outputs import Output
-from discreet.policy import BoolArray
 
 
 @dataclass(eq=False)
@@ -53,16 +52,15 @@ class Found:
         self.gains = np.zeros(len(adversary.deltas))
         self._causes: dict[int, tuple[Node, Output]] = {}
 
-    def record(self, node: Node, kernel: Finite, gains: FloatArray, possible: BoolArray) -> None:
-        """Take note of the gains (rows, O) that outputs of positive probability would cause."""
+    def record(self, node: Node, kernel: Finite, gains: FloatArray) -> None:
+        """Take note of the gains (rows, O) that a kernel's outputs would cause."""
         if not gains.size:
             return
-        candidates = np.where(possible, gains, -np.inf)
         closed = node.belief.closed
-        highest = candidates.max(axis=1)
+        highest = gains.max(axis=1)
         for row in np.flatnonzero(highest > self.gains[closed:]):
             self.gains[closed + row] = highest[row]
-            self._causes[closed + int(row)] = (node, kernel.outputs[int(candidates[row].argmax())])
+            self._causes[closed + int(row)] = (node, kernel.outputs[int(gains[row].argmax())])
 
     def outputs(self, row: int) -> tuple[Output, ...]:
         """The outputs that reach a row's worst gain; none if nothing was ever gained on it."""
@@ -94,12 +92,12 @@ def explore(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budge
         following: list[Node] = []
         for node in level:
             kernel = mechanism.kernel(node.state)
-            if not isinstance(kernel, Finite) or not budget.spend():
+            if not is_finite(kernel) or not budget.spend():
                 return False
-            total, gains, joint = node.belief.outcomes(kernel.matrix)
-            found.record(node, kernel, gains, total > 0)
+            outcomes = node.belief.outcomes(kernel.matrix)
+            found.record(node, kernel, outcomes.gains)
             if slot + 1 < adversary.process.slots:
-                _children(mechanism, node, kernel, total, joint, settled, following)
+                _children(mechanism, node, kernel, outcomes, settled, following)
         level = [*settled.values(), *following]
         if len(level) > budget.left:
             return False
@@ -110,31 +108,35 @@ def _children(
     mechanism: Mechanism[Any],
     node: Node,
     kernel: Finite,
-    total: FloatArray,
-    joint: FloatArray,
+    outcomes: Outcomes,
     settled: dict[Any, Node],
     following: list[Node],
 ) -> None:
-    for k in np.flatnonzero(total > 0):
-        output = kernel.outputs[int(k)]
+    belief = node.belief
+    joint = outcomes.joint
+    states = np.count_nonzero(joint, axis=0)
+    hidden = joint.argmax(axis=0)  # the revealed state, where there is only one
+    at = hidden, np.arange(len(hidden))
+    with np.errstate(invalid="ignore"):
+        visited = [(seen[at] / joint[at]).tolist() for seen in outcomes.visited]
+    for k in np.flatnonzero(states).tolist():
+        output = kernel.outputs[k]
         state = mechanism.advance(node.state, output)
-        support = np.flatnonzero(joint[:, k] > 0)
-        if len(support) > 1:
-            following.append(Node(state, node.belief.after(kernel.likelihood(output)), node, output))
+        if states[k] > 1:
+            following.append(Node(state, belief.after(kernel.likelihood(output)), node, output))
             continue
-        key = (state, int(support[0]))
-        visits = len(node.belief.adversary.any_index)
-        if key not in settled:
-            settled[key] = Node(state, node.belief.after(kernel.likelihood(output)).settled(), node, output)
-        elif visits:
-            _merge_visits(
-                settled[key], node, output, node.belief.after(kernel.likelihood(output)).stack[1 : 1 + visits]
-            )
+        key = state, int(hidden[k])
+        chances = [row[k] for row in visited]
+        if key in settled:
+            _merge_visits(settled[key], key[1], node, output, chances)
+        else:
+            revealed = belief.adversary.revealed(belief.slot + 1, key[1], np.array(chances))
+            settled[key] = Node(state, revealed, node, output)
 
 
-def _merge_visits(kept: Node, node: Node, output: Output, visited: FloatArray) -> None:
+def _merge_visits(kept: Node, hidden: int, node: Node, output: Output, visited: list[float]) -> None:
     """Of two histories that reach one revealed state, keep the likelier visit of each secret at="any"."""
-    held = kept.belief.stack[1 : 1 + len(visited)]
-    for a in np.flatnonzero((visited > held).any(axis=1)):
-        held[a] = visited[a]
-        kept.visited_via[int(a)] = (node, output)
+    for a, chance in enumerate(visited):
+        if chance > kept.belief.stack[1 + a, hidden]:
+            kept.belief.stack[1 + a, hidden] = chance
+            kept.visited_via[a] = (node, output)

@@ -22,7 +22,7 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, Found, Node
-from discreet.contracts import Finite, FloatArray, Mechanism
+from discreet.contracts import FloatArray, Mechanism, is_finite
 from discreet.numerics import RESOLUTION
 from discreet.policy import BoolArray
 
@@ -37,11 +37,11 @@ def search(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget
         candidates: list[tuple[Node, int, FloatArray]] = []
         for node in level:
             kernel = mechanism.kernel(node.state)
-            if not isinstance(kernel, Finite) or not budget.spend():
+            if not is_finite(kernel) or not budget.spend():
                 return
-            total, gains, _ = node.belief.outcomes(kernel.matrix)
-            found.record(node, kernel, gains, total > 0)
-            candidates += [(node, int(k), gains[:, k]) for k in np.flatnonzero(total > 0)]
+            outcomes = node.belief.outcomes(kernel.matrix)
+            found.record(node, kernel, outcomes.gains)
+            candidates += [(node, int(k), outcomes.gains[:, k]) for k in np.flatnonzero(outcomes.total)]
         if slot + 1 == adversary.process.slots or not candidates:
             return
         level = [_child(mechanism, *candidates[k][:2]) for k in _most_telling(candidates, beam)]
@@ -49,7 +49,7 @@ def search(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget
 
 def _child(mechanism: Mechanism[Any], node: Node, k: int) -> Node:
     kernel = mechanism.kernel(node.state)
-    assert isinstance(kernel, Finite)
+    assert is_finite(kernel)
     output = kernel.outputs[k]
     return Node(mechanism.advance(node.state, output), node.belief.after(kernel.likelihood(output)), node, output)
 
@@ -83,7 +83,7 @@ def state_graph(mechanism: Mechanism[Any], adversary: Adversary, budget: Budget)
         steps: list[Step] = []
         for state, support in states.items():
             kernel = mechanism.kernel(state)
-            if not isinstance(kernel, Finite) or not budget.spend():
+            if not is_finite(kernel) or not budget.spend():
                 return None
             joint = process.joint(slot, support.astype(np.float64), kernel.matrix) > 0
             possible = np.flatnonzero(joint.any(axis=0))

@@ -1,0 +1,158 @@
+"""Timestamps to instants, and instants to wall clocks, a column at a time.
+
+Instants and wall-clock times are microseconds since 1970 (int64). Offsets come from Python's own zoneinfo, not from the
+time zones built into polars: the two may hold different releases of the tz database, and then a batch and a live
+stream, which uses `Clock.locate`, would put the same reading into different slots.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import polars as pl
+
+from discreet.errors import DataError
+
+Epoch = Literal["auto", "seconds", "milliseconds"]
+
+SECOND = 1_000_000
+FIRST_YEAR, LAST_YEAR = 1970, 2099
+LATEST = int(dt.datetime(LAST_YEAR + 1, 1, 1, tzinfo=dt.UTC).timestamp()) * SECOND
+
+MILLISECONDS_FROM = 1e11
+"""From here on a bare number is milliseconds: as seconds it would lie after the year 5000, as milliseconds in 1973."""
+
+ISO_8601 = (
+    r"^(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])"
+    r"(?::(?P<second>[0-5][0-9])(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
+    r"(?: ?(?:(?P<utc>[Zz])|(?P<sign>[+-])(?P<ahead_hour>[01][0-9]|2[0-3])(?::?(?P<ahead_minute>[0-5][0-9]))?))?$"
+)
+
+
+@dataclass(frozen=True)
+class Zone:
+    """The offsets of a time zone from 1970 to 2099, as arrays that a column is looked up in."""
+
+    changes: pl.Series
+    """Instants at which the offset changes, rising."""
+    wall_changes: pl.Series
+    """The same on the wall clock, as zoneinfo has them for fold=0: the earlier of two readings of a repeated hour."""
+    offsets: pl.Series
+    """Wall clock minus instant before the first change, and after each."""
+
+    def wall(self, instant: pl.Expr) -> pl.Expr:
+        """What the wall clock shows at an instant."""
+        after = pl.lit(self.changes).search_sorted(instant, side="right")
+        return instant + pl.lit(self.offsets).gather(after)
+
+    def instant(self, wall: pl.Expr) -> pl.Expr:
+        """When the wall clock shows a time; by Python's rule (fold=0) where it does so twice or never."""
+        after = pl.lit(self.wall_changes).search_sorted(wall, side="right")
+        return wall - pl.lit(self.offsets).gather(after)
+
+
+@lru_cache(maxsize=64)
+def zone_named(name: str) -> Zone:
+    """The table of a zone, found by asking zoneinfo for each day and halving the days on which the offset changes."""
+    try:
+        info = ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise DataError(f"time zone {name!r} is not known; use an IANA name such as Europe/Paris") from None
+    day = 86_400
+    low = -2 * day
+    offsets = [_offset(info, low)]
+    changes: list[int] = []
+    for second in range(low + day, LATEST // SECOND + 2 * day, day):
+        offset = _offset(info, second)
+        if offset != offsets[-1]:
+            changes.append(_change(info, second - day, second))
+            offsets.append(offset)
+    steps = zip(changes, offsets[:-1], offsets[1:], strict=True)
+    walls = [change + max(before, after) for change, before, after in steps]
+    return Zone(_micros(changes), _micros(walls), _micros(offsets))
+
+
+def _offset(info: ZoneInfo, second: int) -> int:
+    offset = dt.datetime.fromtimestamp(second, info).utcoffset()
+    assert offset is not None
+    return int(offset.total_seconds())
+
+
+def _change(info: ZoneInfo, low: int, high: int) -> int:
+    """The first second after `low` with the offset of `high`."""
+    target = _offset(info, high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _offset(info, middle) == target else (middle, high)
+    return high
+
+
+def _micros(seconds: list[int]) -> pl.Series:
+    return pl.Series([second * SECOND for second in seconds], dtype=pl.Int64)
+
+
+def with_instant(frame: pl.DataFrame, role: str, *, zone: str | None, epoch: Epoch) -> pl.DataFrame:
+    """Add `{role}_instant` (null where unreadable) and `{role}_naive` (true where a zone had to be stated and is not)."""
+    held = frame.schema[role]
+    column = pl.col(role)
+    if held.is_numeric():
+        wall, ahead = _from_number(column.cast(pl.Float64), epoch), pl.lit(0, pl.Int64)
+    elif isinstance(held, pl.Datetime):
+        wall = column.dt.epoch("us")
+        ahead = pl.lit(None if held.time_zone is None else 0, pl.Int64)
+    else:
+        frame = frame.with_columns(column.str.strip_chars().str.extract_groups(ISO_8601).alias("__iso"))
+        number = _from_number(column.str.strip_chars().cast(pl.Float64, strict=False), epoch)
+        wall = pl.coalesce(number, _iso_wall())
+        ahead = pl.when(number.is_not_null()).then(0).otherwise(_iso_ahead())
+    frame = frame.with_columns(wall.alias("__wall"), ahead.cast(pl.Int64).alias("__ahead"))
+    stated = pl.lit(None, pl.Int64) if zone is None else zone_named(zone).instant(pl.col("__wall"))
+    instant = pl.when(pl.col("__ahead").is_null()).then(stated).otherwise(pl.col("__wall") - pl.col("__ahead"))
+    naive = pl.col("__wall").is_not_null() & pl.col("__ahead").is_null() & pl.lit(zone is None)
+    return frame.with_columns(instant.alias(f"{role}_instant"), naive.alias(f"{role}_naive")).drop(
+        "__wall", "__ahead", "__iso", strict=False
+    )
+
+
+def _from_number(number: pl.Expr, epoch: Epoch) -> pl.Expr:
+    """Microseconds from epoch seconds or milliseconds; null for what is no number, not finite or far too large."""
+    seconds, milliseconds = number * 1e6, number * 1e3
+    scaled = {
+        "auto": pl.when(number.abs() >= MILLISECONDS_FROM).then(milliseconds).otherwise(seconds),
+        "seconds": seconds,
+        "milliseconds": milliseconds,
+    }[epoch]
+    return scaled.round().cast(pl.Int64, strict=False)
+
+
+def _part(name: str) -> pl.Expr:
+    return pl.col("__iso").struct.field(name)
+
+
+def _whole(name: str) -> pl.Expr:
+    return _part(name).cast(pl.Int64, strict=False).fill_null(0)
+
+
+def _iso_wall() -> pl.Expr:
+    """The wall-clock time that ISO text shows; null for a day that is in no calendar."""
+    days = _part("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Int64)
+    seconds = days * 86_400 + _whole("hour") * 3600 + _whole("minute") * 60 + _whole("second")
+    fraction = _part("fraction").str.slice(0, 6).str.pad_end(6, "0").cast(pl.Int64, strict=False).fill_null(0)
+    return seconds * SECOND + fraction
+
+
+def _iso_ahead() -> pl.Expr:
+    """How far the text says that its clock is ahead of UTC; null where it does not say."""
+    seconds = (_whole("ahead_hour") * 3600 + _whole("ahead_minute") * 60) * SECOND
+    return (
+        pl.when(_part("utc").is_not_null())
+        .then(0)
+        .when(_part("sign") == "+")
+        .then(seconds)
+        .when(_part("sign") == "-")
+        .then(-seconds)
+    )

@@ -1,0 +1,237 @@
+"""Tables of releases: what was published, for whom and when.
+
+CSV and Parquet show each output in a word, for people and other programs. JSON lines also carry its full wire form, and
+only they give back every output exactly: in a word, coordinates keep six digits.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from discreet.data.csv_file import opened
+from discreet.errors import DataError, DiscreetError
+from discreet.files import written_whole
+from discreet.outputs import Output, PartialEvent, from_wire, text_of, to_wire
+
+ReleaseRow = tuple[str | None, dt.date, int, dt.datetime | None, Output]
+"""(person, date, slot, when the slot starts, output)."""
+
+HEADER = ("person", "date", "slot", "start", "kind", "value")
+
+ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
+
+ROW_GROUP = 50_000
+"""Rows of a Parquet file that are held and written at a time."""
+
+
+def write_releases(path: str | Path, rows: Iterable[ReleaseRow]) -> int:
+    """Write releases as they come, in the format of the path's ending, and say how many.
+
+    The file appears whole or not at all, also where `rows` raises. Memory does not grow with the rows.
+    """
+    path = Path(path)
+    write = {".csv": _write_csv, ".jsonl": _write_json_lines, ".parquet": _write_parquet}[_format(path, ENDINGS)]
+    counted = _Counted(path, rows)
+    with written_whole(path) as file:
+        if path.suffix.lower() == ".gz":
+            # No time stamp inside: the same releases give the same bytes.
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as zipped:
+                write(zipped, counted)  # type: ignore[arg-type]  # a GzipFile is written like any other
+        else:
+            write(file, counted)
+    return counted.count
+
+
+def _format(path: Path, endings: tuple[str, ...]) -> str:
+    for ending in endings:
+        if path.name.lower().endswith(ending):
+            return ending.removesuffix(".gz")
+    raise DataError(f"{path}: the ending says no format for releases; use {', '.join(endings[:-1])} or {endings[-1]}")
+
+
+class _Counted:
+    """The rows, counted as they pass; what cannot be written is an error that names the row."""
+
+    def __init__(self, path: Path, rows: Iterable[ReleaseRow]) -> None:
+        self._path = path
+        self._rows = rows
+        self.count = 0
+
+    def __iter__(self) -> Iterator[ReleaseRow]:
+        for row in self._rows:
+            self.count += 1
+            yield row
+
+    def refuse(self, problem: str) -> DataError:
+        return DataError(f"{self._path}, release {self.count}: {problem}")
+
+
+@contextmanager
+def _text(file: BinaryIO) -> Iterator[TextIO]:
+    """A text layer that leaves the file beneath it open."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    try:
+        yield text
+        text.flush()
+    finally:
+        text.detach()
+
+
+def _write_csv(file: BinaryIO, rows: _Counted) -> None:
+    with _text(file) as text:
+        plain = csv.writer(text, lineterminator="\n")
+        quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        plain.writerow(HEADER)
+        for person, date, slot, start, output in rows:
+            if isinstance(output, PartialEvent) and "|" in "".join(_parts(output)):
+                raise rows.refuse("an attribute holds '|', which separates them in CSV; write .jsonl")
+            shown = "" if start is None else start.isoformat()
+            row = (person or "", date.isoformat(), slot, shown, to_wire(output)["kind"], text_of(output))
+            # Before Python 3.13 a lone carriage return is not quoted by itself, and reads as the end of the row.
+            writer = quoted if "\r" in f"{row[0]}{row[-1]}" else plain
+            writer.writerow(row)
+
+
+def _parts(event: PartialEvent) -> Iterator[str]:
+    return (part for part in (event.activity, event.time, event.location) if part is not None)
+
+
+def _write_json_lines(file: BinaryIO, rows: _Counted) -> None:
+    with _text(file) as text:
+        for person, date, slot, start, output in rows:
+            wire = to_wire(output)
+            shown = None if start is None else start.isoformat()
+            values = (person, date.isoformat(), slot, shown, wire["kind"], text_of(output))
+            try:
+                line = json.dumps(dict(zip(HEADER, values, strict=True)) | wire, ensure_ascii=False, allow_nan=False)
+            except ValueError:
+                raise rows.refuse(f"{output} is not finite; JSON has no such numbers") from None
+            text.write(line + "\n")
+
+
+PARQUET_SCHEMA: dict[str, pl.DataType] = {
+    "person": pl.String(),
+    "date": pl.Date(),
+    "slot": pl.Int32(),
+    "start": pl.Datetime("us", "UTC"),
+    "kind": pl.String(),
+    "value": pl.String(),
+}
+
+
+def _write_parquet(file: BinaryIO, rows: _Counted) -> None:
+    def frames(
+        _columns: list[str] | None, _where: pl.Expr | None, _rows: int | None, _batch: int | None
+    ) -> Iterator[pl.DataFrame]:
+        source = map(row_of, rows)
+        for first in source:
+            group = [first, *islice(source, ROW_GROUP - 1)]
+            yield pl.DataFrame(group, schema=PARQUET_SCHEMA, orient="row")
+
+    def row_of(row: ReleaseRow) -> tuple[object, ...]:
+        person, date, slot, start, output = row
+        if start is not None and start.tzinfo is None:
+            raise rows.refuse(f"the start {start.isoformat()} has no time zone; Parquet keeps starts in UTC")
+        shown = None if start is None else start.astimezone(dt.UTC)
+        return person, date, slot, shown, to_wire(output)["kind"], text_of(output)
+
+    register_io_source(frames, schema=PARQUET_SCHEMA).sink_parquet(file, row_group_size=ROW_GROUP)
+
+
+def read_releases(path: str | Path) -> Iterator[ReleaseRow]:
+    """The releases of a CSV or JSON lines file, one at a time.
+
+    Starts come back with the offset that they were written with. From CSV, the points of `Perturbed` come back with six
+    digits, and an empty attribute of `PartialEvent` as None.
+    """
+    path = Path(path)
+    if path.name.lower().endswith(".parquet"):
+        raise DataError(f"{path}: releases are read back from .csv and .jsonl; read Parquet with polars.read_parquet")
+    read = {".csv": _read_csv, ".jsonl": _read_json_lines}[_format(path, ENDINGS[:-1])]
+    return _read_rows(path, read)
+
+
+Located = tuple[int, Callable[[], ReleaseRow]]
+"""A line, and how to make its row: so that one place can name the line of whatever goes wrong."""
+
+
+def _read_rows(path: Path, read: Callable[[Path, TextIO], Iterator[Located]]) -> Iterator[ReleaseRow]:
+    with opened(path, empty=True) as (stream, _), io.TextIOWrapper(stream, encoding="utf-8", newline="") as text:
+        line = 0
+        try:
+            for place, row in read(path, text):
+                line = place
+                yield row()
+        except UnicodeDecodeError:
+            raise DataError(f"{path}, after line {line}: the text is not UTF-8; write the file again") from None
+        except (DiscreetError, ValueError, TypeError, KeyError) as error:
+            if isinstance(error, DataError):
+                raise
+            why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise DataError(f"{path}, line {line}: not a release as discreet writes it: {why}") from None
+
+
+def _read_csv(path: Path, text: TextIO) -> Iterator[Located]:
+    reader = csv.reader(text, strict=True)
+    header = next(reader, [])
+    if tuple(header) != HEADER:
+        raise DataError(f"{path}, line 1: the header is {','.join(header)!r}; releases have {','.join(HEADER)}")
+    line = 2
+    try:
+        for fields in reader:
+            if fields:
+                yield line, partial(_row_of_csv, fields)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(f"{path}, line {line}: not CSV: {error}") from None
+
+
+def _row_of_csv(fields: list[str]) -> ReleaseRow:
+    if len(fields) != len(HEADER):
+        raise ValueError(f"{len(fields)} fields instead of {len(HEADER)}")
+    person, date, slot, start, kind, value = fields
+    when = dt.datetime.fromisoformat(start) if start else None
+    return person or None, dt.date.fromisoformat(date), int(slot), when, _from_text(kind, value)
+
+
+def _from_text(kind: str, value: str) -> Output:
+    """The output that `text_of` showed."""
+    message: dict[str, object] = {"kind": kind, "context": value, "node": value}
+    if kind == "perturbed":
+        message["point"] = [float(part) for part in value.split()]
+    if kind == "partial event":
+        parts = value.split("|")
+        if len(parts) != 3:
+            raise ValueError(f"{value!r} has {len(parts)} attributes instead of 3")
+        message |= dict(zip(("activity", "time", "location"), (part or None for part in parts), strict=True))
+    return from_wire(message)
+
+
+def _read_json_lines(path: Path, text: TextIO) -> Iterator[Located]:
+    for line, record in enumerate(text, 1):
+        if record.strip():
+            yield line, partial(_row_of_json, record)
+
+
+def _row_of_json(record: str) -> ReleaseRow:
+    message = json.loads(record)
+    if not isinstance(message, dict):
+        raise ValueError("the line is not a JSON object")
+    person, slot, start = message["person"], message["slot"], message["start"]
+    if not isinstance(slot, int) or not (person is None or isinstance(person, str)):
+        raise ValueError(f"person {person!r} and slot {slot!r} must be text and a whole number")
+    when = None if start is None else dt.datetime.fromisoformat(start)
+    return person, dt.date.fromisoformat(message["date"]), slot, when, from_wire(message)

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.contexts import Clock
+from discreet.errors import PolicyError
+from discreet.policy import Guarantee, Policy, Secret, read_policy
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "policy.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_string_is_the_secret_of_that_context() -> None:
+    assert Policy(["hospital"]).secrets == (Secret("hospital", {"hospital"}),)
+    assert Policy("hospital") == Policy(["hospital"])
+    assert Secret("clinic", "hospital").contexts == frozenset({"hospital"})
+
+
+def test_a_secret_has_its_own_delta_or_the_policys() -> None:
+    own, common = Secret("a", delta=0.0), Secret("b")
+    policy = Policy([own, common], delta=0.2)
+    assert [policy.delta_of(secret) for secret in policy.secrets] == [0.0, 0.2]
+
+
+def test_policies_are_values() -> None:
+    one = Policy([Secret("x", {"a", "b"}, slots=[3, 1], at="any")], 0.1)
+    other = Policy([Secret("x", ["b", "a"], slots=range(1, 4, 2), at="any")], 0.1)
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one.contexts == {"a", "b"}
+    assert one.bounds_any
+    assert not Policy("a").bounds_any
+    assert Policy().contexts == frozenset()
+
+
+@pytest.mark.parametrize("delta", [-0.1, 1.1, float("nan"), float("inf")])
+def test_delta_outside_0_to_1_is_refused_by_name(delta: float) -> None:
+    with pytest.raises(PolicyError, match=r"delta of the policy is .*; give a number from 0 to 1"):
+        Policy("a", delta)
+    with pytest.raises(PolicyError, match=r"delta of secret 'a' is .*; give a number from 0 to 1"):
+        Secret("a", delta=delta)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": ""}, r"a secret has no name; name it"),
+        ({"name": "a", "contexts": []}, r"secret 'a' names no context; list at least one"),
+        ({"name": "a", "contexts": [3]}, r"secret 'a' names 3, which is not a label; use non-empty strings"),
+        ({"name": "a", "contexts": ["b", ""]}, r"secret 'a' names '', which is not a label"),
+        ({"name": "a", "slots": []}, r"secret 'a' is limited to no slot; leave slots out"),
+        ({"name": "a", "at": "some"}, r"secret 'a' has at='some'; use 'each' .* or 'any'"),
+    ],
+)
+def test_a_secret_without_meaning_is_refused_by_name(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        Secret(**arguments)  # type: ignore[arg-type]  # the mistake
+
+
+def test_two_secrets_of_one_name_are_refused() -> None:
+    with pytest.raises(PolicyError, match=r"two secrets are named 'a'; give each a name of its own"):
+        Policy(["a", Secret("a", {"b"})])
+
+
+def test_a_policy_over_a_model_is_arrays() -> None:
+    secrets: list[Secret | str] = [
+        "b",
+        Secret("night", {"a", "b"}, slots=[0, 3], delta=0.05),
+        Secret("ever", {"c"}, at="any"),
+    ]
+    table = Policy(secrets, delta=0.3).for_model(("a", "b", "c"), 4)
+    assert table.names == ("b", "night", "ever")
+    np.testing.assert_array_equal(table.members, [[0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(table.active, [[1, 1, 1, 1], [1, 0, 0, 1], [1, 1, 1, 1]])
+    np.testing.assert_array_equal(table.deltas, [0.3, 0.05, 0.3])
+    np.testing.assert_array_equal(table.any_slot, [False, False, True])
+    assert table.rows == ((0, 0), (0, 1), (1, 0), (2, 0), (3, 0), (3, 1))
+
+
+@pytest.mark.parametrize(
+    ("secret", "message"),
+    [
+        (Secret("sick", {"hospitl"}), r"secret 'sick' names context 'hospitl'.*did you mean 'hospital'\?"),
+        (Secret("sick", {"zzz"}), r"names context 'zzz', which the model has never seen; known: 'home', 'hospital'"),
+        (Secret("all", {"home", "hospital"}), r"secret 'all' covers every context.*name fewer contexts"),
+        (Secret("home", slots=[4]), r"secret 'home' holds at slot 4, but the day has slots 0 to 3; use the clock"),
+        (Secret("home", slots=[-1]), r"secret 'home' holds at slot -1, but the day has slots 0 to 3"),
+    ],
+)
+def test_a_policy_that_does_not_fit_the_model_says_what(secret: Secret, message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        Policy([secret]).for_model(("home", "hospital"), 4)
+
+
+def test_guarantees_promise_delta_only_where_they_cover_it() -> None:
+    assert Guarantee("exact delta", "...").promises_delta("each")
+    assert not Guarantee("exact delta", "...").promises_delta("any")
+    assert not Guarantee("window only", "...", frozenset({"each", "any"})).promises_delta("each")
+
+
+FULL = """
+delta = 0.2
+
+[clock]
+slots = 24
+zone = "Europe/Paris"
+cut = "04:00"
+
+[[secret]]
+contexts = "hospital"
+
+[[secret]]
+contexts = ["clinic", "bar"]
+
+[[secret]]
+name = "home at night"
+contexts = ["home"]
+between = ["22:00", "06:00"]
+delta = 0.05
+
+[[secret]]
+name = "union today"
+contexts = ["union office"]
+slots = [3, 4]
+at = "any"
+"""
+
+
+def test_the_toml_form_in_full(tmp_path: Path) -> None:
+    policy, clock = read_policy(written(tmp_path, FULL))
+    assert clock == Clock(24, "Europe/Paris", "04:00")
+    night = [18, 19, 20, 21, 22, 23, 0, 1]  # from a cut at 04:00
+    assert policy == Policy(
+        [
+            "hospital",
+            Secret("bar or clinic", {"clinic", "bar"}),
+            Secret("home at night", {"home"}, slots=night, delta=0.05),
+            Secret("union today", {"union office"}, slots=[3, 4], at="any"),
+        ],
+        delta=0.2,
+    )
+
+
+def test_a_clock_given_serves_files_without_one_and_the_files_own_wins(tmp_path: Path) -> None:
+    secret = '[[secret]]\ncontexts = ["home"]\nbetween = ["06:00", "12:00"]\n'
+    path = written(tmp_path, secret)
+    assert Policy.read(path, Clock(4)).secrets[0].slots == frozenset({1})
+    path = written(tmp_path, "[clock]\nslots = 8\n" + secret)
+    assert Policy.read(path, Clock(4)).secrets[0].slots == frozenset({2, 3})
+    assert Policy.read(written(tmp_path, "")) == Policy((), 0.1)
+
+
+S = '[[secret]]\ncontexts = ["a"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("delta = ", r"not a TOML file: "),
+        ("dleta = 0.1", r"the file has an unknown key 'dleta'; did you mean 'delta'\?"),
+        ('delta = "0.1"', r"delta is '0.1', not a number; give one from 0 to 1"),
+        ("delta = true", r"delta is True, not a number"),
+        ("delta = 1.5", r"delta of the policy is 1.5; give a number from 0 to 1"),
+        ("delta = nan", r"delta of the policy is nan"),
+        ("secret = 3", r"write each secret under its own \[\[secret\]\]"),
+        ('secret = ["a"]', r"\[\[secret\]\] number 1 is 'a'; write it as a table"),
+        (S + S.replace("contexts", "context"), r"\[\[secret\]\] number 2 has an unknown key 'context'.*'contexts'"),
+        ("[[secret]]\nname = 'x'", r"contexts of \[\[secret\]\] number 1 is None; give a list of labels"),
+        ("[[secret]]\ncontexts = [1]", r"contexts of \[\[secret\]\] number 1 is \[1\]; give a list of labels"),
+        ("[[secret]]\ncontexts = ['']\nname = 'x'", r"secret 'x' names '', which is not a label"),
+        (S + S, r"two secrets are named 'a'"),
+        (S + "slots = 3", r"slots of \[\[secret\]\] number 1 is 3; give a list of slot numbers"),
+        (S + "slots = [true]", r"slots of \[\[secret\]\] number 1 is \[True\]; give a list"),
+        (S + "delta = 'x'", r"delta of \[\[secret\]\] number 1 is 'x', not a number"),
+        (S + "at = 'some'", r"secret 'a' has at='some'; use 'each'"),
+        (S + "between = ['01:00', '02:00']", r"number 1 speaks of clock times but no clock is known; add \[clock\]"),
+        (S + "between = ['01:00']", r"between of \[\[secret\]\] number 1 is \['01:00'\]; give two times"),
+        (S + "between = ['01:00', '02:00']\nslots = [1]", r"number 1 has both slots and between; keep one"),
+        (S + S.replace('"a"', '"b"') + "between = ['1', '02:00']\n[clock]\nslots = 24",
+         r"between of \[\[secret\]\] number 2: the start time is '1'; write it as HH:MM"),
+        (S + "between = [01:00:00, 02:00:00]\n[clock]\nslots = 24", r"between of .* number 1 .*; give two times"),
+        ("clock = 24", r"\[clock\] is 24; write it as a table"),
+        ("[clock]\nzone = 'UTC'", r"\[clock\] has no slots; add, for example, slots = 48"),
+        ("[clock]\nslots = 24\nzones = 'UTC'", r"\[clock\] has an unknown key 'zones'; did you mean 'zone'\?"),
+        ("[clock]\nslots = 7", r"\[clock\]: a day cannot be cut into 7 slots.*use a divisor"),
+        ("[clock]\nslots = '24'", r"\[clock\]: a day cannot be cut into '24' slots.*use a divisor"),
+        ("[clock]\nslots = 24.0", r"\[clock\]: a day cannot be cut into 24.0 slots.*use a divisor"),
+        ("[clock]\nslots = 24\ncut = 04:00:00", r"\[clock\]: the clock's cut is .*; write it as HH:MM"),
+        ("[clock]\nslots = 24\nzone = 1", r"\[clock\]: time zone 1 is not known; use an IANA name"),
+    ],
+)  # fmt: skip
+def test_a_policy_file_that_means_nothing_is_refused_with_its_path_and_place(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(PolicyError, match=r"policy\.toml: .*" + message):
+        read_policy(path)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"none\.toml: there is no such policy file; give the path"):
+        Policy.read(tmp_path / "none.toml")
+    with pytest.raises(PolicyError, match=r"cannot be read: .*; give the path of a TOML file"):
+        Policy.read(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b"name = '\xe9'")
+    with pytest.raises(PolicyError, match=r"latin\.toml: not a TOML file"):
+        Policy.read(tmp_path / "latin.toml")
