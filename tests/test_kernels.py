@@ -61,11 +61,10 @@ def test_the_test_rejects_a_weight_that_is_a_sixteenth_off(off: tuple[int, int])
 
 
 def test_likelihood_is_the_column_and_zero_for_what_is_never_output() -> None:
-    kernel = FiniteKernel((A, SUPPRESSED), [[1, 3], [4, 0]], 4)
+    kernel: Finite = FiniteKernel((A, SUPPRESSED), [[1, 3], [4, 0]], 4)
     np.testing.assert_array_equal(kernel.likelihood(A), [0.25, 1.0])
     np.testing.assert_array_equal(kernel.likelihood(SUPPRESSED), [0.75, 0.0])
     np.testing.assert_array_equal(kernel.likelihood(C), [0.0, 0.0])
-    assert isinstance(kernel, Finite)
 
 
 @given(

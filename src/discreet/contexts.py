@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from discreet.errors import DiscreetError, HierarchyError
+from discreet.errors import DiscreetError, HierarchyError, did_you_mean
 
 UNKNOWN = "unknown"
 """The context of a slot without a reading: learned like any other, because phones fall silent in particular places."""
@@ -24,7 +24,7 @@ def _seconds_of(time: str, what: str) -> int:
     """Seconds after midnight of a clock time such as "04:00" or "24:00"."""
     try:
         hours, minutes = (int(part) for part in time.split(":"))
-    except ValueError:
+    except (ValueError, AttributeError):  # not two numbers, or not a string
         hours, minutes = -1, -1
     seconds = hours * 3600 + minutes * 60
     if not (0 <= minutes < 60 and 0 <= seconds <= DAY_SECONDS):
@@ -45,15 +45,15 @@ class Clock:
     cut: str = "00:00"
 
     def __post_init__(self) -> None:
-        if self.slots < 1 or DAY_SECONDS % self.slots:
+        if not isinstance(self.slots, int) or self.slots < 1 or DAY_SECONDS % self.slots:
             raise DiscreetError(
-                f"a day cannot be cut into {self.slots} slots of whole seconds; use a divisor of 86400 such as 24, 48, 96"
+                f"a day cannot be cut into {self.slots!r} slots of whole seconds; use a divisor of 86400 such as 24, 48, 96"
             )
         if _seconds_of(self.cut, "the clock's cut") >= DAY_SECONDS:
             raise DiscreetError("the clock's cut is 24:00; write it as 00:00")
         try:
             _ = self._zoneinfo
-        except (ZoneInfoNotFoundError, ValueError, OSError):
+        except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError):
             raise DiscreetError(
                 f"time zone {self.zone!r} is not known; use an IANA name such as Europe/Paris"
             ) from None
@@ -107,6 +107,9 @@ class Day:
     person: str | None = None
 
     def __post_init__(self) -> None:
+        given: object = self.contexts
+        if isinstance(given, str):
+            raise DiscreetError(f"a day is one string, {given!r}; give a tuple of labels, one a slot")
         object.__setattr__(self, "contexts", tuple(self.contexts))
         where = f" ({self.person or 'person not given'}, {self.date or 'date not given'})"
         if not self.contexts:
@@ -212,8 +215,11 @@ class Hierarchy:
         if len(roots) > 1:
             raise HierarchyError(f"nodes {roots[0]!r} and {roots[1]!r} both have no parent; put one root above them")
         if not roots:
-            node = next(iter(parents), None)
-            what = "the hierarchy is empty" if node is None else f"node {node!r} is in a cycle: no node is the root"
+            what = (
+                f"node {_in_cycle(parents)!r} is in a cycle: no node is the root"
+                if parents
+                else "the hierarchy is empty"
+            )
             raise HierarchyError(f"{what}; give a tree with one root")
         children: dict[str, list[str]] = {node: [] for node in parents}
         for node, parent in parents.items():
@@ -225,9 +231,12 @@ class Hierarchy:
             for child in children[node]:
                 depth[child] = depth[node] + 1
                 queue.append(child)
-        for node in parents:
-            if node not in depth:
-                raise HierarchyError(f"node {node!r} does not reach the root {roots[0]!r}: it is in a cycle")
+        astray = {node: parent for node, parent in parents.items() if node not in depth}
+        if astray:
+            raise HierarchyError(
+                f"node {_in_cycle(astray)!r} does not reach the root {roots[0]!r}: it is in a cycle; "
+                "give it a parent that is not below it"
+            )
         leaves = [node for node in parents if not children[node]]
         deepest = max(depth.values())
         for leaf in leaves:
@@ -268,7 +277,9 @@ class Hierarchy:
 
     def _known(self, node: str) -> str:
         if node not in self._layer_of:
-            raise HierarchyError(f"node {node!r} is not in the hierarchy under {self.root!r}")
+            raise HierarchyError(
+                f"node {node!r} is not in the hierarchy under {self.root!r}; {did_you_mean(str(node), self._layer_of)}"
+            )
         return node
 
     def layer_of(self, node: str) -> int:
@@ -309,6 +320,16 @@ class Hierarchy:
         for current in below:
             below.extend(self._children[current])
         return tuple(leaf for leaf in below if self._layer_of[leaf] == 0)
+
+
+def _in_cycle(parents: Mapping[str, str | None]) -> str:
+    """A node on a cycle of parents, where no node that is given leads to a root."""
+    node = next(iter(parents))
+    seen: set[str] = set()
+    while node not in seen:
+        seen.add(node)
+        node = parents[node] or node
+    return node
 
 
 def _edges(parent: str | None, tree: object) -> Iterator[tuple[str | None, str]]:

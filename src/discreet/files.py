@@ -34,7 +34,9 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
         beside.replace(target)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise DiscreetError(f"{target}: cannot be written: {error.strerror}") from None
+        raise DiscreetError(
+            f"{target}: cannot be written: {error.strerror or error}; make room or choose another place"
+        ) from None
     except BaseException:
         beside.unlink(missing_ok=True)
         raise

@@ -17,7 +17,7 @@ class FiniteKernel:
 
     def __init__(self, outputs: tuple[Output, ...], weights: npt.ArrayLike, total: int) -> None:
         self.outputs = outputs
-        self.weights: IntArray = np.asarray(weights, dtype=np.int64)
+        self.weights: IntArray = np.array(weights, dtype=np.int64)  # a copy: the caller's may change
         self.total = total
         if self.weights.ndim != 2 or self.weights.shape[1] != len(outputs) or not outputs:
             raise ValueError(f"{len(outputs)} outputs need weights of shape (private states, {len(outputs)})")
@@ -25,7 +25,8 @@ class FiniteKernel:
             raise ValueError(
                 f"total is {total}; use a power of two up to 2**{WEIGHT_BITS}, so that weights / total is exact"
             )
-        if (self.weights < 0).any() or (self.weights.sum(axis=1) != total).any():
+        out_of_range = (self.weights < 0) | (self.weights > total)  # also keeps the sums from overflowing
+        if out_of_range.any() or (self.weights.sum(axis=1) != total).any():
             raise ValueError(f"every row of a kernel's weights must be non-negative and sum to {total}")
         self.weights.setflags(write=False)
         self._index = {output: k for k, output in enumerate(outputs)}

@@ -83,8 +83,8 @@ def from_wire(message: Mapping[str, object]) -> Output:
                 parts = (message["activity"], message["time"], message["location"])
                 return PartialEvent(*(None if part is None else _text(part) for part in parts))
     except KeyError as missing:
-        raise DiscreetError(f"an output of kind {kind!r} lacks {missing}") from None
-    except TypeError:
+        raise DiscreetError(f"an output of kind {kind!r} lacks {missing}; write it as to_wire does") from None
+    except (TypeError, OverflowError):  # an integer may be too large for a float
         raise DiscreetError(f"an output of kind {kind!r} has a value of the wrong type: {dict(message)!r}") from None
     raise DiscreetError(
         f"an output of kind {kind!r} is not known; kinds: released, generalized, suppressed, perturbed, partial event"

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.contexts import Clock
-from discreet.errors import PolicyError, did_you_mean
+from discreet.errors import DiscreetError, PolicyError, did_you_mean
 
 At = Literal["each", "any"]
 BoolArray = npt.NDArray[np.bool_]
@@ -59,6 +59,9 @@ class Secret:
             raise PolicyError("a secret has no name; name it so that reports can speak of it")
         if not self.contexts:
             raise PolicyError(f"secret {name!r} names no context; list at least one")
+        for context in self.contexts:
+            if not isinstance(context, str) or not context:
+                raise PolicyError(f"secret {name!r} names {context!r}, which is not a label; use non-empty strings")
         if self.slots is not None and not self.slots:
             raise PolicyError(f"secret {name!r} is limited to no slot; leave slots out to mean the whole day")
         if at not in ("each", "any"):
@@ -153,7 +156,8 @@ class SecretTable:
                 for slot in sorted(secret.slots):
                     if not 0 <= slot < self.slots:
                         raise PolicyError(
-                            f"secret {secret.name!r} holds at slot {slot}, but the day has slots 0 to {self.slots - 1}"
+                            f"secret {secret.name!r} holds at slot {slot}, but the day has slots 0 to {self.slots - 1}; "
+                            "use the clock that the model was learned with"
                         )
                     active[g, slot] = True
         fields = {
@@ -205,7 +209,9 @@ def read_policy(path: str | Path, clock: Clock | None = None) -> tuple[Policy, C
         with path.open("rb") as file:
             content = tomllib.load(file)
     except FileNotFoundError:
-        raise PolicyError(f"{path}: there is no such policy file") from None
+        raise PolicyError(f"{path}: there is no such policy file; give the path of a TOML file") from None
+    except OSError as error:
+        raise PolicyError(f"{path}: cannot be read: {error.strerror}; give the path of a TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PolicyError(f"{path}: not a TOML file: {error}") from None
     try:
@@ -221,7 +227,10 @@ def _policy_from(content: Mapping[str, object], clock: Clock | None) -> tuple[Po
         _only(given, {"slots", "zone", "cut"}, "[clock]")
         if "slots" not in given:
             raise PolicyError("[clock] has no slots; add, for example, slots = 48")
-        clock = Clock(**given)  # type: ignore[arg-type]  # Clock checks its values
+        try:
+            clock = Clock(**given)  # type: ignore[arg-type]  # Clock checks its values
+        except DiscreetError as error:
+            raise PolicyError(f"[clock]: {error}") from None
     entries = content.get("secret", [])
     if not isinstance(entries, list):
         raise PolicyError("write each secret under its own [[secret]]")
@@ -235,7 +244,7 @@ def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) 
     contexts = _labels(entry.get("contexts"), where)
     name = entry.get("name", " or ".join(sorted(contexts)))
     slots = entry.get("slots")
-    if slots is not None and not (isinstance(slots, list) and all(isinstance(slot, int) for slot in slots)):
+    if slots is not None and not (isinstance(slots, list) and all(type(slot) is int for slot in slots)):
         raise PolicyError(f"slots of {where} is {slots!r}; give a list of slot numbers")
     if "between" in entry:
         if slots is not None:
@@ -245,7 +254,10 @@ def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) 
             raise PolicyError(f'between of {where} is {times!r}; give two times, such as ["22:00", "06:00"]')
         if clock is None:
             raise PolicyError(f"{where} speaks of clock times but no clock is known; add [clock] with slots and zone")
-        slots = clock.between(*times)
+        try:
+            slots = clock.between(*times)
+        except DiscreetError as error:
+            raise PolicyError(f"between of {where}: {error}") from None
     delta = entry.get("delta")
     return Secret(
         str(name),
@@ -278,5 +290,5 @@ def _labels(value: object, where: str) -> list[str]:
 
 def _number(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise PolicyError(f"{where} is {value!r}, not a number")
+        raise PolicyError(f"{where} is {value!r}, not a number; give one from 0 to 1")
     return float(value)

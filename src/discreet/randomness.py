@@ -29,6 +29,8 @@ class Entropy:
 
     def bits(self, count: int) -> int:
         """A uniform integer below 2**count."""
+        if count < 0:
+            raise DiscreetError(f"{count} bits cannot be drawn; ask for 0 or more")
         while self._count < count:
             block = self._block()
             self._bits |= int.from_bytes(block, "little") << self._count
@@ -41,7 +43,7 @@ class Entropy:
     def below(self, bound: int) -> int:
         """A uniform integer below bound, by rejection: no remainder is favoured."""
         if bound < 1:
-            raise DiscreetError(f"no integer lies below {bound} and at least 0")
+            raise DiscreetError(f"no integer lies below {bound} and at least 0; give a bound of 1 or more")
         count = (bound - 1).bit_length()
         while True:
             value = self.bits(count)
@@ -75,9 +77,11 @@ class SeededEntropy(Entropy):
 
 def categorical(weights: Sequence[int], total: int, entropy: Entropy) -> int:
     """Draw k with probability exactly weights[k] / total, where total is the sum of the weights."""
+    if sum(weights) != total or min(weights) < 0:  # checked before the draw: a wrong total must not pass by luck
+        raise DiscreetError(f"weights must be at least 0 and sum to the total {total}; they sum to {sum(weights)}")
     left = entropy.below(total)
-    for k, weight in enumerate(weights):
-        left -= weight
-        if left < 0:
-            return k
-    raise DiscreetError(f"the weights sum to {sum(weights)}, not to the total {total}")
+    k = 0
+    while left >= weights[k]:
+        left -= weights[k]
+        k += 1
+    return k

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.models import MarkovChain, Models
-from discreet.models.learn import STRENGTHS
+from discreet.models.arrays import Labels
+from discreet.models.learn import STRENGTHS, Smoothing
 from discreet.models.store import weekpart
 
 Row = tuple[str, ...]
@@ -78,7 +79,15 @@ def slow_fit(rows: list[Row], labels: Row) -> tuple[dict[str, Fraction], dict[tu
     return initial, transitions
 
 
-@pytest.mark.parametrize(("seed", "days", "slots"), [(0, 6, 5), (1, 12, 4), (2, 3, 6), (3, 1, 4), (4, 9, 2), (5, 5, 1)])
+# The last line's data are such that slips (not leaving the reading out of the average, counting a cell once instead of
+# each of its readings) choose another strength.
+@pytest.mark.parametrize(
+    ("seed", "days", "slots"),
+    [
+        *((0, 6, 5), (1, 12, 4), (2, 3, 6), (3, 1, 4), (4, 9, 2), (5, 5, 1)),
+        *((3, 6, 4), (14, 6, 4), (9, 6, 4), (36, 8, 5), (27, 8, 5), (7, 10, 3), (19, 10, 3), (4, 12, 6)),
+    ],
+)
 def test_auto_equals_a_twin_that_leaves_readings_out(seed: int, days: int, slots: int) -> None:
     rows = habits(seed, days, slots)
     chain = MarkovChain.fit(rows)
@@ -104,8 +113,8 @@ def test_none_divides_counts_and_a_row_never_seen_stays_put() -> None:
     chain = MarkovChain.fit([("a", "b", "a"), ("a", "a", "a"), ("a", "b", "c")], smoothing="none")
     assert chain.contexts == ("a", "b", "c")
     np.testing.assert_array_equal(chain.initial, [1, 0, 0])
-    np.testing.assert_allclose(chain.transitions[0], [[1 / 3, 2 / 3, 0], [0, 1, 0], [0, 0, 1]])
-    np.testing.assert_allclose(chain.transitions[1], [[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]])
+    np.testing.assert_allclose(chain.transitions[0], [[1 / 3, 2 / 3, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(chain.transitions[1], [[1.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]])
 
 
 def test_contexts_are_ordered_by_falling_frequency_then_name() -> None:
@@ -117,7 +126,13 @@ def test_contexts_are_ordered_by_falling_frequency_then_name() -> None:
 
 def test_every_form_of_days_gives_the_same_chain() -> None:
     rows = habits(1, 8)
-    forms = [[Day(row) for row in rows], rows, [list(row) for row in rows], np.array(rows), np.array(rows, object)]
+    forms: list[Labels] = [
+        [Day(row) for row in rows],
+        rows,
+        [list(row) for row in rows],
+        np.array(rows),
+        np.array(rows, object),
+    ]
     assert len({MarkovChain.fit(form).fingerprint for form in forms}) == 1
 
 
@@ -140,11 +155,11 @@ many_days = st.lists(st.tuples(*[st.sampled_from("abcde")] * 4), min_size=2, max
 
 @settings(max_examples=60)
 @given(rows=many_days, cut=st.integers(1, 7), smoothing=st.sampled_from(["auto", "none"]))
-def test_updated_equals_a_refit_bit_for_bit(rows: list[Row], cut: int, smoothing: str) -> None:
+def test_updated_equals_a_refit_bit_for_bit(rows: list[Row], cut: int, smoothing: Smoothing) -> None:
     cut = min(cut, len(rows) - 1)
-    whole = MarkovChain.fit(rows, smoothing)  # type: ignore[arg-type]  # one of the two
-    parts = MarkovChain.fit(rows[:cut], smoothing).updated(rows[cut:])  # type: ignore[arg-type]
-    one_by_one = MarkovChain.fit(rows[:1], smoothing)  # type: ignore[arg-type]
+    whole = MarkovChain.fit(rows, smoothing)
+    parts = MarkovChain.fit(rows[:cut], smoothing).updated(rows[cut:])
+    one_by_one = MarkovChain.fit(rows[:1], smoothing)
     for row in rows[1:]:
         one_by_one = one_by_one.updated(Day(row))
     assert same_chain(parts, whole)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contexts import Day
+from discreet.contexts import UNKNOWN, Day
 from discreet.errors import DiscreetError, ModelError, did_you_mean
 from discreet.numerics import ROW_SUM, FloatArray, IntArray, normalised
 
 
 def labels(contexts: Iterable[str]) -> tuple[str, ...]:
     """The contexts as a tuple of distinct, non-empty labels."""
+    if isinstance(contexts, str):
+        raise ModelError(f"contexts is one string, {contexts!r}; give a tuple of labels")
     given = tuple(contexts)
     if not given:
         raise ModelError("the model has no contexts; give at least one label")
@@ -24,7 +27,7 @@ def labels(contexts: Iterable[str]) -> tuple[str, ...]:
     if len(set(given)) < len(given):
         twice = next(context for k, context in enumerate(given) if context in given[:k])
         raise ModelError(f"context {twice!r} occurs twice; labels must be distinct")
-    return given
+    return tuple(str(context) for context in given)  # NumPy's strings look different in a fingerprint
 
 
 def probabilities(values: npt.ArrayLike, shape: tuple[int | None, ...], name: str) -> FloatArray:
@@ -47,9 +50,22 @@ def probabilities(values: npt.ArrayLike, shape: tuple[int | None, ...], name: st
         where = tuple(int(k) for k in np.argwhere(off > ROW_SUM)[0])
         row = f"row {list(where)} of {name}" if where else name
         raise ModelError(f"{row} sums to {array[where].sum():.9g}; divide the row by its sum so that it sums to 1")
-    array = normalised(array)
+    # A row that is normalised already stays as it is, to the bit: dividing again by a sum that differs from one only by
+    # rounding would make a model that was saved and loaded another one.
+    rounding = 2 * array.shape[-1] * np.finfo(np.float64).eps
+    if (off > rounding).any():
+        array = np.where((off > rounding)[..., None], normalised(array), array)
+    array += 0.0  # turns -0.0 into 0.0
     array.setflags(write=False)
     return array
+
+
+def dimensions(values: npt.ArrayLike) -> int:
+    """How many axes an array has; 0 for what is no array of numbers, which `probabilities` then refuses."""
+    try:
+        return np.asarray(values, dtype=np.float64).ndim
+    except (TypeError, ValueError):
+        return 0
 
 
 def homogeneous(transition: npt.ArrayLike, states: int, slots: int) -> FloatArray:
@@ -90,20 +106,29 @@ def as_rows(days: Labels) -> list[Sequence[str]]:
     return rows
 
 
+def checked_labels(rows: Sequence[Sequence[object]], found: Iterable[object]) -> None:
+    """Refuse days with something that is not a label, and say where it stands; `found` are the labels they hold."""
+    bad = next((label for label in found if not isinstance(label, str) or not label), UNKNOWN)
+    if bad is UNKNOWN:
+        return
+    day, slot = next((day, row.index(bad)) for day, row in enumerate(rows) if bad in row)
+    raise DiscreetError(f"slot {slot} of day {day} is {bad!r}, not a label; use 'unknown' where there is no reading")
+
+
 def encoded(rows: Sequence[Sequence[str]], contexts: tuple[str, ...], missing: int | None = None) -> IntArray:
     """(D, T) indices of labels; a label outside the contexts is an error, or `missing` where that is given."""
     index = {context: k for k, context in enumerate(contexts)}
-    flat = [label for row in rows for label in row]
-    if missing is None:
-        try:
-            codes = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
-        except KeyError:
-            where = next(k for k, label in enumerate(flat) if label not in index)
-            day, slot = divmod(where, len(rows[0]))
-            raise DiscreetError(
-                f"slot {slot} of day {day} is {flat[where]!r}, which is not a context of the model; "
-                + did_you_mean(str(flat[where]), contexts)
-            ) from None
-    else:
-        codes = np.fromiter((index.get(label, missing) for label in flat), dtype=np.int64, count=len(flat))
+    flat, size = chain.from_iterable(rows), len(rows) * len(rows[0])
+    if missing is not None:
+        codes = np.fromiter((index.get(label, missing) for label in flat), dtype=np.int64, count=size)
+        return codes.reshape(len(rows), -1)
+    try:
+        codes = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=size)
+    except KeyError:
+        places = ((day, slot, label) for day, row in enumerate(rows) for slot, label in enumerate(row))
+        day, slot, label = next(place for place in places if place[2] not in index)
+        raise DiscreetError(
+            f"slot {slot} of day {day} is {label!r}, which is not a context of the model; "
+            + did_you_mean(str(label), contexts)
+        ) from None
     return codes.reshape(len(rows), -1)

@@ -34,8 +34,7 @@ class HiddenMarkovModel:
             raise ModelError("the model has no hidden states; give at least one")
         self.transitions = arrays.probabilities(transitions, (None, k, k), "transitions")
         slots = len(self.transitions) + 1
-        emitted = np.asarray(emissions)
-        if emitted.ndim == 3:
+        if arrays.dimensions(emissions) == 3:
             self.emissions = arrays.probabilities(emissions, (slots, k, n), "emissions")
         else:
             one = arrays.probabilities(emissions, (k, n), "emissions")
@@ -54,7 +53,7 @@ class HiddenMarkovModel:
         slots: int,
     ) -> HiddenMarkovModel:
         """The same transition and emissions at every slot; they are stored once."""
-        k = len(np.asarray(initial))
+        k = len(arrays.probabilities(initial, (None,), "initial"))
         model = cls(contexts, initial, np.zeros((0, k, k)), emissions)
         model.transitions = arrays.homogeneous(transition, k, slots)
         model.emissions = np.broadcast_to(model.emissions[0], (slots, *model.emissions.shape[1:]))
@@ -98,7 +97,9 @@ class HiddenMarkovModel:
         """(D, T) indices of the days' labels."""
         rows = arrays.as_rows(days)
         if len(rows[0]) != self.slots:
-            raise DiscreetError(f"the days have {len(rows[0])} slots, the model has {self.slots}")
+            raise DiscreetError(
+                f"the days have {len(rows[0])} slots, the model has {self.slots}; cut them with its clock"
+            )
         return arrays.encoded(rows, self.contexts, missing)
 
     def log_likelihood(self, days: arrays.Labels) -> FloatArray:

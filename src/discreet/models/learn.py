@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain as concatenated
 from typing import Literal
 
 import numpy as np
@@ -18,6 +16,11 @@ Smoothing = Literal["auto", "none"]
 
 STRENGTHS = 2.0 ** np.arange(-4, 13)
 """The back-off strengths tried, in readings: from a sixteenth of one to 4096."""
+
+
+def by_frequency(seen: Mapping[str, int]) -> tuple[str, ...]:
+    """Labels from the most often seen to the least; equals in order of name."""
+    return tuple(sorted(seen, key=lambda label: (-seen[label], label)))
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,16 @@ class Counts:
         if smoothing not in ("auto", "none"):
             raise DiscreetError(f"smoothing={smoothing!r} is not known; use 'auto' or 'none'")
         if contexts is None:
-            found = Counter(concatenated.from_iterable(rows))
-            order = tuple(sorted(found, key=lambda label: (-found[label], label)))
+            found = tuple(set().union(*rows))
+            arrays.checked_labels(rows, found)
+            codes = arrays.encoded(rows, found)
+            seen = dict(zip(found, np.bincount(codes.ravel(), minlength=len(found)).tolist(), strict=True))
+            order = by_frequency(seen)
+            place = {label: k for k, label in enumerate(order)}
+            codes = np.array([place[label] for label in found])[codes]
         else:
             order = arrays.labels(contexts)
-        codes = arrays.encoded(rows, order)
+            codes = arrays.encoded(rows, order)
         n, slots = len(order), codes.shape[1]
         cells = (np.arange(slots - 1) * n + codes[:, :-1]) * n + codes[:, 1:]
         steps = np.bincount(cells.ravel(), minlength=(slots - 1) * n * n).reshape(slots - 1, n, n)
@@ -67,14 +75,13 @@ class Counts:
             return replace(self, initial=self.initial + more.initial, transitions=self.transitions + more.transitions)
         more = Counts.of(rows, self.smoothing)
         union = self.contexts + tuple(label for label in more.contexts if label not in self.contexts)
-        both = self._over(union), more._over(union)
+        both = self.over(union), more.over(union)
         total = Counts(
             union, both[0].initial + both[1].initial, both[0].transitions + both[1].transitions, self.smoothing
         )
-        seen = dict(zip(union, total.occupancy.tolist(), strict=True))
-        return total._over(tuple(sorted(union, key=lambda label: (-seen[label], label))))
+        return total.over(by_frequency(dict(zip(union, total.occupancy.tolist(), strict=True))))
 
-    def _over(self, contexts: tuple[str, ...]) -> Counts:
+    def over(self, contexts: tuple[str, ...]) -> Counts:
         """The same counts with other contexts, or the same in another order."""
         place = {label: k for k, label in enumerate(contexts)}
         at = np.array([place[label] for label in self.contexts])

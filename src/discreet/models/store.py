@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import zipfile
-import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from discreet.files import written_whole
 from discreet.models import arrays
 from discreet.models.chain import MarkovChain
 from discreet.models.hidden import HiddenMarkovModel
-from discreet.models.learn import Counts, Smoothing
+from discreet.models.learn import Counts, Smoothing, by_frequency
 
 FORMAT = "discreet model"
 VERSION = 1
@@ -48,13 +48,36 @@ class Models(Mapping[str, MarkovChain]):
         return self._chains[part]
 
     def updated(self, day: Day) -> Models:
-        """The models with one more day learned."""
+        """The models with one more day learned: equal to learning all days at once."""
         if day.date is None:
             raise DiscreetError(
                 "the new day has no date, so its part of the week is not known; give Day(..., date=...)"
             )
+        learned = {name: _counts_of(name, chain) for name, chain in self.items()}
+        some, clock = next(iter(learned.values())), next(iter(self.values())).clock
+        nothing = replace(some, initial=some.initial * 0, transitions=some.transitions * 0)
         part = weekpart(day.date)
-        return Models({**self._chains, part: self.for_date(day.date).updated(day)})
+        learned[part] = learned.get(part, nothing).with_days([day.contexts])
+        if not some.fixed:
+            order = _order_of(learned.values())
+            learned = {name: counts.over(order) for name, counts in learned.items()}
+        return Models({name: MarkovChain.from_counts(learned[name], clock=clock) for name in sorted(learned)})
+
+
+def _counts_of(name: str, chain: MarkovChain) -> Counts:
+    if chain.counts is None:
+        raise DiscreetError(
+            f"the {name} chain was not learned from days, so it cannot learn more; use MarkovChain.fit(..., by='weekpart')"
+        )
+    return chain.counts
+
+
+def _order_of(several: Iterable[Counts]) -> tuple[str, ...]:
+    """The contexts of all, by falling frequency over all."""
+    seen: Counter[str] = Counter()
+    for counts in several:
+        seen.update(dict(zip(counts.contexts, counts.occupancy.tolist(), strict=True)))
+    return by_frequency(seen)
 
 
 AnyModel = MarkovChain | HiddenMarkovModel | Models
@@ -70,13 +93,15 @@ def fit_weekparts(
 ) -> Models:
     """Learn weekdays and weekends apart, over the contexts of both."""
     order = Counts.of(arrays.as_rows(days), smoothing, contexts).contexts
+    fixed = contexts is not None
     parts: dict[str, list[Day]] = {}
     for day in days:
         if not isinstance(day, Day) or day.date is None:
             raise DiscreetError("learning by weekpart needs the date of each day; give Day(contexts, date=...)")
         parts.setdefault(weekpart(day.date), []).append(day)
+    counted = {part: Counts.of(arrays.as_rows(parts[part]), smoothing, order) for part in WEEKPARTS if part in parts}
     return Models(
-        {part: MarkovChain.fit(parts[part], smoothing, order, clock=clock) for part in WEEKPARTS if part in parts}
+        {part: MarkovChain.from_counts(replace(counts, fixed=fixed), clock=clock) for part, counts in counted.items()}
     )
 
 
@@ -97,7 +122,8 @@ def load(path: str | Path) -> AnyModel:
     """Read what `save` wrote; a damaged, foreign or newer file is an error that says so."""
     path = Path(path)
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # Opened here, because NumPy leaves a damaged file open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             header = json.loads(str(stored["header"]))
             if header["format"] != FORMAT:
                 raise KeyError("format")
@@ -105,6 +131,8 @@ def load(path: str | Path) -> AnyModel:
                 raise FileFormatError(
                     f"{path}: written in format {header['version']}, this discreet reads up to {VERSION}; upgrade discreet"
                 )
+            if header["version"] < 1 or not header["parts"]:
+                raise ValueError("the header makes no sense")
             parts = {
                 name: _restored(described, {key: stored[f"{name}/{key}"] for key in described["arrays"]})
                 for name, described in header["parts"].items()
@@ -113,16 +141,7 @@ def load(path: str | Path) -> AnyModel:
         raise FileFormatError(f"{path}: there is no such model file; make one with `discreet learn`") from None
     except FileFormatError:
         raise
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except Exception as error:  # a damaged zip fails in many ways: bad zip, zlib, tokens, encryption, memory
         raise FileFormatError(
             f"{path}: not a discreet model, or damaged ({error}); make a new one with `discreet learn`"
         ) from None
@@ -163,10 +182,14 @@ def _restored(
     if described["kind"] == "hidden":
         emissions = held["emissions"][0] if len(held["emissions"]) == 1 else held["emissions"]
         if repeats:
-            return HiddenMarkovModel.homogeneous(contexts, held["initial"], held["transitions"][0], emissions, slots)
+            hidden = HiddenMarkovModel.homogeneous(contexts, held["initial"], held["transitions"][0], emissions, slots)
+            hidden.clock = clock
+            return hidden
         return HiddenMarkovModel(contexts, held["initial"], held["transitions"], emissions, clock=clock)
     if repeats:
-        return MarkovChain.homogeneous(contexts, held["initial"], held["transitions"][0], slots)
+        chain = MarkovChain.homogeneous(contexts, held["initial"], held["transitions"][0], slots)
+        chain.clock = clock
+        return chain
     counts = None
     if "learned" in described:
         counts = Counts(tuple(contexts), held["initial_counts"], held["transition_counts"], **described["learned"])
