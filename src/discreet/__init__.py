@@ -1,6 +1,6 @@
 """Release a person's context stream so that nobody who knows their habits gains more than delta belief in a secret.
 
-The public surface is what stands in `__all__`; everything heavier than NumPy is imported when it is first used.
+The public surface is what stands in `__all__`; each name is imported when it is first used, so that commands start fast.
 """
 
 from __future__ import annotations
@@ -8,32 +8,53 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from discreet.contexts import UNKNOWN, Clock, Day, Hierarchy, carry_forward, merge_rare
-from discreet.contracts import Utility
-from discreet.errors import DiscreetError
-from discreet.models.chain import MarkovChain
-from discreet.models.hidden import HiddenMarkovModel
-from discreet.models.store import Models, load, save
-from discreet.outputs import Generalized, Output, PartialEvent, Perturbed, Released, Suppressed
-from discreet.policy import Guarantee, Policy, Secret
-
 if TYPE_CHECKING:
     from discreet import data, laws, mechanisms
     from discreet.adversary.audit import Audit, audit
+    from discreet.contexts import UNKNOWN, Clock, Day, Hierarchy, carry_forward, merge_rare
+    from discreet.contracts import Utility
+    from discreet.errors import DiscreetError
     from discreet.evaluation.metrics import Evaluation, evaluate
+    from discreet.models.chain import MarkovChain
+    from discreet.models.hidden import HiddenMarkovModel
+    from discreet.models.store import Models, load, save
+    from discreet.outputs import Generalized, Output, PartialEvent, Perturbed, Released, Suppressed
+    from discreet.policy import Guarantee, Policy, Secret
     from discreet.session import Session
 
 __version__ = "0.1.0"
 
-_WHEN_USED = {
-    "Audit": "discreet.adversary.audit",
-    "audit": "discreet.adversary.audit",
-    "Evaluation": "discreet.evaluation.metrics",
-    "evaluate": "discreet.evaluation.metrics",
-    "Session": "discreet.session",
-    "data": "",
-    "laws": "",
-    "mechanisms": "",
+_WHERE = {
+    "UNKNOWN": "contexts",
+    "Audit": "adversary.audit",
+    "Clock": "contexts",
+    "Day": "contexts",
+    "DiscreetError": "errors",
+    "Evaluation": "evaluation.metrics",
+    "Generalized": "outputs",
+    "Guarantee": "policy",
+    "HiddenMarkovModel": "models.hidden",
+    "Hierarchy": "contexts",
+    "MarkovChain": "models.chain",
+    "Models": "models.store",
+    "Output": "outputs",
+    "PartialEvent": "outputs",
+    "Perturbed": "outputs",
+    "Policy": "policy",
+    "Released": "outputs",
+    "Secret": "policy",
+    "Session": "session",
+    "Suppressed": "outputs",
+    "Utility": "contracts",
+    "audit": "adversary.audit",
+    "carry_forward": "contexts",
+    "data": "data",
+    "evaluate": "evaluation.metrics",
+    "laws": "laws",
+    "load": "models.store",
+    "mechanisms": "mechanisms",
+    "merge_rare": "contexts",
+    "save": "models.store",
 }
 
 __all__ = [
@@ -71,12 +92,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _WHEN_USED:
+    if name not in _WHERE:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    module = _WHEN_USED[name]
-    value: object = (
-        getattr(importlib.import_module(module), name) if module else importlib.import_module(f"discreet.{name}")
-    )
+    module = importlib.import_module(f"discreet.{_WHERE[name]}")
+    value: object = module if name == _WHERE[name] else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -101,7 +101,11 @@ def test_each_secret_is_held_to_its_own_delta() -> None:
     assert result.worst_gain == 0.5
     assert result.excess == 0.25
     assert result.holds is False
-    assert audit(NoMask(chain, d.Policy(["s"], delta=0.5))).holds is True
+    assert result.breach is not None
+    assert result.breach.secret == "tight"
+    within = audit(NoMask(chain, d.Policy(["s"], delta=0.5)))
+    assert within.holds is True
+    assert within.breach is None
 
 
 def test_no_secrets_no_gain() -> None:

@@ -49,6 +49,7 @@ class Audit:
     exact: bool
     excess: float
     witness: Witness | None
+    breach: Witness | None  # of the largest excess, where a delta is exceeded
     by_secret: dict[str, float]
     bound_by_secret: dict[str, float]
     bound_excess: float
@@ -115,22 +116,30 @@ def _interval(mechanism: Mechanism[Any], adversary: Adversary, found: Found, lim
 def _report(adversary: Adversary, found: Found, bounds: FloatArray, kernels: int, method: str) -> Audit:
     names, gains = adversary.gain_names, found.gains
     if not names:
-        return Audit(0.0, 0.0, True, float("-inf"), None, {}, {}, float("-inf"), kernels, "exact: there are no secrets")
-    row = int(np.argmax(gains))
-    outputs = found.outputs(row)
-    prior = float(adversary.priors[row])
+        nothing = float("-inf")
+        return Audit(0.0, 0.0, True, nothing, None, None, {}, {}, nothing, kernels, "exact: there are no secrets")
+    row, most = int(np.argmax(gains)), int(np.argmax(gains - adversary.deltas))
+    excess = float(gains[most] - adversary.deltas[most])
     return Audit(
         worst_gain=float(gains[row]),
         bound=float(bounds.max()),
         exact=bool((bounds == gains).all()),
-        excess=float((gains - adversary.deltas).max()),
-        witness=Witness(outputs, *names[row], prior, prior + float(gains[row])) if outputs else None,
+        excess=excess,
+        witness=_witness(adversary, found, row),
+        breach=_witness(adversary, found, most) if excess > SLACK else None,
         by_secret=_largest(names, gains),
         bound_by_secret=_largest(names, bounds),
         bound_excess=float((bounds - adversary.deltas).max()),
         kernels=kernels,
         method=method,
     )
+
+
+def _witness(adversary: Adversary, found: Found, row: int) -> Witness | None:
+    outputs, prior = found.outputs(row), float(adversary.priors[row])
+    if not outputs:
+        return None
+    return Witness(outputs, *adversary.gain_names[row], prior, prior + float(found.gains[row]))
 
 
 def _largest(names: list[tuple[str, int | None]], gains: FloatArray) -> dict[str, float]:

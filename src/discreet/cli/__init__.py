@@ -1,0 +1,117 @@
+"""The command `discreet`: one file a verb, and one place where errors become a line and an exit code.
+
+Nothing heavier than typer is imported here, so that `--help` answers at once; each verb imports what it needs when run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TextIO, runtime_checkable
+
+import typer
+
+from discreet.cli.audit import audit
+from discreet.cli.demo import demo
+from discreet.cli.evaluate import evaluate
+from discreet.cli.learn import learn
+from discreet.cli.release import release
+from discreet.errors import DiscreetError
+
+OK, NO, BAD_USE = 0, 1, 2
+INTERRUPTED, PIPE_CLOSED = 130, 141
+"""What a shell says of a program that ended by SIGINT or SIGPIPE."""
+
+DEBUG = "DISCREET_DEBUG"
+
+app = typer.Typer(
+    name="discreet",
+    help="Release a person's places and activities so that nobody who knows their habits learns the secrets among them.",
+    epilog="Start with: discreet demo. Exit codes: 0 yes, 1 the answer is no, 2 bad use.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (demo, learn, release, audit, evaluate):
+    app.command()(verb)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: bool = typer.Option(False, "--version", help="Show the version and leave.", is_eager=True),
+) -> None:
+    if version:
+        from discreet import __version__
+
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@runtime_checkable
+class _UsageError(Protocol):
+    """What typer raises for a wrong option, whichever click it brings along."""
+
+    exit_code: int
+    ctx: Any
+
+    def format_message(self) -> str: ...
+
+
+def main() -> None:
+    """Run the command with the process's arguments and leave with its exit code."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")  # a character that the terminal lacks is no reason to stop
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code of the command with these arguments."""
+    try:
+        code = typer.main.get_command(app).main(list(arguments), prog_name="discreet", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _pipe_closed()
+    except SystemExit as leaving:  # typer leaves by itself when a pipe is closed
+        return _pipe_closed() if leaving.code else OK
+    except Exception as error:
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """One line for what users can mend; anything else is our fault and keeps its traceback."""
+    if os.environ.get(DEBUG):
+        raise error
+    if isinstance(error, _UsageError):
+        message = error.format_message()
+        if not message:  # no arguments at all: typer has shown the help
+            return error.exit_code
+        verb = error.ctx.command_path if error.ctx is not None else "discreet"
+        return _say(f"{message.rstrip('.')}; see {verb} --help", sys.stderr)
+    if isinstance(error, DiscreetError):
+        return _say(str(error), sys.stderr)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"{where}{error.strerror or error}", sys.stderr)
+    if isinstance(error, MemoryError):
+        return _say("out of memory; use fewer slots or contexts", sys.stderr)
+    raise error
+
+
+def _say(message: str, stream: TextIO) -> int:
+    line = " ".join(message.split())
+    print(f"discreet: error: {line}", file=stream)
+    return BAD_USE
+
+
+def _pipe_closed() -> int:
+    """The reader has gone: say nothing, and keep Python from flushing into the pipe at its end."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  lives as long as the process
+    return PIPE_CLOSED

@@ -1,0 +1,162 @@
+"""`discreet audit`: the most that any output of a mechanism could tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.inputs import Habits, kebab, make_mechanism, read_habits, read_policy_for
+from discreet.cli.terminal import busy, percent, print_json, table
+
+if TYPE_CHECKING:
+    from discreet.adversary.audit import Audit, Witness
+    from discreet.contexts import Clock
+    from discreet.outputs import Output
+    from discreet.policy import Policy
+
+
+def audit(
+    model: options.ModelFile,
+    policy: options.PolicyFile,
+    mechanism: options.MechanismName,
+    option: options.MechanismOptions = None,
+    budget: Annotated[
+        int | None, typer.Option(metavar="KERNELS", help="How many kernels to look at before giving an interval.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(min=0, help="How long to search before giving an interval.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Find the most that an observer who knows the habits could learn of each secret, whatever is shown.
+
+    Leaves with 0 if every gain is proven to stay within its delta, with 1 if one exceeds it or that is left open.
+
+    Example: discreet audit --model ada.model --policy examples/policy.toml --mechanism mask-sensitive
+    """
+    from discreet.adversary.audit import audit as run_audit
+
+    habits = read_habits(model)
+    secrets = read_policy_for(policy, habits)
+    audits: dict[str | None, Audit] = {}
+    for part, habit in habits.parts.items():
+        made = make_mechanism(mechanism, habit, secrets, option)
+        with busy(f"auditing {kebab(mechanism)}"):
+            audits[part] = run_audit(made, budget=budget, seconds=seconds)
+    if json:
+        parts = [_object(part, result, secrets, habits) for part, result in audits.items()]
+        held = [result.holds for result in audits.values()]
+        holds = False if False in held else None if None in held else True
+        print_json({"mechanism": kebab(mechanism), "holds": holds, "parts": parts})
+    else:
+        for part, result in audits.items():
+            _print(kebab(mechanism) + (f", {part}s" if part else ""), result, secrets, habits.clock)
+    if not all(result.holds for result in audits.values()):
+        raise typer.Exit(1)
+
+
+# --- for machines
+
+
+def _object(part: str | None, result: Audit, policy: Policy, habits: Habits) -> dict[str, object]:
+    return {
+        "part": part,
+        "holds": result.holds,
+        "exact": result.exact,
+        "worst_gain": result.worst_gain,
+        "bound": result.bound,
+        "excess": result.excess,
+        "secrets": [
+            {
+                "name": secret.name,
+                "at": secret.at,
+                "delta": policy.delta_of(secret),
+                "worst_gain": result.by_secret.get(secret.name),
+                "bound": result.bound_by_secret.get(secret.name),
+            }
+            for secret in policy.secrets
+        ],
+        "witness": None if result.witness is None else _witness(result.witness, habits.clock),
+        "breach": None if result.breach is None else _witness(result.breach, habits.clock),
+        "kernels": result.kernels,
+        "searched": result.method,
+    }
+
+
+def _witness(witness: Witness, clock: Clock | None) -> dict[str, object]:
+    from discreet.outputs import to_wire
+
+    return {
+        "secret": witness.secret,
+        "slot": witness.slot,
+        "time": None if clock is None or witness.slot is None else clock.label(witness.slot),
+        "prior": witness.prior,
+        "belief": witness.belief,
+        "gain": witness.gain,
+        "outputs": [to_wire(output) for output in witness.outputs],
+    }
+
+
+# --- for people
+
+
+def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> None:
+    from discreet.numerics import SLACK
+
+    print(f"{name}: {_verdict(result)}\n")
+    if policy.secrets:
+        rows = []
+        for secret in policy.secrets:
+            worst, bound, delta = (
+                result.by_secret.get(secret.name, 0.0),
+                result.bound_by_secret.get(secret.name, 0.0),
+                policy.delta_of(secret),
+            )
+            word = "exceeded" if worst > delta + SLACK else "within" if bound <= delta + SLACK else "open"
+            when = "some slot" if secret.at == "any" else "each slot"
+            rows.append([secret.name, when, f"{worst:.4f}", f"{bound:.4f}", f"{delta:.4f}", word])
+        print(table(["secret", "at", "worst gain", "proven bound", "delta", ""], rows, left=2))
+        print()
+    witness = result.breach or result.witness
+    if witness is not None:
+        _print_witness(witness, clock)
+    print(f"Searched: {result.method}.")
+
+
+def _verdict(result: Audit) -> str:
+    if result.holds:
+        return "holds. Whatever is shown, no gain exceeds its delta."
+    if result.holds is False:
+        return "does not hold. Some output gains more than its delta."
+    return (
+        f"open. The worst gain lies between {result.worst_gain:.4f} (found) and {result.bound:.4f} (proven), "
+        "and that leaves some delta undecided."
+    )
+
+
+def _print_witness(witness: Witness, clock: Clock | None) -> None:
+    where = "" if witness.slot is None else f" at {_time(witness.slot, clock)}"
+    print(
+        f"The worst: {percent(witness.belief)} sure of {witness.secret!r}{where}, "
+        f"instead of {percent(witness.prior)} before any output. Outputs that do it:"
+    )
+    for first, after, shown in runs(witness.outputs):
+        print(f"  {_time(first, clock)} to {_time(after, clock)}  {shown}")
+    print()
+
+
+def runs(outputs: tuple[Output, ...]) -> Iterator[tuple[int, int, str]]:
+    """(first slot, slot after the last, what was shown) of each run of equal outputs."""
+    from discreet.outputs import text_of
+
+    for output, slots in groupby(range(len(outputs)), key=lambda slot: outputs[slot]):
+        run = list(slots)
+        yield run[0], run[-1] + 1, text_of(output) or "(silence)"
+
+
+def _time(slot: int, clock: Clock | None) -> str:
+    if clock is None:
+        return f"slot {slot}"
+    return clock.label(slot)

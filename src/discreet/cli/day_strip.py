@@ -1,0 +1,136 @@
+"""A day in the terminal: a column a slot, a line for the truth, for what was seen, and for each belief."""
+
+from __future__ import annotations
+
+import string
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from discreet.evaluation.demo import Demo, SecretBelief, Showing, headline, percent
+from discreet.numerics import SLACK
+from discreet.outputs import text_of
+
+LABEL = 24
+"""Columns for the name of a line."""
+
+BARS = " ▁▂▃▄▅▆▇█"
+SILENCE = "·"
+COLOURS = (
+    "blue",
+    "green",
+    "magenta",
+    "yellow",
+    "cyan",
+    "bright_blue",
+    "bright_green",
+    "bright_magenta",
+    "bright_black",
+)
+
+
+def print_demo(demo: Demo) -> None:
+    """The whole story on stdout, within 80 columns for a day of 48 slots."""
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    letters = _letters(demo)
+    width = min(console.width, 100)
+    console.print(Text(headline(demo), style="bold"), width=width)
+    console.print()
+    console.print(_strip("", _hours(demo), {}, dim=True))
+    console.print(_strip("the true day", demo.day.contexts, letters))
+    console.print(Text(" " * LABEL + "only the person knows it", style="dim"))
+    for showing in demo.showings:
+        _print_showing(console, demo, showing, letters)
+    console.print()
+    named = ", ".join(f"{letter} {label}" for label, letter in letters.items())
+    console.print(Text(f"{named}, {SILENCE} silence", style="dim"), width=width)
+    console.print(
+        Text(
+            "Bars: what an observer believes of each secret, by slot; ^ where that is over its limit. "
+            f"Habits learned from {demo.learned} earlier days.",
+            style="dim",
+        ),
+        width=width,
+    )
+    console.print()
+
+
+def _print_showing(console: Console, demo: Demo, showing: Showing, letters: dict[str, str]) -> None:
+    console.print()
+    out, total = sum(one.breached for one in showing.beliefs), len(showing.beliefs)
+    verdict = (
+        Text(f"{total} of {total} secrets kept", style="bold green")
+        if showing.kept
+        else Text(f"{out} of {total} secrets given away", style="bold red")
+    )
+    verdict.append(f", {percent(showing.utility)} of the day shown as it was", style="default not bold")
+    console.print(Text.assemble((showing.mechanism, "bold"), ": ", verdict))
+    console.print(_strip("  applications saw", [text_of(output) for output in showing.outputs], letters))
+    for one in showing.beliefs:
+        bars, marks = _bars(demo, one)
+        style = "red" if one.breached else "green"
+        worst = f"  {percent(one.final[one.worst])}, limit {percent(one.limit[one.worst])}"
+        console.print(Text(f"  {one.name}"[:LABEL].ljust(LABEL)).append_text(bars), no_wrap=True)
+        console.print(Text.assemble((worst.ljust(LABEL), style), (marks, "bold red")), no_wrap=True)
+
+
+def _letters(demo: Demo) -> dict[str, str]:
+    """A letter for each label: its own first where free, then any of its letters, then any at all."""
+    seen = [*demo.day.contexts, *(text_of(output) for showing in demo.showings for output in showing.outputs)]
+    secrets = sorted(demo.policy.contexts)
+    letters: dict[str, str] = {}
+    for label in dict.fromkeys([*secrets, *seen]):
+        if label:
+            wanted = [label[0].upper()] if label == "hospital" else [label[0].lower(), label[0].upper()]
+            free = (letter for letter in [*wanted, *label, *string.ascii_letters] if letter not in letters.values())
+            letters[label] = next(free, "?")
+    return letters
+
+
+def _strip(name: str, labels: Sequence[str], letters: dict[str, str], *, dim: bool = False) -> Text:
+    """One character a slot, coloured by its label."""
+    line = Text(name.ljust(LABEL))
+    order = list(letters)
+    for label in labels:
+        if dim:
+            line.append(label, style="dim")
+        elif not label:
+            line.append(SILENCE, style="dim")
+        else:
+            place = order.index(label)
+            secret = label == "hospital"
+            line.append(
+                letters[label], style="bold white on red" if secret else f"black on {COLOURS[place % len(COLOURS)]}"
+            )
+    return line
+
+
+def _hours(demo: Demo) -> list[str]:
+    """The hours over the strip, as one character a slot."""
+    slots = demo.clock.slots
+    line = [" "] * slots
+    step = max(1, slots // 8)
+    for slot in range(0, slots, step):
+        for place, letter in enumerate(demo.clock.label(slot)[:step]):
+            line[slot + place] = letter
+    return line
+
+
+def _bars(demo: Demo, one: SecretBelief) -> tuple[Text, str]:
+    """A bar a slot, and the marks under those that are over the limit."""
+    slots = demo.clock.slots
+    beliefs = one.moments[1:, 0] if one.at == "any" else one.final
+    limits = list(one.limit) * slots if one.at == "any" else list(one.limit)
+    line, marks = Text(), ""
+    for belief, limit in zip(beliefs, limits, strict=False):
+        if np.isnan(belief):  # the secret does not hold here
+            line.append(" ")
+            marks += " "
+            continue
+        over = belief > limit + SLACK
+        line.append(BARS[min(len(BARS) - 1, 1 + int(belief * (len(BARS) - 1)))], style="red" if over else "green")
+        marks += "^" if over else " "
+    return line, marks

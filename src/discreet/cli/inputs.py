@@ -1,0 +1,225 @@
+"""What verbs are given: models, policies, mechanisms and readings, with errors that speak of options."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli.terminal import progress
+from discreet.contexts import OTHER, Clock, Day
+from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
+
+if TYPE_CHECKING:
+    from discreet.contracts import Mechanism, Model
+    from discreet.data import Readings
+    from discreet.models.store import AnyModel
+    from discreet.policy import Policy
+
+
+# --- models and policies
+
+
+@dataclass(frozen=True)
+class Habits:
+    """A person's models by part of the week, {None: model} where there is only one, and their clock."""
+
+    parts: Mapping[str | None, Model]
+    clock: Clock | None
+
+    def part_of(self, day: Day) -> str | None:
+        """The part of the week that a day belongs to."""
+        if None in self.parts:
+            return None
+        from discreet.models.store import weekpart
+
+        if day.date is None:
+            raise DiscreetError("the model tells weekdays from weekends, and a day has no date; give --date")
+        part = weekpart(day.date)
+        if part not in self.parts:
+            raise DiscreetError(f"{day.date} is a {part}, and no {part} was learned; learn from days that have some")
+        return part
+
+    def fitted(self, label: str) -> str:
+        """The label as the model knows it: rare ones were merged into `other` when it was learned."""
+        contexts = next(iter(self.parts.values())).contexts
+        return OTHER if label not in contexts and OTHER in contexts else label
+
+
+def read_habits(path: Path) -> Habits:
+    """The model of a file; a folder of models is an error that says so."""
+    from discreet.models.store import Models, load
+
+    if path.is_dir():
+        some = sorted(inner.name for inner in path.iterdir())[:3]
+        raise DiscreetError(f"{path}: is a folder; give one model in it as --model (it holds {', '.join(some)})")
+    model: AnyModel = load(path)
+    parts: dict[str | None, Model] = {}
+    if isinstance(model, Models):
+        parts.update(model)
+    else:
+        parts[None] = model
+    clock: Clock | None = getattr(next(iter(parts.values())), "clock", None)
+    return Habits(parts, clock)
+
+
+def read_policy_for(path: Path, habits: Habits) -> Policy:
+    """The policy, its clock times read on the model's clock, checked against the model."""
+    from discreet.policy import read_policy
+
+    policy, clock = read_policy(path, habits.clock)
+    if habits.clock is not None and clock != habits.clock:
+        raise PolicyError(
+            f"{path}: its [clock] is not the one that the model was learned with; leave [clock] out, or learn again"
+        )
+    for model in habits.parts.values():
+        try:
+            policy.for_model(model.contexts, model.slots)
+        except PolicyError as error:
+            merged = OTHER in model.contexts and "never seen" in str(error)
+            remedy = f"; if it was merged into {OTHER!r} as rare, learn again with --keep" if merged else ""
+            raise PolicyError(f"{path}: {error}{remedy}") from None
+    return policy
+
+
+# --- mechanisms
+
+
+def kebab(name: str) -> str:
+    """MaskSensitive to mask-sensitive."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+def mechanism_class(name: str) -> type[Any]:
+    """The mechanism of that name, in either spelling."""
+    from discreet import mechanisms
+
+    known = {kebab(cls): cls for cls in mechanisms.__all__}
+    if kebab(name) not in known:
+        raise DiscreetError(f"there is no mechanism {name!r}; {did_you_mean(name, known)}")
+    cls: type[Any] = getattr(mechanisms, known[kebab(name)])
+    return cls
+
+
+def make_mechanism(name: str, model: Model, policy: Policy, options: Sequence[str] | None) -> Mechanism[Any]:
+    """The mechanism with its options given as key=value."""
+    cls = mechanism_class(name)
+    given = dict(_option(text) for text in options or ())
+    parameters = list(inspect.signature(cls).parameters.values())[2:]
+    known = {parameter.name for parameter in parameters}
+    for key in given:
+        if key not in known:
+            hint = did_you_mean(key, known) if known else "it has none"
+            raise DiscreetError(f"{kebab(name)} has no option {key!r}; {hint}")
+    for parameter in parameters:
+        if parameter.default is parameter.empty and parameter.name not in given:
+            raise DiscreetError(f"{kebab(name)} needs --option {parameter.name}=VALUE")
+    try:
+        mechanism: Mechanism[Any] = cls(model, policy, **given)
+    except (TypeError, AttributeError) as error:
+        raise DiscreetError(f"{kebab(name)} cannot use its options {given}: {error}") from error
+    return mechanism
+
+
+def _option(text: str) -> tuple[str, str | int | float | bool]:
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise DiscreetError(f"--option {text!r} is not of the form key=value, such as grid=10")
+    if value in ("true", "false"):
+        return key, value == "true"
+    for number in (int, float):
+        try:
+            return key, number(value)
+        except ValueError:
+            continue
+    return key, value
+
+
+# --- readings
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How the data file is to be read, as options say."""
+
+    user: str = "user"
+    time: str = "timestamp"
+    context: str = "context"
+    start: str | None = None
+    end: str | None = None
+    naive_zone: str | None = None
+    carry: str = "4h"
+    skip_bad: bool = False
+    person: str | None = None
+
+    def read(self, path: Path, clock: Clock, *, merge_below: float = 0.0, keep: Sequence[str] = ()) -> Readings:
+        """The days of the people in the file, of the one asked for only where --person is given."""
+        from discreet.data import Columns, read_days
+
+        with progress(f"reading {path.name}") as report:
+            try:
+                columns = Columns(self.user or None, self.time, self.context, self.start, self.end)
+                readings = read_days(
+                    path,
+                    clock,
+                    columns=columns,
+                    zone=self.naive_zone,
+                    carry=slots_of(self.carry, clock),
+                    merge_below=merge_below,
+                    keep=keep,
+                    skip_bad=self.skip_bad,
+                    progress=report,
+                )
+            except DataError as error:
+                raise DataError(_in_options(str(error))) from None
+        if self.person is None:
+            return readings
+        if self.person not in readings.people:
+            raise DataError(f"{path}: there is no person {self.person!r}; {did_you_mean(self.person, readings.people)}")
+        return replace(readings, people={self.person: readings.people[self.person]})
+
+    def read_one(self, path: Path, habits: Habits) -> tuple[list[Day], Readings]:
+        """The days of one person, in the words of their model."""
+        if habits.clock is None:
+            raise DiscreetError(
+                "the model carries no clock, so it is not known where its slots are; learn it with discreet learn"
+            )
+        readings = self.read(path, habits.clock)
+        if len(readings.people) > 1:
+            raise DataError(
+                f"{path}: holds {len(readings.people)} people, the model the habits of one; choose with --person"
+            )
+        days = next(iter(readings.people.values()))
+        return [replace(day, contexts=tuple(map(habits.fitted, day.contexts))) for day in days], readings
+
+
+_SPOKEN = (
+    (r"Columns\(timestamp=\.\.\.\)", "--time"),
+    (r"Columns\((\w+)=\.\.\.\)", r"--\1"),
+    (r"pass user=None", "give --user ''"),
+    (r"pass zone=, for example zone='Europe/Paris'", "give --naive-zone, for example --naive-zone Europe/Paris"),
+    (r" \(skip_bad=True\)", ""),
+)
+"""The library's errors speak of arguments; those who type a command have options."""
+
+
+def _in_options(message: str) -> str:
+    for spoken, option in _SPOKEN:
+        message = re.sub(spoken, option, message)
+    return message
+
+
+_UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
+
+
+def slots_of(duration: str, clock: Clock) -> int:
+    """How many whole slots 4h or 30m are."""
+    if duration.strip() == "0":
+        return 0
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(h|min|m|s)\s*", duration)
+    if match is None:
+        raise DiscreetError(f"--carry is {duration!r}; write a time such as 4h, 30m or 0")
+    return int(float(match[1]) * _UNITS[match[2]] // clock.slot_seconds)

@@ -1,0 +1,235 @@
+"""`discreet learn`: a person's habits from their readings."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import quote
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.inputs import ReadingOptions
+from discreet.cli.terminal import note, percent, print_json, progress, table
+from discreet.contexts import Clock, Day
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.data import BadRows
+    from discreet.models.chain import MarkovChain
+    from discreet.models.store import Models
+
+HELD_OUT = 0.2
+"""The share of the last days that a model learned from the earlier ones is tried on."""
+
+ENDING = ".model"
+DAY_CLOCK = "The day's clock"
+
+
+def learn(
+    data: options.DataFile,
+    out: Annotated[
+        Path, typer.Option(metavar="PATH", help="Where the model goes; a folder where there are several people.")
+    ],
+    slots: Annotated[int, typer.Option(help="Slots a day; 48 are half-hours.", rich_help_panel=DAY_CLOCK)] = 48,
+    zone: Annotated[
+        str, typer.Option(help="The person's time zone, such as Europe/Paris.", rich_help_panel=DAY_CLOCK)
+    ] = "UTC",
+    cut: Annotated[
+        str, typer.Option(metavar="HH:MM", help="Where one day ends and the next begins.", rich_help_panel=DAY_CLOCK)
+    ] = "00:00",
+    carry: options.Carry = "4h",
+    merge_below: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Call contexts that fill less of the time 'other'.",
+            rich_help_panel=options.READING,
+        ),
+    ] = 0.005,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONTEXT",
+            help="Never merge this context, a secret for instance; may be repeated.",
+            rich_help_panel=options.READING,
+        ),
+    ] = None,
+    smoothing: Annotated[
+        Literal["auto", "none"],
+        typer.Option(help="auto: steps never seen stay possible; none: plain counts."),
+    ] = "auto",
+    weekparts: Annotated[bool, typer.Option("--weekparts", help="Learn weekdays and weekends apart.")] = False,
+    person: options.Person = None,
+    naive_zone: options.NaiveZone = None,
+    skip_bad: options.SkipBad = False,
+    user: options.UserColumn = "user",
+    time: options.TimeColumn = "timestamp",
+    context: options.ContextColumn = "context",
+    start: options.StartColumn = None,
+    end: options.EndColumn = None,
+    json: options.Json = False,
+) -> None:
+    """Learn a person's habits from a file of readings, and save them as a model.
+
+    Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out ada.model
+    """
+    reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
+    clock = Clock(slots, zone, cut)
+    readings = reading.read(data, clock, merge_below=merge_below, keep=keep or ())
+    learner = _Learner(smoothing, weekparts, clock)
+    files = _targets(out, list(readings.people))
+    models, summaries = {}, []
+    with progress("learning") as report:
+        for done, (name, days) in enumerate(readings.people.items(), 1):
+            models[name] = learner.fit(days)
+            summaries.append(learner.summary(name, files[name], days))
+            report(done, len(readings.people))
+    _save(out, {files[name]: model for name, model in models.items()})
+    if json:
+        bad = {"count": readings.bad.count, "first": list(readings.bad.first)}
+        print_json({"rows": readings.rows, "bad_rows": bad, "people": [asdict(summary) for summary in summaries]})
+    else:
+        _print(summaries, readings.rows, readings.bad)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was learned of one person, and how a model of the earlier days fares on the last ones."""
+
+    person: str
+    model: str
+    days: int
+    first: str
+    last: str
+    clock: dict[str, str | int]
+    contexts: dict[str, float]  # share of the slots
+    held_out_days: int
+    held_out_impossible: float | None  # share of the held-out steps that have probability zero
+    held_out_log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
+
+
+@dataclass(frozen=True)
+class _Learner:
+    smoothing: Literal["auto", "none"]
+    weekparts: bool
+    clock: Clock
+
+    def fit(self, days: list[Day]) -> MarkovChain | Models:
+        from discreet.models.chain import MarkovChain
+
+        if self.weekparts:
+            return MarkovChain.fit(days, self.smoothing, by="weekpart", clock=self.clock)
+        return MarkovChain.fit(days, self.smoothing, clock=self.clock)
+
+    def summary(self, person: str, file: Path, days: list[Day]) -> Summary:
+        counts = Counter(context for day in days for context in day.contexts)
+        total = counts.total()
+        held = round(HELD_OUT * len(days))
+        impossible, likelihood = self._tried(days[:-held], days[-held:]) if held else (None, None)
+        return Summary(
+            person=person,
+            model=str(file),
+            days=len(days),
+            first=str(days[0].date),
+            last=str(days[-1].date),
+            clock={"slots": self.clock.slots, "zone": self.clock.zone, "cut": self.clock.cut},
+            contexts={label: count / total for label, count in counts.most_common()},
+            held_out_days=held,
+            held_out_impossible=impossible,
+            held_out_log_likelihood=likelihood,
+        )
+
+    def _tried(self, earlier: list[Day], last: list[Day]) -> tuple[float, float | None]:
+        """How much of the last days a model of the earlier ones holds impossible, and how likely the rest is."""
+        import numpy as np
+
+        from discreet.models.store import Models, weekpart
+
+        model = self.fit(earlier)
+        steps = []
+        for day in last:
+            chain: MarkovChain | None
+            if isinstance(model, Models):
+                chain = None if day.date is None else model.get(weekpart(day.date))
+            else:
+                chain = model
+            # A part of the week that was never seen holds nothing possible.
+            steps.append(np.full((1, len(day)), -np.inf) if chain is None else chain.step_log_likelihood([day]))
+        logs = np.concatenate(steps)
+        possible = np.isfinite(logs)
+        return float(1 - possible.mean()), float(logs[possible].mean()) if possible.any() else None
+
+
+def _targets(out: Path, people: Sequence[str]) -> Mapping[str, Path]:
+    """The file of each person: `out` itself for one, files in the folder `out` for several."""
+    if len(people) == 1 and not out.is_dir():
+        return {people[0]: out}
+    if out.exists() and not out.is_dir():
+        raise DiscreetError(
+            f"{out}: is a file, and the data holds {len(people)} people; give a folder as --out, or choose with --person"
+        )
+    return {name: out / f"{quote(name, safe=' @+,')}{ENDING}" for name in people}
+
+
+def _save(out: Path, models: Mapping[Path, MarkovChain | Models]) -> None:
+    """Save them all; a new folder appears whole or not at all."""
+    from discreet.models.store import save
+
+    if (len(models) == 1 and out in models) or out.is_dir():
+        for path, model in models.items():
+            save(path, model)
+        return
+    try:
+        beside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except OSError as error:
+        raise DiscreetError(f"{out}: cannot be made: {error.strerror}; choose a folder you can write to") from None
+    try:
+        for path, model in models.items():
+            save(beside / path.name, model)
+        beside.chmod(0o755)
+        beside.rename(out)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+
+
+def _print(summaries: Sequence[Summary], rows: int, bad: BadRows) -> None:
+    if len(summaries) == 1:
+        _print_one(summaries[0])
+    else:
+        lines = [
+            [
+                one.person,
+                str(one.days),
+                str(len(one.contexts)),
+                "-" if one.held_out_impossible is None else percent(one.held_out_impossible),
+                "-" if one.held_out_log_likelihood is None else f"{one.held_out_log_likelihood:.3f}",
+                one.model,
+            ]
+            for one in summaries
+        ]
+        print(table(["person", "days", "contexts", "impossible", "log-likelihood", "model"], lines))
+        print("\nimpossible, log-likelihood: of the last fifth of the days, by a model of the earlier ones, per step")
+    print(f"\n{rows} rows read, {bad.count} skipped")
+    for fault in bad.first:
+        note(f"skipped: {fault}")
+
+
+def _print_one(one: Summary) -> None:
+    print(f"{one.person}: {one.days} days, {one.first} to {one.last}, saved as {one.model}")
+    print(f"Clock: {one.clock['slots']} slots a day, {one.clock['zone']}, days cut at {one.clock['cut']}\n")
+    print(table(["context", "share"], [[label, percent(share)] for label, share in one.contexts.items()]))
+    print()
+    if one.held_out_impossible is None:
+        print("too few days to hold some out; from three on, the last fifth is predicted from the others")
+        return
+    likelihood = one.held_out_log_likelihood
+    print(f"The last {one.held_out_days} days, by a model of the earlier ones:")
+    print(f"  held impossible       {percent(one.held_out_impossible)} of the steps")
+    print(f"  log-likelihood        {'-' if likelihood is None else f'{likelihood:.3f}'} a step, over the others")

@@ -1,0 +1,91 @@
+"""What goes to the terminal: JSON or plain tables on stdout, progress on stderr where somebody watches."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+Report = Callable[[int, int], None]
+"""Called with how much is done and how much there is."""
+
+
+def print_json(document: Mapping[str, object]) -> None:
+    """One JSON document on stdout; numbers that JSON does not have become null."""
+    print(json.dumps(_finite(document), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Lines of aligned columns, the first `left` of them to the left and the others to the right."""
+    widths = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
+    lines = []
+    for row in [header, *rows]:
+        cells = [
+            cell.ljust(width) if k < left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def percent(share: float) -> str:
+    """A probability in words: 97 %, 0.4 %, over 99.9 %."""
+    if not math.isfinite(share):
+        return "unknown"
+    if 0.9995 <= share < 1:
+        return "over 99.9 %"
+    if 0 < share < 0.0005:
+        return "under 0.1 %"
+    shown = f"{100 * share:.1f}" if abs(share) < 0.1 or 0.99 < share < 1 else f"{100 * share:.0f}"
+    return f"{shown.removesuffix('.0')} %"
+
+
+def note(message: str) -> None:
+    """A line for whoever runs the command; never on stdout."""
+    print(f"discreet: {message}", file=sys.stderr)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Report]:
+    """A progress bar on stderr while the block runs, if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    parts = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*parts, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """The same for work whose length is not known."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield

@@ -1,0 +1,1 @@
+"""The command, as people and pipes use it."""

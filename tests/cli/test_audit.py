@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet import MarkovChain, save
+from tests.cli.conftest import POLICY, Discreet, error_of
+
+
+@pytest.fixture
+def lenient(tmp_path: Path) -> Path:
+    path = tmp_path / "lenient.toml"
+    path.write_text(
+        '[[secret]]\nname = "home at night"\ncontexts = ["home"]\nbetween = ["22:00", "06:00"]\ndelta = 0.15\n'
+    )
+    return path
+
+
+def test_mask_sensitive_does_not_hold(discreet: Discreet, given: list[str]) -> None:
+    ran = discreet("audit", *given)
+    assert ran.code == 1
+    assert "does not hold" in ran.out
+    assert "exceeded" in ran.out
+    assert "06:30" in ran.out  # the witness speaks of clock times
+    assert "(silence)" in ran.out
+    assert "Searched: exact" in ran.out
+
+
+def test_a_policy_that_holds(discreet: Discreet, given: list[str], lenient: Path) -> None:
+    ran = discreet("audit", *given, "--policy", lenient)
+    assert ran.code == 0
+    assert "mask-sensitive: holds." in ran.out
+    assert discreet("audit", *given, "--policy", lenient, "--json").json["holds"] is True
+
+
+def test_what_is_left_open_is_not_a_yes(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
+    """Silence at night is home or the bar, so little is found in a moment, and little is proven."""
+    night = 'between = ["22:00", "06:00"]\n'
+    secrets = (f'[[secret]]\ncontexts = ["{place}"]\ndelta = 0.9\n{night}' for place in ("home", "bar"))
+    (tmp_path / "two.toml").write_text("".join(secrets))
+    hurried = ["audit", *given, "--policy", tmp_path / "two.toml", "--budget", 1]
+    ran = discreet(*hurried)
+    assert ran.code == 1
+    assert "open" in ran.out
+    assert "not every output" in ran.out
+    assert discreet(*hurried, "--json").json["holds"] is None
+
+
+def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
+    ran = discreet("audit", *given, "--json", "--seconds", 60)
+    assert ran.code == 1
+    document = ran.json
+    assert set(document) == {"mechanism", "holds", "parts"}
+    (part,) = document["parts"]
+    assert set(part) == {
+        *(
+            "part",
+            "holds",
+            "exact",
+            "worst_gain",
+            "bound",
+            "excess",
+            "secrets",
+            "witness",
+            "breach",
+            "kernels",
+            "searched",
+        )
+    }
+    assert [secret["name"] for secret in part["secrets"]] == ["hospital", "hospital today", "home at night"]
+    assert part["witness"]["gain"] == pytest.approx(part["worst_gain"])
+    assert {output["kind"] for output in part["witness"]["outputs"]} == {"suppressed"}
+
+
+def test_each_part_of_the_week_is_audited(discreet: Discreet, given: list[str], models: Path) -> None:
+    ran = discreet("audit", *given, "--model", models / "week.model", "--json")
+    assert ran.code == 1
+    assert [part["part"] for part in ran.json["parts"]] == ["weekday", "weekend"]
+
+
+def test_a_model_without_a_clock_speaks_of_slots(discreet: Discreet, tmp_path: Path) -> None:
+    save(tmp_path / "tiny.model", MarkovChain(("a", "b"), (0.5, 0.5), [[[0.5, 0.5], [0.5, 0.5]]]))
+    (tmp_path / "tiny.toml").write_text('[[secret]]\ncontexts = ["a"]\n')
+    tiny = ["--model", tmp_path / "tiny.model", "--policy", tmp_path / "tiny.toml"]
+    ran = discreet("audit", *tiny, "--mechanism", "no-mask")
+    assert ran.code == 1
+    assert "slot 0 to slot 1  a" in ran.out
+    assert "no clock" in error_of(discreet("evaluate", tmp_path / "x.csv", *tiny, "--mechanism", "no-mask"))
+
+
+def test_no_secrets_hold(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
+    (tmp_path / "none.toml").write_text("")
+    ran = discreet("audit", *given, "--policy", tmp_path / "none.toml", "--json")
+    assert ran.code == 0
+    assert ran.json["parts"][0]["excess"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('[[secret]]\ncontexts = ["hopsital"]\n', "did you mean 'hospital'"),
+        ('[[secret]]\ncontexts = ["pharmacy"]\n', "--keep"),
+        ('delta = 2\n[[secret]]\ncontexts = ["hospital"]\n', "delta"),
+        ("delta = \n", "TOML"),
+        ('[clock]\nslots = 24\n[[secret]]\ncontexts = ["hospital"]\n', "[clock]"),
+        ("[[secert]]\n", "secret"),
+    ],
+)
+def test_bad_policies_name_the_file(discreet: Discreet, given: list[str], tmp_path: Path, text: str, part: str) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    error = error_of(discreet("audit", *given, "--policy", tmp_path / "bad.toml"))
+    assert part in error
+    assert "bad.toml" in error
+
+
+def test_mechanisms_are_found_by_name(discreet: Discreet, given: list[str], models: Path) -> None:
+    assert "did you mean 'mask-sensitive'" in error_of(discreet("audit", *given, "--mechanism", "mask-sensitiv"))
+    assert discreet("audit", *given, "--mechanism", "MaskSensitive").code == 1
+    assert "'grid'" in error_of(discreet("audit", *given, "--option", "grid=3"))
+    assert "key=value" in error_of(discreet("audit", *given, "--option", "grid"))
+    assert "none.model" in error_of(
+        discreet("audit", "--model", models / "none.model", "--policy", POLICY, "--mechanism", "no-mask")
+    )
+    assert "budget" in error_of(discreet("audit", *given, "--budget", 0))

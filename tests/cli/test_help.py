@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import Discreet, error_of
+
+VERBS = ["demo", "learn", "release", "audit", "evaluate"]
+
+
+def test_help_names_every_verb(discreet: Discreet) -> None:
+    ran = discreet("--help")
+    assert ran.code == 0
+    assert all(verb in ran.out for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example_and_json(discreet: Discreet, verb: str) -> None:
+    ran = discreet(verb, "--help")
+    assert ran.code == 0
+    assert f"Example: discreet {verb}" in ran.out
+    assert "--json" in ran.out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    told = "import sys; from discreet.cli import run; run(['learn', '--help']); print(*sys.modules, file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert not {"numba", "scipy", "polars", "discreet.data", "discreet.session"} & set(ran.stderr.split())
+
+
+def test_version(discreet: Discreet) -> None:
+    ran = discreet("--version")
+    assert ran.code == 0
+    assert ran.out.startswith("discreet ")
+
+
+def test_no_arguments_show_the_help_as_bad_use(discreet: Discreet) -> None:
+    assert discreet().code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["lern"], "lern"),
+        (["learn", "--bogus"], "--bogus"),
+        (["audit", "--model", "a"], "--policy"),
+        (["demo", "--seed", "many"], "--seed"),
+        (["learn", "data.csv", "--out", "x", "--smoothing", "much"], "--smoothing"),
+    ],
+)
+def test_bad_options_are_one_line(discreet: Discreet, arguments: list[str], part: str) -> None:
+    assert part in error_of(discreet(*arguments))
+
+
+@pytest.mark.parametrize("verb", ["learn", "release", "audit"])
+def test_a_seed_is_for_experiments_only(discreet: Discreet, verb: str) -> None:
+    assert "--seed" in error_of(discreet(verb, "--seed", "1"))
+    assert "--seed" in discreet("evaluate", "--help").out
+
+
+def test_debug_shows_the_traceback(discreet: Discreet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_DEBUG", "1")
+    with pytest.raises(ValueError, match="no such"):
+        discreet("audit", "--model", "none.model", "--policy", "none.toml", "--mechanism", "no-mask")

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from discreet import MarkovChain, Models, load
+from discreet.contexts import Clock
+from tests.cli.conftest import READINGS, Discreet, error_of
+
+PARIS = ["--zone", "Europe/Paris"]
+FAMILY = ["--user", "who", "--time", "at", "--context", "place"]
+
+
+def test_the_summary_speaks_of_contexts_days_and_the_held_out_part(discreet: Discreet, tmp_path: Path) -> None:
+    ran = discreet("learn", READINGS, *PARIS, "--keep", "hospital", "--out", tmp_path / "ada.model")
+    assert ran.code == 0
+    for words in (
+        "ada: 42 days",
+        "Europe/Paris",
+        "hospital",
+        "held impossible",
+        "log-likelihood",
+        "423 rows read, 0 skipped",
+    ):
+        assert words in ran.out
+
+
+def test_the_model_carries_its_clock_and_learns_from_all_days(discreet: Discreet, tmp_path: Path) -> None:
+    out = tmp_path / "ada.model"
+    assert (
+        discreet("learn", READINGS, "--zone", "Europe/Paris", "--slots", 24, "--cut", "04:00", "--out", out).code == 0
+    )
+    chain = load(out)
+    assert isinstance(chain, MarkovChain)
+    assert chain.clock == Clock(24, "Europe/Paris", "04:00")
+    assert chain.counts is not None
+    assert chain.counts.days == 43  # 42 from midnight to midnight touch 43 from four to four
+
+
+def test_json_is_one_document_with_its_keys(discreet: Discreet, tmp_path: Path) -> None:
+    out = tmp_path / "ada.model"
+    document = discreet("learn", READINGS, *PARIS, "--smoothing", "none", "--out", out, "--json").json
+    assert set(document) == {"rows", "bad_rows", "people"}
+    (ada,) = document["people"]
+    assert ada["model"] == str(out)
+    assert ada["days"] == 42
+    assert ada["held_out_days"] == 8
+    assert 0 < ada["held_out_impossible"] < 0.5
+    assert ada["held_out_log_likelihood"] < 0
+    assert sum(ada["contexts"].values()) == pytest.approx(1)
+
+
+def test_smoothing_leaves_less_impossible(discreet: Discreet, tmp_path: Path) -> None:
+    shares = [
+        discreet("learn", READINGS, "--smoothing", way, "--out", tmp_path / way, "--json").json["people"][0][
+            "held_out_impossible"
+        ]
+        for way in ("auto", "none")
+    ]
+    assert shares[0] < shares[1]
+
+
+def test_several_people_go_into_a_folder(discreet: Discreet, family: Path, tmp_path: Path) -> None:
+    ran = discreet("learn", family, *FAMILY, "--out", tmp_path / "habits")
+    assert ran.code == 0
+    assert sorted(path.name for path in (tmp_path / "habits").iterdir()) == ["p1.model", "p2.model"]
+    assert "p1" in ran.out
+    assert discreet("learn", family, *FAMILY, "--out", tmp_path / "habits").code == 0  # and again, into the same
+
+
+def test_person_picks_one(discreet: Discreet, family: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p2.model"
+    assert discreet("learn", family, *FAMILY, "--person", "p2", "--out", out).code == 0
+    assert out.is_file()
+    assert "'p9'" in error_of(discreet("learn", family, *FAMILY, "--person", "p9", "--out", out))
+
+
+def test_weekparts(discreet: Discreet, tmp_path: Path) -> None:
+    assert discreet("learn", READINGS, "--weekparts", "--out", tmp_path / "week.model").code == 0
+    week = load(tmp_path / "week.model")
+    assert isinstance(week, Models)
+    assert set(week) == {"weekday", "weekend"}
+
+
+def test_rare_contexts_are_merged_unless_kept(discreet: Discreet, tmp_path: Path) -> None:
+    out = tmp_path / "m"
+    merged = discreet("learn", READINGS, "--merge-below", 0.01, "--out", out, "--json").json
+    kept = discreet("learn", READINGS, "--merge-below", 0.01, "--keep", "hospital", "--out", out, "--json").json
+    assert "hospital" not in merged["people"][0]["contexts"]
+    assert "hospital" in kept["people"][0]["contexts"]
+
+
+def test_bad_rows_stop_or_are_counted(discreet: Discreet, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.csv"
+    broken.write_text(Path(READINGS).read_text(encoding="utf-8") + "ada,yesterday,home\n", encoding="utf-8")
+    error = error_of(discreet("learn", broken, "--out", tmp_path / "m"))
+    assert "line 425" in error
+    assert "'yesterday'" in error
+    assert "--skip-bad" in error
+    assert not (tmp_path / "m").exists()
+    ran = discreet("learn", broken, "--skip-bad", "--out", tmp_path / "m")
+    assert ran.code == 0
+    assert "1 skipped" in ran.out
+    assert "line 425" in ran.err
+    assert discreet("learn", broken, "--skip-bad", "--out", tmp_path / "m", "--json").json["bad_rows"]["count"] == 1
+
+
+def test_wrong_columns_name_the_option(discreet: Discreet, family: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m"
+    assert "--user" in error_of(discreet("learn", family, "--out", out))
+    assert "--time" in error_of(discreet("learn", family, "--user", "who", "--out", out))
+    assert "--naive-zone" in error_of(discreet("learn", _naive(tmp_path), "--out", out))
+    assert discreet("learn", _naive(tmp_path), "--naive-zone", "Europe/Paris", "--out", out).code == 0
+
+
+def _naive(folder: Path) -> Path:
+    path = folder / "naive.csv"
+    path.write_text(Path(READINGS).read_text(encoding="utf-8").replace("+01:00", ""), encoding="utf-8")
+    return path
+
+
+def test_a_truncated_gzip_is_refused(discreet: Discreet, tmp_path: Path) -> None:
+    whole = gzip.compress(Path(READINGS).read_bytes())
+    (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
+    assert "cut.csv.gz" in error_of(discreet("learn", tmp_path / "cut.csv.gz", "--out", tmp_path / "m"))
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--slots", "7"], "86400"),
+        (["--zone", "Mars/Base"], "Mars/Base"),
+        (["--cut", "25:00"], "25:00"),
+        (["--carry", "long"], "--carry"),
+        (["--merge-below", "2"], "2"),
+        (["--end", "until"], "'start'"),
+    ],
+)
+def test_bad_values_say_what_to_give(discreet: Discreet, tmp_path: Path, options: list[str], part: str) -> None:
+    assert part in error_of(discreet("learn", READINGS, "--out", tmp_path / "m", *options))
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_and_unwritable_files(discreet: Discreet, family: Path, tmp_path: Path) -> None:
+    assert "none.csv" in error_of(discreet("learn", "none.csv", "--out", tmp_path / "m"))
+    assert "folder" in error_of(discreet("learn", READINGS, "--out", tmp_path / "none" / "m"))
+    (tmp_path / "file").write_text("here first")
+    before = sorted(tmp_path.iterdir())
+    error_of(discreet("learn", READINGS, "--out", tmp_path / "file" / "m"))
+    assert "2 people" in error_of(discreet("learn", family, *FAMILY, "--out", tmp_path / "file"))
+    error_of(discreet("learn", family, *FAMILY, "--out", tmp_path / "file" / "m"))
+    error_of(discreet("learn", tmp_path, "--out", tmp_path / "m"))
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "file").read_text() == "here first"
+
+
+def test_progress_is_shown_on_a_terminal_only(
+    discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert discreet("learn", READINGS, "--out", tmp_path / "m").err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    ran = discreet("learn", READINGS, "--out", tmp_path / "m", "--json")
+    assert "reading readings.csv" in ran.err
+    assert ran.json["rows"] == 423
+
+
+def test_a_folder_takes_one_person_too(discreet: Discreet, tmp_path: Path) -> None:
+    assert discreet("learn", READINGS, "--out", tmp_path).code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["ada.model"]
+
+
+def test_few_days_hold_nothing_out(discreet: Discreet, tmp_path: Path) -> None:
+    short = tmp_path / "short.csv"
+    short.write_text(
+        "".join(Path(READINGS).read_text(encoding="utf-8").splitlines(keepends=True)[:8]), encoding="utf-8"
+    )
+    ran = discreet("learn", short, *PARIS, "--out", tmp_path / "m")
+    assert ran.code == 0
+    assert "too few days" in ran.out
+    assert (
+        discreet("learn", short, *PARIS, "--out", tmp_path / "m", "--json").json["people"][0]["held_out_impossible"]
+        is None
+    )

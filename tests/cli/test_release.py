@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from discreet.data import read_releases
+from discreet.outputs import Released, Suppressed
+from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
+
+COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
+
+
+def test_a_file_comes_out_as_csv(discreet: Discreet, given: list[str]) -> None:
+    ran = discreet("release", *given, READINGS)
+    assert ran.code == 0
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert len(rows) == 42 * 48
+    assert {row["person"] for row in rows} == {"ada"}
+    assert "hospital" not in ran.out
+
+
+def test_out_is_written_in_the_format_of_its_ending(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "releases.jsonl"
+    ran = discreet("release", *given, READINGS, "--out", out)
+    assert ran.code == 0
+    rows = list(read_releases(out))
+    assert len(rows) == 42 * 48
+    assert any(isinstance(row[4], Suppressed) for row in rows)
+    document = discreet("release", *given, READINGS, "--out", out, "--json").json
+    assert document == {"mechanism": "mask-sensitive", "days": 42, "releases": 2016, "out": str(out)}
+
+
+def test_json_of_a_file_is_one_document(discreet: Discreet, given: list[str]) -> None:
+    document = discreet("release", *given, READINGS, "--json").json
+    assert set(document) == {"mechanism", "days", "releases"}
+    assert {"person", "date", "slot", "start", "kind"} <= set(document["releases"][0])
+
+
+def test_off_model_readings_are_told_to_the_person_only(
+    discreet: Discreet, given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("home\n\n"))  # the model has never been without a reading
+    ran = discreet("release", *given)
+    assert ran.code == 0
+    assert ran.out == "\n\n"
+    assert "off model: 1 " in ran.err
+
+
+def test_lines_become_slots_and_days(discreet: Discreet, given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("work\n" * 49))
+    ran = discreet("release", *given, "-", "--date", "2026-03-02", "--json")
+    outputs = [json.loads(line) for line in ran.out.splitlines()]
+    assert [output["slot"] for output in outputs] == [*range(48), 0]
+    assert [outputs[0]["date"], outputs[-1]["date"]] == ["2026-03-02", "2026-03-03"]
+    assert outputs[-1]["start"] == "2026-03-03T00:00:00+01:00"
+    assert {output["context"] for output in outputs} == {"work"}
+
+
+def test_labels_that_were_merged_are_other(
+    discreet: Discreet, given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("planetarium\n"))
+    assert discreet("release", *given).out == "other\n"
+
+
+def test_a_week_model_takes_the_part_of_the_date(discreet: Discreet, models: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    week = ["--model", models / "week.model", "--policy", POLICY, "--mechanism", "NoMask"]
+    assert discreet("release", *week, READINGS, "--out", out).code == 0
+    assert all(isinstance(row[4], Released) for row in read_releases(out))
+
+
+@contextmanager
+def piped(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def answered(process: subprocess.Popen[str], line: str) -> str:
+    """The answer to one line, before another is sent."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    assert select.select([process.stdout], [], [], 60)[0], "no answer"
+    return process.stdout.readline()
+
+
+def test_each_line_is_answered_before_the_next_and_ctrl_c_is_quiet(given: list[str]) -> None:
+    with piped(["release", *given]) as process:
+        for slot in range(15):
+            assert answered(process, "home") == ("\n" if slot < 12 else "home\n")  # home is secret until six
+        assert answered(process, "hospital") == "\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert (out, err) == ("", "")
+
+
+def test_a_closed_pipe_is_no_error(given: list[str]) -> None:
+    with piped(["release", *given, READINGS]) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("person,")
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=60) == 141
+
+
+def test_bad_input(discreet: Discreet, given: list[str], models: Path, family: Path, tmp_path: Path) -> None:
+    columns = ["--user", "who", "--time", "at", "--context", "place"]
+    assert "--person" in error_of(discreet("release", *given, family, *columns))
+    assert "--out" in error_of(discreet("release", *given, "--out", tmp_path / "x.csv"))
+    assert "ending" in error_of(discreet("release", *given, READINGS, "--out", tmp_path / "x.doc"))
+    assert "YYYY-MM-DD" in error_of(discreet("release", *given, "--date", "tomorrow"))
+    error_of(discreet("release", *given, READINGS, "--out", tmp_path / "none" / "x.csv"))
+    (tmp_path / "folder.csv").mkdir()
+    error_of(discreet("release", *given, READINGS, "--out", tmp_path / "folder.csv"))
+    assert sorted(os.listdir(tmp_path)) == ["family.csv", "folder.csv"]
+    assert "folder" in error_of(discreet("release", "--model", models, *given[2:], READINGS))
+    (tmp_path / "not.model").write_text("no model")
+    assert "not.model" in error_of(discreet("release", "--model", tmp_path / "not.model", *given[2:], READINGS))
