@@ -9,7 +9,7 @@ import discreet as d
 from discreet.adversary import beliefs_along
 from discreet.mechanisms import MaskSensitive, NoMask
 from discreet.randomness import SeededEntropy
-from tests.strategies import random_mechanism, searches
+from tests.strategies import RandomMechanism, random_chain, random_mechanism, searches
 
 
 def chain(*contexts: str, slots: int = 4) -> d.MarkovChain:
@@ -80,13 +80,26 @@ def test_no_reading_is_a_context_where_the_model_learned_it() -> None:
         assert today.off_model == 0
 
 
-def test_a_context_that_is_impossible_now_is_counted() -> None:
+def test_a_context_that_is_impossible_now_is_suppressed_and_counted() -> None:
     model = d.MarkovChain(("a", "b"), [1, 0], [[[0.5, 0.5], [0.5, 0.5]]])
     with d.Session(NoMask(model, d.Policy(["b"]))) as today:
+        assert today.release("b") == d.Suppressed()
+        assert today.off_model == 1
         assert today.release("b") == d.Released("b")
         assert today.off_model == 1
-        today.release("b")
-        assert today.off_model == 1
+
+
+def test_after_an_unknown_label_a_remembering_mechanism_is_silent_for_a_slot() -> None:
+    mechanism = RandomMechanism(
+        random_chain(1, n=3, slots=4, zeros=0.0), d.Policy(["c0"]), seed=1, memory=True, zeros=0.0
+    )
+    session = d.Session(mechanism)
+    session.release("c0")
+    session.release("never learned")
+    assert session.private is None
+    assert session.release("c1") == d.Suppressed()  # the context before is not known, so neither is the private state
+    session.release("c2")
+    assert session.off_model == 2
 
 
 def test_releases_draw_from_the_operating_system_unless_seeded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +110,7 @@ def test_releases_draw_from_the_operating_system_unless_seeded(monkeypatch: pyte
         return bytes(count)
 
     monkeypatch.setattr("os.urandom", urandom)
-    mechanism = random_mechanism(7, memory=False, zeros=0.0)
+    mechanism = RandomMechanism(random_chain(1, zeros=0.0), d.Policy(["c0"]), seed=1, zeros=0.0)
     d.Session(mechanism).release(mechanism.model.contexts[0])
     assert asked
     asked.clear()

@@ -132,27 +132,36 @@ def carry_forward(days: Iterable[Day], slots: int, *, backward: bool = False) ->
     Readings carry over midnight between consecutive dates. `backward` also fills the unknown slots at the start of a
     day from its first reading. Days are taken in the order given.
     """
-    if slots < 0:
-        raise DiscreetError(f"readings cannot be carried for {slots} slots; give 0 or more")
+    carried = Carry(slots)
     filled: list[Day] = []
-    last, age = UNKNOWN, slots
     before: Day | None = None
     for day in days:
         if before is None or not _follows(before, day):
-            last, age = UNKNOWN, slots
-        contexts = []
-        for context in day.contexts:
-            if context != UNKNOWN:
-                last, age = context, 0
-            else:
-                age += 1
-            contexts.append(last if age <= slots else UNKNOWN)
+            carried = Carry(slots)
+        contexts = [carried.over(context) for context in day.contexts]
         if backward:
             first = next((k for k, context in enumerate(contexts) if context != UNKNOWN), 0)
             contexts[:first] = [contexts[first]] * first
         filled.append(replace(day, contexts=tuple(contexts)))
         before = day
     return filled
+
+
+class Carry:
+    """Carries the last reading over slots without one, slot by slot: a stream and a file are filled alike."""
+
+    def __init__(self, slots: int) -> None:
+        if slots < 0:
+            raise DiscreetError(f"readings cannot be carried for {slots} slots; give 0 or more")
+        self._slots = slots
+        self._last, self._age = UNKNOWN, slots
+
+    def over(self, context: str) -> str:
+        """The context that stands in the next slot, whose own reading is `context` (or `unknown`)."""
+        self._age = self._age + 1 if context == UNKNOWN else 0
+        if context != UNKNOWN:
+            self._last = context
+        return self._last if self._age <= self._slots else UNKNOWN
 
 
 def _follows(before: Day, day: Day) -> bool:
@@ -168,7 +177,7 @@ def merge_rare(days: Sequence[Day], share: float, *, into: str = OTHER, keep: It
     """
     if not 0 <= share < 1:
         raise DiscreetError(f"the share below which contexts are merged is {share}; give a number from 0 to below 1")
-    spared = {UNKNOWN, *keep}
+    spared = {UNKNOWN, keep} if isinstance(keep, str) else {UNKNOWN, *keep}
     counts: dict[str | None, Counter[str]] = {}
     for day in days:
         counts.setdefault(day.person, Counter()).update(day.contexts)

@@ -6,7 +6,7 @@ Import this module only from modules that are themselves imported when first use
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 from numba import types
@@ -27,9 +27,9 @@ def compiled(*arguments: object, reorder_sums: bool = False) -> Callable[[Functi
     zero stay exact, because a zero here means impossible.
     """
     fastmath = {"reassoc", "contract"} if reorder_sums else False
-    signature = (tuple(arguments),) if arguments else ()
+    signature: Any = tuple(arguments) or None
 
     def decorate(function: Function) -> Function:
-        return cast(Function, numba.njit(*signature, cache=True, fastmath=fastmath)(function))
+        return cast(Function, numba.njit(signature, cache=True, fastmath=fastmath)(function))
 
     return decorate

@@ -24,7 +24,7 @@ DRAWS = 400
 """Draws in the sampling law, from one kernel a walk."""
 
 FALSE_ALARM = 1e-9
-"""Chance that the sampling law fails a correct kernel, per kernel tested (chi-square, by its tail)."""
+"""Chance at most that the sampling law fails a correct kernel, per kernel tested (exact binomial tails)."""
 
 
 class LawBroken(AssertionError):  # noqa: N818  # the name says what happened; "LawBrokenError" would say no more
@@ -183,7 +183,7 @@ def _replay(mechanism: Mechanism[Any], visits: list[Visit]) -> None:
 
 
 def _sampling(visit: Visit, rng: SeededEntropy) -> None:
-    """Draws follow the row: chi-square over the outputs that can occur; what cannot occur never does."""
+    """Draws follow the row; what cannot occur never does."""
     kernel = visit.kernel
     if not is_finite(kernel):
         return
@@ -193,15 +193,15 @@ def _sampling(visit: Visit, rng: SeededEntropy) -> None:
     counts = np.array([drawn.count(output) for output in kernel.outputs])
     if (counts[expected == 0] > 0).any() or counts.sum() != DRAWS:
         raise LawBroken(law, f"{visit}: an output of probability zero was drawn")
-    from scipy.stats import chi2
+    from scipy.stats import binom
 
-    often = expected >= 5  # the chi-square law is an approximation that needs it; the rest is pooled
-    pools = [(counts[k], expected[k]) for k in np.flatnonzero(often)]
-    pools += [(counts[~often].sum(), expected[~often].sum())] if expected[~often].sum() >= 5 else []
-    if len(pools) > 1:
-        statistic = sum((seen - mean) ** 2 / mean for seen, mean in pools)
-        if chi2.sf(statistic, len(pools) - 1) < FALSE_ALARM:
-            raise LawBroken(law, f"{visit}: {counts.tolist()} drawn where {expected.round(1).tolist()} are expected")
+    # Each count is binomial: two exact tails a count, all of them together within FALSE_ALARM.
+    tails = np.minimum(
+        binom.cdf(counts, DRAWS, kernel.matrix[visit.private]),
+        binom.sf(counts - 1, DRAWS, kernel.matrix[visit.private]),
+    )
+    if (tails < FALSE_ALARM / (2 * len(counts))).any():
+        raise LawBroken(law, f"{visit}: {counts.tolist()} drawn where {expected.round(1).tolist()} are expected")
 
 
 def _audit_bounds(mechanism: Mechanism[Any], adversary: Adversary, highest: FloatArray, budget: int | None) -> None:
@@ -215,7 +215,7 @@ def _audit_bounds(mechanism: Mechanism[Any], adversary: Adversary, highest: Floa
     law = "a claimed delta holds for every output"
     claimed = audit(mechanism, policy=covered, budget=budget)
     if claimed.excess > SLACK:
-        raise LawBroken(law, f"{claimed.witness} exceeds its delta by {claimed.excess}")
+        raise LawBroken(law, f"{claimed.breach} exceeds its delta by {claimed.excess}")
     names = {secret.name for secret in covered.secrets}
     mine = np.array([name in names for name, _ in adversary.gain_names], dtype=np.bool_)
     over = highest[mine] - adversary.deltas[mine]

@@ -21,7 +21,7 @@ WEIGHT_BITS: Final = 52
 """Kernels are rounded to integer weights over 2**52: quotients are exact in float64, and 2**-40 still has 12 bits."""
 
 RESOLUTION: Final = 2.0**-44
-"""Belief vectors closer than this, relative to their largest entry, are one vector to the audit's bound."""
+"""Vectors that agree to this, entry by entry and relative to it, are one vector to the audit's bound."""
 
 
 def normalised(rows: FloatArray) -> FloatArray:

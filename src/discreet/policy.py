@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +50,7 @@ class Secret:
         values = {
             "name": name,
             "contexts": frozenset(contexts),
-            "slots": None if slots is None else frozenset(int(slot) for slot in slots),
+            "slots": None if slots is None else _checked_slots(slots, name),
             "delta": None if delta is None else _checked_delta(delta, f"secret {name!r}"),
             "at": at,
         }
@@ -68,8 +69,15 @@ class Secret:
             raise PolicyError(f"secret {name!r} has at={at!r}; use 'each' (at each slot) or 'any' (at some slot)")
 
 
-def _checked_delta(delta: float, where: str) -> float:
-    if not 0 <= delta <= 1:  # also catches NaN
+def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
+    try:
+        return frozenset(operator.index(slot) for slot in slots)
+    except TypeError:
+        raise PolicyError(f"slots of secret {name!r} is {slots!r}; give slot numbers, such as range(44, 48)") from None
+
+
+def _checked_delta(delta: object, where: str) -> float:
+    if not isinstance(delta, int | float) or not 0 <= delta <= 1:  # also catches NaN
         raise PolicyError(f"delta of {where} is {delta}; give a number from 0 to 1")
     return float(delta)
 
@@ -84,8 +92,8 @@ class Policy:
     secrets: tuple[Secret, ...] = ()
     delta: float = 0.1
 
-    def __init__(self, secrets: Iterable[Secret | str] | str = (), delta: float = 0.1) -> None:
-        if isinstance(secrets, str):
+    def __init__(self, secrets: Iterable[Secret | str] | Secret | str = (), delta: float = 0.1) -> None:
+        if isinstance(secrets, str | Secret):
             secrets = (secrets,)
         named = tuple(secret if isinstance(secret, Secret) else Secret(secret) for secret in secrets)
         seen: set[str] = set()
@@ -189,7 +197,8 @@ class Guarantee:
     """What a mechanism promises, in words that an audit can check.
 
     `exact delta`: every secret's gain stays within its delta, whatever is output. `window only`: within a stated part of
-    the output only. `epsilon`: likelihood ratios, not beliefs. `none`: nothing. `covers` says which secrets it bounds.
+    the output only. `epsilon`: likelihood ratios, not beliefs. `none`: nothing. `covers` says which secrets it bounds,
+    `proven` whether a proof stands beside the code.
     """
 
     kind: GuaranteeKind

@@ -52,12 +52,18 @@ class Entropy:
 
 
 class SystemEntropy(Entropy):
-    """The operating system's entropy: what every release draws from."""
+    """The operating system's entropy: what every release draws from.
+
+    It keeps nothing back: bits that were left over would be drawn twice by a process and its fork.
+    """
 
     __slots__ = ()
 
-    def _block(self) -> bytes:
-        return os.urandom(64)
+    def bits(self, count: int) -> int:
+        """A uniform integer below 2**count."""
+        if count < 0:
+            raise DiscreetError(f"{count} bits cannot be drawn; ask for 0 or more")
+        return int.from_bytes(os.urandom((count + 7) // 8), "little") >> (-count % 8)
 
 
 class SeededEntropy(Entropy):

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from discreet.adversary.belief import Adversary, Belief
 from discreet.contexts import UNKNOWN
 from discreet.contracts import FloatArray, Kernel, Mechanism, Rng
@@ -19,6 +21,7 @@ class Session:
 
     Draws from the operating system's entropy unless given a seeded source, which is for experiments. `off_model` counts
     the readings that the model has no place for: labels it never learned, and contexts that it holds impossible now.
+    They are suppressed: what a release of the impossible would tell, no model can say.
     """
 
     def __init__(
@@ -33,7 +36,7 @@ class Session:
         self._private: int | None = None
         self._forgotten = False
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
-        self._remembers = len(mechanism.private_contexts) > len(self._index)
+        self._remembers = not np.array_equal(mechanism.private_contexts, np.arange(len(self._index)))
 
     @classmethod
     def resume(
@@ -88,14 +91,13 @@ class Session:
             )
         kernel = self.mechanism.kernel(self._state)
         index = self._index.get(UNKNOWN if context is None else context)
-        if index is None or self._forgotten:
-            self.off_model += 1
-            output: Output = SUPPRESSED
-        else:
-            self._private = self.mechanism.remember(self._private, index)
+        self._private = None if index is None else self.mechanism.remember(self._private, index)
+        possible = self._private is not None and not self._forgotten and self._belief.predicted()[self._private] > 0
+        if self._private is not None and possible:
             output = kernel.sample(self._private, self._rng)
-            if not self._belief.predicted()[self._private] > 0:
-                self.off_model += 1
+        else:
+            self.off_model += 1
+            output = SUPPRESSED
         self._take(kernel, output)
         return output
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
 import pytest
 
 import discreet as d
 from discreet.adversary import Adversary, Witness, audit, beliefs_along
 from discreet.adversary.enumerate import worst
+from discreet.contracts import Rng
+from discreet.laws import check
 from discreet.mechanisms import MaskSensitive, NoMask
 from discreet.numerics import RESOLUTION, SLACK
+from discreet.outputs import Output
 from tests.strategies import RandomMechanism, random_chain, random_hidden, random_mechanism, random_policy, searches
 
 AGREEMENT = 1e-12
@@ -174,3 +180,46 @@ def random_walk_gain(mechanism: RandomMechanism, seed: int) -> float:
         state = mechanism.advance(state, output)
         highest = max(highest, float(belief.gains.max()))
     return highest
+
+
+def test_seconds_leave_time_for_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr("time.monotonic", lambda: next(ticks) / 1000)  # every look at a kernel takes a millisecond
+    mechanism = RandomMechanism(random_chain(1, n=4, slots=8, zeros=0.0), d.Policy(["c0"]), seed=1, states=1, zeros=0.0)
+    result = audit(mechanism, seconds=1)
+    assert not result.exact
+    assert result.bound < 1 - mechanism.model.prior[:, 0].min()
+    assert "bound over 8 public states" in result.method
+
+
+def test_a_model_of_another_length_and_an_unknown_method_are_refused() -> None:
+    mechanism = NoMask(random_chain(1, n=3, slots=3), d.Policy(["c0"]))
+    with pytest.raises(d.DiscreetError, match="4 slots"):
+        audit(mechanism, model=random_chain(1, n=3, slots=4))
+    with pytest.raises(d.DiscreetError, match="'fast' is not known"):
+        audit(mechanism, method="fast")  # type: ignore[arg-type]
+
+
+class Noisy(NoMask):
+    """Outputs a point near the context's number: a kernel whose outputs cannot be listed."""
+
+    def kernel(self, state: int) -> Any:
+        return NoisyPoint()
+
+
+class NoisyPoint:
+    def sample(self, private: int, rng: Rng) -> Output:
+        return d.Perturbed((private + rng.bits(20) * 2.0**-20,))
+
+    def likelihood(self, output: Output) -> Any:
+        assert isinstance(output, d.Perturbed)
+        return np.array([1.0 if 0 <= output.point[0] - private < 1 else 0.0 for private in range(3)])
+
+
+def test_continuous_outputs_are_walked_at_random() -> None:
+    mechanism = Noisy(random_chain(1, n=3, slots=3, zeros=0.0), d.Policy(["c0"]))
+    result = audit(mechanism)
+    assert result.worst_gain == pytest.approx(1 - mechanism.model.prior[:, 0].min(), abs=AGREEMENT)
+    assert "continuous" in result.method
+    assert result.witness is not None
+    check(mechanism)

@@ -51,9 +51,18 @@ def test_off_model_readings_are_told_to_the_person_only(
     discreet: Discreet, given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("home\n\n"))  # the model has never been without a reading
-    ran = discreet("release", *given)
+    ran = discreet("release", *given, "--carry", "0")
     assert ran.code == 0
     assert ran.out == "\n\n"
+    assert "off model: 1 " in ran.err
+
+
+def test_a_stream_carries_readings_as_a_file_does(
+    discreet: Discreet, given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("home\n" + "\n" * 9))
+    ran = discreet("release", *given, "--carry", "4h")  # 8 slots of half an hour: the last of these has no reading
+    assert ran.code == 0
     assert "off model: 1 " in ran.err
 
 

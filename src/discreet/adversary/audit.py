@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,8 +11,8 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, Found, explore
-from discreet.adversary.interval import bound, search, state_graph
-from discreet.contracts import FloatArray, Mechanism, Model
+from discreet.adversary.interval import TimeIsUp, bound, search, state_graph, walk
+from discreet.contracts import FloatArray, Mechanism, Model, is_finite
 from discreet.errors import DiscreetError
 from discreet.numerics import SLACK
 from discreet.outputs import Output
@@ -19,6 +20,9 @@ from discreet.policy import Policy
 
 KERNELS = 100_000
 """Kernels that an audit looks at unless told otherwise: some ten seconds for a chain of 20 contexts."""
+
+WALKS = 200
+"""Days drawn at random where a kernel's outputs cannot be listed."""
 
 
 @dataclass(frozen=True)
@@ -76,41 +80,58 @@ def audit(
     """The worst gain over everything that the mechanism may output.
 
     `policy` and `model` are what the observer is judged by, where they are not the mechanism's own. `budget` is how many
-    kernels may be looked at, `seconds` how long to go on; when either ends, the answer is an interval, and `method` says
-    what was not searched. `method="interval"` does not try to be exact, `"exact"` refuses to be anything else.
+    kernels each of the searches may look at, `seconds` how long they may take together; when either ends, the answer is
+    an interval, and the result's `method` says what was not searched. `method="interval"` does not try to be exact, `"exact"` refuses to be anything else.
     """
+    if method not in ("auto", "exact", "interval"):
+        raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")
     if budget is not None and budget < 1:
         raise DiscreetError(f"an audit with a budget of {budget} kernels sees nothing; give at least 1")
     adversary = Adversary(mechanism, model, policy)
     most = KERNELS if budget is None else budget
-    deadline = None if seconds is None else time.monotonic() + seconds
-    limits = Budget(most, lambda: deadline is not None and time.monotonic() > deadline)
+    began = time.monotonic()
+
+    def limit(share: float) -> Budget:
+        """A search's own budget of kernels, and the share of the time after which it ends."""
+        return Budget(most, lambda: seconds is not None and time.monotonic() > began + share * seconds)
+
     found = Found(adversary)
-    if method != "interval" and explore(mechanism, adversary, found, limits):
-        used = most - limits.left
+    exhaustive = limit(0.5 if method == "auto" else 1.0)
+    if method != "interval" and explore(mechanism, adversary, found, exhaustive):
+        used = exhaustive.used
         return _report(adversary, found, found.gains, used, f"exact: every output of {used} merged states")
     if method == "exact":
         raise DiscreetError(f"the audit is not exact within {most} kernels; raise the budget or allow an interval")
-    limits.left = max(limits.left, most // 2)
-    return _interval(mechanism, adversary, found, limits, most)
+    return _interval(mechanism, adversary, found, limit, exhaustive.used)
 
 
-def _interval(mechanism: Mechanism[Any], adversary: Adversary, found: Found, limits: Budget, most: int) -> Audit:
-    slots = adversary.process.slots
-    graph = state_graph(mechanism, adversary, Budget(limits.left // 2, limits.stopped))
-    beam = max(1, limits.left // (2 * slots))
-    search(mechanism, adversary, found, Budget(limits.left, limits.stopped), beam)
-    trivial = 1 - adversary.priors
+def _interval(
+    mechanism: Mechanism[Any], adversary: Adversary, found: Found, limit: Callable[[float], Budget], used: int
+) -> Audit:
+    graphing, searching = limit(0.6), limit(0.8)
+    graph = state_graph(mechanism, adversary, graphing)
+    beam = max(1, searching.most // (4 * adversary.process.slots))
+    if is_finite(mechanism.kernel(mechanism.start())):
+        search(mechanism, adversary, found, searching, beam)
+        how = f"the worst found with a beam of {beam} histories"
+    else:
+        searching.most = min(searching.most, WALKS * adversary.process.slots)
+        walk(mechanism, adversary, found, searching)
+        how = "the worst found on days drawn at random, because outputs are continuous"
+    bounds = 1 - adversary.priors
     if graph is None:
-        bounds = trivial
-        told = "no bound below certainty: public states are too many to follow (or outputs are continuous)"
+        told = "no bound below certainty: public states are too many to follow, or outputs are continuous"
     else:
         states = sum(len(steps) for steps in graph)
-        generators = max(64, most // (20 * states))
-        bounds = np.minimum(bound(adversary, graph, generators), trivial)
-        told = f"bound over {states} public states with {generators} generators each"
+        generators = max(64, searching.most // (20 * states))
+        try:
+            bounds = np.minimum(bound(adversary, graph, generators, limit(1.0).stopped), bounds)
+            told = f"bound over {states} public states with {generators} generators each"
+        except TimeIsUp:
+            told = "no bound below certainty: time ended before one was ready"
     bounds = np.maximum(bounds, found.gains)
-    return _report(adversary, found, bounds, most, f"interval: {told}; not every output was looked at (beam {beam})")
+    spent = used + graphing.used + searching.used
+    return _report(adversary, found, bounds, spent, f"interval: {told}; not every output was looked at ({how})")
 
 
 def _report(adversary: Adversary, found: Found, bounds: FloatArray, kernels: int, method: str) -> Audit:

@@ -40,6 +40,10 @@ class Adversary:
                 f"the adversary's model has contexts {self.model.contexts}, the mechanism's {mechanism.model.contexts}; "
                 "give a model over the same contexts in the same order"
             )
+        if self.model.slots != mechanism.model.slots:
+            raise DiscreetError(
+                f"the adversary's model has {self.model.slots} slots, the mechanism's {mechanism.model.slots}; use the same"
+            )
         chosen = mechanism.policy if policy is None else policy
         self.policy = Policy() if chosen is None else chosen
         self.secrets = self.policy.for_model(self.model.contexts, self.model.slots)
@@ -243,6 +247,8 @@ class Belief:
 
     def by_secret(self) -> Mapping[str, FloatArray | float]:
         """The gains per secret."""
+        if self.closed:
+            raise DiscreetError("rows of past slots are settled and no longer kept; take the gains before they are")
         return self.adversary.by_secret(self.gains)
 
     def outcomes(self, columns: FloatArray) -> Outcomes:

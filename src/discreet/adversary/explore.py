@@ -62,6 +62,14 @@ class Found:
             self.gains[closed + row] = highest[row]
             self._causes[closed + int(row)] = (node, kernel.outputs[int(gains[row].argmax())])
 
+    def record_after(self, node: Node) -> None:
+        """Take note of the gains of a node that was reached, where a kernel's outputs cannot be listed."""
+        for row in np.flatnonzero(node.belief.gains > self.gains):
+            assert node.parent is not None
+            assert node.output is not None
+            self.gains[row] = node.belief.gains[row]
+            self._causes[int(row)] = (node.parent, node.output)
+
     def outputs(self, row: int) -> tuple[Output, ...]:
         """The outputs that reach a row's worst gain; none if nothing was ever gained on it."""
         if row not in self._causes:
@@ -73,15 +81,23 @@ class Found:
 
 @dataclass
 class Budget:
-    """How many kernels may still be looked at; `stopped` may also end the search, on a clock say."""
+    """How many kernels may be looked at; `stopped` may also end the search, on a clock say."""
 
-    left: int
+    most: int
     stopped: Callable[[], bool] = lambda: False
+    used: int = 0
 
     def spend(self) -> bool:
         """Count one kernel; False when nothing is left."""
-        self.left -= 1
-        return self.left >= 0 and not self.stopped()
+        if self.used >= self.most or self.stopped():
+            return False
+        self.used += 1
+        return True
+
+    @property
+    def left(self) -> int:
+        """How many more may be looked at."""
+        return self.most - self.used
 
 
 def explore(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget: Budget) -> bool:

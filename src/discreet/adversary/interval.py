@@ -8,13 +8,13 @@ F(z) = P(Z_{u-1} = z | h), A the step of slot u with its output, B(z') = P(later
 forms linear in F and in B, so over a mixture of vectors it never exceeds its largest value over them (the mediant
 inequality): it is enough to know vectors whose cone holds every F, and every B, that can occur. These generators are
 pushed through the slots, and where they become too many, groups of similar ones are replaced by the corners of a simplex
-around them (`compressed`). Every replacement only enlarges the cone, so the bound holds; how far it lies above the truth
-shrinks as the number of generators grows. For a secret at="any" the vectors are pairs (visited, not visited).
+around them (`compressed`). Every replacement only enlarges the cone, so the bound holds; the more generators are kept, the
+smaller the groups, and as a rule the closer the bound. For a secret at="any" the vectors are pairs (visited, not visited).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from discreet.adversary.explore import Budget, Found, Node
 from discreet.contracts import FloatArray, Mechanism, is_finite
 from discreet.numerics import RESOLUTION
 from discreet.policy import BoolArray
+from discreet.randomness import SeededEntropy
 
 CHUNK = 512
 """Generators that are paired at a time with those of the other side: bounds the memory of the products."""
@@ -45,6 +46,24 @@ def search(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget
         if slot + 1 == adversary.process.slots or not candidates:
             return
         level = [_child(mechanism, *candidates[k][:2]) for k in _most_telling(candidates, beam)]
+
+
+def walk(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget: Budget) -> None:
+    """Days drawn as the observer expects them, for kernels whose outputs cannot be listed."""
+    rng = SeededEntropy(0)
+    while True:
+        node = Node(mechanism.start(), adversary.start())
+        for _ in range(adversary.process.slots):
+            if not budget.spend():
+                return
+            kernel = mechanism.kernel(node.state)
+            predicted = node.belief.predicted()
+            ticket = rng.bits(53) * 2.0**-53 * predicted.sum()
+            private = min(int(np.searchsorted(np.cumsum(predicted), ticket, side="right")), len(predicted) - 1)
+            output = kernel.sample(private, rng)
+            belief = node.belief.after(kernel.likelihood(output))
+            node = Node(mechanism.advance(node.state, output), belief, node, output)
+            found.record_after(node)
 
 
 def _child(mechanism: Mechanism[Any], node: Node, k: int) -> Node:
@@ -100,23 +119,34 @@ def state_graph(mechanism: Mechanism[Any], adversary: Adversary, budget: Budget)
     return graph
 
 
-def bound(adversary: Adversary, graph: list[list[Step]], generators: int) -> FloatArray:
+class TimeIsUp(Exception):  # noqa: N818  # not an error: the caller falls back on what it has
+    """The bound was not ready in time."""
+
+
+def bound(adversary: Adversary, graph: list[list[Step]], generators: int, stopped: Callable[[], bool]) -> FloatArray:
     """(R + A,): an upper bound on each gain over all outputs; `generators` vectors at most are kept a public state."""
-    forward = _forward(adversary, graph, generators)
-    backward = _backward(adversary, graph, generators)
+    forward = _forward(adversary, graph, generators, stopped)
+    backward = _backward(adversary, graph, generators, stopped)
     bounds = np.full(len(adversary.deltas), -np.inf)
     for slot, steps in enumerate(graph):
+        _in_time(stopped)
         rows = slice(int(adversary.row_start[slot]), int(adversary.row_start[slot + 1]))
         for entered, step in zip(forward[slot], steps, strict=True):
             posteriors = _largest_posteriors(adversary, step, entered, backward[slot + 1], slot, rows)
             bounds[rows] = np.maximum(bounds[rows], posteriors)
     each = len(adversary.row_slot)
     for a in range(len(adversary.any_index)):
+        _in_time(stopped)
         bounds[each + a] = _largest_visit(adversary, graph, generators, a)
     # Vectors that agree to RESOLUTION were taken as one. Non-negative matrices do not stretch such ratios (Birkhoff), so
     # over the day beliefs err by no more than RESOLUTION a slot, forward and backward.
     rounding = 2 * adversary.process.slots * RESOLUTION
     return np.asarray(np.minimum(bounds + rounding, 1.0) - adversary.priors)
+
+
+def _in_time(stopped: Callable[[], bool]) -> None:
+    if stopped():
+        raise TimeIsUp
 
 
 Sets = list[list[FloatArray]]  # slot, public state -> generators (N, K)
@@ -127,11 +157,12 @@ def _normalised(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors[total > 0] / total[total > 0, None])
 
 
-def _forward(adversary: Adversary, graph: list[list[Step]], generators: int) -> Sets:
+def _forward(adversary: Adversary, graph: list[list[Step]], generators: int, stopped: Callable[[], bool]) -> Sets:
     """Generators of the beliefs over Z_{t-1} (over Z_0, before any output, at t = 0) with which each state is entered."""
     process = adversary.process
     sets: Sets = [[process.initial[None]]]
     for slot, steps in enumerate(graph[:-1]):
+        _in_time(stopped)
         arriving: list[list[FloatArray]] = [[] for _ in graph[slot + 1]]
         for entered, step in zip(sets[slot], steps, strict=True):
             for k, after in enumerate(step.following):
@@ -140,7 +171,7 @@ def _forward(adversary: Adversary, graph: list[list[Step]], generators: int) -> 
     return sets
 
 
-def _backward(adversary: Adversary, graph: list[list[Step]], generators: int) -> Sets:
+def _backward(adversary: Adversary, graph: list[list[Step]], generators: int, stopped: Callable[[], bool]) -> Sets:
     """Generators of P(outputs from slot t on | Z_{t-1}) for each public state of slot t; all ones after the day."""
     process = adversary.process
     states = len(process.initial)
@@ -148,6 +179,7 @@ def _backward(adversary: Adversary, graph: list[list[Step]], generators: int) ->
     sets: Sets = [[] for _ in range(last)]
     sets.append([np.ones((1, states)) / states])
     for slot in range(last - 1, 0, -1):
+        _in_time(stopped)
         for step in graph[slot]:
             leaving = [
                 # rows B(z'), pulled back: sum_z' A(z, z') B(z'), with A = push of the unit vectors

@@ -62,7 +62,9 @@ def learn(
     ] = None,
     smoothing: Annotated[
         Literal["auto", "none"],
-        typer.Option(help="auto: steps never seen stay possible; none: plain counts."),
+        typer.Option(
+            help="auto: steps never seen at a slot are as likely as the person's average makes them; none: plain counts."
+        ),
     ] = "auto",
     weekparts: Annotated[bool, typer.Option("--weekparts", help="Learn weekdays and weekends apart.")] = False,
     person: options.Person = None,

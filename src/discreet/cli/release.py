@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import Habits, ReadingOptions, kebab, make_mechanism, read_habits, read_policy_for
+from discreet.cli.inputs import Habits, ReadingOptions, kebab, make_mechanism, read_habits, read_policy_for, slots_of
 from discreet.cli.terminal import note, print_json, progress
-from discreet.contexts import Day
+from discreet.contexts import UNKNOWN, Carry, Day
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -73,9 +73,10 @@ def release(
         if out is not None:
             raise DiscreetError("--out is for files of readings; redirect what comes from standard input with >")
         first = _first_date(date, habits)
+        carried = Carry(0 if habits.clock is None else slots_of(carry, habits.clock))
         if sys.stdin.isatty():
             note("one context a line and slot, an empty line where there is no reading; Ctrl-D ends")
-        _stream(gate, first, json)
+        _stream(gate, first, carried, json)
         gate.tell(0)
         return
     reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
@@ -150,15 +151,15 @@ def _first_date(date: str | None, habits: Habits) -> dt.date:
         raise DiscreetError(f"--date is {date!r}; write it as YYYY-MM-DD") from None
 
 
-def _stream(gate: _Gate, date: dt.date, json: bool) -> None:
+def _stream(gate: _Gate, date: dt.date, carried: Carry, json: bool) -> None:
     """One line in, one line out, flushed: whoever waits for the output has it before the next input."""
     clock = gate.habits.clock
     lines = iter(sys.stdin.readline, "")
     for line in lines:
         with gate.session(Day(("today",), date=date)) as session:
             for slot, reading in enumerate(chain([line], islice(lines, session.mechanism.model.slots - 1))):
-                label = reading.strip()
-                output = session.release(gate.habits.fitted(label) if label else None)
+                context = carried.over(reading.strip() or UNKNOWN)
+                output = session.release(None if context == UNKNOWN else gate.habits.fitted(context))
                 start = None if clock is None else clock.start_of(date, slot)
                 print(_line((None, date, slot, start, output), json), flush=True)
         gate.off_model += session.off_model

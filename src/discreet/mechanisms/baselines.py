@@ -16,7 +16,7 @@ from discreet.policy import Guarantee, Policy
 class NoMask(ContextMechanism):
     """Releases the true context at every slot."""
 
-    guarantee = Guarantee("none", "every context is released as it is")
+    guarantee = Guarantee("none", "every context is released as it is", proven=False)
 
     def start(self) -> int:
         """The public state is the slot."""
@@ -46,7 +46,9 @@ class MaskSensitive(ContextMechanism):
     It breaches: silence says that a secret is there, and what is released around it says which.
     """
 
-    guarantee = Guarantee("none", "secrets are not released, but silence and the releases around it give them away")
+    guarantee = Guarantee(
+        "none", "secrets are not released, but silence and the releases around it give them away", proven=False
+    )
 
     def __init__(self, model: Model, policy: Policy) -> None:
         super().__init__(model, policy)
