@@ -1,0 +1,291 @@
+"""One slot's kernel by the linear programme of theory section 4: solved, rounded to integers, and checked as sampled.
+
+For a belief after some outputs and private states m of the slot to come, with p[m] = P(m | outputs) and
+    a[j, m] = P(event j | m, outputs) - (q_j + delta_j)
+an output o with probabilities b(o | m) keeps event j within its delta iff sum_m p[m] b(o | m) a[j, m] <= 0. Each `Decision`
+maximises the worth of the slot under these inequalities. How the project's slack of 2**-40 is spent: the programme is
+solved for delta + 2**-42, so that a bound met with equality is not refused; the rounded kernel is checked, with its own
+rounding error added, against delta + 2**-41; the rest covers the error of the beliefs themselves, which is at most
+T (K + 4) 2**-53 relative: sums of non-negative numbers, K at a time, over T slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.adversary.belief import Adversary, Belief
+from discreet.adversary.process import SeenProcess
+from discreet.contracts import FloatArray, IntArray
+from discreet.errors import DiscreetError
+from discreet.mechanisms import programme
+from discreet.numerics import SLACK, WEIGHT_BITS
+from discreet.outputs import SUPPRESSED, Output, Released
+
+SOLVED = SLACK / 4
+CHECKED = SLACK / 2
+
+HELD_BACK = 2.0**-30
+"""What each slot leaves to every later one of a gain's delta."""
+
+TOTAL = 1 << WEIGHT_BITS
+SILENCE = TOTAL >> 40
+"""Weight of the silence that every kernel mixes in: a constant column breaks no inequality."""
+
+Value = Callable[[str, Output], float]
+
+
+class Vocabulary:
+    """What may be output for each context, and what it is worth; silence, worth as stated, is always the last output."""
+
+    def __init__(self, contexts: Sequence[str], outputs: Sequence[Sequence[Output]], value: Value) -> None:
+        known: dict[Output, int] = {}
+        for allowed in outputs:
+            for output in allowed:
+                known.setdefault(output, len(known))
+        known.pop(SUPPRESSED, None)
+        self.outputs: tuple[Output, ...] = (*known, SUPPRESSED)
+        self.silence = len(self.outputs) - 1
+        index = {output: k for k, output in enumerate(self.outputs)}
+        self.worth = np.full((len(contexts), len(self.outputs)), -np.inf)  # (n, O); -inf where not allowed
+        for c, context in enumerate(contexts):
+            for output in {*outputs[c], SUPPRESSED}:
+                worth = float(value(context, output))
+                if not np.isfinite(worth):
+                    raise DiscreetError(f"value({context!r}, {output!r}) is {worth}; return a finite number")
+                self.worth[c, index[output]] = worth
+        # (n, O): outputs that are true of a context, and silence. One that is true of no context that is possible now is
+        # known to be a fake and says no more than silence.
+        self.truth_of = np.array([[_is_true(context, output) for output in self.outputs] for context in contexts])
+        self._value = value
+
+    def worth_of(self, context: str, output: Output) -> float:
+        """What an output is worth in a context."""
+        return float(self._value(context, output))
+
+
+def _is_true(context: str, output: Output) -> bool:
+    return not isinstance(output, Released) or output.context == context
+
+
+class Slot(NamedTuple):
+    """The private states that are possible now (A of them) and what each would tell."""
+
+    private: IntArray  # (A,): index of each private state
+    context: IntArray  # (A,)
+    mass: FloatArray  # (A,): P(m | outputs)
+    beyond: FloatArray  # (J, A): P(event j | m, outputs) - (q_j + delta_j), of events that could exceed their limit
+    coefficients: FloatArray  # (J, A): the same, against the limit that the programme is solved for
+
+    @classmethod
+    def of(cls, private: IntArray, context: IntArray, mass: FloatArray, beyond: FloatArray, limits: FloatArray) -> Slot:
+        """A state that brings a gain to its delta and not beyond, up to rounding, may always be told."""
+        coefficients = beyond - limits[:, None]
+        equal = np.abs(beyond) <= SOLVED
+        coefficients[equal] = np.minimum(coefficients[equal], 0.0)
+        return cls(private, context, mass, beyond, coefficients)
+
+
+def _gathered(private: IntArray, mass: FloatArray, beyond: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Steps that lead to one private state as one, and the first of each; memory may not tell all of them apart."""
+    _, first, where = np.unique(private, return_index=True, return_inverse=True)
+    if len(first) == len(private):
+        return mass, beyond, np.arange(len(private))
+    total = np.bincount(where, weights=mass)
+    gathered = np.array([np.bincount(where, weights=row * mass) for row in beyond]).reshape(len(beyond), len(first))
+    return np.asarray(total, dtype=np.float64), np.asarray(gathered / total), first
+
+
+def _binding(beyond: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The rows that some state brings beyond its limit, with their limits; the others hold whatever is output."""
+    over = (beyond > limits[:, None]).any(axis=1)
+    return beyond[over], limits[over]
+
+
+class Decision(NamedTuple):
+    """A kernel on the private states that are possible now; all others are silent."""
+
+    private: IntArray  # (A,)
+    mass: FloatArray  # (A,)
+    weights: IntArray  # (A, O), over TOTAL
+    worth: float  # expected, of the kernel as rounded
+    solved: bool  # False: the programme was given up, and the slot is silent
+
+
+@dataclass
+class Effort:
+    """What deciding took, for reports: programmes solved, given up (silence instead), columns mended after rounding."""
+
+    programmes: int = 0
+    given_up: int = 0
+    mended: int = 0
+    pivots: int = 0
+
+
+class Decider:
+    """Makes kernels for one model, policy and vocabulary; shared between days and between people with the same model."""
+
+    def __init__(self, adversary: Adversary, vocabulary: Vocabulary, private_contexts: IntArray) -> None:
+        self.adversary = adversary
+        self.vocabulary = vocabulary
+        self.private_contexts = private_contexts
+        self.effort = Effort()
+        process = adversary.process
+        self._pairs = isinstance(process, SeenProcess) and len(process.private) > 1
+        self._ahead = [self._beyond_ahead(t) for t in range(process.slots)] if self._pairs else []
+
+    def _beyond_ahead(self, t: int) -> FloatArray:
+        """(rows from slot t on, K): by how much a state of slot t brings each of them beyond its delta."""
+        adversary = self.adversary
+        rows = slice(int(adversary.row_start[t]), len(adversary.row_slot))
+        here = adversary.row_members[rows.start : int(adversary.row_start[t + 1])] @ adversary.process.emission(t).T
+        reached = np.concatenate([here, adversary.ahead[t]])
+        return np.asarray(reached - (adversary.priors + adversary.deltas)[rows, None])
+
+    def slot(self, belief: Belief) -> Slot:
+        """Private states and coefficients, from the belief."""
+        return self._slot_of_pairs(belief) if self._pairs else self._slot_of_contexts(belief)
+
+    def _limits(self, belief: Belief) -> FloatArray:
+        """(R + A,): how far beyond its delta each gain may be brought now, a little less than nothing until the last slot.
+
+        What is held back, HELD_BACK a slot, leaves the next programme room: where a gain is at its limit, every output
+        must keep it there exactly, and no solver finds such points. A gain that is there already may stay.
+        """
+        held = HELD_BACK * (self.adversary.process.slots - 1 - belief.slot)
+        spent = belief.gains - self.adversary.deltas[belief.closed :]
+        return np.asarray(np.minimum(SOLVED, np.maximum(-held, spent + SOLVED)))
+
+    def _slot_of_contexts(self, belief: Belief) -> Slot:
+        outcomes = belief.outcomes(np.eye(len(self.private_contexts)))  # as if each private state were announced
+        possible = np.flatnonzero(outcomes.total)
+        beyond = outcomes.gains[:, possible] - self.adversary.deltas[belief.closed :, None]
+        binding, limits = _binding(beyond, self._limits(belief))
+        return Slot.of(possible, self.private_contexts[possible], outcomes.total[possible], binding, limits)
+
+    def _slot_of_pairs(self, belief: Belief) -> Slot:
+        """Past rows depend on the context before alone, the others on the one now: little is computed for each pair."""
+        adversary, t = self.adversary, belief.slot
+        process = adversary.process
+        assert isinstance(process, SeenProcess)
+        weights, limits = belief.weights, self._limits(belief)
+        if t == 0:
+            before = now = np.flatnonzero(weights)
+            private, mass = process.first[now], weights[now]
+        else:
+            steps = weights[:, None] * process.transitions[t - 1]
+            before, now = np.nonzero(steps)
+            private, mass = process.private[before, now], steps[before, now]
+        visits, each = len(adversary.any_index), len(adversary.row_slot) - belief.closed
+        past = belief.stack[1 + visits :]
+        known = np.flatnonzero(weights)
+        line = np.searchsorted(known, before)
+        delta = (adversary.priors + adversary.deltas)[belief.closed :, None]
+        earlier = past[:, known] / weights[known] - delta[: len(past)]
+        earlier, held = _binding(earlier, limits[: len(past)])
+        ahead, kept = _binding(self._ahead[t], limits[len(past) : each])
+        parts = [(earlier[:, line], held), (ahead[:, now], kept)]
+        for a in range(visits):
+            visited = np.zeros(len(now)) if t == 0 else belief.stack[1 + a][before] / weights[before]
+            if adversary.any_active[t, a]:
+                visited = np.where(adversary.any_members[a][process.contexts[now]] > 0, 1.0, visited)
+            reached = visited + (1 - visited) * adversary.first_visit[t][a][now]
+            parts.append(_binding((reached - delta[each + a])[None], limits[each + a : each + a + 1]))
+        beyond = np.concatenate([rows for rows, _ in parts])
+        limits = np.concatenate([limit for _, limit in parts])
+        mass, beyond, first = _gathered(private, mass, beyond)
+        return Slot.of(private[first], process.contexts[now[first]], mass, *_binding(beyond, limits))
+
+    def decide(self, belief: Belief) -> Decision:
+        """The kernel of the slot that comes next."""
+        slot = self.slot(belief)
+        self.effort.programmes += 1
+        flows = self._flows(slot)
+        if flows is None:
+            self.effort.given_up += 1
+            return self._silent(slot, solved=False)
+        weights = self._rounded(flows, slot.mass)
+        if not self._mended(weights, slot):
+            self.effort.given_up += 1
+            return self._silent(slot, solved=False)
+        worth = np.where(np.isfinite(self.vocabulary.worth), self.vocabulary.worth, 0.0)[slot.context]
+        return Decision(
+            slot.private, slot.mass, weights, float(slot.mass @ (worth * weights).sum(axis=1)) / TOTAL, True
+        )
+
+    def _flows(self, slot: Slot) -> FloatArray | None:
+        """(A, O): the programme's solution; None where it was given up."""
+        vocabulary = self.vocabulary
+        worth = vocabulary.worth[slot.context]
+        flows = np.zeros((len(slot.mass), len(vocabulary.outputs)))
+        if not len(slot.coefficients):
+            flows[np.arange(len(slot.mass)), worth.argmax(axis=1)] = slot.mass
+            return flows
+        used = np.logical_or.reduce(vocabulary.truth_of[slot.context], axis=0)
+        state, output = np.nonzero(np.isfinite(worth) & used)
+        places = np.flatnonzero(used)
+        renumbered = np.cumsum(used) - 1
+        solution = programme.solve(
+            slot.mass, state, renumbered[output], worth[state, output], slot.coefficients, len(places)
+        )
+        self.effort.pivots += solution.pivots
+        if not solution.solved:
+            return None
+        flows[state, output] = solution.flows
+        return flows
+
+    def _rounded(self, flows: FloatArray, mass: FloatArray) -> IntArray:
+        """Weights over TOTAL, with silence mixed in: rounded down, what is left goes to each state's likeliest output.
+
+        There it is lost among at least TOTAL / O; in a column that is otherwise empty it would tell something.
+        """
+        chances = np.clip(flows / mass[:, None], 0.0, 1.0)
+        weights = np.floor(chances * (TOTAL - SILENCE)).astype(np.int64)
+        states = np.arange(len(weights))
+        weights[states, weights.argmax(axis=1)] += TOTAL - SILENCE - weights.sum(axis=1)
+        weights[:, self.vocabulary.silence] += SILENCE
+        return weights
+
+    def _mended(self, weights: IntArray, slot: Slot) -> bool:
+        """Mend columns that rounding pushed over a limit, in place; False if that does not succeed.
+
+        Rows are homogeneous, so the sum of columns that hold holds as well: a failing column, which is a small one (noise
+        is lost in large ones), is merged whole into the likeliest column that all its states may use. If it is silence
+        that fails, a share of every column is given to it, so that it is small no longer.
+        """
+        if not len(slot.beyond):
+            return True
+        silence = self.vocabulary.silence
+        allowed = np.isfinite(self.vocabulary.worth[slot.context])
+        for share in (13, 13, 10, 7, 4, 2):
+            failing = np.flatnonzero((self._excess(weights, slot) > 0).any(axis=1))
+            if not len(failing):
+                return True
+            self.effort.mended += 1
+            for o in failing[failing != silence]:
+                likely = np.where(allowed[weights[:, o] > 0].all(axis=0), slot.mass @ weights, -1.0)
+                likely[o] = -2.0
+                weights[:, int(likely.argmax())] += weights[:, o]
+                weights[:, o] = 0
+            if silence in failing:
+                moved = weights >> share
+                moved[:, silence] = 0
+                weights -= moved
+                weights[:, silence] += moved.sum(axis=1)
+        return bool((self._excess(weights, slot) <= 0).all())
+
+    def _excess(self, weights: IntArray, slot: Slot) -> FloatArray:
+        """(O, J): by how much each output's gain may exceed what is checked, its own rounding error included."""
+        told = weights.T * slot.mass  # (O, A)
+        total = told.sum(axis=1)
+        inside = told @ slot.beyond.T
+        error = (len(slot.mass) + 8) * 2.0**-53 * (told @ np.abs(slot.beyond).T)
+        return np.asarray(inside + error - CHECKED * total[:, None])
+
+    def _silent(self, slot: Slot, *, solved: bool) -> Decision:
+        weights = np.zeros((len(slot.mass), len(self.vocabulary.outputs)), dtype=np.int64)
+        weights[:, self.vocabulary.silence] = TOTAL
+        return Decision(slot.private, slot.mass, weights, 0.0, solved)

@@ -1,0 +1,398 @@
+"""The linear programme of a slot, solved by a dual simplex made for its shape. Compiled.
+
+A private state m has mass p[m] and sends flows f[m, o] >= 0 to the outputs it may use:
+    maximise  sum value[m, o] f[m, o]
+    subject to  sum_o f[m, o] = p[m]                  for each m      (each unit of mass goes somewhere)
+                sum_m a[j, m] f[m, o] <= 0            for each o, j   (no output tells too much: theory section 2)
+Flows are probabilities times masses, so that coefficients are differences of beliefs, of size at most one.
+
+The first kind of row couples nothing but one state's own flows (generalised upper bounds, Dantzig and Van Slyke 1967): one
+flow of each state is its *key*, and the basis that is inverted has only as many rows as coupling rows are in use. Those
+are generated when they are violated: of outputs times rows few ever bind. The start, every state at its most valued
+output, is optimal without coupling rows, hence dual feasible; the dual simplex repairs one violated row after the other.
+Ties are many (fakes are worth the same), so values are perturbed by less than `PERTURBATION`, the same for every call.
+
+Limits count pivots, never time. Whatever is returned is checked by the caller: a failed solve costs utility, not privacy.
+A pivot costs about K P + 2 N + K^2 operations, with K coupling rows in use, P states and N allowed flows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.contracts import FloatArray, IntArray
+from discreet.jit import compiled
+from discreet.policy import BoolArray
+
+PERTURBATION = 2.0**-24
+"""Most that a value is changed by to break ties; the solution is optimal up to it."""
+
+ROWS = 160
+"""Coupling rows in use at most; a programme that needs more is given up (and counted)."""
+
+PIVOTS = 4_000
+"""Pivots at most, over all rounds."""
+
+FEASIBLE = 1e-13
+"""Rows above zero by this, relative to the output's mass, count as met."""
+
+NOISE = 1e-14
+"""What flows may be below zero and rows above it for rounding alone: total mass is one, coefficients at most one."""
+
+NEARLY = 1e-10
+"""A flow below zero by less, which no pivot can raise, is left to the check of the rounded kernel."""
+
+SMALLEST_PIVOT = 1e-9
+"""Columns that move the leaving flow by less per unit do not enter: they would spoil the inverse."""
+
+TIE = 1e-9
+"""Reduced costs that reach zero within this of each other are a tie, which the largest pivot wins (Harris 1973)."""
+
+FRESH = 24
+"""Pivots after which the inverse and the reduced costs are computed anew."""
+
+NOTHING = -ROWS - 1
+"""In place of a column: none can enter."""
+
+
+class Problem(NamedTuple):
+    """N columns: a flow from state[k] to output[k], worth value[k]; a state's columns stand together, states in order."""
+
+    mass: FloatArray  # (P,)
+    state: IntArray  # (N,)
+    output: IntArray  # (N,)
+    value: FloatArray  # (N,)
+    coefficients: FloatArray  # (J, P)
+    outputs: int
+
+
+class Basis(NamedTuple):
+    """What the simplex works on. The slack of coupling row r is the column -1 - r."""
+
+    key: IntArray  # (P,): the key column of each state
+    reduced: FloatArray  # (N,): reduced costs of columns
+    in_basis: BoolArray  # (N,): whether a column is basic, keys not counted
+    slack_cost: FloatArray  # (ROWS,): reduced costs of slacks
+    inverse: FloatArray  # (ROWS, ROWS): of the working basis
+    basic: IntArray  # (ROWS,): the column at each place of it
+    row_output: IntArray  # (ROWS,): the output of each coupling row
+    row_index: IntArray  # (ROWS,): its index into coefficients
+    told: FloatArray  # (O, P): room for a combination of coupling rows
+    alpha: FloatArray  # (N,): room for the pivot row
+
+
+class Solution(NamedTuple):
+    """Flows of the columns; `solved` is False where a limit was reached: the flows are then not to be used."""
+
+    solved: bool
+    flows: FloatArray  # (N,)
+    pivots: int
+    rows: int
+
+
+def solve(
+    mass: FloatArray, state: IntArray, output: IntArray, value: FloatArray, coefficients: FloatArray, outputs: int
+) -> Solution:
+    """The best flows; arguments as in `Problem`. Every state has at least one column."""
+    # multiples of the golden ratio modulo one: in (0, 1), spread evenly, never repeating
+    scatter = (np.arange(1, len(value) + 1) * 0.6180339887498949) % 1.0
+    problem = Problem(mass, state, output, value - PERTURBATION * scatter, np.ascontiguousarray(coefficients), outputs)
+    solved, flows, pivots, rows = _solve(problem)
+    return Solution(bool(solved), flows, int(pivots), int(rows))
+
+
+@compiled()
+def _solve(problem: Problem) -> tuple[bool, FloatArray, int, int]:
+    """Rounds of the dual simplex, adding the most violated row of each output in between."""
+    basis = _start(problem)
+    rows = pivots = 0
+    while True:
+        flows = _flows(problem, basis, rows)
+        added = _add_violated(problem, basis, rows, flows)
+        if added == 0:
+            return True, flows, pivots, rows
+        if added < 0:
+            return False, flows, pivots, rows
+        rows += added
+        used = _dual_simplex(problem, basis, rows, PIVOTS - pivots)
+        if used < 0:
+            return False, flows, pivots, rows
+        pivots += used
+
+
+@compiled()
+def _start(problem: Problem) -> Basis:
+    """Every state at its most valued output."""
+    states, columns = len(problem.mass), len(problem.state)
+    key = np.full(states, -1)
+    for k in range(columns):
+        m = problem.state[k]
+        if key[m] < 0 or problem.value[k] > problem.value[key[m]]:
+            key[m] = k
+    reduced = np.empty(columns)
+    for k in range(columns):
+        reduced[k] = problem.value[k] - problem.value[key[problem.state[k]]]
+    return Basis(
+        key,
+        reduced,
+        np.zeros(columns, np.bool_),
+        np.zeros(ROWS),
+        np.zeros((ROWS, ROWS)),
+        np.zeros(ROWS, np.int64),
+        np.zeros(ROWS, np.int64),
+        np.zeros(ROWS, np.int64),
+        np.zeros((problem.outputs, states)),
+        np.zeros(columns),
+    )
+
+
+@compiled(reorder_sums=True)
+def _working_values(problem: Problem, basis: Basis, rows: int) -> FloatArray:
+    """Values of the working basic variables: inverse times what the keys leave of each row."""
+    rest = np.zeros(rows)
+    for r in range(rows):
+        total = 0.0
+        for m in range(len(problem.mass)):
+            if problem.output[basis.key[m]] == basis.row_output[r]:
+                total += problem.mass[m] * problem.coefficients[basis.row_index[r], m]
+        rest[r] = -total
+    values = np.zeros(rows)
+    for i in range(rows):
+        total = 0.0
+        for r in range(rows):
+            total += basis.inverse[i, r] * rest[r]
+        values[i] = total
+    return values
+
+
+@compiled()
+def _flows(problem: Problem, basis: Basis, rows: int) -> FloatArray:
+    values = _working_values(problem, basis, rows)
+    flows = np.zeros(len(problem.state))
+    for m in range(len(problem.mass)):
+        flows[basis.key[m]] = problem.mass[m]
+    for i in range(rows):
+        column = basis.basic[i]
+        if column >= 0:
+            flows[column] += values[i]
+            flows[basis.key[problem.state[column]]] -= values[i]
+    return flows
+
+
+@compiled()
+def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) -> int:
+    """Add the most violated row of each output, its slack basic; how many, or -1 if there is no room."""
+    table = np.zeros((problem.outputs, len(problem.mass)))
+    total = np.zeros(problem.outputs)
+    for k in range(len(problem.state)):
+        table[problem.output[k], problem.state[k]] = flows[k]
+        total[problem.output[k]] += flows[k]
+    told = np.dot(table, problem.coefficients.T)  # (O, J)
+    for r in range(rows):  # a row in use is met up to the precision of its slack
+        told[basis.row_output[r], basis.row_index[r]] = 0.0
+    added = 0
+    for o in range(problem.outputs):
+        worst, at = max(FEASIBLE * total[o], NOISE), -1
+        for j in range(len(problem.coefficients)):
+            if told[o, j] > worst:
+                worst, at = told[o, j], j
+        if at >= 0:
+            if rows + added == ROWS:
+                return -1
+            _add_row(problem, basis, rows + added, o, at)
+            added += 1
+    return added
+
+
+@compiled()
+def _add_row(problem: Problem, basis: Basis, r: int, o: int, j: int) -> None:
+    """Coupling row r, its slack basic: the inverse grows by a row that undoes the new row's entries."""
+    basis.row_output[r], basis.row_index[r], basis.basic[r], basis.slack_cost[r] = o, j, -1 - r, 0.0
+    inverse = basis.inverse
+    inverse[r, : r + 1] = 0.0
+    inverse[:r, r] = 0.0
+    inverse[r, r] = 1.0
+    for i in range(r):
+        if basis.basic[i] >= 0:
+            entry = _entry(problem, basis, basis.basic[i], r)
+            if entry != 0.0:
+                for c in range(r):
+                    inverse[r, c] -= entry * inverse[i, c]
+
+
+@compiled()
+def _entry(problem: Problem, basis: Basis, column: int, r: int) -> float:
+    """A flow's entry in coupling row r, less that of its state's key."""
+    m = problem.state[column]
+    entry = 0.0
+    if problem.output[column] == basis.row_output[r]:
+        entry += problem.coefficients[basis.row_index[r], m]
+    if problem.output[basis.key[m]] == basis.row_output[r]:
+        entry -= problem.coefficients[basis.row_index[r], m]
+    return entry
+
+
+@compiled()
+def _dual_simplex(problem: Problem, basis: Basis, rows: int, most: int) -> int:
+    """Pivot until no flow is negative; pivots used, or -1 where a limit is reached or no pivot is left."""
+    for pivot in range(most):
+        if pivot % FRESH == FRESH - 1 and not _refresh(problem, basis, rows):
+            return -1
+        values = _working_values(problem, basis, rows)
+        leaving, lowest = _leaving(problem, basis, rows, values)
+        if leaving < 0:
+            return pivot
+        row = basis.inverse[leaving, :rows].copy()
+        _combine(problem, basis, row)
+        entering = _entering(problem, basis, row)
+        if entering == NOTHING:  # nothing can raise it: the rows in use leave no room but rounding
+            return pivot if lowest > -NEARLY else -1
+        if not _pivot(problem, basis, row, leaving, entering):
+            return -1
+    return -1
+
+
+@compiled(reorder_sums=True)
+def _combine(problem: Problem, basis: Basis, prices: FloatArray) -> None:
+    """told[o, m] = the sum of prices times coupling rows, at the flow from m to o."""
+    basis.told[:] = 0.0
+    for r in range(len(prices)):
+        price = prices[r]
+        if price != 0.0:
+            told, coefficients = basis.told[basis.row_output[r]], problem.coefficients[basis.row_index[r]]
+            for m in range(len(coefficients)):
+                told[m] += price * coefficients[m]
+
+
+@compiled()
+def _refresh(problem: Problem, basis: Basis, rows: int) -> bool:
+    """Invert the working basis anew, and price every column with it: rounding does not pile up."""
+    working = np.zeros((rows, rows))
+    worth = np.zeros(rows)
+    for i in range(rows):
+        column = basis.basic[i]
+        if column < 0:
+            working[-1 - column, i] = 1.0
+            continue
+        worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
+        for r in range(rows):
+            working[r, i] = _entry(problem, basis, column, r)
+    if abs(np.linalg.det(working)) == 0.0:
+        return False
+    basis.inverse[:rows, :rows] = np.linalg.inv(working)
+    prices = np.dot(worth, np.ascontiguousarray(basis.inverse[:rows, :rows]))
+    basis.slack_cost[:rows] = -prices
+    _combine(problem, basis, prices)
+    for k in range(len(problem.state)):
+        m = problem.state[k]
+        own = basis.key[m]
+        told = basis.told[problem.output[k], m] - basis.told[problem.output[own], m]
+        basis.reduced[k] = problem.value[k] - problem.value[own] - told
+    return True
+
+
+@compiled()
+def _leaving(problem: Problem, basis: Basis, rows: int, values: FloatArray) -> tuple[int, float]:
+    """Where the most negative basic flow or slack stands; a negative key first changes places with a working flow."""
+    lowest, place, of_key = -NOISE, -1, False
+    rest = problem.mass.copy()
+    for i in range(rows):
+        if basis.basic[i] >= 0:
+            rest[problem.state[basis.basic[i]]] -= values[i]
+        if values[i] < lowest:
+            lowest, place = values[i], i
+    for i in range(rows):
+        if basis.basic[i] >= 0 and rest[problem.state[basis.basic[i]]] < lowest:
+            lowest, place, of_key = rest[problem.state[basis.basic[i]]], i, True
+    if of_key:
+        place = _change_key(problem, basis, rows, values, problem.state[basis.basic[place]])
+    return place, lowest
+
+
+@compiled()
+def _change_key(problem: Problem, basis: Basis, rows: int, values: FloatArray, m: int) -> int:
+    """The largest working flow of state m becomes its key, and the key takes its place, which is returned.
+
+    Columns of the working basis are differences to the key's, so those of m change: d becomes d - d_new, and d_new its
+    own negative. That is a right factor that is its own inverse; on the inverse it acts on one row.
+    """
+    best = -1
+    for i in range(rows):
+        if basis.basic[i] >= 0 and problem.state[basis.basic[i]] == m and (best < 0 or values[i] > values[best]):
+            best = i
+    for i in range(rows):
+        if i != best and basis.basic[i] >= 0 and problem.state[basis.basic[i]] == m:
+            basis.inverse[best, :rows] += basis.inverse[i, :rows]
+    basis.inverse[best, :rows] *= -1.0
+    column, key = basis.basic[best], basis.key[m]
+    basis.basic[best], basis.key[m] = key, column
+    basis.in_basis[key], basis.in_basis[column] = True, False
+    return best
+
+
+@compiled()
+def _entering(problem: Problem, basis: Basis, row: FloatArray) -> int:
+    """Of the columns whose reduced cost reaches zero first, up to a tie, the one with the largest pivot, or NOTHING."""
+    alpha, bound = basis.alpha, np.inf
+    for k in range(len(problem.state)):
+        m = problem.state[k]
+        alpha[k] = basis.told[problem.output[k], m] - basis.told[problem.output[basis.key[m]], m]
+        if basis.in_basis[k] or k == basis.key[m]:
+            continue
+        if alpha[k] < -SMALLEST_PIVOT:
+            bound = min(bound, (basis.reduced[k] - TIE) / alpha[k])
+    free = np.ones(len(row), np.bool_)  # slacks that are not basic
+    for i in range(len(row)):
+        if basis.basic[i] < 0:
+            free[-1 - basis.basic[i]] = False
+    for r in range(len(row)):
+        if free[r] and row[r] < -SMALLEST_PIVOT:
+            bound = min(bound, (basis.slack_cost[r] - TIE) / row[r])
+    largest, entering = -SMALLEST_PIVOT, NOTHING
+    for k in range(len(problem.state)):
+        if alpha[k] >= largest or basis.in_basis[k] or k == basis.key[problem.state[k]]:
+            continue
+        if basis.reduced[k] / alpha[k] <= bound:
+            largest, entering = alpha[k], k
+    for r in range(len(row)):
+        if free[r] and row[r] < largest and basis.slack_cost[r] / row[r] <= bound:
+            largest, entering = row[r], -1 - r
+    return entering
+
+
+@compiled()
+def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, entering: int) -> bool:
+    """Exchange two basic variables; reduced costs move along the pivot row. False if the pivot is lost to rounding."""
+    rows = len(row)
+    column = np.zeros(rows)  # inverse times the entering column
+    for r in range(rows):
+        entry = 1.0 if r == -1 - entering else 0.0
+        if entering >= 0:
+            entry = _entry(problem, basis, entering, r)
+        if entry != 0.0:
+            for i in range(rows):
+                column[i] += basis.inverse[i, r] * entry
+    if column[leaving] > -SMALLEST_PIVOT / 2:
+        return False
+    cost = basis.reduced[entering] if entering >= 0 else basis.slack_cost[-1 - entering]
+    step = min(cost, 0.0) / column[leaving]
+    for k in range(len(problem.state)):
+        basis.reduced[k] -= step * basis.alpha[k]
+    for r in range(rows):
+        basis.slack_cost[r] -= step * row[r]
+    for c in range(rows):
+        basis.inverse[leaving, c] = row[c] / column[leaving]
+    for i in range(rows):
+        if i != leaving and column[i] != 0.0:
+            for c in range(rows):
+                basis.inverse[i, c] -= column[i] * basis.inverse[leaving, c]
+    if basis.basic[leaving] >= 0:
+        basis.in_basis[basis.basic[leaving]] = False
+    basis.basic[leaving] = entering
+    if entering >= 0:
+        basis.in_basis[entering], basis.reduced[entering] = True, 0.0
+    else:
+        basis.slack_cost[-1 - entering] = 0.0
+    return True
