@@ -1,9 +1,10 @@
 """The mechanisms, each `Name(model, policy, *, options)` under the contract of `discreet.contracts`."""
 
+from discreet.mechanisms.adaptive import Adaptive
 from discreet.mechanisms.baselines import MaskSensitive, NoMask
 from discreet.mechanisms.hybrid import Hybrid
 from discreet.mechanisms.probabilistic import Probabilistic
 from discreet.mechanisms.simulatable import Simulatable
 from discreet.mechanisms.weaker import Published, SetLabelled
 
-__all__ = ["Hybrid", "MaskSensitive", "NoMask", "Probabilistic", "Published", "SetLabelled", "Simulatable"]
+__all__ = ["Adaptive", "Hybrid", "MaskSensitive", "NoMask", "Probabilistic", "Published", "SetLabelled", "Simulatable"]

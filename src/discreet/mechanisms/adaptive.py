@@ -16,7 +16,7 @@ from discreet.contexts import Hierarchy
 from discreet.contracts import IntArray, Kernel, Model, Utility
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
-from discreet.mechanisms.decision import TOTAL, Decider, Value, Vocabulary
+from discreet.mechanisms.decision import Decider, Value, Vocabulary
 from discreet.mechanisms.estimate import simulated_utility
 from discreet.mechanisms.hybrid import Hybrid
 from discreet.mechanisms.suppression import SuppressTable
@@ -57,11 +57,7 @@ class Histories:
         """Decided once for each history."""
         kernel = self._kernels.get(state.outputs)
         if kernel is None:
-            decision, vocabulary = self._decider.decide(state.belief), self._decider.vocabulary
-            weights = np.zeros((len(self._decider.private_contexts), len(vocabulary.outputs)), dtype=np.int64)
-            weights[:, vocabulary.silence] = TOTAL
-            weights[decision.private] = decision.weights
-            kernel = self._kernels[state.outputs] = FiniteKernel(vocabulary.outputs, weights, TOTAL)
+            kernel = self._kernels[state.outputs] = self._decider.kernel(self._decider.decide(state.belief))
             if len(self._kernels) > KEPT:
                 self._kernels.popitem(last=False)
         return kernel

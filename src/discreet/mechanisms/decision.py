@@ -21,6 +21,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.process import SeenProcess
 from discreet.contracts import FloatArray, IntArray
 from discreet.errors import DiscreetError
+from discreet.kernels import FiniteKernel
 from discreet.mechanisms import programme
 from discreet.numerics import SLACK, WEIGHT_BITS
 from discreet.outputs import SUPPRESSED, Output, Released
@@ -215,6 +216,14 @@ class Decider:
         return Decision(
             slot.private, slot.mass, weights, float(slot.mass @ (worth * weights).sum(axis=1)) / TOTAL, True
         )
+
+    def kernel(self, decision: Decision) -> FiniteKernel:
+        """The decision for every private state: those that are not possible now are silent."""
+        outputs = self.vocabulary.outputs
+        weights = np.zeros((len(self.private_contexts), len(outputs)), dtype=np.int64)
+        weights[:, self.vocabulary.silence] = TOTAL
+        weights[decision.private] = decision.weights
+        return FiniteKernel(outputs, weights, TOTAL)
 
     def _flows(self, slot: Slot) -> FloatArray | None:
         """(A, O): the programme's solution; None where it was given up."""

@@ -50,8 +50,14 @@ SMALLEST_PIVOT = 1e-9
 TIE = 1e-9
 """Reduced costs that reach zero within this of each other are a tie, which the largest pivot wins (Harris 1973)."""
 
-FRESH = 24
+FRESH = 48
 """Pivots after which the inverse and the reduced costs are computed anew."""
+
+DRIFT = 1e-6
+"""So far may a pivot, computed by row and by column, disagree before they are computed anew at once."""
+
+ATTEMPTS = 3
+"""Perturbations that are tried before a programme is given up."""
 
 NOTHING = -ROWS - 1
 """In place of a column: none can enter."""
@@ -96,11 +102,18 @@ def solve(
     mass: FloatArray, state: IntArray, output: IntArray, value: FloatArray, coefficients: FloatArray, outputs: int
 ) -> Solution:
     """The best flows; arguments as in `Problem`. Every state has at least one column."""
-    # multiples of the golden ratio modulo one: in (0, 1), spread evenly, never repeating
-    scatter = (np.arange(1, len(value) + 1) * 0.6180339887498949) % 1.0
-    problem = Problem(mass, state, output, value - PERTURBATION * scatter, np.ascontiguousarray(coefficients), outputs)
-    solved, flows, pivots, rows = _solve(problem)
-    return Solution(bool(solved), flows, int(pivots), int(rows))
+    rows = np.ascontiguousarray(coefficients)
+    for attempt in range(ATTEMPTS):
+        # multiples of the golden ratio modulo one: in (0, 1), spread evenly, never repeating
+        scatter = (np.arange(1 + attempt * len(value), 1 + (attempt + 1) * len(value)) * 0.6180339887498949) % 1.0
+        problem = Problem(mass, state, output, value - PERTURBATION * scatter, rows, outputs)
+        try:
+            solved, flows, pivots, used = _solve(problem)
+        except np.linalg.LinAlgError:  # rounding made the working basis singular
+            continue
+        if solved:
+            return Solution(True, flows, int(pivots), int(used))
+    return Solution(False, np.zeros(len(value)), 0, 0)
 
 
 @compiled()
@@ -237,9 +250,11 @@ def _entry(problem: Problem, basis: Basis, column: int, r: int) -> float:
 @compiled()
 def _dual_simplex(problem: Problem, basis: Basis, rows: int, most: int) -> int:
     """Pivot until no flow is negative; pivots used, or -1 where a limit is reached or no pivot is left."""
+    since = 0  # pivots since the inverse was fresh
     for pivot in range(most):
-        if pivot % FRESH == FRESH - 1 and not _refresh(problem, basis, rows):
-            return -1
+        if since == FRESH:
+            _refresh(problem, basis, rows)
+            since = 0
         values = _working_values(problem, basis, rows)
         leaving, lowest = _leaving(problem, basis, rows, values)
         if leaving < 0:
@@ -249,7 +264,11 @@ def _dual_simplex(problem: Problem, basis: Basis, rows: int, most: int) -> int:
         entering = _entering(problem, basis, row)
         if entering == NOTHING:  # nothing can raise it: the rows in use leave no room but rounding
             return pivot if lowest > -NEARLY else -1
-        if not _pivot(problem, basis, row, leaving, entering):
+        if _pivot(problem, basis, row, leaving, entering):
+            since += 1
+        elif since > 0:
+            since = FRESH
+        else:
             return -1
     return -1
 
@@ -267,7 +286,7 @@ def _combine(problem: Problem, basis: Basis, prices: FloatArray) -> None:
 
 
 @compiled()
-def _refresh(problem: Problem, basis: Basis, rows: int) -> bool:
+def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
     """Invert the working basis anew, and price every column with it: rounding does not pile up."""
     working = np.zeros((rows, rows))
     worth = np.zeros(rows)
@@ -279,8 +298,6 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> bool:
         worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
         for r in range(rows):
             working[r, i] = _entry(problem, basis, column, r)
-    if abs(np.linalg.det(working)) == 0.0:
-        return False
     basis.inverse[:rows, :rows] = np.linalg.inv(working)
     prices = np.dot(worth, np.ascontiguousarray(basis.inverse[:rows, :rows]))
     basis.slack_cost[:rows] = -prices
@@ -290,7 +307,6 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> bool:
         own = basis.key[m]
         told = basis.told[problem.output[k], m] - basis.told[problem.output[own], m]
         basis.reduced[k] = problem.value[k] - problem.value[own] - told
-    return True
 
 
 @compiled()
@@ -364,7 +380,7 @@ def _entering(problem: Problem, basis: Basis, row: FloatArray) -> int:
 
 @compiled()
 def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, entering: int) -> bool:
-    """Exchange two basic variables; reduced costs move along the pivot row. False if the pivot is lost to rounding."""
+    """Exchange two basic variables; reduced costs move along the pivot row. False if rounding has spoilt the pivot."""
     rows = len(row)
     column = np.zeros(rows)  # inverse times the entering column
     for r in range(rows):
@@ -374,7 +390,8 @@ def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, enteri
         if entry != 0.0:
             for i in range(rows):
                 column[i] += basis.inverse[i, r] * entry
-    if column[leaving] > -SMALLEST_PIVOT / 2:
+    expected = basis.alpha[entering] if entering >= 0 else row[-1 - entering]
+    if abs(column[leaving] - expected) > DRIFT * abs(expected):
         return False
     cost = basis.reduced[entering] if entering >= 0 else basis.slack_cost[-1 - entering]
     step = min(cost, 0.0) / column[leaving]

@@ -1,0 +1,123 @@
+"""Adaptive release against its twin: the same programme with all rows and columns, solved with HiGHS each slot."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+
+from discreet.adversary.belief import Belief
+from discreet.contracts import IntArray
+from discreet.mechanisms.adaptive import Adaptive, History
+from discreet.mechanisms.hybrid import Hybrid
+from discreet.models import MarkovChain
+from discreet.models.simulate import person
+from discreet.policy import Policy
+from discreet.randomness import SeededEntropy
+
+SECRETS = ("hospital", "bar", "gym")
+TWINS = 6
+"""Slots that the twin solves, spread over those walked."""
+
+
+def habits(places: int, slots: int, smoothing: str, seed: int = 3) -> tuple[MarkovChain, Policy, IntArray]:
+    """A simulated person with about that many contexts, three secrets, and days to walk."""
+    days = person(days=200, slots=slots, contexts=places, seed=seed)
+    chain = MarkovChain.fit(days, smoothing="none" if smoothing == "none" else "auto")
+    secrets = [secret for secret in SECRETS if secret in chain.contexts]
+    return chain, Policy(secrets, delta=0.1), chain.sample_codes(6, seed)
+
+
+def twin(mechanism: Adaptive, belief: Belief) -> float:
+    """Every row of every output, every column, built with sparse matrices and given to HiGHS; the optimum."""
+    outcomes = belief.outcomes(np.eye(len(mechanism.private_contexts)))
+    states = np.flatnonzero(outcomes.total)
+    mass = outcomes.total[states]
+    rows = outcomes.gains[:, states] - mechanism.adversary.deltas[belief.closed :, None]  # (J, A)
+    worth = mechanism.vocabulary.worth[mechanism.private_contexts[states]]
+    state, output = np.nonzero(np.isfinite(worth))
+    columns = np.arange(len(state))
+    equal = coo_array((np.ones(len(state)), (state, columns)))
+    at = (output[None] * len(rows) + np.arange(len(rows))[:, None]).ravel()
+    told = coo_array(
+        (rows[:, state].ravel(), (at, np.tile(columns, len(rows)))), shape=(worth.shape[1] * len(rows), len(state))
+    )
+    best = linprog(
+        -worth[state, output], told.tocsr(), np.zeros(told.shape[0]), equal.tocsr(), mass, (0, None), method="highs"
+    )
+    return float(-best.fun) if best.status == 0 else float("nan")
+
+
+def walk(places: int, slots: int, outputs: str, memory: str, smoothing: str, twins: int) -> None:
+    """Decide along days drawn from the model; time each slot, and the twin on some of them."""
+    chain, policy, days = habits(places, slots, smoothing)
+    mechanism = Adaptive(chain, policy, outputs=outputs, memory=memory, plan="lazy")  # type: ignore[arg-type]
+    decider = mechanism.decider
+    decider.decide(mechanism.adversary.start())  # compiles
+    times: list[float] = []
+    states: list[tuple[Belief, float]] = []
+    entropy = SeededEntropy(1)
+    released = 0
+    for day in days:
+        history = History((), mechanism.adversary.start())
+        private = None
+        for context in day.tolist():
+            began = time.perf_counter()
+            decision = decider.decide(history.belief)
+            times.append(time.perf_counter() - began)
+            states.append((history.belief, decision.worth))
+            private = mechanism.remember(private, context)
+            kernel = decider.kernel(decision)
+            output = kernel.sample(private, entropy)
+            released += mechanism.vocabulary.worth_of(chain.contexts[context], output) == 1
+            history = History((*history.outputs, output), history.belief.after(kernel.likelihood(output)))
+    ours = np.array(times) * 1e3
+    middle, high = np.percentile(ours, [50, 99])
+    line = f"{outputs}, n = {len(chain.contexts)}, T = {slots}, memory {memory}, smoothing {smoothing}: "
+    line += f"p50 {middle:.2f} ms, p99 {high:.1f} ms ({high / middle:.0f}x)"
+    if twins:
+        slow, apart = [], []
+        for belief, worth in states[:: max(1, len(states) // twins)][:twins]:
+            began = time.perf_counter()
+            best = twin(mechanism, belief)
+            slow.append((time.perf_counter() - began) * 1e3)
+            apart.append(best - worth)
+        line += f"; twin p50 {np.median(slow):.0f} ms: {np.median(slow) / middle:.0f}x; worth at most {max(apart):.1e} below"
+    effort = mechanism.effort
+    print(f"{line}; released {released / days.size:.3f}; {effort.given_up} of {effort.programmes} given up", flush=True)
+
+
+def table(places: int, slots: int, smoothing: str) -> None:
+    """The whole table of suppress, and what it releases beside Hybrid."""
+    chain, policy, _ = habits(places, slots, smoothing)
+    began = time.perf_counter()
+    mechanism = Adaptive(chain, policy, plan="lazy")
+    utility = mechanism.expected_utility()
+    seconds = time.perf_counter() - began
+    machine = mechanism._machine
+    state = machine.start()
+    machine.kernel(state)
+    began = time.perf_counter()
+    for _ in range(1000):
+        machine.kernel(state)
+    look = (time.perf_counter() - began) * 1e3
+    print(
+        f"suppress table, n = {len(chain.contexts)}, T = {slots}, smoothing {smoothing}: {seconds:.2f} s, "
+        f"{machine.size} decisions in {machine.nbytes / 1e6:.1f} MB, a look-up {look:.2f} us; "
+        f"utility {float(utility):.3f}, Hybrid {float(Hybrid(chain, policy).expected_utility()):.3f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Print the tables."""
+    Adaptive(habits(8, 24, "none")[0], Policy(["hospital"]))  # compiles
+    for smoothing in ("none", "auto"):
+        for memory in ("none", "last"):
+            walk(40, 48, "deceive", memory, smoothing, TWINS)
+    for smoothing in ("none", "auto"):
+        walk(110, 96, "deceive", "last", smoothing, 0)
+    for slots, smoothing in ((96, "none"), (24, "auto"), (48, "auto")):
+        table(14, slots, smoothing)
