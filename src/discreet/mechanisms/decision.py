@@ -208,7 +208,7 @@ class Decider:
         if flows is None:
             self.effort.given_up += 1
             return self._silent(slot, solved=False)
-        weights = self._rounded(flows, slot.mass)
+        weights = self._rounded(flows)
         if not self._mended(weights, slot):
             self.effort.given_up += 1
             return self._silent(slot, solved=False)
@@ -246,12 +246,13 @@ class Decider:
         flows[state, output] = solution.flows
         return flows
 
-    def _rounded(self, flows: FloatArray, mass: FloatArray) -> IntArray:
+    def _rounded(self, flows: FloatArray) -> IntArray:
         """Weights over TOTAL, with silence mixed in: rounded down, what is left goes to each state's likeliest output.
 
         There it is lost among at least TOTAL / O; in a column that is otherwise empty it would tell something.
         """
-        chances = np.clip(flows / mass[:, None], 0.0, 1.0)
+        flows = np.maximum(flows, 0.0)  # flows of a state sum to its mass up to rounding, which counts where it has little
+        chances = flows / flows.sum(axis=1, keepdims=True)
         weights = np.floor(chances * (TOTAL - SILENCE)).astype(np.int64)
         states = np.arange(len(weights))
         weights[states, weights.argmax(axis=1)] += TOTAL - SILENCE - weights.sum(axis=1)
