@@ -12,7 +12,7 @@ SURFACE = {
     *("MarkovChain", "HiddenMarkovModel", "Models", "load", "save"),
     *("Policy", "Secret", "Guarantee", "Utility", "DiscreetError"),
     *("Output", "Released", "Generalized", "Suppressed", "Perturbed", "PartialEvent"),
-    *("Session", "audit", "Audit", "evaluate", "Evaluation", "laws", "mechanisms", "data"),
+    *("Session", "audit", "Audit", "evaluate", "Evaluation", "limit", "Limit", "laws", "mechanisms", "data"),
 }
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.contexts import UNKNOWN, Clock, Day, Hierarchy, carry_forward, merge_rare
     from discreet.contracts import Utility
     from discreet.errors import DiscreetError
+    from discreet.evaluation.limit import Limit, limit
     from discreet.evaluation.metrics import Evaluation, evaluate
     from discreet.models.chain import MarkovChain
     from discreet.models.hidden import HiddenMarkovModel
@@ -35,6 +36,7 @@ _WHERE = {
     "Guarantee": "policy",
     "HiddenMarkovModel": "models.hidden",
     "Hierarchy": "contexts",
+    "Limit": "evaluation.limit",
     "MarkovChain": "models.chain",
     "Models": "models.store",
     "Output": "outputs",
@@ -51,6 +53,7 @@ _WHERE = {
     "data": "data",
     "evaluate": "evaluation.metrics",
     "laws": "laws",
+    "limit": "evaluation.limit",
     "load": "models.store",
     "mechanisms": "mechanisms",
     "merge_rare": "contexts",
@@ -68,6 +71,7 @@ __all__ = [
     "Guarantee",
     "HiddenMarkovModel",
     "Hierarchy",
+    "Limit",
     "MarkovChain",
     "Models",
     "Output",
@@ -84,6 +88,7 @@ __all__ = [
     "data",
     "evaluate",
     "laws",
+    "limit",
     "load",
     "mechanisms",
     "merge_rare",

@@ -1,4 +1,7 @@
-"""Numbers: the project's tolerances, all of them, each with its reason; rounding that errs on the safe side."""
+"""Numbers: the tolerances that claims rest on, each with its reason; rounding that errs on the safe side.
+
+A search or a solver has tolerances of its own, beside its code: what they return is checked against these.
+"""
 
 from __future__ import annotations
 

@@ -2,9 +2,23 @@
 
 from discreet.mechanisms.adaptive import Adaptive
 from discreet.mechanisms.baselines import MaskSensitive, NoMask
+from discreet.mechanisms.deception import Capp, EfficientFake
+from discreet.mechanisms.hierarchical import Fdh
 from discreet.mechanisms.hybrid import Hybrid
 from discreet.mechanisms.probabilistic import Probabilistic
 from discreet.mechanisms.simulatable import Simulatable
 from discreet.mechanisms.weaker import Published, SetLabelled
 
-__all__ = ["Adaptive", "Hybrid", "MaskSensitive", "NoMask", "Probabilistic", "Published", "SetLabelled", "Simulatable"]
+__all__ = [
+    "Adaptive",
+    "Capp",
+    "EfficientFake",
+    "Fdh",
+    "Hybrid",
+    "MaskSensitive",
+    "NoMask",
+    "Probabilistic",
+    "Published",
+    "SetLabelled",
+    "Simulatable",
+]

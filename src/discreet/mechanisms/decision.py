@@ -251,9 +251,11 @@ class Decider:
 
         There it is lost among at least TOTAL / O; in a column that is otherwise empty it would tell something.
         """
-        flows = np.maximum(flows, 0.0)  # flows of a state sum to its mass up to rounding, which counts where it has little
+        flows = np.maximum(
+            flows, 0.0
+        )  # flows of a state sum to its mass up to rounding, which counts where it has little
         chances = flows / flows.sum(axis=1, keepdims=True)
-        weights = np.floor(chances * (TOTAL - SILENCE)).astype(np.int64)
+        weights: IntArray = np.floor(chances * (TOTAL - SILENCE)).astype(np.int64)
         states = np.arange(len(weights))
         weights[states, weights.argmax(axis=1)] += TOTAL - SILENCE - weights.sum(axis=1)
         weights[:, self.vocabulary.silence] += SILENCE

@@ -35,6 +35,9 @@ ROWS = 160
 PIVOTS = 4_000
 """Pivots at most, over all rounds."""
 
+ROUNDS = 200
+"""Rounds of adding rows at most."""
+
 FEASIBLE = 1e-13
 """Rows above zero by this, relative to the output's mass, count as met."""
 
@@ -52,6 +55,9 @@ TIE = 1e-9
 
 FRESH = 48
 """Pivots after which the inverse and the reduced costs are computed anew."""
+
+IDLE = 1e-6
+"""Coupling rows with more slack than this are dropped from the working basis between rounds."""
 
 DRIFT = 1e-6
 """So far may a pivot, computed by row and by column, disagree before they are computed anew at once."""
@@ -121,8 +127,10 @@ def _solve(problem: Problem) -> tuple[bool, FloatArray, int, int]:
     """Rounds of the dual simplex, adding the most violated row of each output in between."""
     basis = _start(problem)
     rows = pivots = 0
-    while True:
-        flows = _flows(problem, basis, rows)
+    for _ in range(ROUNDS):
+        values = _working_values(problem, basis, rows)
+        flows = _flows(problem, basis, rows, values)
+        rows = _drop_idle(basis, rows, values)
         added = _add_violated(problem, basis, rows, flows)
         if added == 0:
             return True, flows, pivots, rows
@@ -133,6 +141,7 @@ def _solve(problem: Problem) -> tuple[bool, FloatArray, int, int]:
         if used < 0:
             return False, flows, pivots, rows
         pivots += used
+    return False, flows, pivots, rows
 
 
 @compiled()
@@ -181,8 +190,7 @@ def _working_values(problem: Problem, basis: Basis, rows: int) -> FloatArray:
 
 
 @compiled()
-def _flows(problem: Problem, basis: Basis, rows: int) -> FloatArray:
-    values = _working_values(problem, basis, rows)
+def _flows(problem: Problem, basis: Basis, rows: int, values: FloatArray) -> FloatArray:
     flows = np.zeros(len(problem.state))
     for m in range(len(problem.mass)):
         flows[basis.key[m]] = problem.mass[m]
@@ -217,6 +225,30 @@ def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) 
             _add_row(problem, basis, rows + added, o, at)
             added += 1
     return added
+
+
+@compiled()
+def _drop_idle(basis: Basis, rows: int, values: FloatArray) -> int:
+    """Drop the coupling rows that are far from binding; they come back if they are violated again.
+
+    Their slack is basic, a unit column of the working basis, so its place and its row are simply left out of the inverse.
+    """
+    place = 0
+    while place < rows:
+        if basis.basic[place] >= 0 or values[place] < IDLE:
+            place += 1
+            continue
+        r, last = -1 - basis.basic[place], rows - 1
+        basis.basic[place], values[place] = basis.basic[last], values[last]
+        basis.inverse[place, :rows] = basis.inverse[last, :rows]
+        basis.inverse[:rows, r] = basis.inverse[:rows, last]
+        basis.row_output[r], basis.row_index[r] = basis.row_output[last], basis.row_index[last]
+        basis.slack_cost[r] = basis.slack_cost[last]
+        for i in range(last):
+            if basis.basic[i] == -1 - last:
+                basis.basic[i] = -1 - r
+        rows = last
+    return rows
 
 
 @compiled()
@@ -313,15 +345,22 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
 def _leaving(problem: Problem, basis: Basis, rows: int, values: FloatArray) -> tuple[int, float]:
     """Where the most negative basic flow or slack stands; a negative key first changes places with a working flow."""
     lowest, place, of_key = -NOISE, -1, False
+    steepest = 0.0
     rest = problem.mass.copy()
     for i in range(rows):
         if basis.basic[i] >= 0:
             rest[problem.state[basis.basic[i]]] -= values[i]
-        if values[i] < lowest:
-            lowest, place = values[i], i
+        if values[i] < -NOISE:
+            size = 1.0
+            for r in range(rows):
+                size += basis.inverse[i, r] ** 2
+            if values[i] ** 2 > steepest * size:
+                steepest, lowest, place = values[i] ** 2 / size, values[i], i
     for i in range(rows):
-        if basis.basic[i] >= 0 and rest[problem.state[basis.basic[i]]] < lowest:
-            lowest, place, of_key = rest[problem.state[basis.basic[i]]], i, True
+        if basis.basic[i] >= 0:
+            value = rest[problem.state[basis.basic[i]]]
+            if value < -NOISE and value**2 > 2.0 * steepest:
+                steepest, lowest, place, of_key = value**2 / 2.0, value, i, True
     if of_key:
         place = _change_key(problem, basis, rows, values, problem.state[basis.basic[place]])
     return place, lowest

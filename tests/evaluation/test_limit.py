@@ -1,0 +1,114 @@
+"""The causal limit: golden values, cases worked by hand, and what it must bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as d
+from discreet.evaluation.limit import LARGEST, Outputs, limit
+from discreet.mechanisms import Hybrid
+from tests.mechanisms.test_baselines import CASES, golden_chain
+from tests.strategies import random_chain, random_hidden, random_policy, searches
+
+GOLDEN = [case for case in CASES if "limit_expected_releases" in case]
+BOTH: tuple[Outputs, Outputs] = ("suppress", "deceive")
+
+
+def coin(slots: int) -> d.MarkovChain:
+    return d.MarkovChain.homogeneous(("s", "x"), [0.5, 0.5], np.full((2, 2), 0.5), slots)
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=range(len(GOLDEN)))
+def test_golden_limits(case: dict[str, Any]) -> None:
+    policy = d.Policy(case["secrets"], delta=case["delta"])
+    for outputs in BOTH:
+        found = limit(golden_chain(case), policy, outputs)
+        assert found.expected_releases == pytest.approx(case["limit_expected_releases"][outputs], abs=1e-9)
+        assert float(found) == found.utility == found.expected_releases / 3
+
+
+def test_there_are_golden_limits() -> None:
+    assert len(GOLDEN) == 20
+
+
+def test_one_slot_by_hand() -> None:
+    """Silence for s and a third of x brings s to 3/4; a fake s for two thirds of x brings it to 3/5."""
+    assert float(limit(coin(1), d.Policy("s", delta=0.25))) == pytest.approx(1 / 3, abs=1e-9)
+    assert float(limit(coin(1), d.Policy("s", delta=0.1), "deceive")) == pytest.approx(2 / 3, abs=1e-9)
+
+
+def test_two_slots_where_the_probabilistic_check_is_the_limit() -> None:
+    """Theory section 4: p = ((6/19, 1), (0, 0)) reaches 89/152."""
+    chain = d.MarkovChain(["c0", "c1"], [0.25, 0.75], [[[0.5, 0.5], [0.0, 1.0]]])
+    assert float(limit(chain, d.Policy("c1", delta=0.2))) == pytest.approx(89 / 152, abs=1e-9)
+
+
+def test_at_any_slot_by_hand() -> None:
+    """Two coins, "s at some slot" with prior 3/4 and delta 0: every output must leave it at 3/4.
+
+    A release in slot 0 settles too much, whatever follows. In slot 1, x may be released after s always (mass 1/4) and
+    after x for a third (mass 1/12): then s was there with 3/4, and likewise after silence. In all 1/3 of a release.
+    """
+    secret = d.Secret("ever", {"s"}, at="any")
+    assert limit(coin(2), d.Policy([secret], delta=0.0)).expected_releases == pytest.approx(1 / 3, abs=1e-9)
+    assert float(limit(coin(2), d.Policy([secret], delta=0.25))) == pytest.approx(1, abs=1e-9)
+
+
+def test_a_secret_at_one_slot_is_as_good_as_at_any_of_one() -> None:
+    for seed in searches(20):
+        chain = random_chain(seed, n=3, slots=3)
+        for at_slot in range(3):
+            each = d.Policy([d.Secret("g", {"c0", "c1"}, slots=[at_slot])], delta=0.1)
+            anytime = d.Policy([d.Secret("g", {"c0", "c1"}, slots=[at_slot], at="any")], delta=0.1)
+            assert float(limit(chain, each)) == pytest.approx(float(limit(chain, anytime)), abs=1e-9), seed
+
+
+def test_nothing_sound_is_above_it_and_more_freedom_is_never_worse() -> None:
+    for seed in searches(30):
+        chain = random_chain(seed, n=3, slots=3)
+        policy = random_policy(seed, chain)
+        each = d.Policy([secret for secret in policy.secrets if secret.at == "each"], delta=policy.delta)
+        suppress, deceive = (float(limit(chain, each, outputs)) for outputs in BOTH)
+        assert float(Hybrid(chain, each).expected_utility()) <= suppress + 1e-9
+        assert suppress <= deceive + 1e-9
+        assert float(limit(chain, policy)) <= suppress + 1e-9  # more secrets, less freedom
+
+
+def test_a_hidden_model_that_hides_nothing_has_the_limit_of_its_chain() -> None:
+    for seed in searches(10):
+        chain = random_chain(seed, n=3, slots=3)
+        hidden = d.HiddenMarkovModel(chain.contexts, chain.initial, chain.transitions, np.eye(3))
+        policy = random_policy(seed, chain)
+        for outputs in BOTH:
+            assert float(limit(hidden, policy, outputs)) == pytest.approx(
+                float(limit(chain, policy, outputs)), abs=1e-9
+            )
+
+
+def test_one_hidden_state_is_a_chain_without_memory() -> None:
+    row = [0.2, 0.3, 0.5]
+    hidden = d.HiddenMarkovModel(["a", "b", "c"], [1.0], np.ones((2, 1, 1)), [row])
+    chain = d.MarkovChain.homogeneous(["a", "b", "c"], row, [row] * 3, 3)
+    policy = d.Policy([d.Secret("ever", {"b"}, at="any"), "a"], delta=0.1)
+    assert float(limit(hidden, policy)) == pytest.approx(float(limit(chain, policy)), abs=1e-9)
+    assert 0 < float(limit(random_hidden(4, states=2, n=2, slots=3, zeros=0.0), d.Policy("c0", delta=0.1))) < 1
+
+
+def test_without_secrets_or_with_delta_one_everything_is_released() -> None:
+    for outputs in BOTH:
+        for policy in (d.Policy(), d.Policy("c0", delta=1.0)):
+            assert float(limit(random_chain(3), policy, outputs)) == pytest.approx(1, abs=1e-9)
+
+
+def test_bad_use() -> None:
+    with pytest.raises(d.DiscreetError, match="use 'suppress' or 'deceive'"):
+        limit(coin(1), d.Policy("s"), "generalize")  # type: ignore[arg-type]
+    with pytest.raises(d.DiscreetError, match=rf"4 contexts over 5 slots needs \d+ variables or more, and {LARGEST}"):
+        limit(random_chain(1, n=4, slots=5, zeros=0.0), d.Policy("c0"), "deceive")
+    with pytest.raises(d.DiscreetError, match="use fewer contexts or slots"):
+        limit(random_chain(1, n=8, slots=12, zeros=0.0), d.Policy("c0"))
+    with pytest.raises(d.DiscreetError, match="never seen"):
+        limit(coin(1), d.Policy("y"))
