@@ -17,7 +17,7 @@ def main() -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("user", "timestamp", "context"))
         last, age = "", 0
-        for day in person("ada", days=42, slots=CLOCK.slots, seed=7):
+        for day in person("p01", days=42, slots=CLOCK.slots, seed=7):
             for slot, context in enumerate(day.contexts):
                 age += 1
                 if context != UNKNOWN and (context != last or age >= EVERY):

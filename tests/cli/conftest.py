@@ -47,10 +47,10 @@ def discreet(capsys: pytest.CaptureFixture[str]) -> Discreet:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ada.model, and week.model that tells weekdays from weekends."""
+    """A folder with p01.model, and week.model that tells weekdays from weekends."""
     folder = tmp_path_factory.mktemp("models")
     learned = ["learn", READINGS, "--zone", "Europe/Paris", "--keep", "hospital"]
-    assert run([*learned, "--out", str(folder / "ada.model")]) == 0
+    assert run([*learned, "--out", str(folder / "p01.model")]) == 0
     assert run([*learned, "--weekparts", "--out", str(folder / "week.model")]) == 0
     return folder
 
@@ -58,7 +58,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def given(models: Path) -> list[str]:
     """The model, policy and mechanism of the examples."""
-    return ["--model", str(models / "ada.model"), "--policy", POLICY, "--mechanism", "mask-sensitive"]
+    return ["--model", str(models / "p01.model"), "--policy", POLICY, "--mechanism", "mask-sensitive"]
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ FAMILY = ["--user", "who", "--time", "at", "--context", "place"]
 
 
 def test_the_summary_speaks_of_contexts_days_and_the_held_out_part(discreet: Discreet, tmp_path: Path) -> None:
-    ran = discreet("learn", READINGS, *PARIS, "--keep", "hospital", "--out", tmp_path / "ada.model")
+    ran = discreet("learn", READINGS, *PARIS, "--keep", "hospital", "--out", tmp_path / "p01.model")
     assert ran.code == 0
     for words in (
-        "ada: 42 days",
+        "p01: 42 days",
         "Europe/Paris",
         "hospital",
         "held impossible",
@@ -28,7 +28,7 @@ def test_the_summary_speaks_of_contexts_days_and_the_held_out_part(discreet: Dis
 
 
 def test_the_model_carries_its_clock_and_learns_from_all_days(discreet: Discreet, tmp_path: Path) -> None:
-    out = tmp_path / "ada.model"
+    out = tmp_path / "p01.model"
     assert (
         discreet("learn", READINGS, "--zone", "Europe/Paris", "--slots", 24, "--cut", "04:00", "--out", out).code == 0
     )
@@ -40,16 +40,16 @@ def test_the_model_carries_its_clock_and_learns_from_all_days(discreet: Discreet
 
 
 def test_json_is_one_document_with_its_keys(discreet: Discreet, tmp_path: Path) -> None:
-    out = tmp_path / "ada.model"
+    out = tmp_path / "p01.model"
     document = discreet("learn", READINGS, *PARIS, "--smoothing", "none", "--out", out, "--json").json
     assert set(document) == {"rows", "bad_rows", "people"}
-    (ada,) = document["people"]
-    assert ada["model"] == str(out)
-    assert ada["days"] == 42
-    assert ada["held_out_days"] == 8
-    assert 0 < ada["held_out_impossible"] < 0.5
-    assert ada["held_out_log_likelihood"] < 0
-    assert sum(ada["contexts"].values()) == pytest.approx(1)
+    (p01,) = document["people"]
+    assert p01["model"] == str(out)
+    assert p01["days"] == 42
+    assert p01["held_out_days"] == 8
+    assert 0 < p01["held_out_impossible"] < 0.5
+    assert p01["held_out_log_likelihood"] < 0
+    assert sum(p01["contexts"].values()) == pytest.approx(1)
 
 
 def test_smoothing_leaves_less_impossible(discreet: Discreet, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_rare_contexts_are_merged_unless_kept(discreet: Discreet, tmp_path: Path
 
 def test_bad_rows_stop_or_are_counted(discreet: Discreet, tmp_path: Path) -> None:
     broken = tmp_path / "broken.csv"
-    broken.write_text(Path(READINGS).read_text(encoding="utf-8") + "ada,yesterday,home\n", encoding="utf-8")
+    broken.write_text(Path(READINGS).read_text(encoding="utf-8") + "p01,yesterday,home\n", encoding="utf-8")
     error = error_of(discreet("learn", broken, "--out", tmp_path / "m"))
     assert "line 425" in error
     assert "'yesterday'" in error
@@ -170,7 +170,7 @@ def test_progress_is_shown_on_a_terminal_only(
 
 def test_a_folder_takes_one_person_too(discreet: Discreet, tmp_path: Path) -> None:
     assert discreet("learn", READINGS, "--out", tmp_path).code == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["ada.model"]
+    assert [path.name for path in tmp_path.iterdir()] == ["p01.model"]
 
 
 def test_few_days_hold_nothing_out(discreet: Discreet, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def audit(
 
     Leaves with 0 if every gain is proven to stay within its delta, with 1 if one exceeds it or that is left open.
 
-    Example: discreet audit --model ada.model --policy examples/policy.toml --mechanism mask-sensitive
+    Example: discreet audit --model p01.model --policy examples/policy.toml --mechanism mask-sensitive
     """
     from discreet.adversary.audit import audit as run_audit
 

@@ -39,7 +39,7 @@ def evaluate(
 
     Leaves with 1 if some secret was breached on some day. The table speaks of the truth: keep it to yourself.
 
-    Example: discreet evaluate examples/readings.csv --model ada.model --policy examples/policy.toml --mechanism no-mask
+    Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml --mechanism no-mask
     """
     from discreet.evaluation.metrics import evaluate as run_evaluation
 

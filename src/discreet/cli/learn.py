@@ -79,7 +79,7 @@ def learn(
 ) -> None:
     """Learn a person's habits from a file of readings, and save them as a model.
 
-    Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out ada.model
+    Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """
     reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
     clock = Clock(slots, zone, cut)

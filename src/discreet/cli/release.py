@@ -65,7 +65,7 @@ def release(
     From standard input each line is answered at once, so that it can stand in a pipe: the context that is shown, or an
     empty line for silence; with --json one object a line. After the day's last slot a new day starts.
 
-    Example: discreet release --model ada.model --policy examples/policy.toml --mechanism mask-sensitive today.csv
+    Example: discreet release --model p01.model --policy examples/policy.toml --mechanism mask-sensitive today.csv
     """
     habits = read_habits(model)
     gate = _Gate(habits, [mechanism, *(option or ())], policy)
