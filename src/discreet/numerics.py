@@ -41,10 +41,13 @@ def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_B
     weights = np.floor(np.asarray(probabilities, dtype=np.float64) * total).astype(np.int64)
     weights[:, filler] = 0
     rest = total - weights.sum(axis=1)
-    if (rest < 0).any() or (weights < 0).any():
-        row = int(np.argmax((rest < 0) | (weights < 0).any(axis=1)))
+    wrong = (rest < -weights.shape[1]) | (weights < 0).any(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
         raise ValueError(f"row {row} of a kernel is not a row of probabilities: {probabilities[row]}")
-    weights[:, filler] = rest
+    weights[:, filler] = np.maximum(rest, 0)
+    for row in np.flatnonzero(rest < 0):  # floats that sum to a little over one: off the largest
+        weights[row, weights[row].argmax()] += rest[row]
     return weights
 
 
