@@ -14,7 +14,8 @@ import numpy as np
 
 from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import FloatArray, IntArray, Kernel, Mechanism, Model, is_finite
+from discreet.contracts import FloatArray, IntArray, Kernel, Mechanism, is_finite
+from discreet.models.sampling import sampled_days
 from discreet.numerics import SLACK
 from discreet.outputs import SUPPRESSED, Output
 from discreet.policy import Policy
@@ -58,7 +59,7 @@ def check(mechanism: Mechanism[Any], *, walks: int = 4, seed: int = 0, budget: i
     _silence_is_accepted(mechanism)
     adversary = Adversary(mechanism)
     rng = SeededEntropy(seed)
-    paths = _paths(mechanism.model, walks, seed)
+    paths = sampled_days(mechanism.model, walks, seed)
     highest = np.zeros(len(adversary.deltas))
     for path in paths:
         visits = list(_walk(mechanism, adversary, path, rng))
@@ -71,26 +72,6 @@ def check(mechanism: Mechanism[Any], *, walks: int = 4, seed: int = 0, budget: i
         if visits:
             _sampling(visits[int(rng.below(len(visits)))], rng)
     _audit_bounds(mechanism, adversary, highest, budget)
-
-
-def _paths(model: Model, count: int, seed: int) -> list[list[int]]:
-    """Days of context indices drawn from the model."""
-    rng = np.random.default_rng(seed)
-    paths: list[list[int]] = []
-    for _ in range(count):
-        path: list[int] = []
-        state = 0
-        for slot in range(model.slots):
-            row = model.initial if slot == 0 else model.transitions[slot - 1][state]
-            state = int(rng.choice(len(row), p=row))
-            seen = (
-                state
-                if model.emissions is None
-                else int(rng.choice(len(model.contexts), p=model.emissions[slot][state]))
-            )
-            path.append(seen)
-        paths.append(path)
-    return paths
 
 
 def _walk(mechanism: Mechanism[Any], adversary: Adversary, path: list[int], rng: SeededEntropy) -> Iterator[Visit]:

@@ -43,8 +43,8 @@ def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_B
     rest = total - weights.sum(axis=1)
     wrong = (rest < -weights.shape[1]) | (weights < 0).any(axis=1)
     if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(f"row {row} of a kernel is not a row of probabilities: {probabilities[row]}")
+        first = int(np.argmax(wrong))
+        raise ValueError(f"row {first} of a kernel is not a row of probabilities: {probabilities[first]}")
     weights[:, filler] = np.maximum(rest, 0)
     for row in np.flatnonzero(rest < 0):  # floats that sum to a little over one: off the largest
         weights[row, weights[row].argmax()] += rest[row]

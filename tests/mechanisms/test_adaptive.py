@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,14 @@ import numpy as np
 import pytest
 
 import discreet as d
+from discreet.adversary.belief import Belief
 from discreet.adversary.enumerate import expected_releases, prefixes
 from discreet.contracts import Model
 from discreet.laws import check
 from discreet.mechanisms import programme
 from discreet.mechanisms.adaptive import Adaptive
 from discreet.mechanisms.hybrid import Hybrid
+from discreet.mechanisms.simulatable import LastRelease
 from discreet.numerics import SLACK
 from discreet.outputs import Output
 from tests.strategies import random_chain, random_hidden, random_policy, searches
@@ -89,6 +93,78 @@ def test_a_tabled_utility_is_the_enumerations() -> None:
         utility = mechanism.expected_utility()
         assert utility.half_width < 1e-9
         assert float(utility) == pytest.approx(float(expected_releases(mechanism)) / 4, abs=1e-9)
+
+
+def test_utility_does_not_depend_on_what_was_decided_before() -> None:
+    chain, policy = random_chain(0, n=4, slots=6, zeros=0.2), d.Policy(["c1"])
+    used = Adaptive(chain, policy, plan="lazy")
+    state = used.start()
+    for _ in range(6):
+        used.kernel(state)
+        state = used.advance(state, d.Suppressed())
+    fresh = Adaptive(chain, policy, plan="lazy").expected_utility()
+    assert float(used.expected_utility()) == pytest.approx(float(fresh), abs=1e-9)
+
+
+def test_threads_that_share_a_table_get_one_tables_kernels() -> None:
+    chain, policy = random_chain(2, n=6, slots=16, zeros=0.0), d.Policy(["c0", "c1"])
+
+    def walked(mechanism: Adaptive) -> list[bytes]:
+        state, seen = mechanism.start(), []
+        for _ in range(16):
+            seen.append(mechanism.kernel(state).likelihood(d.Suppressed()).tobytes())
+            state = mechanism.advance(state, d.Suppressed())
+        return seen
+
+    alone = walked(Adaptive(chain, policy, plan="lazy"))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(4):
+            shared = Adaptive(chain, policy, plan="lazy")
+            with ThreadPoolExecutor(4) as threads:
+                for seen in threads.map(walked, [shared] * 4):
+                    assert seen == alone
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_an_interrupted_decision_leaves_the_table_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, policy = random_chain(2, n=5, slots=8, zeros=0.0), d.Policy(["c0", "c1"])
+    whole, broken = Adaptive(chain, policy, plan="lazy"), Adaptive(chain, policy, plan="lazy")
+    after = Belief.after
+
+    def interrupted(self: Belief, likelihood: Any) -> Belief:
+        if self.slot == 3:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        return after(self, likelihood)
+
+    monkeypatch.setattr(Belief, "after", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        broken.kernel(LastRelease(6))
+    for slot in range(8):
+        first, second = (m.kernel(LastRelease(slot)).likelihood(d.Suppressed()) for m in (whole, broken))
+        np.testing.assert_array_equal(first, second)
+
+
+def test_the_scale_of_values_does_not_matter() -> None:
+    chain, policy = random_chain(4, n=4, slots=3, zeros=0.0), d.Policy(["c0"])
+    for scale in (1e-9, 1e9):
+        scaled = Adaptive(chain, policy, outputs="deceive", value=lambda c, o, s=scale: s * (o == d.Released(c)))  # type: ignore[misc]
+        plain = Adaptive(chain, policy, outputs="deceive")
+        assert expected_releases(scaled) == pytest.approx(expected_releases(plain), abs=1e-6)
+    with pytest.raises(d.DiscreetError, match="at most 1e"):
+        Adaptive(chain, policy, value=lambda context, output: 1e300)
+
+
+def test_following_hybrid_the_adversary_follows_too() -> None:
+    chain = d.MarkovChain(("c0", "c1"), [0.25, 0.75], [[[0.5, 0.5], [0.0, 1.0]]])
+    mechanism = Adaptive(chain, d.Policy(["c1"], delta=0.2))
+    assert mechanism.follows == "hybrid"
+    assert mechanism.adversary.process.private_states == len(mechanism.private_contexts) == 2
+    with pytest.raises(d.DiscreetError, match="private states"):
+        mechanism.adversary.start().after(np.ones(6))
 
 
 def test_never_below_hybrid_and_says_what_it_follows() -> None:

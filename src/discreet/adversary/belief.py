@@ -208,6 +208,10 @@ class Belief:
             raise DiscreetError(
                 f"the day has {adversary.process.slots} slots and all have been output; start a new day"
             )
+        if len(likelihood) != adversary.process.private_states:
+            raise DiscreetError(
+                f"a likelihood over {len(likelihood)} private states, where the adversary has {adversary.process.private_states}"
+            )
         total, stack, gains = adversary.first_step(likelihood) if t == 0 else adversary.step(self, likelihood)
         if not total > 0:
             silent = self.after(np.ones(adversary.process.private_states))

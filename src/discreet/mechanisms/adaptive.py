@@ -30,8 +30,11 @@ Plan = Literal["full", "lazy"]
 PAIRS = 400
 """Pairs (previous, current) of a slot that memory keeps apart; programmes grow with them."""
 
-KEPT = 4_096
-"""Kernels kept for histories seen before (a day's outputs lead along one path of them)."""
+AHEAD = 1e-9
+"""Hybrid is followed where it is ahead by more than this: the silence that is mixed in costs 2**-40."""
+
+KEPT = 512
+"""Kernels kept for histories seen before (a day's outputs lead along one path of them); up to 0.2 MB each."""
 
 
 @dataclass(frozen=True)
@@ -121,10 +124,11 @@ class Adaptive:
         """Follow Hybrid where it is better: a function of model and policy, which are public, hence sound."""
         self._utility = table.plan()
         hybrid = Hybrid(self.model, self.policy)
-        if float(hybrid.expected_utility()) > self._utility.mean + self._utility.half_width:
+        if float(hybrid.expected_utility()) > self._utility.mean + self._utility.half_width + AHEAD:
             self.follows, self._machine = "hybrid", hybrid
             self.private_contexts = hybrid.private_contexts
             self.memory = "none"
+            self.adversary = Adversary(self)
             self._utility = hybrid.expected_utility()
 
     def remember(self, memory: int | None, context: int) -> int:
@@ -152,12 +156,9 @@ class Adaptive:
 
         half_width is then the 95 % half-width; the draws are seeded.
         """
-        if self._utility is None:
-            if isinstance(self._machine, SuppressTable):
-                self._utility = self._machine.plan()
-            else:
-                self._utility = simulated_utility(self, self.vocabulary.worth_of, days)
-        return self._utility
+        if self._utility is None and isinstance(self._machine, SuppressTable):
+            self._utility = self._machine.plan()
+        return simulated_utility(self, self.vocabulary.worth_of, days) if self._utility is None else self._utility
 
 
 def remembered(model: Model) -> IntArray:

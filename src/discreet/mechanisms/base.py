@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.contracts import IntArray, Model
+from discreet.outputs import Output
 from discreet.policy import Policy, SecretTable
 
 
@@ -23,3 +24,15 @@ class ContextMechanism:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, {len(self.policy.secrets)} secrets, delta={self.policy.delta:g})"
+
+
+class SlotMechanism(ContextMechanism):
+    """A mechanism whose public state is the slot: its kernels do not depend on what was output."""
+
+    def start(self) -> int:
+        """The first slot."""
+        return 0
+
+    def advance(self, state: int, output: Output) -> int:
+        """The next slot, whatever was output."""
+        return state + 1

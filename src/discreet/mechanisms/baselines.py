@@ -8,19 +8,15 @@ import numpy as np
 
 from discreet.contracts import Model, Utility
 from discreet.kernels import FiniteKernel
-from discreet.mechanisms.base import ContextMechanism
+from discreet.mechanisms.base import SlotMechanism
 from discreet.outputs import SUPPRESSED, Output, Released
 from discreet.policy import Guarantee, Policy
 
 
-class NoMask(ContextMechanism):
+class NoMask(SlotMechanism):
     """Releases the true context at every slot."""
 
     guarantee = Guarantee("none", "every context is released as it is", proven=False)
-
-    def start(self) -> int:
-        """The public state is the slot."""
-        return 0
 
     @cached_property
     def _kernel(self) -> FiniteKernel:
@@ -31,16 +27,12 @@ class NoMask(ContextMechanism):
         """The identity."""
         return self._kernel
 
-    def advance(self, state: int, output: Output) -> int:
-        """The next slot."""
-        return state + 1
-
     def expected_utility(self) -> Utility:
         """Every slot is released."""
         return Utility(1.0)
 
 
-class MaskSensitive(ContextMechanism):
+class MaskSensitive(SlotMechanism):
     """Suppresses exactly the secrets, where they hold (the MaskIt paper's baseline).
 
     It breaches: silence says that a secret is there, and what is released around it says which.
@@ -62,17 +54,9 @@ class MaskSensitive(ContextMechanism):
         weights[np.arange(len(hidden)), np.where(hidden, len(hidden), np.arange(len(hidden)))] = 1
         return FiniteKernel(outputs, weights, 1)
 
-    def start(self) -> int:
-        """The public state is the slot."""
-        return 0
-
     def kernel(self, state: int) -> FiniteKernel:
         """Truth for what is not secret at the slot, silence for what is."""
         return self._kernels[state]
-
-    def advance(self, state: int, output: Output) -> int:
-        """The next slot."""
-        return state + 1
 
     def expected_utility(self) -> Utility:
         """The prior of everything that is not secret."""

@@ -28,6 +28,7 @@ outputs s, s bring it to 9/13, gain 0.192.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -36,7 +37,7 @@ import numpy.typing as npt
 from discreet.contracts import FloatArray, IntArray, Model, Utility
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
-from discreet.mechanisms.base import ContextMechanism
+from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.windows import reachable, require_chain
 from discreet.numerics import SLACK, WEIGHT_BITS
 from discreet.outputs import Output, Released
@@ -80,7 +81,7 @@ class Events(NamedTuple):
         return np.asarray(self.limits - self.told @ self.prior)
 
 
-class Deception(ContextMechanism):
+class Deception(SlotMechanism, ABC):
     """A kernel for each slot, found when it is first asked for; the public state is the slot.
 
     `fallbacks` are the slots whose programme has no solution: there every row is the slot's prior (Eq. 8). Fakes are
@@ -99,14 +100,6 @@ class Deception(ContextMechanism):
         self._possible = reachable(model) & (model.prior > 0)
         self._kernels: dict[int, FiniteKernel] = {}
         self._given_up: set[int] = set()
-
-    def start(self) -> int:
-        """The public state is the slot."""
-        return 0
-
-    def advance(self, state: int, output: Output) -> int:
-        """The next slot: earlier outputs are ignored, as in the paper."""
-        return state + 1
 
     def kernel(self, state: int) -> FiniteKernel:
         """The slot's; any context may be released, true or not."""
@@ -183,9 +176,9 @@ class Deception(ContextMechanism):
         outputs: tuple[Output, ...] = tuple(Released(self.model.contexts[c]) for c in events.possible[used])
         return FiniteKernel(outputs, rows[:, used], TOTAL)
 
+    @abstractmethod
     def _programme(self, events: Events, coefficients: FloatArray) -> FloatArray | None:
         """(A, A): b(o | c) with sum over c of p(c) b(o | c) coefficients[j, c] <= 0; None where the solver fails."""
-        raise NotImplementedError
 
 
 class Capp(Deception):

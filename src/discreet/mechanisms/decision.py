@@ -5,8 +5,7 @@ For a belief after some outputs and private states m of the slot to come, with p
 an output o with probabilities b(o | m) keeps event j within its delta iff sum_m p[m] b(o | m) a[j, m] <= 0. Each `Decision`
 maximises the worth of the slot under these inequalities. How the project's slack of 2**-40 is spent: the programme is
 solved for delta + 2**-42, so that a bound met with equality is not refused; the rounded kernel is checked, with its own
-rounding error added, against delta + 2**-41; the rest covers the error of the beliefs themselves, which is at most
-T (K + 4) 2**-53 relative: sums of non-negative numbers, K at a time, over T slots.
+rounding error added, against delta + 2**-41; the rest covers the error of the beliefs themselves (adaptive.md).
 """
 
 from __future__ import annotations
@@ -36,6 +35,9 @@ TOTAL = 1 << WEIGHT_BITS
 SILENCE = TOTAL >> 40
 """Weight of the silence that every kernel mixes in: a constant column breaks no inequality."""
 
+LARGEST_VALUE = 1e12
+"""Values are only compared with each other; larger ones would drown the rest."""
+
 Value = Callable[[str, Output], float]
 
 
@@ -55,12 +57,15 @@ class Vocabulary:
         for c, context in enumerate(contexts):
             for output in {*outputs[c], SUPPRESSED}:
                 worth = float(value(context, output))
-                if not np.isfinite(worth):
-                    raise DiscreetError(f"value({context!r}, {output!r}) is {worth}; return a finite number")
+                if not abs(worth) <= LARGEST_VALUE:  # also catches NaN
+                    raise DiscreetError(
+                        f"value({context!r}, {output!r}) is {worth}; return a finite number, at most {LARGEST_VALUE:g}"
+                    )
                 self.worth[c, index[output]] = worth
         # (n, O): outputs that are true of a context, and silence. One that is true of no context that is possible now is
         # known to be a fake and says no more than silence.
         self.truth_of = np.array([[_is_true(context, output) for output in self.outputs] for context in contexts])
+        self.scale = float(np.abs(self.worth[np.isfinite(self.worth)]).max()) or 1.0
         self._value = value
 
     def worth_of(self, context: str, output: Output) -> float:
@@ -102,7 +107,7 @@ def _gathered(private: IntArray, mass: FloatArray, beyond: FloatArray) -> tuple[
 
 def _binding(beyond: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The rows that some state brings beyond its limit, with their limits; the others hold whatever is output."""
-    over = (beyond > limits[:, None]).any(axis=1)
+    over = ~(beyond <= limits[:, None]).all(axis=1)  # what is not a number is over
     return beyond[over], limits[over]
 
 
@@ -113,7 +118,6 @@ class Decision(NamedTuple):
     mass: FloatArray  # (A,)
     weights: IntArray  # (A, O), over TOTAL
     worth: float  # expected, of the kernel as rounded
-    solved: bool  # False: the programme was given up, and the slot is silent
 
 
 @dataclass
@@ -204,18 +208,14 @@ class Decider:
         """The kernel of the slot that comes next."""
         slot = self.slot(belief)
         self.effort.programmes += 1
-        flows = self._flows(slot)
-        if flows is None:
+        sound = np.isfinite(slot.mass).all() and np.isfinite(slot.beyond).all()  # not after underflow
+        flows = self._flows(slot) if sound else None
+        weights = None if flows is None else self._rounded(flows)
+        if weights is None or not self._mended(weights, slot):
             self.effort.given_up += 1
-            return self._silent(slot, solved=False)
-        weights = self._rounded(flows)
-        if not self._mended(weights, slot):
-            self.effort.given_up += 1
-            return self._silent(slot, solved=False)
+            return self._silent(slot)
         worth = np.where(np.isfinite(self.vocabulary.worth), self.vocabulary.worth, 0.0)[slot.context]
-        return Decision(
-            slot.private, slot.mass, weights, float(slot.mass @ (worth * weights).sum(axis=1)) / TOTAL, True
-        )
+        return Decision(slot.private, slot.mass, weights, float(slot.mass @ (worth * weights).sum(axis=1)) / TOTAL)
 
     def kernel(self, decision: Decision) -> FiniteKernel:
         """The decision for every private state: those that are not possible now are silent."""
@@ -238,7 +238,12 @@ class Decider:
         places = np.flatnonzero(used)
         renumbered = np.cumsum(used) - 1
         solution = programme.solve(
-            slot.mass, state, renumbered[output], worth[state, output], slot.coefficients, len(places)
+            slot.mass,
+            state,
+            renumbered[output],
+            worth[state, output] / vocabulary.scale,
+            slot.coefficients,
+            len(places),
         )
         self.effort.pivots += solution.pivots
         if not solution.solved:
@@ -251,9 +256,7 @@ class Decider:
 
         There it is lost among at least TOTAL / O; in a column that is otherwise empty it would tell something.
         """
-        flows = np.maximum(
-            flows, 0.0
-        )  # flows of a state sum to its mass up to rounding, which counts where it has little
+        flows = np.maximum(flows, 0.0)  # they sum to the state's mass up to rounding, which counts where it has little
         chances = flows / flows.sum(axis=1, keepdims=True)
         weights: IntArray = np.floor(chances * (TOTAL - SILENCE)).astype(np.int64)
         states = np.arange(len(weights))
@@ -273,7 +276,7 @@ class Decider:
         silence = self.vocabulary.silence
         allowed = np.isfinite(self.vocabulary.worth[slot.context])
         for share in (13, 13, 10, 7, 4, 2):
-            failing = np.flatnonzero((self._excess(weights, slot) > 0).any(axis=1))
+            failing = np.flatnonzero(~(self._excess(weights, slot) <= 0).all(axis=1))
             if not len(failing):
                 return True
             self.effort.mended += 1
@@ -297,7 +300,7 @@ class Decider:
         error = (len(slot.mass) + 8) * 2.0**-53 * (told @ np.abs(slot.beyond).T)
         return np.asarray(inside + error - CHECKED * total[:, None])
 
-    def _silent(self, slot: Slot, *, solved: bool) -> Decision:
+    def _silent(self, slot: Slot) -> Decision:
         weights = np.zeros((len(slot.mass), len(self.vocabulary.outputs)), dtype=np.int64)
         weights[:, self.vocabulary.silence] = TOTAL
-        return Decision(slot.private, slot.mass, weights, 0.0, solved)
+        return Decision(slot.private, slot.mass, weights, 0.0)

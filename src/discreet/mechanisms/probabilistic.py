@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet.contracts import FloatArray, IntArray, Model, Utility
 from discreet.errors import DiscreetError, PolicyError
 from discreet.kernels import FiniteKernel, silent_kernel
-from discreet.mechanisms.base import ContextMechanism
+from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.monotone import best_minimal
 from discreet.mechanisms.windows import Order, Windows, require_chain
 from discreet.numerics import WEIGHT_BITS
@@ -42,7 +42,7 @@ PROMISE = (
 )
 
 
-class Probabilistic(ContextMechanism):
+class Probabilistic(SlotMechanism):
     """Suppresses context i at slot t with probability p[t, i], whatever was output before.
 
     `search` finds p. `"mondrian"` lowers one coordinate after another from all ones, each to the smallest multiple of
@@ -106,17 +106,9 @@ class Probabilistic(ContextMechanism):
         """Exact: the sum of prior (1 - p) over the slots."""
         return Utility(self.utility_of(self.p))
 
-    def start(self) -> int:
-        """The public state is the slot."""
-        return 0
-
     def kernel(self, state: int) -> FiniteKernel:
         """Truth with probability 1 - p, else silence."""
         return self._kernels[state]
-
-    def advance(self, state: int, output: Output) -> int:
-        """The next slot."""
-        return state + 1
 
     @cached_property
     def _kernels(self) -> tuple[FiniteKernel, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from functools import cached_property
+from threading import RLock
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +58,7 @@ class ReleaseKernel:
         weights = np.zeros((len(self._release), len(self.outputs)), dtype=np.int64)
         weights[np.arange(len(weights)), self._contexts] = self._release
         weights[:, -1] = TOTAL - self._release
+        weights.setflags(write=False)
         return weights
 
     @cached_property
@@ -74,14 +76,13 @@ class Entry(NamedTuple):
     chance: FloatArray  # P(that release | the run so far)
 
 
-class Run:
-    """The silent slots after a release (or from the start), decided as far as anybody asked."""
+class Run(NamedTuple):
+    """The silent slots after a release (or from the start), decided as far as anybody asked. Replaced whole, never changed."""
 
-    def __init__(self, belief: Belief) -> None:
-        self.belief = belief  # before the slot that is decided next
-        self.first = belief.slot
-        self.entries: list[Entry] = []
-        self.silent = 1.0  # P(no release in the slots decided | the run)
+    first: int
+    belief: Belief  # before the slot that is decided next
+    entries: tuple[Entry, ...] = ()
+    silent: float = 1.0  # P(no release in the slots decided | the run)
 
 
 class SuppressTable:
@@ -93,6 +94,7 @@ class SuppressTable:
         self._outputs = decider.vocabulary.outputs
         self._index = {output: k for k, output in enumerate(self._outputs)}
         self._runs: dict[tuple[int, int], Run] = {}
+        self._lock = RLock()  # two threads must not decide one slot twice
         self._kernels: OrderedDict[LastRelease, ReleaseKernel] = OrderedDict()
 
     @property
@@ -121,10 +123,14 @@ class SuppressTable:
     def kernel(self, state: LastRelease) -> ReleaseKernel:
         """A look-up, or a decision where the run was never followed so far."""
         kernel = self._kernels.get(state)
-        if kernel is None:
-            run = self._run(state.released_slot, state.released)
+        return self._made(state) if kernel is None else kernel
+
+    def _made(self, state: LastRelease) -> ReleaseKernel:
+        key = (state.released_slot, state.released)
+        with self._lock:
+            run = self._run(*key)
             while len(run.entries) <= state.slot - run.first:
-                self._decide(run)
+                run = self._decided(key)
             entry = run.entries[state.slot - run.first]
             release = np.zeros(len(self._contexts), dtype=np.int64)
             release[entry.private] = entry.weight
@@ -137,11 +143,12 @@ class SuppressTable:
         run = self._runs.get((slot, context))
         if run is None:
             start = self._adversary.start() if slot < 0 else self._adversary.revealed(slot + 1, context, np.zeros(0))
-            run = self._runs[slot, context] = Run(start)
+            run = self._runs[slot, context] = Run(slot + 1, start)
         return run
 
-    def _decide(self, run: Run) -> Entry:
-        """Decide the next slot of a run and go on in silence."""
+    def _decided(self, key: tuple[int, int]) -> Run:
+        """Decide the next slot of a run and go on in silence; the run changes at once or, on an exception, not at all."""
+        run = self._runs[key]
         decision = self._decider.decide(run.belief)
         contexts = self._contexts[decision.private]
         weight = decision.weights[np.arange(len(contexts)), contexts]
@@ -150,12 +157,11 @@ class SuppressTable:
         np.add.at(chance, contexts, decision.mass * weight / TOTAL)
         context = np.flatnonzero(chance)
         entry = Entry(decision.private[some], weight[some], context, chance[context])
-        run.entries.append(entry)
         silence = np.ones(len(self._contexts))
         silence[decision.private] = (TOTAL - weight) / TOTAL
-        run.belief = run.belief.after(silence)
-        run.silent *= max(0.0, 1.0 - float(chance.sum()))
-        return entry
+        silent = run.silent * max(0.0, 1.0 - float(chance.sum()))
+        self._runs[key] = after = Run(run.first, run.belief.after(silence), (*run.entries, entry), silent)
+        return after
 
     def plan(self) -> Utility:
         """Decide everything that is likely to occur, and the expected fraction of slots released, exactly.
@@ -163,26 +169,27 @@ class SuppressTable:
         Runs are followed until silence is UNLIKELY; what that leaves out is the half-width.
         """
         slots = self._adversary.process.slots
-        waiting: list[list[int]] = [[] for _ in range(slots)]
+        waiting: list[set[int]] = [set() for _ in range(slots)]
         order: list[tuple[int, int]] = []
-        self._follow(-1, -1, waiting, order)
-        for slot in range(slots):
-            for context in sorted(waiting[slot]):
-                self._follow(slot, context, waiting, order)
+        with self._lock:
+            self._follow((-1, -1), waiting, order)
+            for slot in range(slots - 1):
+                for context in sorted(waiting[slot]):
+                    self._follow((slot, context), waiting, order)
         worth: dict[tuple[int, int], tuple[float, float]] = {}
         for key in reversed(order):
             worth[key] = self._worth(key, worth)
         mean, missing = worth[-1, -1]
         return Utility((mean + missing / 2) / slots, missing / 2 / slots)
 
-    def _follow(self, slot: int, context: int, waiting: list[list[int]], order: list[tuple[int, int]]) -> None:
-        order.append((slot, context))
-        run = self._run(slot, context)
+    def _follow(self, key: tuple[int, int], waiting: list[set[int]], order: list[tuple[int, int]]) -> None:
+        """Decide a run as far as it is likely, and let the releases that it may end with wait for their turn."""
+        order.append(key)
+        run = self._run(*key)
         while run.first + len(run.entries) < len(waiting) and run.silent > UNLIKELY:
-            now = run.first + len(run.entries)
-            for released in self._decide(run).context.tolist():
-                if released not in waiting[now]:
-                    waiting[now].append(released)
+            run = self._decided(key)
+        for slot, entry in enumerate(run.entries, run.first):
+            waiting[slot].update(entry.context.tolist())
 
     def _worth(self, key: tuple[int, int], worth: dict[tuple[int, int], tuple[float, float]]) -> tuple[float, float]:
         """Expected releases after this one, and how many more there might be where runs were not followed."""
@@ -190,7 +197,7 @@ class SuppressTable:
         silent, mean, missing = 1.0, 0.0, 0.0
         for t, entry in enumerate(run.entries, run.first):
             for context, chance in zip(entry.context.tolist(), entry.chance.tolist(), strict=True):
-                after, unknown = worth.get((t, context), (0.0, 0.0)) if t + 1 < slots else (0.0, 0.0)
+                after, unknown = worth[t, context] if t + 1 < slots else (0.0, 0.0)
                 mean += silent * chance * (1 + after)
                 missing += silent * chance * unknown
             silent *= max(0.0, 1.0 - float(entry.chance.sum()))
