@@ -168,7 +168,7 @@ def _card(demo: Demo, number: int, colours: dict[str, str]) -> str:
         else f'<span class="chip bad">✗ {out} of {total} secrets given away</span>'
     )
     title = TITLES.get(showing.mechanism)
-    sentence = "" if told(demo, showing) == headline(demo) else told(demo, showing)  # said at the top already
+    sentence = "" if headline(demo).startswith(told(demo, showing)) else told(demo, showing)  # said at the top already
     shown = [text_of(output) for output in showing.outputs]
     plots = "\n".join(_secret_row(demo, number, k, one) for k, one in enumerate(showing.beliefs))
     return f"""<article data-mechanism="{number}">
