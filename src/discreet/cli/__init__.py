@@ -17,6 +17,7 @@ from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
 from discreet.cli.learn import learn
 from discreet.cli.release import release
+from discreet.cli.reproduce import reproduce
 from discreet.errors import DiscreetError
 
 OK, NO, BAD_USE = 0, 1, 2
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 for verb in (demo, learn, release, audit, evaluate):
     app.command()(verb)
+app.add_typer(reproduce)
 
 
 @app.callback(invoke_without_command=True)

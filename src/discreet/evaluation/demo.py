@@ -180,7 +180,9 @@ def headline(demo: Demo) -> str:
     by_name = {showing.mechanism: showing for showing in demo.showings}
     hiding = by_name.get("MaskSensitive", demo.showings[-1])
     kept = [showing for showing in demo.showings if showing.kept and showing is not hiding]
-    better = "".join(f" {one.mechanism} kept every secret and showed {percent(one.utility)} of the day." for one in kept)
+    better = "".join(
+        f" {one.mechanism} kept every secret and showed {percent(one.utility)} of the day." for one in kept
+    )
     return told(demo, hiding) + better
 
 

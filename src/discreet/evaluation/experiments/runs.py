@@ -1,0 +1,85 @@
+"""One piece of work for each of many people, in several processes; the answers do not depend on how many."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import TypeVar
+
+from discreet.errors import DiscreetError
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+Report = Callable[[int, int], None]
+
+
+class Workers:
+    """Runs work on items here (`processes=1`) or in processes of their own; made by `workers`."""
+
+    def __init__(self, pool: ProcessPoolExecutor | None) -> None:
+        self._pool = pool
+
+    def map(self, work: Callable[[Item], Answer], items: Sequence[Item], report: Report) -> list[Answer]:
+        """The answers in the order of the items; `report` hears of each that is done. `work` must be picklable."""
+        if self._pool is None:
+            answers = []
+            for done, item in enumerate(items, 1):
+                answers.append(work(item))
+                report(done, len(items))
+            return answers
+        with _interrupts_held():
+            futures = [self._pool.submit(work, item) for item in items]  # the first starts the processes
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                report(done, len(items))
+        except BrokenProcessPool:
+            raise DiscreetError(
+                "a worker process ended before its time, perhaps for want of memory; try --processes 1"
+            ) from None
+        finally:
+            for future in futures:  # those done are not affected
+                future.cancel()
+        return [future.result() for future in futures]
+
+
+@contextmanager
+def workers(processes: int) -> Iterator[Workers]:
+    """Workers for the block. Processes are spawned, so that they share nothing but what they are sent."""
+    if processes < 1:
+        raise DiscreetError(f"nothing can run in {processes} processes; give 1 or more")
+    if processes == 1:
+        yield Workers(None)
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_quiet_end)
+    try:
+        yield Workers(pool)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Keep Ctrl-C waiting until the block ends; processes started meanwhile keep it waiting until `_quiet_end`."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # it would let interrupts through when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _quiet_end() -> None:
+    """Ctrl-C reaches the whole group: a worker ends at once and without a traceback, the parent tells."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

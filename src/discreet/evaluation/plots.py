@@ -1,0 +1,245 @@
+"""Charts in the house style: plain, legible in grey, safe for the colour-blind, labelled where the eye is.
+
+matplotlib is imported when a chart is drawn; `available` says whether it can be.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.files import written_whole
+
+INK, QUIET, GRID = "#222222", "#6b6b6b", "#e3e3e3"
+BLUE, SKY, ORANGE, GREEN, RED, GREY, PALE = "#0072B2", "#56B4E9", "#D98200", "#009E73", "#D55E00", "#8f8f8f", "#d6d6d6"
+"""The palette of Okabe and Ito, the orange darkened so that it can be read as text."""
+
+COLOURS = {"MaskSensitive": QUIET, "Simulatable": BLUE, "Probabilistic": ORANGE, "Hybrid": GREEN}
+MARKERS = {"MaskSensitive": "D", "Simulatable": "o", "Probabilistic": "^", "Hybrid": "s"}
+
+_WEIGHT: Any = {
+    "MaskSensitive": {"zorder": 2, "linestyle": (0, (4, 2)), "linewidth": 1.4},
+    "Simulatable": {"zorder": 4},
+    "Probabilistic": {"zorder": 4},
+    "Hybrid": {"zorder": 3, "linewidth": 5.5, "markersize": 7.5, "alpha": 0.45},
+}
+"""The hybrid check follows one of the others: it lies under them, wide and pale, so that both are seen."""
+
+STYLE: Any = {  # matplotlib types the keys one by one
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 4.5,
+    "figure.dpi": 144,
+}
+
+
+def available() -> bool:
+    """Whether charts can be drawn here."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A system's shares: released, released though secret, breached, kept silent, silent though no secret."""
+
+    label: str
+    parts: tuple[float, float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over one axis."""
+
+    title: str
+    across: str
+    x: tuple[float, ...]
+    series: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds here, and in the paper where it says."""
+
+    label: str
+    ours: float
+    paper: float | None
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A utility measured, and the one that the model expected."""
+
+    label: str
+    measured: float
+    expected: float
+
+
+_BAR_PARTS = (
+    ("released", BLUE, "white"),
+    ("released, secret", SKY, INK),
+    ("secret, breached", RED, "white"),
+    ("suppressed, secret", GREY, "white"),
+    ("suppressed, no secret", PALE, INK),
+)
+LABELLED_FROM = 0.045
+"""Shares of a bar that are wide enough for their number."""
+
+
+def bars(title: str, note: str, systems: Sequence[Bar], path: Path) -> None:
+    """Stacked bars: what became of the slots, system by system."""
+    with _figure(title, note, path, (7.2, 0.42 * len(systems) + 1.6)) as figure:
+        axes = _axes(figure, left=1.05, right=0.2, bottom=0.85)
+        for row, system in enumerate(systems):
+            left = 0.0
+            for share, (_, colour, ink) in zip(system.parts, _BAR_PARTS, strict=True):
+                axes.barh(row, share, left=left, height=0.72, color=colour, edgecolor="white", linewidth=0.6)
+                if share >= LABELLED_FROM:
+                    axes.text(left + share / 2, row, f"{share:.2f}", ha="center", va="center", color=ink, fontsize=8)
+                left += share
+        axes.set_yticks(range(len(systems)), [system.label for system in systems], color=INK)
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1)
+        axes.grid(axis="y", visible=False)
+        axes.tick_params(length=0)
+        axes.spines[["left", "bottom"]].set_visible(False)
+        axes.set_xlabel("share of the held-out slots")
+        _legend(figure)
+
+
+def _legend(figure: Any) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=colour, label=label) for label, colour, _ in _BAR_PARTS]
+    figure.legend(handles=handles, loc="lower center", ncols=5, frameon=False, fontsize=8, handlelength=1.1)
+
+
+def ranked(title: str, note: str, series: Mapping[str, Sequence[float]], path: Path) -> None:
+    """A point a person and check, people in the order given."""
+    with _figure(title, note, path, (7.2, 3.5)) as figure:
+        axes = _axes(figure, left=0.65, right=0.2, bottom=0.5)
+        for name, values in series.items():
+            rank = range(1, len(values) + 1)
+            axes.plot(rank, values, MARKERS[name], color=COLOURS[name], label=name, alpha=0.85, clip_on=False)
+        axes.set_ylim(0, max(0.05, *(max(values, default=0.0) * 1.05 for values in series.values())))
+        axes.set_xlabel("people, by what the probabilistic check releases")
+        axes.set_ylabel("utility")
+        axes.yaxis.set_major_formatter("{x:.2f}")
+        axes.legend(frameon=False, loc="upper left", handletextpad=0.2)
+
+
+def curves(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
+    """A panel beside another, each line named at its end."""
+    width, count = 4.5, max(1, len(panels))
+    highest = max((value for panel in panels for values in panel.series.values() for value in values), default=1.0)
+    top = 1.0 if highest > 0.4 else max(0.1, math.ceil(12 * highest) / 10)
+    with _figure(title, note, path, (width * count, 3.6)) as figure:
+        for place, panel in enumerate(panels):
+            axes = _axes(figure, left=width * place + 0.6, right=width * (count - 1 - place) + 1.4, top=0.95)
+            axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
+            for name, values in panel.series.items():
+                axes.plot(panel.x, values, marker=MARKERS[name], color=COLOURS[name], clip_on=False, **_WEIGHT[name])
+            axes.set_ylim(0, top)
+            axes.set_xlim(min(panel.x, default=0), max(panel.x, default=1))
+            axes.set_xlabel(panel.across)
+            if place == 0:
+                axes.set_ylabel("utility")
+            _name_lines(axes, panel, 0.07 * top)
+
+
+def _name_lines(axes: Any, panel: Panel, gap: float) -> None:
+    """Each line's name and last value beside its end, pushed apart where they would overlap."""
+    ends = sorted((values[-1], name) for name, values in panel.series.items() if values)
+    heights = spread([end for end, _ in ends], gap)
+    for height, (end, name) in zip(heights, ends, strict=True):
+        place = {"xycoords": ("axes fraction", "data"), "va": "center", "color": COLOURS[name], "fontsize": 8.5}
+        axes.annotate(f"{name} {end:.2f}", (1.04, height), annotation_clip=False, **place)
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Rising heights moved as little as needed, up and down alike, for `gap` between neighbours."""
+    groups: list[tuple[float, int]] = []  # (middle, members), members `gap` apart
+    for height in heights:
+        groups.append((height, 1))
+        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < gap * (groups[-1][1] + groups[-2][1]) / 2:
+            (low, few), (high, many) = groups[-2:]
+            groups[-2:] = [((low * few + high * many) / (few + many), few + many)]
+    return [middle + gap * (k - (members - 1) / 2) for middle, members in groups for k in range(members)]
+
+
+def timings(title: str, note: str, rows: Sequence[Timing], path: Path) -> None:
+    """Times on a logarithmic axis, the paper's as hollow marks."""
+    with _figure(title, note, path, (7.2, 0.32 * len(rows) + 1.1)) as figure:
+        axes = _axes(figure, left=1.7, right=0.3, bottom=0.35)
+        for row, timing in enumerate(rows):
+            if timing.paper is not None:
+                axes.plot([timing.ours, timing.paper], [row, row], color=GRID, linewidth=3, zorder=1)
+                axes.plot(timing.paper, row, "o", mfc="white", mec=QUIET, label="the paper's PC", zorder=2)
+            if math.isfinite(timing.ours):
+                axes.plot(timing.ours, row, "o", color=BLUE, label="here", zorder=3)
+        axes.set_xscale("log")
+        axes.set_xlim(5e-7, 1e4)
+        ticks = {1e-6: "1 µs", 1e-3: "1 ms", 1.0: "1 s", 60.0: "1 min", 3600.0: "1 h"}
+        axes.set_xticks(list(ticks), list(ticks.values()))
+        axes.minorticks_off()
+        axes.set_yticks(range(len(rows)), [timing.label for timing in rows], color=INK)
+        axes.invert_yaxis()
+        axes.tick_params(length=0)
+        axes.grid(axis="y", visible=False)
+        handles, labels = axes.get_legend_handles_labels()
+        named = dict(zip(labels, handles, strict=True))
+        figure.legend(named.values(), named.keys(), loc="upper right", ncols=2, frameon=False, fontsize=8)
+
+
+def dots(title: str, note: str, rows: Sequence[Dot], path: Path) -> None:
+    """A line a choice: measured and expected utility; the first line is the one the others are compared with."""
+    with _figure(title, note, path, (7.2, 0.2 * len(rows) + 1.2)) as figure:
+        axes = _axes(figure, left=3.0, right=0.3, bottom=0.5)
+        axes.axvline(rows[0].measured, color=GREY, linewidth=0.9, linestyle=(0, (3, 3)))
+        places = range(len(rows))
+        axes.plot([row.expected for row in rows], places, "o", mfc="white", mec=GREEN, label="expected by the model")
+        axes.plot([row.measured for row in rows], places, "s", color=GREEN, label="on held-out days")
+        axes.set_yticks(places, [row.label for row in rows], color=INK, fontsize=8)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlim(0, 1)
+        axes.set_xlabel("utility of the hybrid check")
+        axes.tick_params(length=0)
+        axes.legend(frameon=False, loc="center right", fontsize=8)
+
+
+def _axes(figure: Any, *, left: float, right: float, bottom: float = 0.5, top: float = 0.75) -> Any:
+    """Axes with these margins, in inches."""
+    width, height = figure.get_size_inches()
+    return figure.add_axes((left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height))
+
+
+@contextmanager
+def _figure(title: str, note: str, path: Path, size: tuple[float, float]) -> Iterator[Any]:
+    """A figure with its title and what it was measured on, written when the block ends."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=size)
+        left, inch = 0.1 / size[0], 1 / size[1]
+        figure.text(left, 1 - 0.1 * inch, title, va="top", fontsize=11, fontweight="bold")
+        figure.text(left, 1 - 0.34 * inch, note, va="top", fontsize=7.5, color=QUIET)
+        yield figure
+        with written_whole(path) as file:
+            figure.savefig(file, format="png", metadata={"Software": None})  # the same bytes for the same figures
