@@ -215,11 +215,15 @@ def worth(mechanism: Adaptive) -> float:
 
 
 def test_generalizing_is_at_least_suppressing() -> None:
+    followed = {"adaptive": 0, "suppress": 0}
     for seed in searches(10):
         chain = random_chain(seed, n=3, slots=3, zeros=0.2)
         policy = d.Policy(["c0"], delta=0.1)
         coarse = Adaptive(chain, policy, outputs="generalize", hierarchy=TREE)
         assert worth(coarse) >= worth(Adaptive(chain, policy)) - 1e-6
+        assert float(coarse.expected_utility()) * 3 == pytest.approx(worth(coarse), abs=1e-9)
+        followed[coarse.follows] += 1
+    assert followed["adaptive"] > followed["suppress"]
 
 
 def test_generalizing_where_truth_would_tell() -> None:

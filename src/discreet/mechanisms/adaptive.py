@@ -17,7 +17,7 @@ from discreet.contracts import IntArray, Kernel, Model, Utility
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.decision import Decider, Value, Vocabulary
-from discreet.mechanisms.estimate import simulated_utility
+from discreet.mechanisms.estimate import simulated_utility, tree_utility
 from discreet.mechanisms.hybrid import Hybrid
 from discreet.mechanisms.suppression import SuppressTable
 from discreet.outputs import Generalized, Output, Released
@@ -29,6 +29,9 @@ Plan = Literal["full", "lazy"]
 
 PAIRS = 400
 """Pairs (previous, current) of a slot that memory keeps apart; programmes grow with them."""
+
+TREE = 2_000
+"""Kernels of a tree of outputs that is small enough to know its utility exactly."""
 
 AHEAD = 1e-9
 """Hybrid is followed where it is ahead by more than this: the silence that is mixed in costs 2**-40."""
@@ -79,8 +82,8 @@ class Adaptive:
     max(0, 1 - k/2), everything else 0.
 
     Suppressing on a chain with secrets at each slot is tabled. plan="full" decides all that is likely to occur before the
-    first release, compares with `Hybrid` and follows the better: `follows` says which. plan="lazy" starts at once and
-    decides as it goes. `effort` counts programmes, those given up (silence instead), and kernels mended after rounding.
+    first release, compares with `Hybrid` and follows the better: `follows` says which. Likewise "generalize" follows
+    "suppress" where that is better, on days short enough to know. plan="lazy" starts at once and decides as it goes. `effort` counts programmes, those given up (silence instead), and kernels mended after rounding.
     """
 
     def __init__(
@@ -112,13 +115,16 @@ class Adaptive:
         self.adversary = Adversary(self)
         self.decider = Decider(self.adversary, self.vocabulary, self.private_contexts)
         self.effort = self.decider.effort
-        self.follows: Literal["adaptive", "hybrid"] = "adaptive"
+        self.follows: Literal["adaptive", "hybrid", "suppress"] = "adaptive"
         self._utility: Utility | None = None
+        self._large = False  # the tree of outputs is too large for an exact utility
         tabled = outputs == "suppress" and value is None and model.emissions is None and not policy.bounds_any
         table = SuppressTable(self.adversary, self.decider) if tabled else None
         self._machine: Any = Histories(self.adversary, self.decider) if table is None else table
         if table is not None and plan == "full":
             self._plan(table)
+        elif outputs == "generalize" and plan == "full" and value is None:
+            self._plan_layers()
 
     def _plan(self, table: SuppressTable) -> None:
         """Follow Hybrid where it is better: a function of model and policy, which are public, hence sound."""
@@ -130,6 +136,19 @@ class Adaptive:
             self.memory = "none"
             self.adversary = Adversary(self)
             self._utility = hybrid.expected_utility()
+
+    def _plan_layers(self) -> None:
+        """Follow suppress where it is better, on days so short that both are known exactly; as sound as following Hybrid."""
+        own = tree_utility(self, self.vocabulary.worth_of, TREE)
+        if own is None:
+            return
+        self._utility = own
+        plain = Adaptive(self.model, self.policy, memory=self.memory)
+        known = plain._utility or tree_utility(plain, plain.vocabulary.worth_of, TREE)
+        if known is not None and float(known) > float(own) + AHEAD:
+            self.follows, self._machine = "suppress", plain._machine
+            self.private_contexts, self.memory = plain.private_contexts, plain.memory
+            self.adversary, self._utility = plain.adversary, known
 
     def remember(self, memory: int | None, context: int) -> int:
         """With memory, n + group of the previous * n + current; the current alone at the start."""
@@ -152,12 +171,15 @@ class Adaptive:
         return self._machine.advance(state, output)
 
     def expected_utility(self, days: int = 200) -> Utility:
-        """Expected worth of a slot: exact where it is tabled, else the mean over days drawn from the model.
+        """Expected worth of a slot: exact where it is tabled or days are short, else the mean over days of the model.
 
         half_width is then the 95 % half-width; the draws are seeded.
         """
         if self._utility is None and isinstance(self._machine, SuppressTable):
             self._utility = self._machine.plan()
+        if self._utility is None and not self._large:
+            self._utility = tree_utility(self, self.vocabulary.worth_of, TREE)
+            self._large = self._utility is None
         return simulated_utility(self, self.vocabulary.worth_of, days) if self._utility is None else self._utility
 
 

@@ -1,4 +1,4 @@
-"""Expected utility by simulation, where no recursion gives it."""
+"""Expected utility of any mechanism: exactly over its tree of outputs where that is small, else by simulation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from discreet.contracts import Mechanism, Utility
+from discreet.adversary.belief import Adversary, Belief
+from discreet.contracts import Mechanism, Utility, is_finite
 from discreet.models.sampling import sampled_days
 from discreet.outputs import Output
 from discreet.randomness import SeededEntropy
+
+Worth = Callable[[str, Output], float]
+
+
+def tree_utility(mechanism: Mechanism[Any], worth: Worth, most: int) -> Utility | None:
+    """Mean worth of a slot over every sequence of outputs; None if there are more than `most` kernels."""
+    adversary = Adversary(mechanism)
+    labels = [mechanism.model.contexts[c] for c in mechanism.private_contexts.tolist()]
+    level: list[tuple[float, Any, Belief]] = [(1.0, mechanism.start(), adversary.start())]
+    total, seen = 0.0, 0
+    for slot in range(mechanism.model.slots):
+        following: list[tuple[float, Any, Belief]] = []
+        for chance, state, belief in level:
+            kernel, seen = mechanism.kernel(state), seen + 1
+            if not is_finite(kernel) or seen > most:
+                return None
+            told = belief.predicted()[:, None] * kernel.matrix  # (P, O)
+            for k, output in enumerate(kernel.outputs):
+                possible = np.flatnonzero(told[:, k]).tolist()
+                total += chance * sum(told[m, k] * worth(labels[m], output) for m in possible)
+                if possible and slot + 1 < mechanism.model.slots:
+                    after = belief.after(kernel.likelihood(output))
+                    following.append((chance * float(told[:, k].sum()), mechanism.advance(state, output), after))
+        level = following
+    return Utility(float(total) / mechanism.model.slots)
 
 
 def simulated_utility(
