@@ -71,7 +71,7 @@ def unlikely(seed: int) -> Choice:
     return choose
 
 
-def walk(mechanism: Any, choose: Choice, message: object) -> None:
+def check_walk(mechanism: Any, choose: Choice, message: object) -> None:
     """Walk a day and check all that could be output at each slot."""
     walked = ExactWalk(mechanism)
     for slot in range(walked.slots):
@@ -166,7 +166,7 @@ def test_no_output_of_a_random_model_tells_more_than_delta(outputs: str, memory:
             plan = "full" if seed % 2 else "lazy"
             mechanism = adaptive(model, random_policy(seed, model), outputs, memory, plan=plan)
             for choose in (lived(mechanism, seed), unlikely(seed)):
-                walk(mechanism, choose, (kind, seed, outputs, memory))
+                check_walk(mechanism, choose, (kind, seed, outputs, memory))
 
 
 @pytest.mark.parametrize(("outputs", "memory"), OPTIONS)
@@ -216,4 +216,4 @@ def test_no_output_on_a_persons_day_tells_more_than_delta(
     for seed in searches(1):
         mechanism = adaptive(habits(seed + 1, contexts, slots, smoothing), policy, outputs, None)
         for choose in (lived(mechanism, seed), unlikely(seed)):
-            walk(mechanism, choose, (smoothing, outputs, seed))
+            check_walk(mechanism, choose, (smoothing, outputs, seed))

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import discreet as d
 from discreet.adversary.enumerate import expected_releases, worst
 from discreet.contracts import FloatArray
-from discreet.laws import check as obeys
+from discreet.laws import check as check_laws
 from discreet.mechanisms import deception
 from discreet.mechanisms.deception import Capp, Constraints, Deception, EfficientFake, Events, merged
 from discreet.numerics import SLACK
@@ -259,7 +259,7 @@ def test_counts_on_random_chains() -> None:
 def test_laws(kind: type[Deception], constraints: Constraints) -> None:
     for seed in searches(12):
         chain = random_chain(seed, n=3, slots=4)
-        obeys(kind(chain, random_policy(seed, chain), constraints=constraints), seed=seed)
+        check_laws(kind(chain, random_policy(seed, chain), constraints=constraints), seed=seed)
 
 
 @pytest.mark.parametrize(("kind", "constraints"), BOTH)

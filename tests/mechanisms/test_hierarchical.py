@@ -14,7 +14,7 @@ import discreet as d
 from discreet.adversary.enumerate import prefixes, worst
 from discreet.contracts import is_finite
 from discreet.kernels import FiniteKernel
-from discreet.laws import check as obeys
+from discreet.laws import check as check_laws
 from discreet.mechanisms import Hybrid, hierarchical
 from discreet.mechanisms.hierarchical import Fdh, State
 from discreet.numerics import SLACK
@@ -242,7 +242,7 @@ def test_a_layers_past_is_what_is_known_there() -> None:
 
 def test_laws() -> None:
     for seed in searches(20):
-        obeys(random_fdh(seed, slots=4), seed=seed)
+        check_laws(random_fdh(seed, slots=4), seed=seed)
 
 
 # --- chains of its own, edges, bad input
@@ -283,7 +283,7 @@ def test_a_hierarchy_may_know_more_than_the_model() -> None:
     tree = d.Hierarchy({"top": {"A": ["c0", "c9"], "B": ["c1", "c2"], "C": ["c8"]}})
     mechanism = Fdh(random_chain(3, n=3, slots=2), d.Policy("c0"), hierarchy=tree)
     assert mechanism.checks[1].model.contexts == ("A", "B")
-    obeys(mechanism)
+    check_laws(mechanism)
 
 
 def test_one_context_and_one_layer() -> None:
@@ -291,7 +291,7 @@ def test_one_context_and_one_layer() -> None:
     mechanism = Fdh(chain, d.Policy(), hierarchy=d.Hierarchy({"home": []}))
     assert mechanism.kernel(mechanism.start()).outputs == (d.Released("home"),)
     assert float(mechanism.expected_utility()) == 1
-    obeys(mechanism)
+    check_laws(mechanism)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0])

@@ -6,7 +6,7 @@ import pytest
 
 import discreet as d
 from discreet.adversary.enumerate import expected_releases
-from discreet.laws import check as obeys
+from discreet.laws import check as check_laws
 from discreet.mechanisms import Hybrid, Probabilistic, Simulatable
 from tests.mechanisms.test_probabilistic import random_case, within_delta
 from tests.strategies import random_chain, random_hidden, random_policy, searches
@@ -38,7 +38,7 @@ def test_the_checks_obey_the_laws() -> None:
             Probabilistic(chain, policy, search="algpr", grid=2),
             Hybrid(chain, policy),
         ):
-            obeys(mechanism, seed=seed)
+            check_laws(mechanism, seed=seed)
 
 
 def test_the_audit_of_all_three_is_exact_and_within_delta() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as d
 from discreet.adversary.enumerate import prefixes
-from discreet.laws import check as obeys
+from discreet.laws import check as check_laws
 from discreet.mechanisms import Hybrid, MaskSensitive, Probabilistic, Published, SetLabelled, Simulatable
 from discreet.numerics import SLACK
 from discreet.randomness import SeededEntropy
@@ -87,7 +87,7 @@ def test_outputs_are_numbered_sets() -> None:
 def test_it_obeys_the_laws() -> None:
     for seed in searches(10):
         chain, policy = random_case(seed)
-        obeys(SetLabelled(chain, policy, labels=random_labels(seed, chain)), seed=seed)
+        check_laws(SetLabelled(chain, policy, labels=random_labels(seed, chain)), seed=seed)
 
 
 def test_the_guarantee_is_that_of_the_mechanism_inside() -> None:
