@@ -1,4 +1,7 @@
-"""Adaptive release against its twin: the same programme with all rows and columns, solved with HiGHS each slot."""
+"""Adaptive release against its twin: the same programme with all rows and columns, solved with HiGHS each slot.
+
+Times are of the processor, so that what else the machine does stays out of the 99th percentile.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,16 @@ TWINS = 6
 """Slots that the twin solves, spread over those walked."""
 
 
-def habits(places: int, slots: int, smoothing: str, seed: int = 3) -> tuple[MarkovChain, Policy, IntArray]:
-    """A simulated person with about that many contexts, three secrets, and days to walk."""
-    days = person(days=200, slots=slots, contexts=places, seed=seed)
+PEOPLE = {12: (14, (0,)), 20: (32, (3,)), 40: (80, (4, 2))}
+"""Places to choose among, and seeds, of simulated people with so many contexts; with two seeds, one who moved house."""
+
+
+def habits(contexts: int, slots: int, smoothing: str) -> tuple[MarkovChain, Policy, IntArray]:
+    """A simulated person with that many contexts, three secrets, and days to walk."""
+    places, seeds = PEOPLE[contexts]
+    days = [day for seed in seeds for day in person(days=200 // len(seeds), slots=slots, contexts=places, seed=seed)]
     chain = MarkovChain.fit(days, smoothing="none" if smoothing == "none" else "auto")
-    secrets = [secret for secret in SECRETS if secret in chain.contexts]
-    return chain, Policy(secrets, delta=0.1), chain.sample_codes(6, seed)
+    return chain, Policy(SECRETS, delta=0.1), chain.sample_codes(6, 3)
 
 
 def twin(mechanism: Adaptive, belief: Belief) -> float:
@@ -53,9 +60,9 @@ def twin(mechanism: Adaptive, belief: Belief) -> float:
     return float(-best.fun) if best.status == 0 else float("nan")
 
 
-def walk(places: int, slots: int, outputs: str, memory: str, smoothing: str, twins: int) -> None:
+def walk(contexts: int, slots: int, outputs: str, memory: str, smoothing: str, twins: int) -> None:
     """Decide along days drawn from the model; time each slot, and the twin on some of them."""
-    chain, policy, days = habits(places, slots, smoothing)
+    chain, policy, days = habits(contexts, slots, smoothing)
     mechanism = Adaptive(chain, policy, outputs=outputs, memory=memory, plan="lazy")  # type: ignore[arg-type]
     decider = mechanism.decider
     decider.decide(mechanism.adversary.start())  # compiles
@@ -67,9 +74,9 @@ def walk(places: int, slots: int, outputs: str, memory: str, smoothing: str, twi
         history = History((), mechanism.adversary.start())
         private = None
         for context in day.tolist():
-            began = time.perf_counter()
+            began = time.thread_time()
             decision = decider.decide(history.belief)
-            times.append(time.perf_counter() - began)
+            times.append(time.thread_time() - began)
             states.append((history.belief, decision.worth))
             private = mechanism.remember(private, context)
             kernel = decider.kernel(decision)
@@ -79,33 +86,33 @@ def walk(places: int, slots: int, outputs: str, memory: str, smoothing: str, twi
     ours = np.array(times) * 1e3
     middle, high = np.percentile(ours, [50, 99])
     line = f"{outputs}, n = {len(chain.contexts)}, T = {slots}, memory {memory}, smoothing {smoothing}: "
-    line += f"p50 {middle:.2f} ms, p99 {high:.1f} ms ({high / middle:.0f}x)"
+    line += f"p50 {middle:.2f} ms, p99 {high:.2f} ms ({high / middle:.0f}x)"
     if twins:
         slow, apart = [], []
         for belief, worth in states[:: max(1, len(states) // twins)][:twins]:
-            began = time.perf_counter()
+            began = time.thread_time()
             best = twin(mechanism, belief)
-            slow.append((time.perf_counter() - began) * 1e3)
+            slow.append((time.thread_time() - began) * 1e3)
             apart.append(best - worth)
         line += f"; twin p50 {np.median(slow):.0f} ms: {np.median(slow) / middle:.0f}x; worth at most {max(apart):.1e} below"
     effort = mechanism.effort
     print(f"{line}; released {released / days.size:.3f}; {effort.given_up} of {effort.programmes} given up", flush=True)
 
 
-def table(places: int, slots: int, smoothing: str) -> None:
+def table(contexts: int, slots: int, smoothing: str) -> None:
     """The whole table of suppress, and what it releases beside Hybrid."""
-    chain, policy, _ = habits(places, slots, smoothing)
-    began = time.perf_counter()
+    chain, policy, _ = habits(contexts, slots, smoothing)
+    began = time.thread_time()
     mechanism = Adaptive(chain, policy, plan="lazy")
     utility = mechanism.expected_utility()
-    seconds = time.perf_counter() - began
+    seconds = time.thread_time() - began
     machine = mechanism._machine
     state = machine.start()
     machine.kernel(state)
-    began = time.perf_counter()
+    began = time.thread_time()
     for _ in range(1000):
         machine.kernel(state)
-    look = (time.perf_counter() - began) * 1e3
+    look = (time.thread_time() - began) * 1e3
     print(
         f"suppress table, n = {len(chain.contexts)}, T = {slots}, smoothing {smoothing}: {seconds:.2f} s, "
         f"{machine.size} decisions in {machine.nbytes / 1e6:.1f} MB, a look-up {look:.2f} us; "
@@ -137,12 +144,11 @@ def shares(chains: int = 100) -> None:
 
 def main() -> None:
     """Print the tables."""
-    Adaptive(habits(8, 24, "none")[0], Policy(["hospital"]))  # compiles
-    for smoothing in ("none", "auto"):
-        for memory in ("none", "last"):
-            walk(40, 48, "deceive", memory, smoothing, TWINS)
-    for smoothing in ("none", "auto"):
-        walk(110, 96, "deceive", "last", smoothing, 0)
+    Adaptive(habits(12, 24, "none")[0], Policy(["hospital"]))  # compiles
+    for contexts, slots in ((20, 48), (40, 96)):
+        for smoothing in ("none", "auto"):
+            for memory in ("none", "last"):
+                walk(contexts, slots, "deceive", memory, smoothing, TWINS if slots == 48 else 0)
     for slots, smoothing in ((96, "none"), (24, "auto"), (48, "auto")):
-        table(14, slots, smoothing)
+        table(12, slots, smoothing)
     shares()

@@ -17,7 +17,7 @@ from discreet.adversary.belief import Belief
 from discreet.adversary.enumerate import expected_releases, prefixes
 from discreet.contracts import Model
 from discreet.laws import check
-from discreet.mechanisms import programme
+from discreet.mechanisms import decision, programme
 from discreet.mechanisms.adaptive import Adaptive
 from discreet.mechanisms.hybrid import Hybrid
 from discreet.mechanisms.simulatable import LastRelease
@@ -258,7 +258,7 @@ def test_secrets_that_are_certain_or_impossible_at_some_slots() -> None:
 
 
 def test_a_solver_that_fails_means_silence_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*case: Any) -> programme.Solution:
+    def fails(*case: Any, **limits: int) -> programme.Solution:
         return programme.Solution(False, np.full(len(case[1]), np.nan), 0, 0)
 
     monkeypatch.setattr(programme, "solve", fails)
@@ -267,6 +267,17 @@ def test_a_solver_that_fails_means_silence_and_is_counted(monkeypatch: pytest.Mo
         outputs = [today.release("c0") for _ in range(3)]
     assert outputs == [d.Suppressed()] * 3
     assert mechanism.effort.given_up == mechanism.effort.programmes == 3
+
+
+def test_a_programme_that_takes_long_with_memory_is_solved_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, policy = random_chain(4, n=4, slots=4, zeros=0.0), d.Policy(["c0"], delta=0.1)
+    plain = Adaptive(chain, policy, outputs="deceive", memory="none")
+    monkeypatch.setattr(decision, "PIVOTS_OF_PAIRS", 0)
+    limited = Adaptive(chain, policy, outputs="deceive", memory="last")
+    assert float(limited.expected_utility()) == pytest.approx(float(plain.expected_utility()), abs=1e-6)
+    assert limited.effort.without_memory > 0
+    assert limited.effort.given_up == 0
+    assert d.audit(limited).excess <= SLACK
 
 
 def test_impossible_and_unknown_contexts_are_silent_and_counted() -> None:

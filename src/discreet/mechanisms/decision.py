@@ -35,6 +35,9 @@ TOTAL = 1 << WEIGHT_BITS
 SILENCE = TOTAL >> 40
 """Weight of the silence that every kernel mixes in: a constant column breaks no inequality."""
 
+PIVOTS_OF_PAIRS = 1_000
+"""Pivots after which a programme over pairs (previous, current) is solved over contexts alone, which is far smaller."""
+
 LARGEST_VALUE = 1e12
 """Values are only compared with each other; larger ones would drown the rest."""
 
@@ -122,9 +125,14 @@ class Decision(NamedTuple):
 
 @dataclass
 class Effort:
-    """What deciding took, for reports: programmes solved, given up (silence instead), columns mended after rounding."""
+    """What deciding took, for reports.
+
+    Programmes, those solved without memory because that took long with it, those given up (silence instead), and kernels
+    mended after rounding.
+    """
 
     programmes: int = 0
+    without_memory: int = 0
     given_up: int = 0
     mended: int = 0
     pivots: int = 0
@@ -226,30 +234,43 @@ class Decider:
         return FiniteKernel(outputs, weights, TOTAL)
 
     def _flows(self, slot: Slot) -> FloatArray | None:
-        """(A, O): the programme's solution; None where it was given up."""
-        vocabulary = self.vocabulary
-        worth = vocabulary.worth[slot.context]
-        flows = np.zeros((len(slot.mass), len(vocabulary.outputs)))
+        """(A, O): the programme's solution; None where it was given up.
+
+        A programme over pairs that takes too long is solved over contexts alone: memory is then not used in this slot.
+        """
         if not len(slot.coefficients):
-            flows[np.arange(len(slot.mass)), worth.argmax(axis=1)] = slot.mass
+            best = self.vocabulary.worth[slot.context].argmax(axis=1)
+            return np.where(np.arange(len(self.vocabulary.outputs)) == best[:, None], slot.mass[:, None], 0.0)
+        pairs = len(np.unique(slot.context)) < len(slot.context)
+        if pairs and (flows := self._solved(slot, slot.private, PIVOTS_OF_PAIRS, 1)) is not None:
             return flows
+        self.effort.without_memory += pairs
+        return self._solved(slot, slot.context, programme.PIVOTS, programme.ATTEMPTS)
+
+    def _solved(self, slot: Slot, group: IntArray, pivots: int, attempts: int) -> FloatArray | None:
+        """(A, O): the best flows where states of a group, which share a context, do the same; None at a limit."""
+        mass, coefficients, first = _gathered(group, slot.mass, slot.coefficients)
+        vocabulary = self.vocabulary
+        worth = vocabulary.worth[slot.context[first]]
         used = np.logical_or.reduce(vocabulary.truth_of[slot.context], axis=0)
         state, output = np.nonzero(np.isfinite(worth) & used)
-        places = np.flatnonzero(used)
-        renumbered = np.cumsum(used) - 1
         solution = programme.solve(
-            slot.mass,
+            mass,
             state,
-            renumbered[output],
+            (np.cumsum(used) - 1)[output],
             worth[state, output] / vocabulary.scale,
-            slot.coefficients,
-            len(places),
+            coefficients,
+            int(used.sum()),
+            pivots=pivots,
+            attempts=attempts,
         )
         self.effort.pivots += solution.pivots
         if not solution.solved:
             return None
+        flows = np.zeros((len(mass), len(vocabulary.outputs)))
         flows[state, output] = solution.flows
-        return flows
+        where = np.unique(group, return_inverse=True)[1]
+        return np.asarray(flows[where] * (slot.mass / mass[where])[:, None])
 
     def _rounded(self, flows: FloatArray) -> IntArray:
         """Weights over TOTAL, with silence mixed in: rounded down, what is left goes to each state's likeliest output.

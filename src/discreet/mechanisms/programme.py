@@ -53,7 +53,7 @@ SMALLEST_PIVOT = 1e-9
 TIE = 1e-9
 """Reduced costs that reach zero within this of each other are a tie, which the largest pivot wins (Harris 1973)."""
 
-FRESH = 48
+FRESH = 100
 """Pivots after which the inverse and the reduced costs are computed anew."""
 
 IDLE = 1e-6
@@ -73,6 +73,7 @@ class Problem(NamedTuple):
     """N columns: a flow from state[k] to output[k], worth value[k]; a state's columns stand together, states in order."""
 
     mass: FloatArray  # (P,)
+    first: IntArray  # (P + 1,): where each state's columns begin
     state: IntArray  # (N,)
     output: IntArray  # (N,)
     value: FloatArray  # (N,)
@@ -87,12 +88,14 @@ class Basis(NamedTuple):
     reduced: FloatArray  # (N,): reduced costs of columns
     in_basis: BoolArray  # (N,): whether a column is basic, keys not counted
     slack_cost: FloatArray  # (ROWS,): reduced costs of slacks
+    rest: FloatArray  # (ROWS,): what the keys leave of each coupling row
     inverse: FloatArray  # (ROWS, ROWS): of the working basis
     basic: IntArray  # (ROWS,): the column at each place of it
     row_output: IntArray  # (ROWS,): the output of each coupling row
     row_index: IntArray  # (ROWS,): its index into coefficients
     told: FloatArray  # (O, P): room for a combination of coupling rows
     alpha: FloatArray  # (N,): room for the pivot row
+    ratio: FloatArray  # (2, P): room for the step at which a column of each state enters; and the same, less a tie
 
 
 class Solution(NamedTuple):
@@ -105,30 +108,39 @@ class Solution(NamedTuple):
 
 
 def solve(
-    mass: FloatArray, state: IntArray, output: IntArray, value: FloatArray, coefficients: FloatArray, outputs: int
+    mass: FloatArray,
+    state: IntArray,
+    output: IntArray,
+    value: FloatArray,
+    coefficients: FloatArray,
+    outputs: int,
+    *,
+    pivots: int = PIVOTS,
+    attempts: int = ATTEMPTS,
 ) -> Solution:
-    """The best flows; arguments as in `Problem`. Every state has at least one column."""
+    """The best flows; arguments as in `Problem`, and limits. Every state has at least one column."""
     rows = np.ascontiguousarray(coefficients)
-    for attempt in range(ATTEMPTS):
+    first = np.searchsorted(state, np.arange(len(mass) + 1))
+    for attempt in range(attempts):
         # multiples of the golden ratio modulo one: in (0, 1), spread evenly, never repeating
         scatter = (np.arange(1 + attempt * len(value), 1 + (attempt + 1) * len(value)) * 0.6180339887498949) % 1.0
-        problem = Problem(mass, state, output, value - PERTURBATION * scatter, rows, outputs)
+        problem = Problem(mass, first, state, output, value - PERTURBATION * scatter, rows, outputs)
         try:
-            solved, flows, pivots, used = _solve(problem)
+            solved, flows, took, used = _solve(problem, pivots)
         except np.linalg.LinAlgError:  # rounding made the working basis singular
             continue
         if solved:
-            return Solution(True, flows, int(pivots), int(used))
+            return Solution(True, flows, int(took), int(used))
     return Solution(False, np.zeros(len(value)), 0, 0)
 
 
 @compiled()
-def _solve(problem: Problem) -> tuple[bool, FloatArray, int, int]:
+def _solve(problem: Problem, most: int) -> tuple[bool, FloatArray, int, int]:
     """Rounds of the dual simplex, adding the most violated row of each output in between."""
     basis = _start(problem)
     rows = pivots = 0
     for _ in range(ROUNDS):
-        values = _working_values(problem, basis, rows)
+        values = _working_values(basis, rows)
         flows = _flows(problem, basis, rows, values)
         rows = _drop_idle(basis, rows, values)
         added = _add_violated(problem, basis, rows, flows)
@@ -137,7 +149,7 @@ def _solve(problem: Problem) -> tuple[bool, FloatArray, int, int]:
         if added < 0:
             return False, flows, pivots, rows
         rows += added
-        used = _dual_simplex(problem, basis, rows, PIVOTS - pivots)
+        used = _dual_simplex(problem, basis, rows, most - pivots)
         if used < 0:
             return False, flows, pivots, rows
         pivots += used
@@ -161,32 +173,51 @@ def _start(problem: Problem) -> Basis:
         reduced,
         np.zeros(columns, np.bool_),
         np.zeros(ROWS),
+        np.zeros(ROWS),
         np.zeros((ROWS, ROWS)),
         np.zeros(ROWS, np.int64),
         np.zeros(ROWS, np.int64),
         np.zeros(ROWS, np.int64),
         np.zeros((problem.outputs, states)),
         np.zeros(columns),
+        np.zeros((2, states)),
     )
 
 
 @compiled(reorder_sums=True)
-def _working_values(problem: Problem, basis: Basis, rows: int) -> FloatArray:
+def _working_values(basis: Basis, rows: int) -> FloatArray:
     """Values of the working basic variables: inverse times what the keys leave of each row."""
-    rest = np.zeros(rows)
-    for r in range(rows):
-        total = 0.0
-        for m in range(len(problem.mass)):
-            if problem.output[basis.key[m]] == basis.row_output[r]:
-                total += problem.mass[m] * problem.coefficients[basis.row_index[r], m]
-        rest[r] = -total
-    values = np.zeros(rows)
+    values, inverse, rest = np.zeros(rows), basis.inverse, basis.rest
     for i in range(rows):
         total = 0.0
         for r in range(rows):
-            total += basis.inverse[i, r] * rest[r]
+            total += inverse[i, r] * rest[r]
         values[i] = total
     return values
+
+
+@compiled(reorder_sums=True)
+def _rest_of(problem: Problem, basis: Basis, r: int) -> float:
+    """What the keys leave of coupling row r."""
+    output, key, mass, coefficients = problem.output, basis.key, problem.mass, problem.coefficients[basis.row_index[r]]
+    own, total = basis.row_output[r], 0.0
+    for m in range(len(mass)):
+        if output[key[m]] == own:
+            total -= mass[m] * coefficients[m]
+    return total
+
+
+@compiled()
+def _set_key(problem: Problem, basis: Basis, rows: int, m: int, column: int) -> None:
+    """The column becomes the key of state m: its mass counts in other coupling rows."""
+    coefficients, row_output, row_index, rest = problem.coefficients, basis.row_output, basis.row_index, basis.rest
+    before, after, mass = problem.output[basis.key[m]], problem.output[column], problem.mass[m]
+    basis.key[m] = column
+    for r in range(rows):
+        if row_output[r] == before:
+            rest[r] += mass * coefficients[row_index[r], m]
+        elif row_output[r] == after:
+            rest[r] -= mass * coefficients[row_index[r], m]
 
 
 @compiled()
@@ -243,7 +274,7 @@ def _drop_idle(basis: Basis, rows: int, values: FloatArray) -> int:
         basis.inverse[place, :rows] = basis.inverse[last, :rows]
         basis.inverse[:rows, r] = basis.inverse[:rows, last]
         basis.row_output[r], basis.row_index[r] = basis.row_output[last], basis.row_index[last]
-        basis.slack_cost[r] = basis.slack_cost[last]
+        basis.slack_cost[r], basis.rest[r] = basis.slack_cost[last], basis.rest[last]
         for i in range(last):
             if basis.basic[i] == -1 - last:
                 basis.basic[i] = -1 - r
@@ -255,28 +286,38 @@ def _drop_idle(basis: Basis, rows: int, values: FloatArray) -> int:
 def _add_row(problem: Problem, basis: Basis, r: int, o: int, j: int) -> None:
     """Coupling row r, its slack basic: the inverse grows by a row that undoes the new row's entries."""
     basis.row_output[r], basis.row_index[r], basis.basic[r], basis.slack_cost[r] = o, j, -1 - r, 0.0
-    inverse = basis.inverse
+    basis.rest[r] = _rest_of(problem, basis, r)
+    inverse, basic, key = basis.inverse, basis.basic, basis.key
+    state, output, coefficients = problem.state, problem.output, problem.coefficients[j]
     inverse[r, : r + 1] = 0.0
     inverse[:r, r] = 0.0
     inverse[r, r] = 1.0
     for i in range(r):
-        if basis.basic[i] >= 0:
-            entry = _entry(problem, basis, basis.basic[i], r)
+        if basic[i] >= 0:
+            m = state[basic[i]]
+            entry = coefficients[m] if output[basic[i]] == o else 0.0
+            if output[key[m]] == o:
+                entry -= coefficients[m]
             if entry != 0.0:
-                for c in range(r):
-                    inverse[r, c] -= entry * inverse[i, c]
+                inverse[r, :r] -= entry * inverse[i, :r]
 
 
 @compiled()
-def _entry(problem: Problem, basis: Basis, column: int, r: int) -> float:
-    """A flow's entry in coupling row r, less that of its state's key."""
+def _entries(problem: Problem, basis: Basis, column: int, rows: int) -> FloatArray:
+    """(rows,): a column's entries in the coupling rows; a flow's are differences to those of its state's key."""
+    entries = np.zeros(rows)
+    if column < 0:
+        entries[-1 - column] = 1.0
+        return entries
+    coefficients, row_output, row_index = problem.coefficients, basis.row_output, basis.row_index
     m = problem.state[column]
-    entry = 0.0
-    if problem.output[column] == basis.row_output[r]:
-        entry += problem.coefficients[basis.row_index[r], m]
-    if problem.output[basis.key[m]] == basis.row_output[r]:
-        entry -= problem.coefficients[basis.row_index[r], m]
-    return entry
+    own, key = problem.output[column], problem.output[basis.key[m]]
+    for r in range(rows):
+        if row_output[r] == own:
+            entries[r] += coefficients[row_index[r], m]
+        if row_output[r] == key:
+            entries[r] -= coefficients[row_index[r], m]
+    return entries
 
 
 @compiled()
@@ -287,13 +328,13 @@ def _dual_simplex(problem: Problem, basis: Basis, rows: int, most: int) -> int:
         if since == FRESH:
             _refresh(problem, basis, rows)
             since = 0
-        values = _working_values(problem, basis, rows)
+        values = _working_values(basis, rows)
         leaving, lowest = _leaving(problem, basis, rows, values)
         if leaving < 0:
             return pivot
         row = basis.inverse[leaving, :rows].copy()
         _combine(problem, basis, row)
-        entering = _entering(problem, basis, row)
+        entering = _entering(problem, basis, row, lowest)
         if entering == NOTHING:  # nothing can raise it: the rows in use leave no room but rounding
             return pivot if lowest > -NEARLY else -1
         if _pivot(problem, basis, row, leaving, entering):
@@ -320,45 +361,51 @@ def _combine(problem: Problem, basis: Basis, prices: FloatArray) -> None:
 @compiled()
 def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
     """Invert the working basis anew, and price every column with it: rounding does not pile up."""
+    for r in range(rows):
+        basis.rest[r] = _rest_of(problem, basis, r)
     working = np.zeros((rows, rows))
     worth = np.zeros(rows)
     for i in range(rows):
         column = basis.basic[i]
-        if column < 0:
-            working[-1 - column, i] = 1.0
-            continue
-        worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
-        for r in range(rows):
-            working[r, i] = _entry(problem, basis, column, r)
+        working[:, i] = _entries(problem, basis, column, rows)
+        if column >= 0:
+            worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
     basis.inverse[:rows, :rows] = np.linalg.inv(working)
     prices = np.dot(worth, np.ascontiguousarray(basis.inverse[:rows, :rows]))
     basis.slack_cost[:rows] = -prices
     _combine(problem, basis, prices)
-    for k in range(len(problem.state)):
-        m = problem.state[k]
+    output, value, told, reduced = problem.output, problem.value, basis.told, basis.reduced
+    for m in range(len(problem.mass)):
         own = basis.key[m]
-        told = basis.told[problem.output[k], m] - basis.told[problem.output[own], m]
-        basis.reduced[k] = problem.value[k] - problem.value[own] - told
+        for k in range(problem.first[m], problem.first[m + 1]):
+            reduced[k] = value[k] - value[own] - (told[output[k], m] - told[output[own], m])
+
+
+@compiled(reorder_sums=True)
+def _squares(values: FloatArray) -> float:
+    total = 0.0
+    for value in values:
+        total += value * value
+    return total
 
 
 @compiled()
 def _leaving(problem: Problem, basis: Basis, rows: int, values: FloatArray) -> tuple[int, float]:
     """Where the most negative basic flow or slack stands; a negative key first changes places with a working flow."""
+    basic, state, inverse = basis.basic, problem.state, basis.inverse
     lowest, place, of_key = -NOISE, -1, False
     steepest = 0.0
     rest = problem.mass.copy()
     for i in range(rows):
-        if basis.basic[i] >= 0:
-            rest[problem.state[basis.basic[i]]] -= values[i]
+        if basic[i] >= 0:
+            rest[state[basic[i]]] -= values[i]
         if values[i] < -NOISE:
-            size = 1.0
-            for r in range(rows):
-                size += basis.inverse[i, r] ** 2
+            size = 1.0 + _squares(inverse[i, :rows])
             if values[i] ** 2 > steepest * size:
                 steepest, lowest, place = values[i] ** 2 / size, values[i], i
     for i in range(rows):
-        if basis.basic[i] >= 0:
-            value = rest[problem.state[basis.basic[i]]]
+        if basic[i] >= 0:
+            value = rest[state[basic[i]]]
             if value < -NOISE and value**2 > 2.0 * steepest:
                 steepest, lowest, place, of_key = value**2 / 2.0, value, i, True
     if of_key:
@@ -382,68 +429,114 @@ def _change_key(problem: Problem, basis: Basis, rows: int, values: FloatArray, m
             basis.inverse[best, :rows] += basis.inverse[i, :rows]
     basis.inverse[best, :rows] *= -1.0
     column, key = basis.basic[best], basis.key[m]
-    basis.basic[best], basis.key[m] = key, column
+    basis.basic[best] = key
+    _set_key(problem, basis, rows, m, column)
     basis.in_basis[key], basis.in_basis[column] = True, False
     return best
 
 
 @compiled()
-def _entering(problem: Problem, basis: Basis, row: FloatArray) -> int:
-    """Of the columns whose reduced cost reaches zero first, up to a tie, the one with the largest pivot, or NOTHING."""
-    alpha, bound = basis.alpha, np.inf
-    for k in range(len(problem.state)):
-        m = problem.state[k]
-        alpha[k] = basis.told[problem.output[k], m] - basis.told[problem.output[basis.key[m]], m]
-        if basis.in_basis[k] or k == basis.key[m]:
-            continue
-        if alpha[k] < -SMALLEST_PIVOT:
-            bound = min(bound, (basis.reduced[k] - TIE) / alpha[k])
+def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) -> int:
+    """The column that enters, or NOTHING: of those whose reduced cost reaches zero first, up to a tie, the largest pivot.
+
+    A state whose key alone is basic need not stop the step: its whole mass moves to the column that reached zero, its new
+    key, as long as the leaving flow stays below zero (the long step of the dual simplex, for generalised upper bounds).
+    """
+    shared = np.zeros(len(problem.mass), np.bool_)  # states with more than a key in the basis
     free = np.ones(len(row), np.bool_)  # slacks that are not basic
     for i in range(len(row)):
         if basis.basic[i] < 0:
             free[-1 - basis.basic[i]] = False
+        else:
+            shared[problem.state[basis.basic[i]]] = True
+    slack_bound = np.inf
     for r in range(len(row)):
         if free[r] and row[r] < -SMALLEST_PIVOT:
-            bound = min(bound, (basis.slack_cost[r] - TIE) / row[r])
+            slack_bound = min(slack_bound, (basis.slack_cost[r] - TIE) / row[r])
+    _ratios(problem, basis, 0, len(problem.mass))
+    while True:
+        entering = _first_to_zero(problem, basis, row, free, slack_bound)
+        if entering < 0:
+            return entering
+        m = problem.state[entering]
+        lowest -= problem.mass[m] * basis.alpha[entering]
+        if shared[m] or lowest > -NOISE:
+            return entering
+        own = basis.reduced[problem.first[m] : problem.first[m + 1]]
+        own -= basis.reduced[entering]
+        _set_key(problem, basis, len(row), m, entering)
+        _ratios(problem, basis, m, m + 1)
+
+
+@compiled()
+def _ratios(problem: Problem, basis: Basis, start: int, stop: int) -> None:
+    """The pivot row at the columns of these states, and the step at which the first column of each enters."""
+    told, output, alpha, reduced, in_basis = basis.told, problem.output, basis.alpha, basis.reduced, basis.in_basis
+    first, key, ratios = problem.first, basis.key, basis.ratio
+    for m in range(start, stop):
+        own = told[output[key[m]], m]
+        ratio = tied = np.inf
+        for k in range(first[m], first[m + 1]):
+            pivot = told[output[k], m] - own
+            alpha[k] = pivot
+            # Reduced costs are not positive, so these hold for no positive pivot; they seldom hold, and divisions are dear.
+            first_yet = reduced[k] > ratio * pivot or reduced[k] - TIE > tied * pivot
+            if first_yet and pivot < -SMALLEST_PIVOT and not in_basis[k]:
+                ratio = min(ratio, reduced[k] / pivot)
+                tied = min(tied, (reduced[k] - TIE) / pivot)
+        ratios[0, m], ratios[1, m] = ratio, tied
+
+
+@compiled()
+def _first_to_zero(problem: Problem, basis: Basis, row: FloatArray, free: BoolArray, slack_bound: float) -> int:
+    """The largest pivot whose ratio is no more than the least that is relaxed by a tie."""
+    alpha, reduced, in_basis, ratio, first = basis.alpha, basis.reduced, basis.in_basis, basis.ratio, problem.first
+    bound = slack_bound
+    for m in range(len(first) - 1):
+        bound = min(bound, ratio[1, m])
     largest, entering = -SMALLEST_PIVOT, NOTHING
-    for k in range(len(problem.state)):
-        if alpha[k] >= largest or basis.in_basis[k] or k == basis.key[problem.state[k]]:
-            continue
-        if basis.reduced[k] / alpha[k] <= bound:
-            largest, entering = alpha[k], k
+    for m in range(len(first) - 1):
+        if ratio[0, m] <= bound and ratio[0, m] < np.inf:
+            for k in range(first[m], first[m + 1]):
+                if alpha[k] < largest and not in_basis[k] and reduced[k] / alpha[k] <= bound:
+                    largest, entering = alpha[k], k
+    slack_cost = basis.slack_cost
     for r in range(len(row)):
-        if free[r] and row[r] < largest and basis.slack_cost[r] / row[r] <= bound:
+        if free[r] and row[r] < largest and slack_cost[r] / row[r] <= bound:
             largest, entering = row[r], -1 - r
     return entering
+
+
+@compiled()
+def _subtract(target: FloatArray, factor: float, other: FloatArray) -> None:
+    """target -= factor * other, without room for the product."""
+    for k in range(len(other)):
+        target[k] -= factor * other[k]
 
 
 @compiled()
 def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, entering: int) -> bool:
     """Exchange two basic variables; reduced costs move along the pivot row. False if rounding has spoilt the pivot."""
     rows = len(row)
+    inverse = basis.inverse
     column = np.zeros(rows)  # inverse times the entering column
+    entries = _entries(problem, basis, entering, rows)
     for r in range(rows):
-        entry = 1.0 if r == -1 - entering else 0.0
-        if entering >= 0:
-            entry = _entry(problem, basis, entering, r)
-        if entry != 0.0:
+        if entries[r] != 0.0:
             for i in range(rows):
-                column[i] += basis.inverse[i, r] * entry
+                column[i] += inverse[i, r] * entries[r]
     expected = basis.alpha[entering] if entering >= 0 else row[-1 - entering]
     if abs(column[leaving] - expected) > DRIFT * abs(expected):
         return False
     cost = basis.reduced[entering] if entering >= 0 else basis.slack_cost[-1 - entering]
     step = min(cost, 0.0) / column[leaving]
-    for k in range(len(problem.state)):
-        basis.reduced[k] -= step * basis.alpha[k]
-    for r in range(rows):
-        basis.slack_cost[r] -= step * row[r]
-    for c in range(rows):
-        basis.inverse[leaving, c] = row[c] / column[leaving]
+    _subtract(basis.reduced, step, basis.alpha)
+    _subtract(basis.slack_cost[:rows], step, row)
+    scaled = row / column[leaving]
     for i in range(rows):
         if i != leaving and column[i] != 0.0:
-            for c in range(rows):
-                basis.inverse[i, c] -= column[i] * basis.inverse[leaving, c]
+            _subtract(inverse[i, :rows], column[i], scaled)
+    inverse[leaving, :rows] = scaled
     if basis.basic[leaving] >= 0:
         basis.in_basis[basis.basic[leaving]] = False
     basis.basic[leaving] = entering
