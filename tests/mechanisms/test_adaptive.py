@@ -280,6 +280,20 @@ def test_a_programme_that_takes_long_with_memory_is_solved_without_it(monkeypatc
     assert d.audit(limited).excess <= SLACK
 
 
+@pytest.mark.parametrize("outputs", ["suppress", "deceive"])
+def test_the_order_of_contexts_does_not_matter(outputs: Any) -> None:
+    """Steps that cross: the states of the second slot are met in another order than their contexts'."""
+    rows = np.array([[0, 0, 0, 1], [0, 0, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0]], dtype=float)
+    crossed = d.MarkovChain(tuple("abcd"), [0.3, 0.7, 0, 0], [rows])
+    straight = d.MarkovChain(tuple("abdc"), [0.3, 0.7, 0, 0], [rows[:, [0, 1, 3, 2]]])
+    utility = [
+        float(Adaptive(chain, d.Policy(["d"], delta=0.1), outputs=outputs, plan="lazy").expected_utility())
+        for chain in (straight, crossed)
+    ]
+    assert utility[0] == pytest.approx(utility[1], abs=1e-9)
+    assert utility[0] > 0.05
+
+
 def test_impossible_and_unknown_contexts_are_silent_and_counted() -> None:
     chain = d.MarkovChain(("s", "x", "y"), [0.0, 0.5, 0.5], [[[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.5, 0.5]]])
     with d.Session(Adaptive(chain, d.Policy(["s"]))) as today:

@@ -98,14 +98,23 @@ class Slot(NamedTuple):
         return cls(private, context, mass, beyond, coefficients)
 
 
-def _gathered(private: IntArray, mass: FloatArray, beyond: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Steps that lead to one private state as one, and the first of each; memory may not tell all of them apart."""
-    _, first, where = np.unique(private, return_index=True, return_inverse=True)
-    if len(first) == len(private):
-        return mass, beyond, np.arange(len(private))
-    total = np.bincount(where, weights=mass)
-    gathered = np.array([np.bincount(where, weights=row * mass) for row in beyond]).reshape(len(beyond), len(first))
-    return np.asarray(total, dtype=np.float64), np.asarray(gathered / total), first
+class Groups(NamedTuple):
+    """States that are told apart by a number alone, as one state a number, in the order of the numbers."""
+
+    mass: FloatArray  # (B,)
+    rows: FloatArray  # (J, B)
+    first: IntArray  # (B,): the first state of each
+    where: IntArray  # (A,): the group of each state
+
+    @classmethod
+    def of(cls, number: IntArray, mass: FloatArray, rows: FloatArray) -> Groups:
+        """Masses add up; coefficients are averaged by mass."""
+        _, first, where = np.unique(number, return_index=True, return_inverse=True)
+        if len(first) == len(number):
+            return cls(mass[first], rows[:, first], first, where)
+        total = np.bincount(where, weights=mass)
+        gathered = np.array([np.bincount(where, weights=row * mass) for row in rows]).reshape(len(rows), len(first))
+        return cls(np.asarray(total, dtype=np.float64), np.asarray(gathered / total), first, where)
 
 
 def _binding(beyond: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -209,8 +218,9 @@ class Decider:
             parts.append(_binding((reached - delta[each + a])[None], limits[each + a : each + a + 1]))
         beyond = np.concatenate([rows for rows, _ in parts])
         limits = np.concatenate([limit for _, limit in parts])
-        mass, beyond, first = _gathered(private, mass, beyond)
-        return Slot.of(private[first], process.contexts[now[first]], mass, *_binding(beyond, limits))
+        told = Groups.of(private, mass, beyond)  # memory may not tell all steps apart
+        binding = _binding(told.rows, limits)
+        return Slot.of(private[told.first], process.contexts[now[told.first]], told.mass, *binding)
 
     def decide(self, belief: Belief) -> Decision:
         """The kernel of the slot that comes next."""
@@ -249,7 +259,7 @@ class Decider:
 
     def _solved(self, slot: Slot, group: IntArray, pivots: int, attempts: int) -> FloatArray | None:
         """(A, O): the best flows where states of a group, which share a context, do the same; None at a limit."""
-        mass, coefficients, first = _gathered(group, slot.mass, slot.coefficients)
+        mass, coefficients, first, where = Groups.of(group, slot.mass, slot.coefficients)
         vocabulary = self.vocabulary
         worth = vocabulary.worth[slot.context[first]]
         used = np.logical_or.reduce(vocabulary.truth_of[slot.context], axis=0)
@@ -269,7 +279,6 @@ class Decider:
             return None
         flows = np.zeros((len(mass), len(vocabulary.outputs)))
         flows[state, output] = solution.flows
-        where = np.unique(group, return_inverse=True)[1]
         return np.asarray(flows[where] * (slot.mass / mass[where])[:, None])
 
     def _rounded(self, flows: FloatArray) -> IntArray:
