@@ -41,6 +41,13 @@ def test_readings_are_named_by_level_before_they_are_counted() -> None:
     assert day.contexts[:2] == ("y", "x")  # two each, the later stands; no signal is no reading
 
 
+def test_a_phone_without_signal_is_somewhere_or_has_no_reading() -> None:
+    away = trace(hours(h0="a a a a", h1="c0001 c0001 c0001 a"), area={"a": "x", "c0001": UNKNOWN})
+    rules = replace(PLAIN, level="area")
+    assert prepared(away, rules)[0].contexts[:2] == ("x", "x")
+    assert prepared(away, replace(rules, no_signal="context"))[0].contexts[:2] == ("x", "c0001")
+
+
 def test_readings_are_carried_forward_and_to_the_start_of_a_day_then_rare_ones_merged() -> None:
     rules = replace(PLAIN, carry_hours=2.0, backward=True, merge_below=0.1)
     first, second = prepared(trace(hours(h3="a a a a", h12="b b b b"), hours(h20="a a a a")), rules)
@@ -101,6 +108,15 @@ def test_the_first_half_is_learned_and_unlearned_labels_are_other() -> None:
     assert again is not None
     assert len(again.held_out) == again.trained_days == 6
     assert again.impossible == 0
+
+
+def test_fewer_held_out_days_are_evenly_spread() -> None:
+    days = [hours(h0="a a a a", h1=f"{label} {label} {label} {label}") for label in "bbbbbbcdefgh"]
+    one = subject(trace(*days), Setting(PLAIN, days=3))
+    assert one is not None
+    assert [day.contexts[1] for day in one.held_out] == ["c", "e", "g"]
+    with pytest.raises(DiscreetError, match="0 days"):
+        Setting(days=0)
 
 
 def test_secrets_are_drawn_of_learned_places_the_same_for_everybody_who_asks() -> None:

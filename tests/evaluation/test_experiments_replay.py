@@ -11,7 +11,7 @@ from discreet.evaluation.experiments.replay import observed, replayed
 from discreet.evaluation.experiments.runs import workers
 from discreet.evaluation.experiments.tables import Table
 from discreet.evaluation.metrics import evaluate
-from discreet.mechanisms import Hybrid, MaskSensitive, NoMask, Probabilistic, Simulatable
+from discreet.mechanisms import Capp, EfficientFake, Hybrid, MaskSensitive, NoMask, Probabilistic, Simulatable
 from discreet.models.chain import MarkovChain
 from discreet.policy import Policy
 
@@ -44,6 +44,32 @@ def test_slots_are_counted_by_what_was_true_and_what_was_shown() -> None:
     assert (bare.breached, bare.breached_silent) == (1, 0)
     assert bare.decisions.suppressed is None
     assert bare.decisions.released is not None
+
+
+@pytest.mark.parametrize("mechanism", [Capp, EfficientFake])
+def test_a_fake_is_no_release_and_no_silence(mechanism: type[Capp]) -> None:
+    built = mechanism(CHAIN, POLICY)
+    shown = observed(built, DAYS, ["s"], seed=4).shown
+    assert shown.utility == pytest.approx(evaluate(built, DAYS, seed=4).utility)
+    assert shown.utility == (shown.released_secret + shown.released_other) / shown.slots
+    assert shown.faked_secret + shown.faked_other > 0
+    assert shown.suppressed_secret + shown.suppressed_other == 1  # the label that was never learned
+    assert shown.slots == sum(len(day) for day in DAYS)
+
+
+def test_a_secret_that_was_faked_can_be_breached() -> None:
+    """Slots that are always alike, both contexts secret: CAPP tells the truth with 3/5 each time, and the majority tells."""
+    chain = MarkovChain(("s", "x"), [0.5, 0.5], [[[1.0, 0.0], [0.0, 1.0]]] * 5)
+    learned = observed(Capp(chain, Policy(["s", "x"], delta=0.1)), [Day(("s",) * 6)] * 20, ["s"], seed=1)
+    assert learned.breached_faked > 0
+    assert learned.breached_silent == 0
+    assert learned.breached_faked <= learned.shown.faked_secret
+    assert learned.pairs > 0
+
+
+def test_outputs_are_worth_what_is_said() -> None:
+    half = observed(NoMask(CHAIN, POLICY), DAYS[:2], ["s"], seed=0, worth=lambda context, output: 0.5)
+    assert half.shown.utility == 0.5
 
 
 def test_a_breach_is_judged_by_the_whole_days_output() -> None:

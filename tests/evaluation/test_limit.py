@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as d
+from discreet.evaluation.experiments.adaptive_limits import product_chain
 from discreet.evaluation.limit import LARGEST, Outputs, limit
 from discreet.mechanisms import Hybrid
 from tests.mechanisms.test_baselines import CASES, golden_chain
@@ -112,3 +113,35 @@ def test_bad_use() -> None:
         limit(random_chain(1, n=8, slots=12, zeros=0.0), d.Policy("c0"))
     with pytest.raises(d.DiscreetError, match="never seen"):
         limit(coin(1), d.Policy("y"))
+
+
+def test_contexts_that_show_the_same_label() -> None:
+    """One slot, s1, s2, x (1/4, 1/4, 1/2), secret s1: shown as "s" both may be told of, alone s1 may not."""
+    chain = d.MarkovChain(("s1", "s2", "x"), [0.25, 0.25, 0.5], np.zeros((0, 3, 3)))
+    policy = d.Policy("s1", delta=0.25)
+    together = limit(chain, policy, shown={"s1": "s", "s2": "s"})
+    assert float(together) == pytest.approx(1, abs=1e-9)  # "s" leaves s1 at 1/2 = prior + delta
+    assert float(limit(chain, policy)) < 1
+    assert limit(chain, policy, shown={}) == limit(chain, policy)
+    assert limit(chain, policy, "deceive", shown={"x": "x"}) == limit(chain, policy, "deceive")
+
+
+@pytest.mark.parametrize("outputs", BOTH)
+def test_who_sees_the_hidden_state_can_do_no_less(outputs: Outputs) -> None:
+    for seed in searches(12):
+        model = random_hidden(seed, states=2, n=2 + seed % 2, slots=2, zeros=0.3)
+        policy = random_policy(seed, model)
+        pairs, secrets, shown = product_chain(model, policy)
+        assert pairs.prior.reshape(model.slots, 2, -1).sum(axis=1) == pytest.approx(model.prior, abs=1e-12)
+        seeing = float(limit(pairs, secrets, outputs, shown=shown))
+        assert seeing >= float(limit(model, policy, outputs)) - 1e-8, seed
+
+
+@pytest.mark.parametrize("outputs", BOTH)
+def test_where_contexts_are_the_hidden_states_nothing_is_hidden(outputs: Outputs) -> None:
+    for seed in searches(5):
+        chain = random_chain(seed, n=3, slots=2)
+        policy = random_policy(seed, chain)
+        pairs, secrets, shown = product_chain(d.HiddenMarkovModel.from_chain(chain), policy)
+        seeing = float(limit(pairs, secrets, outputs, shown=shown))
+        assert seeing == pytest.approx(float(limit(chain, policy, outputs)), abs=1e-8), seed

@@ -15,11 +15,15 @@ and prefixes of h need no rows of their own: a prefix's posterior is an average 
 Outputs that are neither the truth nor needed are left out. With `"deceive"` these are silence and contexts that are
 impossible at the slot: adding the masses of such an output to those of a possible one, history by history, keeps every
 equation and every inequality (they are homogeneous in the outputs' masses) and loses no release.
+
+With `shown` the contexts are more than what is released: outputs are then the labels that contexts have there, and a
+release is the own label. So a hidden Markov model becomes the chain of its pairs (state, context), whose mechanisms see
+the hidden state as well and release contexts: whatever a mechanism of the model can do, one of these can.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -50,16 +54,18 @@ class Limit:
         return self.utility
 
 
-def limit(model: Model, policy: Policy, outputs: Outputs = "suppress") -> Limit:
+def limit(
+    model: Model, policy: Policy, outputs: Outputs = "suppress", *, shown: Mapping[str, str] | None = None
+) -> Limit:
     """The largest expected utility of any causal mechanism that keeps every secret within its delta.
 
     `"suppress"` allows the truth or silence, `"deceive"` any context. Secrets at="any", with slots and over several
-    contexts are all bounded. On a hidden Markov model the mechanism sees contexts, not hidden states. The programme
-    grows with (contexts x outputs) to the power of the slots; beyond `LARGEST` variables it is refused.
+    contexts are all bounded. On a hidden Markov model the mechanism sees contexts, not hidden states. `shown` gives
+    contexts the label that a release shows, several perhaps the same; without it each shows itself. The programme grows with (contexts x outputs) to the power of the slots; beyond `LARGEST` variables it is refused.
     """
     if outputs not in get_args(Outputs):
         raise DiscreetError(f"outputs={outputs!r} is not known; use 'suppress' or 'deceive'")
-    programme = _Programme(model, policy, outputs)
+    programme = _Programme(model, policy, outputs, _labels(model.contexts, shown))
     releases = min(max(programme.solve(), 0.0), float(model.slots))
     return Limit(releases / model.slots, releases)
 
@@ -76,9 +82,10 @@ class _Path(NamedTuple):
 class _Programme:
     """Variables are numbered slot by slot: each is a path and a history, a tuple of output codes (n for silence)."""
 
-    def __init__(self, model: Model, policy: Policy, outputs: Outputs) -> None:
-        self.model = model
+    def __init__(self, model: Model, policy: Policy, outputs: Outputs, labels: Sequence[int]) -> None:
+        self.model, self.labels = model, labels
         self.possible = [np.flatnonzero(row).tolist() for row in model.prior]
+        self.shows = [list(dict.fromkeys(labels[c] for c in possible)) for possible in self.possible]
         self.deceive = outputs == "deceive"
         self.levels = self._paths()
         self._refuse_if_large()
@@ -111,7 +118,7 @@ class _Programme:
     def _refuse_if_large(self) -> None:
         size, histories = 0, 1
         for t, paths in enumerate(self.levels):
-            histories *= len(self.possible[t]) if self.deceive else 2
+            histories *= len(self.shows[t]) if self.deceive else 2
             size += histories * len(paths)
         if size > LARGEST:
             self._refuse(size)
@@ -123,7 +130,7 @@ class _Programme:
         )
 
     def _allowed(self, slot: int, context: int) -> Sequence[int]:
-        return self.possible[slot] if self.deceive else (context, len(self.model.contexts))
+        return self.shows[slot] if self.deceive else (self.labels[context], len(self.model.contexts))
 
     def _build(self) -> None:
         """One variable for each path and history, one equation for each path and history of the slot before."""
@@ -140,7 +147,7 @@ class _Programme:
                         self.equal.append((row, before, -path.step))
                     for output in self._allowed(t, path.contexts[-1]):
                         variable = len(self.worth)
-                        self.worth.append(float(output == path.contexts[-1]))
+                        self.worth.append(float(output == self.labels[path.contexts[-1]]))
                         self.equal.append((row, variable, 1.0))
                         here[*history, output] = variable
                         if t + 1 == len(self.levels):
@@ -188,6 +195,12 @@ class _Programme:
             if result.status == 0:
                 return -float(result.fun)
         raise DiscreetError(f"the solver gave up on the limit: {result.message}")
+
+
+def _labels(contexts: tuple[str, ...], shown: Mapping[str, str] | None) -> list[int]:
+    """The number of each context's label: that of the first context with it."""
+    names = list(contexts) if shown is None else [shown.get(context, context) for context in contexts]
+    return [names.index(name) for name in names]
 
 
 def _one_hot(vector: FloatArray, index: int) -> FloatArray:

@@ -17,18 +17,47 @@ from discreet.files import written_whole
 
 INK, QUIET, GRID = "#222222", "#6b6b6b", "#e3e3e3"
 BLUE, SKY, ORANGE, GREEN, RED, GREY, PALE = "#0072B2", "#56B4E9", "#D98200", "#009E73", "#D55E00", "#8f8f8f", "#d6d6d6"
+PURPLE, LILAC, PINK, BROWN, NAVY, VIOLET = "#A5538A", "#E8C3DA", "#CC79A7", "#7A4B1E", "#12355B", "#7B61C9"
 """The palette of Okabe and Ito, the orange darkened so that it can be read as text."""
 
-COLOURS = {"MaskSensitive": QUIET, "Simulatable": BLUE, "Probabilistic": ORANGE, "Hybrid": GREEN}
-MARKERS = {"MaskSensitive": "D", "Simulatable": "o", "Probabilistic": "^", "Hybrid": "s"}
+COLOURS = {
+    "MaskSensitive": QUIET,
+    "Simulatable": BLUE,
+    "Probabilistic": ORANGE,
+    "Hybrid": GREEN,
+    "FDH": BROWN,
+    "EfficientFake": PINK,
+    "CAPP": RED,
+    "CAPP, Bayes": ORANGE,
+    "Adaptive suppress": SKY,
+    "Adaptive generalize": VIOLET,
+    "Adaptive deceive": NAVY,
+}
+MARKERS = {
+    "MaskSensitive": "D",
+    "Simulatable": "o",
+    "Probabilistic": "^",
+    "Hybrid": "s",
+    "FDH": "P",
+    "EfficientFake": "X",
+    "CAPP": "v",
+    "CAPP, Bayes": "^",
+    "Adaptive suppress": "s",
+    "Adaptive generalize": "^",
+    "Adaptive deceive": "o",
+}
 
+_DASHED = (0, (4, 2))
 _WEIGHT: Any = {
-    "MaskSensitive": {"zorder": 2, "linestyle": (0, (4, 2)), "linewidth": 1.4},
+    "MaskSensitive": {"zorder": 2, "linestyle": _DASHED, "linewidth": 1.4},
     "Simulatable": {"zorder": 4},
     "Probabilistic": {"zorder": 4},
     "Hybrid": {"zorder": 3, "linewidth": 5.5, "markersize": 7.5, "alpha": 0.45},
 }
 """The hybrid check follows one of the others: it lies under them, wide and pale, so that both are seen."""
+
+KEPT = ("Simulatable", "Hybrid", "Adaptive suppress", "Adaptive generalize", "Adaptive deceive")
+"""Systems whose promise is proven: solid lines in `grid`, the others are dashed."""
 
 STYLE: Any = {  # matplotlib types the keys one by one
     "font.family": "DejaVu Sans",
@@ -57,10 +86,10 @@ def available() -> bool:
 
 @dataclass(frozen=True)
 class Bar:
-    """A system's shares: released, released though secret, breached, kept silent, silent though no secret."""
+    """A system's shares of the slots, by the names in `FATES` or `LAYERS`; what is left out is zero."""
 
     label: str
-    parts: tuple[float, float, float, float, float]
+    parts: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -71,6 +100,7 @@ class Panel:
     across: str
     x: tuple[float, ...]
     series: Mapping[str, tuple[float, ...]]
+    up: str = "utility"
 
 
 @dataclass(frozen=True)
@@ -91,46 +121,75 @@ class Dot:
     expected: float
 
 
-_BAR_PARTS = (
-    ("released", BLUE, "white"),
-    ("released, secret", SKY, INK),
-    ("secret, breached", RED, "white"),
-    ("suppressed, secret", GREY, "white"),
-    ("suppressed, no secret", PALE, INK),
-)
-LABELLED_FROM = 0.045
-"""Shares of a bar that are wide enough for their number."""
+FATES = {
+    "released": (BLUE, "white"),
+    "released, secret": (SKY, INK),
+    "secret, breached": (RED, "white"),
+    "faked, secret": (PURPLE, "white"),
+    "faked, no secret": (LILAC, INK),
+    "suppressed, secret": (GREY, "white"),
+    "suppressed, no secret": (PALE, INK),
+}
+"""What becomes of a slot: the colour of its share, and of the number in it."""
+
+LAYERS = {
+    "itself": (BLUE, "white"),
+    "1 up": (SKY, INK),
+    "2 up": ("#A6D8F0", INK),
+    "3 up": ("#D3ECF8", INK),
+    "root": (GREY, "white"),
+    "silent": (PALE, INK),
+    "off model": ("#f0f0f0", INK),
+}
+"""The layer of a hierarchy that is shown: the paler, the less it says."""
+
+LABELLED_FROM = 0.27
+"""Inches of a bar that are wide enough for their number."""
 
 
-def bars(title: str, note: str, systems: Sequence[Bar], path: Path) -> None:
+def bars(
+    title: str, note: str, systems: Sequence[Bar], path: Path, *, fates: Mapping[str, tuple[str, str]] = FATES
+) -> None:
     """Stacked bars: what became of the slots, system by system."""
     with _figure(title, note, path, (7.2, 0.42 * len(systems) + 1.6)) as figure:
-        axes = _axes(figure, left=1.05, right=0.2, bottom=0.85)
+        margin = max(1.05, 0.1 + 0.073 * max(len(system.label) for system in systems))
+        axes = _axes(figure, left=margin, right=0.2, bottom=0.85)
         for row, system in enumerate(systems):
             left = 0.0
-            for share, (_, colour, ink) in zip(system.parts, _BAR_PARTS, strict=True):
+            for fate, (colour, ink) in fates.items():
+                share = system.parts.get(fate, 0.0)
                 axes.barh(row, share, left=left, height=0.72, color=colour, edgecolor="white", linewidth=0.6)
-                if share >= LABELLED_FROM:
+                if share * (7.0 - margin) >= LABELLED_FROM:
                     axes.text(left + share / 2, row, f"{share:.2f}", ha="center", va="center", color=ink, fontsize=8)
                 left += share
         axes.set_yticks(range(len(systems)), [system.label for system in systems], color=INK)
-        axes.invert_yaxis()
+        axes.set_ylim(len(systems) - 0.4, -0.6)
         axes.set_xlim(0, 1)
         axes.grid(axis="y", visible=False)
         axes.tick_params(length=0)
         axes.spines[["left", "bottom"]].set_visible(False)
         axes.set_xlabel("share of the held-out slots")
-        _legend(figure)
+        used = [fate for fate in fates if any(system.parts.get(fate, 0.0) > 0 for system in systems)]
+        _legend(figure, {fate: fates[fate][0] for fate in used})
 
 
-def _legend(figure: Any) -> None:
+def _legend(figure: Any, fates: Mapping[str, str]) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=colour, label=label) for label, colour, _ in _BAR_PARTS]
-    figure.legend(handles=handles, loc="lower center", ncols=5, frameon=False, fontsize=8, handlelength=1.1)
+    handles = [Patch(color=colour, label=fate) for fate, colour in fates.items()]
+    size, gap = (8.0, 2.0) if len(fates) <= 5 else (6.8, 0.9)
+    place = {"loc": "lower center", "ncols": max(1, len(fates)), "frameon": False, "columnspacing": gap}
+    figure.legend(handles=handles, fontsize=size, handlelength=1.1, handletextpad=0.5, **place)
 
 
-def ranked(title: str, note: str, series: Mapping[str, Sequence[float]], path: Path) -> None:
+def ranked(
+    title: str,
+    note: str,
+    series: Mapping[str, Sequence[float]],
+    path: Path,
+    *,
+    across: str = "people, by what the probabilistic check releases",
+) -> None:
     """A point a person and check, people in the order given."""
     with _figure(title, note, path, (7.2, 3.5)) as figure:
         axes = _axes(figure, left=0.65, right=0.2, bottom=0.5)
@@ -138,10 +197,12 @@ def ranked(title: str, note: str, series: Mapping[str, Sequence[float]], path: P
             rank = range(1, len(values) + 1)
             axes.plot(rank, values, MARKERS[name], color=COLOURS[name], label=name, alpha=0.85, clip_on=False)
         axes.set_ylim(0, max(0.05, *(max(values, default=0.0) * 1.05 for values in series.values())))
-        axes.set_xlabel("people, by what the probabilistic check releases")
+        axes.set_xlabel(across)
         axes.set_ylabel("utility")
         axes.yaxis.set_major_formatter("{x:.2f}")
-        axes.legend(frameon=False, loc="upper left", handletextpad=0.2)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        place: Any = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": len(series), "borderaxespad": 0.2}
+        axes.legend(frameon=False, handletextpad=0.2, columnspacing=1.2, **place)
 
 
 def curves(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
@@ -161,6 +222,81 @@ def curves(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
             if place == 0:
                 axes.set_ylabel("utility")
             _name_lines(axes, panel, 0.07 * top)
+
+
+def grid(title: str, note: str, rows: Sequence[Sequence[Panel]], path: Path) -> None:
+    """Panels below and beside each other on an axis from 0 to 1, with one legend; a row shares what goes up."""
+    columns = max(len(row) for row in rows)
+    names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.series))
+    room = 0.2 if any(panel.up != row[0].up for row in rows for panel in row) else 0.0  # for words beside inner panels
+    wide, high, legend = 2.75 + room, 2.35, 1.95
+    with _figure(title, note, path, (wide * columns + legend + 0.3, high * len(rows) + 0.7)) as figure:
+        for down, row in enumerate(rows):
+            for place, panel in enumerate(row):
+                left, right = wide * place + 0.62 + room, wide * (columns - 1 - place) + legend + 0.18
+                below, above = high * (len(rows) - 1 - down) + 0.5, high * down + 0.95
+                axes = _axes(figure, left=left, right=right, bottom=below, top=above)
+                axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
+                for name, values in panel.series.items():
+                    axes.plot(panel.x, values, **_line(name))
+                axes.set_ylim(0, 1)
+                axes.set_xlim(min(panel.x), max(panel.x))
+                axes.set_xticks(panel.x, [f"{x:g}" for x in panel.x])
+                axes.set_xlabel(panel.across)
+                if place == 0 or panel.up != row[place - 1].up:
+                    axes.set_ylabel(panel.up)
+        _line_legend(figure, names)
+
+
+def amounts(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
+    """Panels beside each other, each on an axis of its own from 0, each line named at its end."""
+    width, count = 4.2, max(1, len(panels))
+    with _figure(title, note, path, (width * count, 3.2)) as figure:
+        for place, panel in enumerate(panels):
+            axes = _axes(figure, left=width * place + 0.65, right=width * (count - 1 - place) + 1.15, top=0.95)
+            axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
+            top = 1.15 * max((max(values) for values in panel.series.values()), default=1.0)
+            looks = list(zip((BLUE, ORANGE, GREEN, QUIET), "os^D", strict=True))
+            ends = sorted((values[-1], name, *looks[k]) for k, (name, values) in enumerate(panel.series.items()))
+            heights = spread([end[0] for end in ends], 0.08 * top)
+            for height, (_, name, colour, marker) in zip(heights, ends, strict=True):
+                axes.plot(panel.x, panel.series[name], marker=marker, color=colour, clip_on=False)
+                axes.annotate(
+                    name,
+                    (1.04, height),
+                    xycoords=("axes fraction", "data"),
+                    va="center",
+                    color=colour,
+                    annotation_clip=False,
+                )
+            axes.set_ylim(0, top)
+            axes.set_xlim(min(panel.x), max(panel.x))
+            axes.set_xlabel(panel.across)
+            axes.set_ylabel(panel.up)
+
+
+def _line(name: str) -> dict[str, Any]:
+    """How a system is drawn among many: solid if its promise is proven."""
+    kept = name in KEPT
+    return {
+        "color": COLOURS[name],
+        "marker": MARKERS[name],
+        "linestyle": "-" if kept else _DASHED,
+        "linewidth": 2.2 if name.startswith("Adaptive") else 1.5,
+        "zorder": 3 if kept else 2,
+        "clip_on": False,
+        "label": name,
+    }
+
+
+def _line_legend(figure: Any, names: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    width, height = figure.get_size_inches()
+    handles = [Line2D([], [], **_line(name)) for name in names]
+    place = {"loc": "upper right", "bbox_to_anchor": (1 - 0.05 / width, 1 - 0.8 / height)}
+    legend = figure.legend(handles=handles, frameon=False, fontsize=8.5, handlelength=3.2, labelspacing=0.75, **place)
+    legend.set_title("solid: delta is proven", prop={"size": 7.5})
 
 
 def _name_lines(axes: Any, panel: Panel, gap: float) -> None:
@@ -186,7 +322,8 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 def timings(title: str, note: str, rows: Sequence[Timing], path: Path) -> None:
     """Times on a logarithmic axis, the paper's as hollow marks."""
     with _figure(title, note, path, (7.2, 0.32 * len(rows) + 1.1)) as figure:
-        axes = _axes(figure, left=1.7, right=0.3, bottom=0.35)
+        longest = max(len(timing.label) for timing in rows)
+        axes = _axes(figure, left=max(1.7, 0.1 + 0.073 * longest), right=0.3, bottom=0.35)
         for row, timing in enumerate(rows):
             if timing.paper is not None:
                 axes.plot([timing.ours, timing.paper], [row, row], color=GRID, linewidth=3, zorder=1)
@@ -205,6 +342,23 @@ def timings(title: str, note: str, rows: Sequence[Timing], path: Path) -> None:
         handles, labels = axes.get_legend_handles_labels()
         named = dict(zip(labels, handles, strict=True))
         figure.legend(named.values(), named.keys(), loc="upper right", ncols=2, frameon=False, fontsize=8)
+
+
+def strips(title: str, note: str, rows: Mapping[str, Sequence[float]], path: Path, *, across: str) -> None:
+    """A line a variant: every value as a pale tick, and their mean."""
+    with _figure(title, note, path, (7.2, 0.36 * len(rows) + 1.35)) as figure:
+        axes = _axes(figure, left=0.2 + 0.073 * max(len(name) for name in rows), right=0.35, bottom=0.5)
+        for place, values in enumerate(rows.values()):
+            axes.plot(values, [place] * len(values), "|", color=BLUE, alpha=0.35, markersize=11, markeredgewidth=1.2)
+            middle = sum(values) / len(values)
+            axes.plot(middle, place, "o", color=RED, markersize=5.5, zorder=3)
+            axes.annotate(f"{middle:.3f}", (middle, place), (0, 7), textcoords="offset points", ha="center", fontsize=8)
+        axes.set_yticks(range(len(rows)), list(rows), color=INK)
+        axes.set_ylim(len(rows) - 0.5, -0.6)
+        axes.set_xlim(0, 1.02)
+        axes.set_xlabel(across)
+        axes.tick_params(length=0)
+        axes.grid(axis="y", visible=False)
 
 
 def dots(title: str, note: str, rows: Sequence[Dot], path: Path) -> None:

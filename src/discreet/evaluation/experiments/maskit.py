@@ -15,8 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.evaluation.experiments.people import Trace
-from discreet.evaluation.experiments.replay import Learned, observed, replayed
+from discreet.evaluation.experiments.replay import observed, replayed
 from discreet.evaluation.experiments.subjects import Setting, Subject, drawn, seed_for, subject
+from discreet.evaluation.experiments.systems import Judged
 from discreet.mechanisms import Hybrid, MaskSensitive, NoMask, Probabilistic, SetLabelled, Simulatable
 from discreet.mechanisms.probabilistic import Search
 from discreet.models.chain import MarkovChain
@@ -64,15 +65,6 @@ _CLASSES: Mapping[Name, type[Any]] = {
     "probabilistic": Probabilistic,
     "hybrid": Hybrid,
 }
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One system on one person's held-out days."""
-
-    learned: Learned
-    expected: float
-    initialise: float  # seconds
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from discreet.evaluation import plots
+from discreet.evaluation.experiments.figures import SHOWN, Figure, bar, shares
 from discreet.evaluation.experiments.maskit import CHECKS, SYSTEMS, Compared, Name, Swept
 from discreet.evaluation.experiments.subjects import Setting
+from discreet.evaluation.experiments.systems import NAMES
 from discreet.evaluation.experiments.tables import Cell, Table, mean
-
-NAMES: dict[Name, str] = {
-    "no-mask": "NoMask",
-    "mask-sensitive": "MaskSensitive",
-    "simulatable": "Simulatable",
-    "probabilistic": "Probabilistic",
-    "hybrid": "Hybrid",
-}
 
 PAPER_UTILITY: dict[Name, str] = {
     "mask-sensitive": "0.764",
@@ -39,26 +32,16 @@ PAPER_TIMES: dict[Name, tuple[str, float | None, str, float]] = {
 """Table 1, on a PC (Xeon 2.33 GHz): initialisation and decision, as printed and in seconds."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure or table of the paper, as measured: a summary for the terminal, a row a person, and a chart."""
-
-    name: str
-    title: str
-    note: str  # whom and how, in a line
-    summary: Table
-    people: Table
-    remarks: tuple[str, ...]
-    draw: Callable[[Path], None]
+_PARTS = (*SHOWN, "breached")
 
 
 def figure4(people: Sequence[Compared], setting: Setting) -> Figure:
     """Slots released and suppressed, secret or not, and breaches."""
     rows, bars = [], []
     for name in SYSTEMS:
-        shares = [_shares(one, name) for one in people]
-        at = {key: mean([share[key] for share in shares]) for key in (*_PARTS, "breached silent")}
-        told = [share["breached silent"] / share["secret silent"] for share in shares if share["secret silent"] > 0]
+        found = [shares(one.systems[name].learned) for one in people]
+        at = {key: mean([share[key] for share in found]) for key in found[0]}
+        told = [share["breached silent"] / share["secret silent"] for share in found if share["secret silent"] > 0]
         row: dict[str, Cell] = {"system": NAMES[name], "smoothing": setting.smoothing}
         row["utility"] = at["secret shown"] + at["other shown"]
         row["paper"] = PAPER_UTILITY.get(name)
@@ -68,7 +51,7 @@ def figure4(people: Sequence[Compared], setting: Setting) -> Figure:
         row["pairs over"] = sum(one.systems[name].learned.pairs for one in people)
         row["expected"] = mean([one.systems[name].expected for one in people])
         rows.append(row)
-        bars.append(_bar(NAMES[name], at))
+        bars.append(bar(NAMES[name], at))
     summary = Table.of(rows)
     title = "Figure 4: what is released and suppressed"
     remarks = (
@@ -80,30 +63,6 @@ def figure4(people: Sequence[Compared], setting: Setting) -> Figure:
     note = _note(len(people), setting)
     chart = partial(plots.bars, title, note, tuple(bars))
     return Figure("figure4", title, note, summary, _compared(people), remarks, chart)
-
-
-_PARTS = ("secret shown", "other shown", "secret silent", "other silent", "breached")
-
-
-def _shares(one: Compared, name: Name) -> dict[str, float]:
-    learned = one.systems[name].learned
-    shown = learned.shown
-    counts = {
-        "secret shown": shown.released_secret,
-        "other shown": shown.released_other,
-        "secret silent": shown.suppressed_secret,
-        "other silent": shown.suppressed_other,
-        "breached": learned.breached,
-        "breached silent": learned.breached_silent,
-    }
-    return {key: count / shown.slots for key, count in counts.items()}
-
-
-def _bar(label: str, at: dict[str, float]) -> plots.Bar:
-    """What is breached is drawn apart from the part that it belongs to."""
-    kept_silent = at["secret silent"] - at["breached silent"]
-    kept_shown = at["secret shown"] - (at["breached"] - at["breached silent"])
-    return plots.Bar(label, (at["other shown"], kept_shown, at["breached"], kept_silent, at["other silent"]))
 
 
 def _compared(people: Sequence[Compared]) -> Table:
@@ -118,7 +77,7 @@ def _compared(people: Sequence[Compared]) -> Table:
                     "trained days": one.trained_days,
                     "held-out steps impossible": one.impossible,
                     "system": NAMES[name],
-                    **_shares(one, name),
+                    **{key: share for key, share in shares(judged.learned).items() if "faked" not in key},
                     "utility": judged.learned.shown.utility,
                     "expected": judged.expected,
                     "pairs over": judged.learned.pairs,

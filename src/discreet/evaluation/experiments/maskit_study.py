@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from discreet.evaluation.experiments.maskit import CHECKS, Checks, Name, Swept, sweep
-from discreet.evaluation.experiments.maskit_figures import NAMES
 from discreet.evaluation.experiments.people import Trace
 from discreet.evaluation.experiments.runs import Report, Workers
 from discreet.evaluation.experiments.subjects import Setting
+from discreet.evaluation.experiments.systems import NAMES
 from discreet.evaluation.experiments.tables import Cell, mean
 from discreet.mechanisms.probabilistic import Search
 

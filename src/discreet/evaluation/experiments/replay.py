@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.contexts import Day
 from discreet.contracts import Mechanism
+from discreet.evaluation.metrics import Worth
 from discreet.numerics import SLACK
-from discreet.outputs import Output, Suppressed
+from discreet.outputs import Output, Released, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 from discreet.session import Session
 
+Fate = Literal["released", "suppressed", "faked"]
+"""What became of a slot."""
+
 
 @dataclass(frozen=True)
 class Shown:
-    """How many slots were released and suppressed, where a secret was true and elsewhere.
+    """How many slots were released, faked and suppressed, where a secret was true and elsewhere.
 
-    Anything but silence counts as released: the mechanisms here output the truth, or the set that stands for it.
+    A context that is not the true one is a fake; anything else but silence counts as released: the truth, or what stands
+    for it.
     """
 
     released_secret: int = 0
     released_other: int = 0
     suppressed_secret: int = 0
     suppressed_other: int = 0
+    faked_secret: int = 0
+    faked_other: int = 0
+    worth: float = 0.0  # of all outputs together
 
     @property
     def slots(self) -> int:
         """All of them."""
-        return self.released_secret + self.released_other + self.suppressed_secret + self.suppressed_other
+        return (
+            self.released_secret
+            + self.released_other
+            + self.suppressed_secret
+            + self.suppressed_other
+            + self.faked_secret
+            + self.faked_other
+        )
 
     @property
     def utility(self) -> float:
-        """The fraction released."""
-        return (self.released_secret + self.released_other) / self.slots
+        """The worth of a slot on average: the fraction released, unless outputs were given other values."""
+        return self.worth / self.slots
 
 
 @dataclass(frozen=True)
@@ -63,9 +79,20 @@ class Learned:
     decisions: Decisions
     breached: int
     breached_silent: int  # of those, the ones that were suppressed
+    breached_faked: int  # and the ones that were faked
     pairs: int
     worst_gain: float
     off_model: int
+
+
+def standing_for(context: str, output: Output) -> float:
+    """1 for the true context and for what stands for it, 0 for silence and fakes."""
+    return 0.0 if isinstance(output, Suppressed) or is_fake(context, output) else 1.0
+
+
+def is_fake(context: str, output: Output) -> bool:
+    """Whether a context was released that is not the true one."""
+    return isinstance(output, Released) and output.context != context
 
 
 def replayed(mechanism: Mechanism[Any], days: Sequence[Day], secrets: Sequence[str], seed: int) -> Shown:
@@ -81,13 +108,15 @@ def replayed(mechanism: Mechanism[Any], days: Sequence[Day], secrets: Sequence[s
     return tally.shown()
 
 
-def observed(mechanism: Mechanism[Any], days: Sequence[Day], secrets: Sequence[str], seed: int) -> Learned:
+def observed(
+    mechanism: Mechanism[Any], days: Sequence[Day], secrets: Sequence[str], seed: int, worth: Worth = standing_for
+) -> Learned:
     """Release the days before the eyes of the exact adversary."""
-    rng, adversary, tally = SeededEntropy(seed), Adversary(mechanism), _Tally(secrets)
+    rng, adversary, tally = SeededEntropy(seed), Adversary(mechanism), _Tally(secrets, worth)
     limits = adversary.deltas + SLACK
     worst = np.zeros(len(limits))
     row_of = {name: k for k, name in enumerate(adversary.gain_names)}
-    breached = breached_silent = pairs = off_model = 0
+    breached = breached_silent = breached_faked = pairs = off_model = 0
     for day in days:
         session = Session(mechanism, rng=rng, adversary=adversary)
         highest, outputs = np.zeros(len(limits)), []
@@ -102,33 +131,48 @@ def observed(mechanism: Mechanism[Any], days: Sequence[Day], secrets: Sequence[s
             if row is not None and over[row]:
                 breached += 1
                 breached_silent += isinstance(output, Suppressed)
+                breached_faked += is_fake(context, output)
         pairs += int((highest > limits).sum())
         off_model += session.off_model
         np.maximum(worst, highest, out=worst)
     worst_gain = float(worst.max(initial=0.0))
-    return Learned(tally.shown(), tally.decisions(), breached, breached_silent, pairs, worst_gain, off_model)
+    return Learned(
+        tally.shown(), tally.decisions(), breached, breached_silent, breached_faked, pairs, worst_gain, off_model
+    )
 
 
 class _Tally:
-    """Slots and seconds by (was a secret true, was the output silence)."""
+    """Slots and seconds by (was a secret true, what became of it)."""
 
-    def __init__(self, secrets: Sequence[str]) -> None:
-        self._secrets = frozenset(secrets)
-        self._slots = {(secret, silent): 0 for secret in (True, False) for silent in (True, False)}
-        self._seconds = {True: 0.0, False: 0.0}
+    def __init__(self, secrets: Sequence[str], worth: Worth = standing_for) -> None:
+        self._secrets, self._worth_of = frozenset(secrets), worth
+        self._slots: Counter[tuple[bool, Fate]] = Counter()
+        self._seconds: dict[Fate, float] = {"released": 0.0, "suppressed": 0.0, "faked": 0.0}
+        self._worth = 0.0
 
     def add(self, context: str, output: Output, seconds: float = 0.0) -> None:
-        silent = isinstance(output, Suppressed)
-        self._slots[context in self._secrets, silent] += 1
-        self._seconds[silent] += seconds
+        fate: Fate = "suppressed" if isinstance(output, Suppressed) else "released"
+        if is_fake(context, output):
+            fate = "faked"
+        self._slots[context in self._secrets, fate] += 1
+        self._seconds[fate] += seconds
+        self._worth += self._worth_of(context, output)
 
     def shown(self) -> Shown:
         slots = self._slots
-        return Shown(slots[True, False], slots[False, False], slots[True, True], slots[False, True])
+        return Shown(
+            slots[True, "released"],
+            slots[False, "released"],
+            slots[True, "suppressed"],
+            slots[False, "suppressed"],
+            slots[True, "faked"],
+            slots[False, "faked"],
+            self._worth,
+        )
 
     def decisions(self) -> Decisions:
-        def average(silent: bool) -> float | None:
-            times = self._slots[True, silent] + self._slots[False, silent]
-            return self._seconds[silent] / times if times else None
+        def average(*fates: Fate) -> float | None:
+            times = sum(self._slots[secret, fate] for secret in (True, False) for fate in fates)
+            return sum(self._seconds[fate] for fate in fates) / times if times else None
 
-        return Decisions(average(False), average(True))
+        return Decisions(average("released", "faked"), average("suppressed"))

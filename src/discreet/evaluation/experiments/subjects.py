@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -28,7 +29,8 @@ class Setting:
     The first `training` of a person's days is learned, the rest is judged; with 1 the days that were learned are. Held-out
     labels that were never learned are `other` if that was learned (as in `discreet evaluate`), else suppressed. Secrets
     are drawn from the contexts that were learned, without `unknown` and `other` where `pool` is "places": `random` ones,
-    `home` (the most frequent place) or the `rare` ones (the least frequent). One context at least stays no secret.
+    `home` (the most frequent place) or the `rare` ones (the least frequent). One context at least stays no secret. With
+    `days`, at most so many held-out days are judged, evenly spread.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -39,6 +41,7 @@ class Setting:
     smoothing: Smoothing = "none"
     training: float = 0.5
     seed: int = 0
+    days: int | None = None
 
     def __post_init__(self) -> None:
         if self.secrets < 1:
@@ -47,6 +50,8 @@ class Setting:
             raise DiscreetError(f"the share of days to learn from is {self.training}; give a number above 0, at most 1")
         if not 0 <= self.delta <= 1:
             raise DiscreetError(f"delta is {self.delta}; give a number from 0 to 1")
+        if self.days is not None and self.days < 1:
+            raise DiscreetError(f"{self.days} days cannot be judged; give 1 or more")
 
     def described(self, *, secrets: bool = True) -> str:
         """The setting in a line, for the head of a table."""
@@ -55,7 +60,7 @@ class Setting:
             return habits
         pool = "places" if self.pool == "places" else "contexts"
         chosen = {
-            "random": f"{self.secrets} {pool} at random",
+            "random": f"{self.secrets} {pool if self.secrets > 1 else pool[:-1]} at random",
             "home": "home",
             "rare": f"the {self.secrets} least frequent {pool}",
         }
@@ -91,14 +96,25 @@ class Subject:
 def subject(trace: Trace, setting: Setting) -> Subject | None:
     """The person by the rules; None for one with a single context, or none that may be secret."""
     days = prepared(trace, setting.rules)
-    split = len(days) if setting.training == 1 else max(1, int(setting.training * len(days)))
-    learned, held_out = days[:split], days[split:] if split < len(days) else days
+    learned, held_out = parted(days, setting.training)
     chain = MarkovChain.fit(learned, setting.smoothing)
-    held_out = _fitted(held_out, chain.contexts)
+    held_out = _fitted(spread(held_out, setting.days), chain.contexts)
     secrets = chosen_secrets(chain.contexts, setting, trace.number)
     if not secrets:
         return None
     return Subject(trace.number, chain, tuple(held_out), secrets, len(learned))
+
+
+def parted(days: Sequence[Day], training: float) -> tuple[list[Day], list[Day]]:
+    """The first `training` of the days, to learn from, and the others; all days twice where none are left over."""
+    split = len(days) if training == 1 else max(1, int(training * len(days)))
+    return list(days[:split]), list(days[split:] if split < len(days) else days)
+
+
+def spread(days: Sequence[Day], most: int | None) -> list[Day]:
+    """At most so many of the days, evenly spread."""
+    count = len(days) if most is None else min(most, len(days))
+    return [days[k * len(days) // count] for k in range(count)]
 
 
 def _fitted(days: list[Day], contexts: tuple[str, ...]) -> list[Day]:

@@ -26,6 +26,11 @@ class Table:
         header = tuple(rows[0]) if rows else ()
         return cls(header, tuple(tuple(row[name] for name in header) for row in rows))
 
+    @classmethod
+    def joined(cls, tables: Sequence[Table]) -> Table:
+        """The rows of several tables with the same header, one after another."""
+        return cls(tables[0].header, tuple(row for table in tables for row in table.rows))
+
     def records(self) -> list[dict[str, Cell]]:
         """The rows as mappings."""
         return [dict(zip(self.header, row, strict=True)) for row in self.rows]

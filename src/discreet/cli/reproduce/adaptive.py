@@ -1,0 +1,78 @@
+"""`discreet reproduce adaptive`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.reproduce import shared
+from discreet.cli.terminal import progress
+
+if TYPE_CHECKING:
+    from discreet.evaluation.experiments.figures import Figure
+    from discreet.evaluation.experiments.runs import Workers
+
+
+def adaptive(
+    data: shared.Data,
+    out: shared.Out = Path("out/adaptive"),
+    part: Annotated[
+        Literal["people", "picture", "limits", "memory", "all"],
+        typer.Option(help="Recorded people; every mechanism on every data set; the causal limit; what capping loses."),
+    ] = "all",
+    people: shared.People = None,
+    processes: shared.Processes = 2,
+    level: shared.Level = "area",
+    slots: shared.Slots = 24,
+    carry: options.Carry = "1000h",
+    no_signal: Annotated[
+        Literal["unknown", "context"],
+        typer.Option(help="A phone without signal: no reading, or a place like any.", rich_help_panel=shared.DATA),
+    ] = "unknown",
+    merge_below: shared.MergeBelow = 0.005,
+    cut: shared.Cut = "00:00",
+    least_days: shared.LeastDays = 30,
+    training: shared.Training = 0.5,
+    days: shared.Days = None,
+    smoothing: shared.Smoothing = "none",
+    secrets: shared.Secrets = 3,
+    secrets_from: shared.SecretsFrom = "all",
+    delta: shared.Delta = 0.1,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Adaptive release on recorded people, beside every other mechanism, and against the best that could be done.
+
+    Each result is printed, and written to --out as CSV (a summary, and a row a person, who is a number) and PNG.
+
+    Example: discreet reproduce adaptive --data DIR --part people
+    """
+    from discreet.evaluation.experiments.adaptive import on_people
+    from discreet.evaluation.experiments.adaptive_limits import on_random_models
+    from discreet.evaluation.experiments.adaptive_memory import on_memory
+    from discreet.evaluation.experiments.adaptive_picture import on_data_sets
+    from discreet.evaluation.experiments.cohort import Cohort
+    from discreet.evaluation.experiments.people import Rules
+    from discreet.evaluation.experiments.subjects import Setting
+
+    hours = shared.hours_of(carry)
+    rules = Rules(level, slots, hours, hours > 0, merge_below, cut, least_days, no_signal)
+    setting = Setting(rules, secrets, "random", secrets_from, delta, smoothing, training, seed, days)
+
+    def results(pool: Workers) -> Iterator[Figure]:
+        cohort = Cohort(data, pool, progress, people)
+        if part in ("people", "all"):
+            yield from on_people(cohort, setting)
+        if part in ("limits", "all"):
+            yield from on_random_models(cohort, seed)
+        if part in ("memory", "all"):
+            yield on_memory(cohort, setting)
+        if part in ("picture", "all"):
+            yield from on_data_sets(cohort, setting)
+
+    shared.run("adaptive", out, processes, {"setting": asdict(setting)}, results, json=json)
