@@ -28,8 +28,8 @@ def fdh(
     dataset: Annotated[
         Literal["reality-mining", "foursquare", "both"], typer.Option(help="Towers, check-ins, or both.")
     ] = "both",
-    people: Annotated[int, typer.Option(metavar="N", help="So many of each data set, evenly spread.")] = 20,
-    days: Annotated[int, typer.Option(metavar="N", help="Judge so many held-out days of each, evenly spread.")] = 10,
+    people: Annotated[int, typer.Option(metavar="N", help="So many of each data set, evenly spread.")] = 8,
+    days: Annotated[int, typer.Option(metavar="N", help="Judge so many held-out days of each, evenly spread.")] = 5,
     processes: shared.Processes = 2,
     layers: Annotated[
         str, typer.Option(help="The layers of towers, finest first.", rich_help_panel=shared.DATA)
