@@ -9,6 +9,7 @@ import discreet as d
 
 SURFACE = {
     *("UNKNOWN", "Clock", "Day", "Hierarchy", "carry_forward", "merge_rare"),
+    *("Event", "Events", "Intervals", "TopicModel", "Trajectory"),
     *("MarkovChain", "HiddenMarkovModel", "Models", "load", "save"),
     *("Policy", "Secret", "Guarantee", "Utility", "DiscreetError"),
     *("Output", "Released", "Generalized", "Suppressed", "Perturbed", "PartialEvent"),

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from discreet.errors import DiscreetError
     from discreet.evaluation.limit import Limit, limit
     from discreet.evaluation.metrics import Evaluation, evaluate
+    from discreet.events import Event, Events, Intervals, Trajectory
     from discreet.models.chain import MarkovChain
     from discreet.models.hidden import HiddenMarkovModel
     from discreet.models.store import Models, load, save
+    from discreet.models.topics import TopicModel
     from discreet.outputs import Generalized, Output, PartialEvent, Perturbed, Released, Suppressed
     from discreet.policy import Guarantee, Policy, Secret
     from discreet.session import Session
@@ -32,10 +34,13 @@ _WHERE = {
     "Day": "contexts",
     "DiscreetError": "errors",
     "Evaluation": "evaluation.metrics",
+    "Event": "events",
+    "Events": "events",
     "Generalized": "outputs",
     "Guarantee": "policy",
     "HiddenMarkovModel": "models.hidden",
     "Hierarchy": "contexts",
+    "Intervals": "events",
     "Limit": "evaluation.limit",
     "MarkovChain": "models.chain",
     "Models": "models.store",
@@ -47,6 +52,8 @@ _WHERE = {
     "Secret": "policy",
     "Session": "session",
     "Suppressed": "outputs",
+    "TopicModel": "models.topics",
+    "Trajectory": "events",
     "Utility": "contracts",
     "audit": "adversary.audit",
     "carry_forward": "contexts",
@@ -67,10 +74,13 @@ __all__ = [
     "Day",
     "DiscreetError",
     "Evaluation",
+    "Event",
+    "Events",
     "Generalized",
     "Guarantee",
     "HiddenMarkovModel",
     "Hierarchy",
+    "Intervals",
     "Limit",
     "MarkovChain",
     "Models",
@@ -82,6 +92,8 @@ __all__ = [
     "Secret",
     "Session",
     "Suppressed",
+    "TopicModel",
+    "Trajectory",
     "Utility",
     "audit",
     "carry_forward",

@@ -20,7 +20,7 @@ OTHER = "other"
 DAY_SECONDS = 86_400
 
 
-def _seconds_of(time: str, what: str) -> int:
+def seconds_of(time: str, what: str) -> int:
     """Seconds after midnight of a clock time such as "04:00" or "24:00"."""
     try:
         hours, minutes = (int(part) for part in time.split(":"))
@@ -49,7 +49,7 @@ class Clock:
             raise DiscreetError(
                 f"a day cannot be cut into {self.slots!r} slots of whole seconds; use a divisor of 86400 such as 24, 48, 96"
             )
-        if _seconds_of(self.cut, "the clock's cut") >= DAY_SECONDS:
+        if seconds_of(self.cut, "the clock's cut") >= DAY_SECONDS:
             raise DiscreetError("the clock's cut is 24:00; write it as 00:00")
         try:
             _ = self._zoneinfo
@@ -70,7 +70,7 @@ class Clock:
     @cached_property
     def cut_seconds(self) -> int:
         """Where the day starts, in seconds after midnight."""
-        return _seconds_of(self.cut, "the clock's cut")
+        return seconds_of(self.cut, "the clock's cut")
 
     def locate(self, timestamp: dt.datetime) -> tuple[dt.date, int]:
         """The (date, slot) of a timestamp; one without a zone is taken as wall-clock time in the clock's zone."""
@@ -92,8 +92,8 @@ class Clock:
 
     def between(self, start: str, end: str) -> tuple[int, ...]:
         """The slots that overlap the clock times from start to end, over midnight where end is not after start."""
-        first = (_seconds_of(start, "the start time") - self.cut_seconds) % DAY_SECONDS
-        length = (_seconds_of(end, "the end time") - _seconds_of(start, "the start time")) % DAY_SECONDS or DAY_SECONDS
+        first = (seconds_of(start, "the start time") - self.cut_seconds) % DAY_SECONDS
+        length = (seconds_of(end, "the end time") - seconds_of(start, "the start time")) % DAY_SECONDS or DAY_SECONDS
         low, high = first // self.slot_seconds, -(-(first + length) // self.slot_seconds)
         return tuple(sorted({slot % self.slots for slot in range(low, high)}))
 
@@ -191,6 +191,11 @@ def merge_rare(days: Sequence[Day], share: float, *, into: str = OTHER, keep: It
         replace(day, contexts=tuple(rename[day.person].get(context, context) for context in day.contexts))
         for day in days
     ]
+
+
+def by_frequency(seen: Mapping[str, int]) -> tuple[str, ...]:
+    """Labels from the most often seen to the least; equals in order of name."""
+    return tuple(sorted(seen, key=lambda label: (-seen[label], label)))
 
 
 class Hierarchy:

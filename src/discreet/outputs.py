@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -46,6 +47,21 @@ class PartialEvent:
 Output = Released | Generalized | Suppressed | Perturbed | PartialEvent
 
 SUPPRESSED = Suppressed()
+
+
+def truthful(context: str, output: Output) -> float:
+    """How much of the true context an output tells; utility everywhere is the mean of this, unless a worth is given.
+
+    1 for the context itself, a third for each attribute of an event ("activity|time|location") that is shown as it is, and
+    0 for everything else: silence, fakes, and ancestors, whose worth is their layer's.
+    """
+    match output:
+        case Released(label):
+            return float(label == context)
+        case PartialEvent(activity, time, location):
+            shown, true = (activity, time, location), context.split("|")
+            return sum(map(operator.eq, shown, true)) / len(shown) if len(true) == len(shown) else 0.0
+    return 0.0
 
 
 def to_wire(output: Output) -> dict[str, object]:

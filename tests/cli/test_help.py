@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import Discreet, error_of
 
-VERBS = ["demo", "learn", "release", "audit", "evaluate", "reproduce"]
+VERBS = ["demo", "learn", "release", "audit", "evaluate", "publish", "reproduce"]
 
 
 def test_help_names_every_verb(discreet: Discreet) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from discreet.contracts import Mechanism, Model, is_finite
 from discreet.errors import DiscreetError
-from discreet.outputs import Output, Released
+from discreet.outputs import Output, truthful
 from discreet.policy import Policy
 
 Number = Fraction | float
@@ -49,7 +49,7 @@ class Prefix:
     outputs: tuple[Output, ...]
     probability: Number
     gains: dict[tuple[str, int | None], Number]
-    truthful: Number  # P(these outputs, and the last one is the true context)
+    truthful: Number  # P(these outputs, and the last one is the true context; a partial event counts by thirds)
 
 
 def prefixes(
@@ -79,8 +79,9 @@ def prefixes(
                 continue
             outputs = (*node.outputs, output)
             gains = {name: mask @ chance / total - priors[name] for name, mask in events.items()}
-            true = np.array([output == Released(model.contexts[path[slot]]) for path in paths], dtype=np.int64)
-            yield Prefix(outputs, total / whole, gains, true @ chance / whole)
+            told = (truthful(model.contexts[path[slot]], output) for path in paths)
+            thirds = np.array([round(3 * worth) for worth in told], dtype=np.int64)  # exact, whatever the numbers are
+            yield Prefix(outputs, total / whole, gains, thirds @ chance / whole / 3)
             if slot + 1 < model.slots:
                 stack.append(_Node(outputs, mechanism.advance(node.state, output), chance))
 

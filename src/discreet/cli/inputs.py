@@ -16,6 +16,7 @@ from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 if TYPE_CHECKING:
     from discreet.contracts import Mechanism, Model
     from discreet.data import Readings
+    from discreet.events import Events
     from discreet.models.store import AnyModel
     from discreet.policy import Policy
 
@@ -104,12 +105,16 @@ def mechanism_class(name: str) -> type[Any]:
     return cls
 
 
-def make_mechanism(name: str, model: Model, policy: Policy, options: Sequence[str] | None) -> Mechanism[Any]:
-    """The mechanism with its options given as key=value."""
+def make_mechanism(
+    name: str, model: Model, policy: Policy, options: Sequence[str] | None, *, events: Events | None = None
+) -> Mechanism[Any]:
+    """The mechanism with its options given as key=value; `events` where the contexts are events."""
     cls = mechanism_class(name)
-    given = dict(_option(text) for text in options or ())
+    given: dict[str, Any] = dict(_option(text) for text in options or ())
     parameters = list(inspect.signature(cls).parameters.values())[2:]
     known = {parameter.name for parameter in parameters}
+    if events is not None and "events" in known:
+        given["events"] = events
     for key in given:
         if key not in known:
             hint = did_you_mean(key, known) if known else "it has none"
@@ -120,7 +125,8 @@ def make_mechanism(name: str, model: Model, policy: Policy, options: Sequence[st
     try:
         mechanism: Mechanism[Any] = cls(model, policy, **given)
     except (TypeError, AttributeError) as error:
-        raise DiscreetError(f"{kebab(name)} cannot use its options {given}: {error}") from error
+        told = {key: value for key, value in given.items() if key != "events"}
+        raise DiscreetError(f"{kebab(name)} cannot use its options {told}: {error}") from error
     return mechanism
 
 
@@ -174,7 +180,7 @@ class ReadingOptions:
                     progress=report,
                 )
             except DataError as error:
-                raise DataError(_in_options(str(error))) from None
+                raise DataError(in_options(str(error))) from None
         if self.person is None:
             return readings
         if self.person not in readings.people:
@@ -197,8 +203,8 @@ class ReadingOptions:
 
 
 _SPOKEN = (
-    (r"Columns\(timestamp=\.\.\.\)", "--time"),
-    (r"Columns\((\w+)=\.\.\.\)", r"--\1"),
+    (r"(?:Event)?Columns\(timestamp=\.\.\.\)", "--time"),
+    (r"(?:Event)?Columns\((\w+)=\.\.\.\)", r"--\1"),
     (r"pass user=None", "give --user ''"),
     (r"pass zone=, for example zone='Europe/Paris'", "give --naive-zone, for example --naive-zone Europe/Paris"),
     (r" \(skip_bad=True\)", ""),
@@ -206,7 +212,8 @@ _SPOKEN = (
 """The library's errors speak of arguments; those who type a command have options."""
 
 
-def _in_options(message: str) -> str:
+def in_options(message: str) -> str:
+    """An error of the library in the words of the command."""
     for spoken, option in _SPOKEN:
         message = re.sub(spoken, option, message)
     return message

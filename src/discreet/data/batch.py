@@ -13,8 +13,8 @@ from discreet.data.bad_rows import Fault
 class Batch:
     """Some rows of a table, in file order.
 
-    `frame` has the columns line, user (unless the file is one person's), context, and timestamp or start and end; user
-    and context are text, times are as the file has them. `done` of `total` is how far the file is read.
+    `frame` has the line and a column for each role that is read (user not, where the file is one person's); texts are
+    text, times are as the file has them. `done` of `total` is how far the file is read.
     """
 
     frame: pl.DataFrame

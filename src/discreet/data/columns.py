@@ -1,51 +1,39 @@
-"""Which columns of a table hold the readings."""
+"""Which columns of a table hold what is read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from discreet.errors import DataError, did_you_mean
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The names of the columns that are read; all others are left alone.
-
-    A table holds readings (`timestamp`) or intervals (`start` and `end`, which then stand in for `timestamp`).
-    With `user=None` the whole file is one person, named after the file.
-    """
+class Named:
+    """The names of the columns that are read, by role; all others are left alone."""
 
     user: str | None = "user"
     timestamp: str = "timestamp"
-    context: str = "context"
-    start: str | None = None
-    end: str | None = None
 
-    def __post_init__(self) -> None:
-        if (self.start is None) != (self.end is None):
-            given, missing = ("start", "end") if self.end is None else ("end", "start")
-            raise DataError(
-                f"the column {given!r} is named but {missing!r} is not; name both for intervals, or neither"
-            )
+    texts: ClassVar[tuple[str, ...]]
+    """The roles that are text, in the order in which they are checked."""
+    one_row: ClassVar[str]
+    """What one row describes."""
+    reserved: ClassVar[str | None] = None
+    """What texts other than the user must not contain."""
 
     @property
     def times(self) -> tuple[str, ...]:
         """The roles that are timestamps."""
-        return ("timestamp",) if self.start is None else ("start", "end")
+        return ("timestamp",)
 
     def names(self) -> dict[str, str]:
         """{role: column name} of the columns that are read."""
-        all_names = {
-            "user": self.user,
-            "timestamp": self.timestamp,
-            "start": self.start,
-            "end": self.end,
-            "context": self.context,
-        }
-        roles = ("user", *self.times, "context")
-        return {role: name for role in roles if (name := all_names[role]) is not None}
+        user, *others = self.texts
+        roles = (user, *self.times, *others)
+        return {role: name for role in roles if (name := getattr(self, role)) is not None}
 
     def find(self, path: Path, header: Sequence[str]) -> dict[str, int]:
         """{role: position in the header}; a name that is not there, or there twice, is an error."""
@@ -67,4 +55,44 @@ class Columns:
         if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
             near = "the fields seem not to be separated by commas: "
         alone = ", or pass user=None if the file is one person's" if role == "user" else ""
-        return f"{near}the columns are {there}; name the right one with Columns({role}=...){alone}"
+        return f"{near}the columns are {there}; name the right one with {type(self).__name__}({role}=...){alone}"
+
+
+@dataclass(frozen=True)
+class Columns(Named):
+    """The columns of a table of readings.
+
+    A table holds readings (`timestamp`) or intervals (`start` and `end`, which then stand in for `timestamp`).
+    With `user=None` the whole file is one person, named after the file.
+    """
+
+    context: str = "context"
+    start: str | None = None
+    end: str | None = None
+
+    texts = ("user", "context")
+    one_row = "reading"
+
+    def __post_init__(self) -> None:
+        if (self.start is None) != (self.end is None):
+            given, missing = ("start", "end") if self.end is None else ("end", "start")
+            raise DataError(
+                f"the column {given!r} is named but {missing!r} is not; name both for intervals, or neither"
+            )
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The roles that are timestamps."""
+        return ("timestamp",) if self.start is None else ("start", "end")
+
+
+@dataclass(frozen=True)
+class EventColumns(Named):
+    """The columns of a table of events; with `user=None` the whole file is one person, named after the file."""
+
+    location: str = "location"
+    activity: str = "activity"
+
+    texts = ("user", "activity", "location")
+    one_row = "event"
+    reserved = "|"

@@ -23,7 +23,7 @@ import polars as pl
 
 from discreet.data.bad_rows import Fault
 from discreet.data.batch import Batch
-from discreet.data.columns import Columns
+from discreet.data.columns import Named
 from discreet.errors import DataError
 
 BLOCK = 4 << 20
@@ -80,7 +80,7 @@ def opened(path: Path, *, empty: bool = False) -> Iterator[tuple[BinaryIO, Binar
         raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
 
 
-def batches(path: Path, columns: Columns) -> Iterator[Batch]:
+def batches(path: Path, columns: Named) -> Iterator[Batch]:
     """The rows of a CSV file, block by block. Holds one block of bytes and its columns at a time."""
     with opened(path) as (stream, raw):
         total = path.stat().st_size
@@ -100,6 +100,12 @@ def batches(path: Path, columns: Columns) -> Iterator[Batch]:
                 return
             line += data.count(b"\n", 0, rows.used)
             data = data[rows.used :] + more
+
+
+def names(path: Path) -> list[str]:
+    """The column names of a CSV file."""
+    with opened(path) as (stream, _):
+        return _header(path, stream)[0]
 
 
 def _header(path: Path, stream: BinaryIO) -> tuple[list[str], bytes]:

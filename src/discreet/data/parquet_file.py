@@ -8,14 +8,14 @@ from pathlib import Path
 import polars as pl
 
 from discreet.data.batch import Batch
-from discreet.data.columns import Columns
+from discreet.data.columns import Named
 from discreet.errors import DataError
 
 BATCH = 100_000
 """Rows at a time. Polars decodes a row group at a time beneath, so a file's own row groups add to memory."""
 
 
-def batches(path: Path, columns: Columns) -> Iterator[Batch]:
+def batches(path: Path, columns: Named) -> Iterator[Batch]:
     """The rows of a Parquet file, batch by batch, text columns as text."""
     try:
         with path.open("rb") as raw:
@@ -33,11 +33,13 @@ def batches(path: Path, columns: Columns) -> Iterator[Batch]:
         raise DataError(f"{path}: the Parquet file is damaged ({why}); copy or write it again") from None
 
 
-def _read(path: Path, columns: Columns) -> Iterator[Batch]:
+def _read(path: Path, columns: Named) -> Iterator[Batch]:
     table = pl.scan_parquet(path, glob=False)
     schema = table.collect_schema()
     columns.find(path, schema.names())
-    roles = [_column(path, role, name, schema[name]) for role, name in columns.names().items()]
+    roles = [
+        _column(path, role, name, schema[name], text=role in columns.texts) for role, name in columns.names().items()
+    ]
     total = int(table.select(pl.len()).collect().item())
     done = 0
     for frame in (
@@ -49,11 +51,15 @@ def _read(path: Path, columns: Columns) -> Iterator[Batch]:
         yield Batch(frame, [], done, total)
 
 
-def _column(path: Path, role: str, name: str, held: pl.DataType) -> pl.Expr:
+def names(path: Path) -> list[str]:
+    """The column names of a Parquet file that has been read."""
+    return pl.scan_parquet(path, glob=False).collect_schema().names()
+
+
+def _column(path: Path, role: str, name: str, held: pl.DataType, *, text: bool) -> pl.Expr:
     """A column under the name of its role, or an error where its type cannot hold such values."""
-    text = isinstance(held, pl.String | pl.Categorical | pl.Enum)
-    if role in ("user", "context"):
-        if not (text or held.is_integer()):
+    if text:
+        if not (isinstance(held, pl.String | pl.Categorical | pl.Enum) or held.is_integer()):
             raise DataError(f"{path}: column {name!r} holds {held}; the {role} must be text or whole numbers")
         return pl.col(name).cast(pl.String).alias(role)
     if not (isinstance(held, pl.String | pl.Datetime) or held.is_numeric()):

@@ -43,23 +43,31 @@ def write_releases(path: str | Path, rows: Iterable[ReleaseRow]) -> int:
     The file appears whole or not at all, also where `rows` raises. Memory does not grow with the rows.
     """
     path = Path(path)
-    write = {".csv": _write_csv, ".jsonl": _write_json_lines, ".parquet": _write_parquet}[_format(path, ENDINGS)]
+    write = {".csv": _write_csv, ".jsonl": _write_json_lines, ".parquet": _write_parquet}[format_of(path, ENDINGS)]
     counted = _Counted(path, rows)
-    with written_whole(path) as file:
-        if path.suffix.lower() == ".gz":
-            # No time stamp inside: the same releases give the same bytes.
-            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as zipped:
-                write(zipped, counted)  # type: ignore[arg-type]  # a GzipFile is written like any other
-        else:
-            write(file, counted)
+    with written_as(path) as file:
+        write(file, counted)
     return counted.count
 
 
-def _format(path: Path, endings: tuple[str, ...]) -> str:
+@contextmanager
+def written_as(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears whole or not at all, compressed where its name ends in .gz."""
+    with written_whole(path) as file:
+        if path.suffix.lower() == ".gz":
+            # No time stamp inside: the same rows give the same bytes.
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as zipped:
+                yield zipped  # type: ignore[misc]  # a GzipFile is written like any other
+        else:
+            yield file
+
+
+def format_of(path: Path, endings: tuple[str, ...], what: str = "releases") -> str:
+    """The format that a file's ending asks for."""
     for ending in endings:
         if path.name.lower().endswith(ending):
             return ending.removesuffix(".gz")
-    raise DataError(f"{path}: the ending says no format for releases; use {', '.join(endings[:-1])} or {endings[-1]}")
+    raise DataError(f"{path}: the ending says no format for {what}; use {', '.join(endings[:-1])} or {endings[-1]}")
 
 
 class _Counted:
@@ -80,7 +88,7 @@ class _Counted:
 
 
 @contextmanager
-def _text(file: BinaryIO) -> Iterator[TextIO]:
+def as_text(file: BinaryIO) -> Iterator[TextIO]:
     """A text layer that leaves the file beneath it open."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
@@ -91,7 +99,7 @@ def _text(file: BinaryIO) -> Iterator[TextIO]:
 
 
 def _write_csv(file: BinaryIO, rows: _Counted) -> None:
-    with _text(file) as text:
+    with as_text(file) as text:
         plain = csv.writer(text, lineterminator="\n")
         quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
         plain.writerow(HEADER)
@@ -110,7 +118,7 @@ def _parts(event: PartialEvent) -> Iterator[str]:
 
 
 def _write_json_lines(file: BinaryIO, rows: _Counted) -> None:
-    with _text(file) as text:
+    with as_text(file) as text:
         for person, date, slot, start, output in rows:
             wire = to_wire(output)
             shown = None if start is None else start.isoformat()
@@ -160,7 +168,7 @@ def read_releases(path: str | Path) -> Iterator[ReleaseRow]:
     path = Path(path)
     if path.name.lower().endswith(".parquet"):
         raise DataError(f"{path}: releases are read back from .csv and .jsonl; read Parquet with polars.read_parquet")
-    read = {".csv": _read_csv, ".jsonl": _read_json_lines}[_format(path, ENDINGS[:-1])]
+    read = {".csv": _read_csv, ".jsonl": _read_json_lines}[format_of(path, ENDINGS[:-1])]
     return _read_rows(path, read)
 
 

@@ -13,11 +13,10 @@ from discreet.adversary.belief import Adversary, Belief, beliefs_along
 from discreet.contexts import Clock, Day
 from discreet.contracts import FloatArray, Mechanism
 from discreet.errors import DiscreetError
-from discreet.evaluation.metrics import truthful
 from discreet.models.chain import MarkovChain
 from discreet.models.simulate import person
 from discreet.numerics import SLACK
-from discreet.outputs import Output, to_wire
+from discreet.outputs import Output, to_wire, truthful
 from discreet.policy import At, Policy, Secret
 from discreet.randomness import SeededEntropy
 from discreet.session import Session

@@ -14,7 +14,7 @@ from discreet.contexts import Day
 from discreet.contracts import Mechanism, Model
 from discreet.errors import DiscreetError
 from discreet.numerics import SLACK
-from discreet.outputs import Output, Released, Suppressed
+from discreet.outputs import Output, Suppressed, truthful
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 from discreet.session import Session
@@ -36,11 +36,6 @@ class Evaluation:
     days: int
     breached_days: int
     by_secret: dict[str, float]  # worst gain of each secret
-
-
-def truthful(context: str, output: Output) -> float:
-    """1 if the output is the true context, else 0."""
-    return 1.0 if isinstance(output, Released) and output.context == context else 0.0
 
 
 def evaluate(

@@ -32,6 +32,21 @@ COLOURS = {
     "Adaptive suppress": SKY,
     "Adaptive generalize": VIOLET,
     "Adaptive deceive": NAVY,
+    "NoMask": QUIET,
+    "SensitiveMask": PURPLE,
+    "NoInternal": ORANGE,
+    "PA-Markov": RED,
+    "PA-HMM": GREEN,
+    "Adaptive events": SKY,
+    "Adaptive attributes": NAVY,
+    "an activity": BLUE,
+    "a time": ORANGE,
+    "a location": GREEN,
+    "one of each": INK,
+    "4 topics": SKY,
+    "6 topics": BLUE,
+    "8 topics": NAVY,
+    "10 topics": ORANGE,
 }
 MARKERS = {
     "MaskSensitive": "D",
@@ -45,6 +60,21 @@ MARKERS = {
     "Adaptive suppress": "s",
     "Adaptive generalize": "^",
     "Adaptive deceive": "o",
+    "NoMask": "D",
+    "SensitiveMask": "P",
+    "NoInternal": "^",
+    "PA-Markov": "v",
+    "PA-HMM": "X",
+    "Adaptive events": "s",
+    "Adaptive attributes": "o",
+    "an activity": "o",
+    "a time": "^",
+    "a location": "s",
+    "one of each": "D",
+    "4 topics": "o",
+    "6 topics": "^",
+    "8 topics": "s",
+    "10 topics": "D",
 }
 
 _DASHED = (0, (4, 2))
@@ -56,8 +86,19 @@ _WEIGHT: Any = {
 }
 """The hybrid check follows one of the others: it lies under them, wide and pale, so that both are seen."""
 
-KEPT = ("Simulatable", "Hybrid", "Adaptive suppress", "Adaptive generalize", "Adaptive deceive")
+KEPT = (
+    "Simulatable",
+    "Hybrid",
+    "Adaptive suppress",
+    "Adaptive generalize",
+    "Adaptive deceive",
+    "Adaptive events",
+    "Adaptive attributes",
+)
 """Systems whose promise is proven: solid lines in `grid`, the others are dashed."""
+
+CHOICES = ("an activity", "a time", "a location", "one of each", "4 topics", "6 topics", "8 topics", "10 topics")
+"""Lines of `grid` that are no systems: solid as well."""
 
 STYLE: Any = {  # matplotlib types the keys one by one
     "font.family": "DejaVu Sans",
@@ -143,12 +184,26 @@ LAYERS = {
 }
 """The layer of a hierarchy that is shown: the paler, the less it says."""
 
+PUBLISHED = {
+    "other shown": (BLUE, "white"),
+    "secret shown": (SKY, INK),
+    "secret withheld": (GREY, "white"),
+    "other withheld": (PALE, INK),
+}
+"""What becomes of an attribute or an event in a published table."""
+
 LABELLED_FROM = 0.27
 """Inches of a bar that are wide enough for their number."""
 
 
 def bars(
-    title: str, note: str, systems: Sequence[Bar], path: Path, *, fates: Mapping[str, tuple[str, str]] = FATES
+    title: str,
+    note: str,
+    systems: Sequence[Bar],
+    path: Path,
+    *,
+    fates: Mapping[str, tuple[str, str]] = FATES,
+    across: str = "share of the held-out slots",
 ) -> None:
     """Stacked bars: what became of the slots, system by system."""
     with _figure(title, note, path, (7.2, 0.42 * len(systems) + 1.6)) as figure:
@@ -168,7 +223,7 @@ def bars(
         axes.grid(axis="y", visible=False)
         axes.tick_params(length=0)
         axes.spines[["left", "bottom"]].set_visible(False)
-        axes.set_xlabel("share of the held-out slots")
+        axes.set_xlabel(across)
         used = [fate for fate in fates if any(system.parts.get(fate, 0.0) > 0 for system in systems)]
         _legend(figure, {fate: fates[fate][0] for fate in used})
 
@@ -224,16 +279,18 @@ def curves(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
             _name_lines(axes, panel, 0.07 * top)
 
 
-def grid(title: str, note: str, rows: Sequence[Sequence[Panel]], path: Path) -> None:
+def grid(
+    title: str, note: str, rows: Sequence[Sequence[Panel]], path: Path, *, legend: str = "solid: delta is proven"
+) -> None:
     """Panels below and beside each other on an axis from 0 to 1, with one legend; a row shares what goes up."""
     columns = max(len(row) for row in rows)
     names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.series))
     room = 0.2 if any(panel.up != row[0].up for row in rows for panel in row) else 0.0  # for words beside inner panels
-    wide, high, legend = 2.75 + room, 2.35, 1.95
-    with _figure(title, note, path, (wide * columns + legend + 0.3, high * len(rows) + 0.7)) as figure:
+    wide, high, beside = 2.75 + room, 2.35, 1.95
+    with _figure(title, note, path, (wide * columns + beside + 0.3, high * len(rows) + 0.7)) as figure:
         for down, row in enumerate(rows):
             for place, panel in enumerate(row):
-                left, right = wide * place + 0.62 + room, wide * (columns - 1 - place) + legend + 0.18
+                left, right = wide * place + 0.62 + room, wide * (columns - 1 - place) + beside + 0.18
                 below, above = high * (len(rows) - 1 - down) + 0.5, high * down + 0.95
                 axes = _axes(figure, left=left, right=right, bottom=below, top=above)
                 axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
@@ -245,7 +302,7 @@ def grid(title: str, note: str, rows: Sequence[Sequence[Panel]], path: Path) -> 
                 axes.set_xlabel(panel.across)
                 if place == 0 or panel.up != row[place - 1].up:
                     axes.set_ylabel(panel.up)
-        _line_legend(figure, names)
+        _line_legend(figure, names, legend)
 
 
 def amounts(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
@@ -277,7 +334,7 @@ def amounts(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
 
 def _line(name: str) -> dict[str, Any]:
     """How a system is drawn among many: solid if its promise is proven."""
-    kept = name in KEPT
+    kept = name in KEPT or name in CHOICES
     return {
         "color": COLOURS[name],
         "marker": MARKERS[name],
@@ -289,14 +346,14 @@ def _line(name: str) -> dict[str, Any]:
     }
 
 
-def _line_legend(figure: Any, names: Sequence[str]) -> None:
+def _line_legend(figure: Any, names: Sequence[str], title: str) -> None:
     from matplotlib.lines import Line2D
 
     width, height = figure.get_size_inches()
     handles = [Line2D([], [], **_line(name)) for name in names]
     place = {"loc": "upper right", "bbox_to_anchor": (1 - 0.05 / width, 1 - 0.8 / height)}
     legend = figure.legend(handles=handles, frameon=False, fontsize=8.5, handlelength=3.2, labelspacing=0.75, **place)
-    legend.set_title("solid: delta is proven", prop={"size": 7.5})
+    legend.set_title(title, prop={"size": 7.5})
 
 
 def _name_lines(axes: Any, panel: Panel, gap: float) -> None:

@@ -6,7 +6,9 @@ from discreet.mechanisms.deception import Capp, EfficientFake
 from discreet.mechanisms.hierarchical import Fdh
 from discreet.mechanisms.hybrid import Hybrid
 from discreet.mechanisms.probabilistic import Probabilistic
+from discreet.mechanisms.publishing import PaHmm
 from discreet.mechanisms.simulatable import Simulatable
+from discreet.mechanisms.trajectories import NoInternal, PaMarkov, SensitiveMask
 from discreet.mechanisms.weaker import Published, SetLabelled
 
 __all__ = [
@@ -16,9 +18,13 @@ __all__ = [
     "Fdh",
     "Hybrid",
     "MaskSensitive",
+    "NoInternal",
     "NoMask",
+    "PaHmm",
+    "PaMarkov",
     "Probabilistic",
     "Published",
+    "SensitiveMask",
     "SetLabelled",
     "Simulatable",
 ]

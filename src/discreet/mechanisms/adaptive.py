@@ -5,6 +5,7 @@ The proof stands beside this file, in adaptive.md.
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -15,15 +16,17 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.contexts import Hierarchy
 from discreet.contracts import IntArray, Kernel, Model, Utility
 from discreet.errors import DiscreetError
+from discreet.events import ATTRIBUTES, Events
 from discreet.kernels import FiniteKernel
+from discreet.mechanisms.base import events_of
 from discreet.mechanisms.decision import Decider, Value, Vocabulary
 from discreet.mechanisms.estimate import simulated_utility, tree_utility
 from discreet.mechanisms.hybrid import Hybrid
 from discreet.mechanisms.suppression import SuppressTable
-from discreet.outputs import Generalized, Output, Released
+from discreet.outputs import Generalized, Output, Released, truthful
 from discreet.policy import Guarantee, Policy
 
-Outputs = Literal["suppress", "generalize", "deceive"]
+Outputs = Literal["suppress", "generalize", "deceive", "attributes"]
 Memory = Literal["last", "none"]
 Plan = Literal["full", "lazy"]
 
@@ -77,9 +80,10 @@ class Adaptive:
     """The kernel of each slot is the best that keeps every secret's gain within its delta, given the outputs so far.
 
     outputs="suppress": truth or silence; "generalize": any ancestor in the hierarchy; "deceive": any context, true or
-    not, or silence. memory="last" lets the kernel look at the previous true context too (default for chains), which is
-    never published. `value(context, output)` says what an output is worth: by default truth 1, an ancestor k layers up
-    max(0, 1 - k/2), everything else 0.
+    not, or silence; "attributes": any of the attributes of an event (`events`; by default read off the contexts), or silence.
+    memory="last" lets the kernel look at the previous true context too (default for chains), which is never published.
+    `value(context, output)` says what an output is worth: by default truth 1, an ancestor k layers up max(0, 1 - k/2), a
+    partial event the fraction of attributes that it shows, everything else 0.
 
     Suppressing on a chain with secrets at each slot is tabled. plan="full" decides all that is likely to occur before the
     first release, compares with `Hybrid` and follows the better: `follows` says which. Likewise "generalize" follows
@@ -94,6 +98,7 @@ class Adaptive:
         outputs: Outputs = "suppress",
         memory: Memory | None = None,
         hierarchy: Hierarchy | None = None,
+        events: Events | None = None,
         value: Value | None = None,
         plan: Plan = "full",
     ) -> None:
@@ -111,7 +116,7 @@ class Adaptive:
         self._group = remembered(model)
         pairs = np.concatenate([every, np.tile(every, int(self._group.max()) + 1)])
         self.private_contexts: IntArray = every if self.memory == "none" else pairs
-        self.vocabulary = _vocabulary(model.contexts, outputs, hierarchy, value)
+        self.vocabulary = _vocabulary(model, outputs, hierarchy, events, value)
         self.adversary = Adversary(self)
         self.decider = Decider(self.adversary, self.vocabulary, self.private_contexts)
         self.effort = self.decider.effort
@@ -214,27 +219,36 @@ def _memory(model: Model, memory: Memory | None) -> Memory:
 
 
 def _vocabulary(
-    contexts: tuple[str, ...], outputs: Outputs, hierarchy: Hierarchy | None, value: Value | None
+    model: Model, outputs: Outputs, hierarchy: Hierarchy | None, events: Events | None, value: Value | None
 ) -> Vocabulary:
+    contexts = model.contexts
     if outputs == "suppress":
         allowed: list[list[Output]] = [[Released(context)] for context in contexts]
     elif outputs == "deceive":
         allowed = [[Released(other) for other in contexts]] * len(contexts)
     elif outputs == "generalize":
-        if hierarchy is None:
-            raise DiscreetError(
-                "generalizing needs a hierarchy; pass hierarchy=Hierarchy({...}) over the model's contexts"
-            )
-        for context in contexts:
-            if context not in hierarchy or hierarchy.layer_of(context) != 0:
-                raise DiscreetError(f"context {context!r} is not a leaf of the hierarchy; add it below a node")
-        allowed = [[Released(context), *map(Generalized, hierarchy.ancestors(context))] for context in contexts]
+        allowed = _ancestors(contexts, hierarchy)
+    elif outputs == "attributes":
+        own = events_of(model, events)
+        kept = [subset for subset in itertools.product((True, False), repeat=len(ATTRIBUTES)) if any(subset)]
+        allowed = [[own.partial(c, (a, t, where)) for a, t, where in kept] for c in range(len(contexts))]
     else:
-        raise DiscreetError(f"outputs={outputs!r} is not known; use 'suppress', 'generalize' or 'deceive'")
+        raise DiscreetError(
+            f"outputs={outputs!r} is not known; use 'suppress', 'generalize', 'deceive' or 'attributes'"
+        )
 
     def default(context: str, output: Output) -> float:
         if isinstance(output, Generalized) and hierarchy is not None:
             return max(0.0, 1 - hierarchy.layer_of(output.node) / 2)
-        return 1.0 if output == Released(context) else 0.0
+        return truthful(context, output)
 
     return Vocabulary(contexts, allowed, default if value is None else value)
+
+
+def _ancestors(contexts: tuple[str, ...], hierarchy: Hierarchy | None) -> list[list[Output]]:
+    if hierarchy is None:
+        raise DiscreetError("generalizing needs a hierarchy; pass hierarchy=Hierarchy({...}) over the model's contexts")
+    for context in contexts:
+        if context not in hierarchy or hierarchy.layer_of(context) != 0:
+            raise DiscreetError(f"context {context!r} is not a leaf of the hierarchy; add it below a node")
+    return [[Released(context), *map(Generalized, hierarchy.ancestors(context))] for context in contexts]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.contracts import IntArray, Model
+from discreet.errors import DiscreetError
+from discreet.events import Events
 from discreet.outputs import Output
 from discreet.policy import Policy, SecretTable
 
@@ -36,3 +38,15 @@ class SlotMechanism(ContextMechanism):
     def advance(self, state: int, output: Output) -> int:
         """The next slot, whatever was output."""
         return state + 1
+
+
+def events_of(model: Model, events: Events | None) -> Events:
+    """The events given, which must be those of the model, or else those that its contexts are the labels of."""
+    if events is None:
+        return Events.of_contexts(model.contexts)
+    if model.contexts != events.contexts:
+        raise DiscreetError(
+            f"the model's contexts, {len(model.contexts)} of them, are not those of the events, {len(events.contexts)}; "
+            "learn the model from the same events (model.contexts == events.contexts)"
+        )
+    return events

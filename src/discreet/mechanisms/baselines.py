@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import FloatArray, Model, Utility
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.outputs import SUPPRESSED, Output, Released
@@ -46,7 +46,7 @@ class MaskSensitive(SlotMechanism):
         super().__init__(model, policy)
         hidden = np.einsum("gt,gn->tn", self.secrets.active.astype(np.int64), self.secrets.members.astype(np.int64)) > 0
         self._kernels = tuple(self._suppressing(row) for row in hidden)
-        self._hidden = hidden  # (T, n)
+        self._hidden: FloatArray = hidden.astype(np.float64)  # (T, n): how much of a context is suppressed
 
     def _suppressing(self, hidden: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> FiniteKernel:
         outputs: tuple[Output, ...] = (*(Released(context) for context in self.model.contexts), SUPPRESSED)

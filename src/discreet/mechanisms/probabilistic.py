@@ -112,19 +112,7 @@ class Probabilistic(SlotMechanism):
 
     @cached_property
     def _kernels(self) -> tuple[FiniteKernel, ...]:
-        return tuple(self._kernel_of(row) for row in self.p)
-
-    def _kernel_of(self, p: FloatArray) -> FiniteKernel:
-        n, total = len(p), 1 << WEIGHT_BITS
-        silent = (p * total).astype(np.int64)  # exact: p is a multiple of 2**-52
-        shown = np.flatnonzero(silent < total)
-        if not len(shown):
-            return silent_kernel(n)
-        outputs: tuple[Output, ...] = (*(Released(self.model.contexts[i]) for i in shown), SUPPRESSED)
-        weights = np.zeros((n, len(outputs)), dtype=np.int64)
-        weights[shown, np.arange(len(shown))] = total - silent[shown]
-        weights[:, -1] = silent
-        return FiniteKernel(outputs, weights, total)
+        return tuple(suppressing_kernel(self.model.contexts, row) for row in self.p)
 
     def _checked(self, p: npt.ArrayLike) -> FloatArray:
         array = np.array(p, dtype=np.float64)
@@ -240,6 +228,20 @@ class Probabilistic(SlotMechanism):
         self.checks += found.checks
         self.vectors, self.exhaustive = found.vectors, found.exhaustive
         return search.p_of(found.levels)
+
+
+def suppressing_kernel(contexts: tuple[str, ...], p: FloatArray) -> FiniteKernel:
+    """Truth with probability 1 - p (n,), else silence; p are multiples of 2**-52."""
+    n, total = len(p), 1 << WEIGHT_BITS
+    silent = (p * total).astype(np.int64)
+    shown = np.flatnonzero(silent < total)
+    if not len(shown):
+        return silent_kernel(n)
+    outputs: tuple[Output, ...] = (*(Released(contexts[i]) for i in shown), SUPPRESSED)
+    weights = np.zeros((n, len(outputs)), dtype=np.int64)
+    weights[shown, np.arange(len(shown))] = total - silent[shown]
+    weights[:, -1] = silent
+    return FiniteKernel(outputs, weights, total)
 
 
 class _OnGrid:

@@ -370,7 +370,7 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
         working[:, i] = _entries(problem, basis, column, rows)
         if column >= 0:
             worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
-    basis.inverse[:rows, :rows] = np.linalg.inv(working)
+    basis.inverse[:rows, :rows] = _inverse(working)
     prices = np.dot(worth, np.ascontiguousarray(basis.inverse[:rows, :rows]))
     basis.slack_cost[:rows] = -prices
     _combine(problem, basis, prices)
@@ -387,6 +387,35 @@ def _squares(values: FloatArray) -> float:
     for value in values:
         total += value * value
     return total
+
+
+@compiled()
+def _inverse(matrix: FloatArray) -> FloatArray:
+    """Gauss and Jordan with row pivots. A library's inverse would be spread over threads that this size does not repay."""
+    size = len(matrix)
+    work = np.zeros((size, 2 * size))
+    work[:, :size] = matrix
+    for i in range(size):
+        work[i, size + i] = 1.0
+    for column in range(size):
+        best = column
+        for i in range(column + 1, size):
+            if abs(work[i, column]) > abs(work[best, column]):
+                best = i
+        if work[best, column] == 0.0:
+            raise np.linalg.LinAlgError("singular")
+        if best != column:
+            for k in range(2 * size):
+                work[best, k], work[column, k] = work[column, k], work[best, k]
+        scale = 1.0 / work[column, column]
+        for k in range(column, 2 * size):
+            work[column, k] *= scale
+        for i in range(size):
+            factor = work[i, column]
+            if i != column and factor != 0.0:
+                for k in range(column, 2 * size):
+                    work[i, k] -= factor * work[column, k]
+    return work[:, size:].copy()
 
 
 @compiled()

@@ -128,18 +128,25 @@ class Simulatable(ContextMechanism):
         """Truth in a release slot (of what can come), else silence."""
         found = self._kernel_of.get(state)
         if found is None:
-            releases = self.next_release(state) == state.slot
-            found = self._releasing(state) if releases else self._silent
-            self._kernel_of[state] = found
+            found = self._kernel_of[state] = self._telling(state)
         return found
 
-    def _releasing(self, state: LastRelease) -> FiniteKernel:
-        """Truth for what is possible after the last release, silence for what is not."""
+    def shown(self, state: LastRelease) -> BoolArray:
+        """(n,): the contexts that are released in the slot: in a release slot all that can come after the last, else none."""
         slot, a, i = state
+        if self.next_release(state) != slot:
+            return np.zeros(len(self._initial), dtype=np.bool_)
         reach = self._initial > 0 if a < 0 else self._steps.matrices[a, i] > 0
         for t in range(a + 1, slot):
             reach = (self._steps.matrices[t][reach] > 0).any(axis=0)
-        key = (slot, reach.tobytes())
+        return np.asarray(reach)
+
+    def _telling(self, state: LastRelease) -> FiniteKernel:
+        """Truth for what is shown, silence for what is not."""
+        reach = self.shown(state)
+        if not reach.any():
+            return self._silent
+        key = (state.slot, reach.tobytes())
         if key not in self._kernels:
             self._kernels[key] = self._truth(reach)
         return self._kernels[key]

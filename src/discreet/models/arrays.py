@@ -33,7 +33,7 @@ def labels(contexts: Iterable[str]) -> tuple[str, ...]:
 def probabilities(values: npt.ArrayLike, shape: tuple[int | None, ...], name: str) -> FloatArray:
     """A read-only float array whose last axis sums to one; an error names the array, the row and the remedy."""
     try:
-        array = np.array(values, dtype=np.float64)
+        array = np.array(values, dtype=np.float64, order="C")  # compiled loops read rows in order
     except (TypeError, ValueError):
         raise ModelError(f"{name} is not an array of numbers") from None
     wanted = (
@@ -86,6 +86,15 @@ def fingerprint(parts: Iterable[object]) -> str:
 
 
 Labels = Sequence[Day] | Sequence[Sequence[str]] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
+
+
+def state_prior(initial: FloatArray, transitions: FloatArray) -> FloatArray:
+    """(T, K): P(Y_t), from (K,) and (T-1, K, K)."""
+    prior = np.empty((len(transitions) + 1, len(initial)))
+    prior[0] = initial
+    for t, step in enumerate(transitions):
+        prior[t + 1] = prior[t] @ step
+    return prior
 
 
 def as_rows(days: Labels) -> list[Sequence[str]]:

@@ -123,10 +123,7 @@ class MarkovChain:
     @cached_property
     def prior(self) -> FloatArray:
         """(T, n): P(X_t)."""
-        prior = np.empty((self.slots, len(self.contexts)))
-        prior[0] = self.initial
-        for t in range(1, self.slots):
-            prior[t] = prior[t - 1] @ self.transitions[t - 1]
+        prior = arrays.state_prior(self.initial, self.transitions)
         prior.setflags(write=False)
         return prior
 

@@ -72,11 +72,7 @@ class HiddenMarkovModel:
     @cached_property
     def state_prior(self) -> FloatArray:
         """(T, K): P(Y_t)."""
-        prior = np.empty((self.slots, len(self.initial)))
-        prior[0] = self.initial
-        for t in range(1, self.slots):
-            prior[t] = prior[t - 1] @ self.transitions[t - 1]
-        return prior
+        return arrays.state_prior(self.initial, self.transitions)
 
     @cached_property
     def prior(self) -> FloatArray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from discreet.contexts import by_frequency
 from discreet.errors import DiscreetError
 from discreet.models import arrays
 from discreet.numerics import FloatArray, IntArray
@@ -16,11 +17,6 @@ Smoothing = Literal["auto", "none"]
 
 STRENGTHS = 2.0 ** np.arange(-4, 13)
 """The back-off strengths tried, in readings: from a sixteenth of one to 4096."""
-
-
-def by_frequency(seen: Mapping[str, int]) -> tuple[str, ...]:
-    """Labels from the most often seen to the least; equals in order of name."""
-    return tuple(sorted(seen, key=lambda label: (-seen[label], label)))
 
 
 @dataclass(frozen=True)
@@ -36,8 +32,7 @@ class Counts:
     @classmethod
     def of(cls, rows: Sequence[Sequence[str]], smoothing: Smoothing, contexts: Iterable[str] | None = None) -> Counts:
         """Count days given as rows of labels."""
-        if smoothing not in ("auto", "none"):
-            raise DiscreetError(f"smoothing={smoothing!r} is not known; use 'auto' or 'none'")
+        checked_smoothing(smoothing)
         if contexts is None:
             found = tuple(set().union(*rows))
             arrays.checked_labels(rows, found)
@@ -111,6 +106,29 @@ def estimate(counts: Counts) -> tuple[FloatArray, FloatArray]:
     start = _strength(counts.initial[None, :], occupancy[None, :])
     initial = (counts.initial + start * occupancy / occupancy.sum()) / (counts.days + start)
     return initial, transitions
+
+
+def estimate_homogeneous(initial: IntArray, steps: IntArray, smoothing: Smoothing) -> tuple[FloatArray, FloatArray]:
+    """initial (n,) and one transition (n, n) from how often sequences started where, and steps went where.
+
+    "none" divides counts, and a row never seen stays put. "auto" backs off to how often each label is gone to.
+    """
+    checked_smoothing(smoothing)
+    n = len(initial)
+    if smoothing == "none":
+        return initial / initial.sum(), _rows(steps.astype(np.float64), np.eye(n))
+    arrived = initial + steps.sum(axis=0)
+    usual = arrived / arrived.sum()
+    backing = np.broadcast_to(arrived, (n, n))
+    transition = _rows(steps + _strength(steps, backing) * usual, usual[None, :])
+    start = _strength(initial[None, :], arrived[None, :])
+    return (initial + start * usual) / (initial.sum() + start), transition
+
+
+def checked_smoothing(smoothing: str) -> None:
+    """Refuse a smoothing that is not known."""
+    if smoothing not in ("auto", "none"):
+        raise DiscreetError(f"smoothing={smoothing!r} is not known; use 'auto' or 'none'")
 
 
 def _rows(weights: FloatArray, never: FloatArray) -> FloatArray:

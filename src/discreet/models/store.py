@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.contexts import Clock, Day
+from discreet.contexts import Clock, Day, by_frequency
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.files import written_whole
 from discreet.models import arrays
 from discreet.models.chain import MarkovChain
 from discreet.models.hidden import HiddenMarkovModel
-from discreet.models.learn import Counts, Smoothing, by_frequency
+from discreet.models.learn import Counts, Smoothing
 
 FORMAT = "discreet model"
 VERSION = 1

@@ -8,6 +8,7 @@ from discreet.cli.reproduce.adaptive import adaptive
 from discreet.cli.reproduce.capp import capp
 from discreet.cli.reproduce.fdh import fdh
 from discreet.cli.reproduce.maskit import maskit
+from discreet.cli.reproduce.sppatp import sppatp
 
 reproduce = typer.Typer(
     name="reproduce",
@@ -17,3 +18,4 @@ reproduce = typer.Typer(
 )
 for paper in (maskit, fdh, capp, adaptive):
     reproduce.command()(paper)
+reproduce.command("s-ppatp")(sppatp)

@@ -10,9 +10,10 @@ from typing import Any, Literal
 from discreet.contexts import Hierarchy
 from discreet.evaluation.experiments.replay import Learned, observed
 from discreet.evaluation.experiments.subjects import Subject, seed_for
-from discreet.evaluation.metrics import Worth, truthful
+from discreet.evaluation.metrics import Worth
 from discreet.mechanisms import Adaptive, Capp, EfficientFake, Fdh, Hybrid, MaskSensitive, Simulatable
 from discreet.models.chain import MarkovChain
+from discreet.outputs import truthful
 from discreet.policy import Policy
 
 System = Literal[

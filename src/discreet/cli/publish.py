@@ -1,0 +1,289 @@
+"""`discreet publish`: a table of events, with what may not be shown withheld."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.inputs import in_options, kebab, make_mechanism, mechanism_class
+from discreet.cli.terminal import note, print_json, progress, table
+from discreet.errors import DataError, DiscreetError, PolicyError
+
+if TYPE_CHECKING:
+    from discreet.contracts import Mechanism, Model
+    from discreet.data import EventColumns, Trajectories
+    from discreet.events import Events
+    from discreet.policy import Policy
+    from discreet.publish import Plan, Report
+    from discreet.publish.plan import Habits
+
+HABITS = "The habits"
+LISTED = 10
+"""People in the terminal's table; --json has all."""
+
+
+def publish(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Events: a .csv, .csv.gz or .parquet file with columns user, timestamp, location, activity.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The published table: .csv, .csv.gz or .parquet.")],
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A secret, such as activity=gambling; may be repeated."),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy", "-p", metavar="FILE", help="Secrets in a TOML file instead: contexts = ['activity=gambling']."
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="The gain that is tolerated on each --secret; 0.1 unless given.")
+    ] = None,
+    mechanism: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Who decides what is shown: adaptive, pa-markov, pa-hmm, ..."),
+    ] = "adaptive",
+    option: options.MechanismOptions = None,
+    window: Annotated[
+        int,
+        typer.Option(metavar="N", help="Trajectories are cut to so many events, each a day of its own; 0: not cut."),
+    ] = 50,
+    habits: Annotated[
+        Literal["topics", "chain"],
+        typer.Option(
+            help="topics: learned from all people together; chain: over each person's own events.",
+            rich_help_panel=HABITS,
+        ),
+    ] = "topics",
+    topics: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="How many; by default as many as predict held-out events best.", rich_help_panel=HABITS
+        ),
+    ] = None,
+    intervals: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE", help="The parts of the day, each with its start.", rich_help_panel=options.READING
+        ),
+    ] = "night 00:00, morning 06:00, afternoon 12:00, evening 18:00",
+    zone: Annotated[
+        str, typer.Option(metavar="ZONE", help="Whose wall clock the parts are on.", rich_help_panel=options.READING)
+    ] = "UTC",
+    naive_zone: options.NaiveZone = None,
+    skip_bad: options.SkipBad = False,
+    user: options.UserColumn = "user",
+    time: options.TimeColumn = "timestamp",
+    location: Annotated[
+        str, typer.Option("--location", metavar="COLUMN", help="Where.", rich_help_panel=options.COLUMNS)
+    ] = "location",
+    activity: Annotated[
+        str, typer.Option("--activity", metavar="COLUMN", help="Doing what.", rich_help_panel=options.COLUMNS)
+    ] = "activity",
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Repeats the same draws. For tests: a table drawn with a known seed hides nothing."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Publish a table of events with attributes withheld, so that nobody who knows the habits learns the secrets.
+
+    The table has a row an event, person after person. In the place of the timestamp stands the part of the day; columns
+    that are not named are left out. The report on stdout speaks of the truth: keep it to yourself. Leaves with 1 if some
+    secret was breached.
+
+    Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
+    """
+    from discreet.data import EventColumns, published_columns, write_published
+    from discreet.data.published import check_target
+    from discreet.events import Events, Intervals
+    from discreet.publish import Plan, Report
+    from discreet.publish import publish as run_publish
+    from discreet.publish.plan import checked_window, cut_all
+    from discreet.randomness import SeededEntropy, SystemEntropy
+
+    length = window or None
+    checked_window(length)
+    check_target(out, data)
+    stated = _stated(secret, policy, delta)
+    mechanism_class(mechanism)  # a wrong name is told before the work
+    columns = EventColumns(user or None, time, location, activity)
+    read = _read(data, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
+    roles, left_out = published_columns(data, columns)
+    laid = _laid(stated, Events.from_trajectories(read, occurring_only=True), policy)
+    known = _learned(habits, list(cut_all(read, length)) if habits == "topics" else [], topics)
+    given = list(option or ())
+    if kebab(mechanism) == "adaptive" and not any(text.startswith("outputs=") for text in given):
+        given.append("outputs=attributes")
+
+    def make(model: Model, own: Policy, events: Events) -> Mechanism[Any]:
+        return make_mechanism(mechanism, model, own, given, events=events)
+
+    plan = Plan(known, laid, make, length)
+    report = Report()
+    rng = SystemEntropy() if seed is None else SeededEntropy(seed)
+    order = sorted(range(len(read)), key=read.people.__getitem__)  # the order of the file would tell who came first
+    with progress("publishing") as tell:
+        rows = run_publish(plan, (read[k] for k in order), rng, report, lambda done: tell(done, len(order)))
+        write_published(out, roles, rows)
+    if json:
+        print_json(_document(plan, report, read, mechanism, given, roles, left_out, out, seed))
+    else:
+        _print(plan, report, mechanism, out)
+    _tell(read, left_out, seed)
+    if report.breached:
+        raise typer.Exit(1)
+
+
+def _stated(secret: list[str] | None, policy: Path | None, delta: float | None) -> Policy:
+    """The policy as given, over values of attributes."""
+    from discreet.policy import Policy, Secret, read_policy
+
+    if policy is not None:
+        if secret or delta is not None:
+            raise PolicyError(f"{policy}: --secret and --delta stand in the policy file; give one or the other")
+        stated = read_policy(policy)[0]
+    else:
+        stated = Policy([Secret(text) for text in secret or ()], delta=0.1 if delta is None else delta)
+    if not stated.secrets:
+        raise PolicyError("nothing is secret; give --secret activity=gambling, or secrets in a --policy file")
+    return stated
+
+
+def _laid(stated: Policy, events: Events, path: Path | None) -> Policy:
+    """The policy over the events of the table; errors name the file it stands in."""
+    from discreet.publish import policy_for
+
+    try:
+        return policy_for(stated, events)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}" if path is not None else f"--secret: {error}") from None
+
+
+def _read(path: Path, intervals: Any, columns: EventColumns, naive_zone: str | None, skip_bad: bool) -> Trajectories:
+    from discreet.data import read_trajectories
+
+    with progress(f"reading {path.name}") as report:
+        try:
+            return read_trajectories(
+                path, intervals, columns=columns, zone=naive_zone, skip_bad=skip_bad, progress=report
+            )
+        except DataError as error:
+            raise DataError(in_options(str(error))) from None
+
+
+def _learned(habits: Literal["topics", "chain"], windows: list[Any], topics: int | None) -> Habits:
+    from discreet.publish import ChainHabits, TopicHabits
+
+    if habits == "chain":
+        if topics is not None:
+            raise DiscreetError("--topics is for --habits topics; leave one of them out")
+        return ChainHabits()
+    with progress("learning topics") as report:
+        return TopicHabits.learn(windows, topics, progress=report)
+
+
+def _document(
+    plan: Plan,
+    report: Report,
+    read: Trajectories,
+    mechanism: str,
+    given: list[str],
+    roles: dict[str, str],
+    left_out: list[str],
+    out: Path,
+    seed: int | None,
+) -> dict[str, Any]:
+    from discreet.publish import TopicHabits
+
+    habits = plan.habits
+    choice = habits.choice if isinstance(habits, TopicHabits) else None
+    guarantee = report.guarantee
+    return {
+        "out": str(out),
+        "columns": list(roles.values()),
+        "left_out": left_out,
+        "mechanism": kebab(mechanism),
+        "options": given,
+        "guarantee": None if guarantee is None else {"kind": guarantee.kind, "statement": guarantee.statement},
+        "habits": habits.name,
+        "topics_tried": None if choice is None else {str(count): score for count, score in choice.scores.items()},
+        "window": plan.window,
+        "seed": seed,
+        "policy": {
+            "delta": plan.policy.delta,
+            "secrets": [
+                {"name": one.name, "at": one.at, "delta": plan.policy.delta_of(one), "events": len(one.contexts)}
+                for one in plan.policy.secrets
+            ],
+        },
+        "rows": {"read": read.rows, "bad": read.bad.count, "duplicates": read.duplicates, "unordered": read.unordered},
+        "events": report.events,
+        "utility": report.utility,
+        "breach_rate": report.breach_rate,
+        "breached": report.breached,
+        "worst_gain": report.worst_gain,
+        "off_model": sum(one.off_model for one in report.people),
+        "settled": sum(one.settled for one in report.people),
+        "by_secret": report.by_secret,
+        "people": [asdict(one) | {"utility": one.utility, "breach_rate": one.breach_rate} for one in report.people],
+    }
+
+
+def _print(plan: Plan, report: Report, mechanism: str, out: Path) -> None:
+    from discreet.numerics import SLACK
+
+    windows = "whole trajectories" if plan.window is None else f"windows of {plan.window} events"
+    print(f"{report.events} events of {len(report.people)} people, by {kebab(mechanism)}, in {out}")
+    print(f"judged by: {plan.habits.name}, {windows}\n")
+    silent, off, sure = (
+        sum(getattr(one, what) for one in report.people) for what in ("silent", "off_model", "settled")
+    )
+    rows = [
+        ["utility", f"{report.utility:.4f}", "of the attributes are shown"],
+        ["silent", f"{silent / report.events:.4f}", "of the events show nothing"],
+        ["breach rate", f"{report.breach_rate:.4f}", "of the positions are breached, mean over people"],
+        ["worst gain", f"{report.worst_gain:.4f}", "belief minus prior"],
+        ["off model", str(off), "events that the model has no place for"],
+        ["settled", str(sure), "positions where habits alone tell a secret"],
+    ]
+    width = max(len(row[1]) for row in rows)
+    print("\n".join(f"{what:<11}  {value:>{width}}  {words}" for what, value, words in rows) + "\n")
+    worst = report.by_secret
+    lines = []
+    for one in plan.policy.secrets:
+        gain, limit = worst.get(one.name, 0.0), plan.policy.delta_of(one)
+        lines.append([one.name, f"{gain:.4f}", f"{limit:.4f}", "breached" if gain > limit + SLACK else "kept"])
+    print(table(["secret", "worst gain", "delta", ""], lines) + "\n")
+    people = sorted(report.people, key=lambda one: -one.worst_gain)[:LISTED]
+    people_rows = [
+        [one.person, str(one.events), f"{one.utility:.4f}", f"{one.breach_rate:.4f}", f"{one.worst_gain:.4f}"]
+        for one in people
+    ]
+    print(table(["person", "events", "utility", "breach rate", "worst gain"], people_rows))
+    if len(report.people) > LISTED:
+        print(f"and {len(report.people) - LISTED} more, none with a larger gain")
+    if report.guarantee is not None:
+        proven = "proven" if report.guarantee.proven else "not proven"
+        print(f"\nguarantee ({report.guarantee.kind}, {proven}): {report.guarantee.statement}")
+
+
+def _tell(read: Trajectories, left_out: list[str], seed: int | None) -> None:
+    """What only the publisher may know goes to stderr."""
+    if read.bad.count:
+        note(f"{read.bad.count} bad rows were skipped")
+    if read.duplicates:
+        note(f"{read.duplicates} rows that say the same as another were left out")
+    if left_out:
+        note(f"columns left out, for they might tell what is withheld: {', '.join(left_out)}")
+    if seed is not None:
+        note("drawn with --seed: whoever guesses it can undo the draws; publish without one")

@@ -1,0 +1,155 @@
+"""The sound rows of a table, whatever they describe: named columns, instants for times, bad rows raised or counted."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+import polars as pl
+
+from discreet.data import csv_file, parquet_file
+from discreet.data.bad_rows import SHOWN, BadRows, Fault, Tally
+from discreet.data.batch import Batch
+from discreet.data.columns import Named
+from discreet.data.instants import FIRST_YEAR, LAST_YEAR, LATEST, Epoch, with_instant
+from discreet.errors import DataError, did_you_mean
+
+Progress = Callable[[int, int], None]
+"""Called with how much of the file is read, and how much there is: bytes of a CSV file, rows of a Parquet file."""
+
+
+def check_option(name: str, value: str, known: Collection[str]) -> None:
+    """Refuse an option's value that is not known."""
+    if value not in known:
+        raise DataError(f"{name} is {value!r}; {did_you_mean(value, known)}")
+
+
+class Codes:
+    """Numbers for names, in the order in which they are met.
+
+    Columns of text keep the whole block alive that they were cut from; numbers do not.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each number."""
+        return list(self._numbers)
+
+    def of(self, names: pl.Series) -> pl.Series:
+        """The numbers of a column of names, new ones added."""
+        met = names.unique(maintain_order=True).to_list()
+        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in met]
+        return names.replace_strict(met, numbers, return_dtype=pl.UInt32)
+
+
+class Table:
+    """A .csv, .csv.gz or .parquet file, read once from its start to its end.
+
+    `rows` and `bad` say how many rows were read, the bad ones included, and which were skipped, so far.
+    """
+
+    def __init__(self, path: Path, columns: Named, *, zone: str | None, epoch: Epoch, skip_bad: bool) -> None:
+        check_option("epoch", epoch, ("auto", "seconds", "milliseconds"))
+        self._path, self._columns, self._zone, self._epoch = path, columns, zone, epoch
+        self._batches, place = _reader(path, columns)
+        self._tally = Tally(path, place, skip=skip_bad)
+        self.rows = 0
+
+    @property
+    def bad(self) -> BadRows:
+        """The rows that were skipped."""
+        return self._tally.summary()
+
+    def batches(self, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
+        """The sound rows, batch by batch: line, user, the texts, and `{role}_instant` for each time.
+
+        A table without any sound row is an error.
+        """
+        for batch in self._batches:
+            self.rows += batch.rows
+            sound = self._sound(batch)
+            if self._columns.user is None:
+                sound = sound.with_columns(user=pl.lit(_stem(self._path)))
+            if sound.height:
+                yield sound
+            if progress is not None:
+                progress(batch.done, batch.total)
+        if self.rows == 0:
+            raise DataError(
+                f"{self._path}: the table has a header and no rows; expected one {self._columns.one_row} a row"
+            )
+        if self.rows == self.bad.count:
+            raise DataError(f"{self._path}: none of the {self.rows} rows can be used; the first: {self.bad.first[0]}")
+
+    def _sound(self, batch: Batch) -> pl.DataFrame:
+        """The batch with an instant for each time, and without its bad rows, which go to the tally."""
+        frame, tally = batch.frame, self._tally
+        names = self._columns.names()
+        for role in self._columns.times:
+            frame = with_instant(frame, role, zone=self._zone, epoch=self._epoch)
+            naive = frame.filter(pl.col(f"{role}_naive"))
+            if naive.height:
+                line, value = naive.row(0, named=True)["line"], naive.row(0, named=True)[role]
+                what = "does not say which time zone it is in; pass zone=, for example zone='Europe/Paris'"
+                raise DataError(tally.describe(Fault(line, names[role], _plain(value), what)))
+        problems = _problems(self._columns)
+        number = pl.coalesce(pl.when(wrong).then(pl.lit(k)) for k, (_, _, wrong) in enumerate(problems))
+        frame = frame.with_columns(__problem=number)
+        bad = frame.filter(pl.col("__problem").is_not_null())
+        faults = []
+        for row in bad.head(SHOWN).iter_rows(named=True):
+            role, what, _ = problems[row["__problem"]]
+            faults.append(Fault(row["line"], names[role], _plain(row[role]), what))
+        tally.add([*batch.faults, *faults], len(batch.faults) + bad.height)
+        return frame.filter(pl.col("__problem").is_null()).drop("__problem")
+
+
+def _reader(path: Path, columns: Named) -> tuple[Iterator[Batch], str]:
+    """The reader that the file's ending asks for, and what it counts."""
+    name = path.name.lower()
+    if name.endswith((".csv", ".csv.gz")):
+        return csv_file.batches(path, columns), "line"
+    if name.endswith(".parquet"):
+        return parquet_file.batches(path, columns), "row"
+    raise DataError(f"{path}: the ending says no format that can be read; use .csv, .csv.gz or .parquet")
+
+
+def _stem(path: Path) -> str:
+    """The file's name without its endings: the person, where a file is one person's."""
+    name = path.name
+    for ending in (".gz", ".csv", ".parquet"):
+        if name.lower().endswith(ending):
+            name = name[: -len(ending)]
+    return name or path.name
+
+
+def _problems(columns: Named) -> list[tuple[str, str, pl.Expr]]:
+    """(role, what is wrong, where): what a row can be bad for; the first that holds is named."""
+    found: list[tuple[str, str, pl.Expr]] = []
+    for role in columns.texts:
+        if role in columns.names():
+            empty = pl.col(role).is_null() | (pl.col(role).str.strip_chars() == "")
+            found.append((role, f"is not a {role}" if role != "activity" else "is not an activity", empty))
+            if columns.reserved is not None and role != "user":
+                what = f"contains {columns.reserved!r}, which parts the attributes of an event; write it another way"
+                found.append((role, what, pl.col(role).str.contains(columns.reserved, literal=True)))
+    for role in columns.times:
+        instant = pl.col(f"{role}_instant")
+        unread = "is not a timestamp; write epoch seconds or ISO 8601 such as 2024-05-01T08:30:00+02:00"
+        found.append((role, unread, instant.is_null()))
+        beyond = f"is outside the years {FIRST_YEAR} to {LAST_YEAR}"
+        found.append((role, beyond, ~instant.is_between(0, LATEST, closed="left")))
+    if "end" in columns.times:
+        found.append(("end", "is before the start", pl.col("end_instant") < pl.col("start_instant")))
+    return found
+
+
+def _plain(value: object) -> object:
+    """A value as a person would write it: datetimes of a Parquet file as ISO text, blank text as nothing."""
+    if isinstance(value, dt.datetime):
+        return value.isoformat()
+    return None if value == "" else value

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet.models.simulate_events import topic_model, trajectories
+from tests.cli.conftest import Discreet, error_of
+
+HOURS = {"interval 1": 2, "interval 2": 8, "interval 3": 20}
+HEADER = ("what", "who", "lat", "at", "place")
+COLUMNS = ["--user", "who", "--time", "at", "--location", "place", "--activity", "what"]
+QUICK = ["--habits", "chain", "--window", "6", "--seed", "1"]
+
+
+@pytest.fixture
+def cards(tmp_path: Path) -> Path:
+    """Four people's events, in the order of time over all of them, with a column that nobody asked for."""
+    start, rows = dt.datetime(2026, 3, 2, tzinfo=dt.UTC), []
+    model = topic_model(people=4, topics=2, sizes=(3, 3, 2), seed=2)
+    for number, whole in enumerate(reversed(trajectories(model, length=(8, 13), seed=2))):
+        for day, event in enumerate(whole.events):
+            when = start + dt.timedelta(days=day, hours=HOURS[event.time], minutes=number)
+            rows.append((event.activity, whole.person, "51.1", when.isoformat(), event.location))
+    path = tmp_path / "cards.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([HEADER, *sorted(rows, key=lambda row: row[3])])
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def given(cards: Path, out: Path, *more: object) -> list[object]:
+    return ["publish", cards, "--out", out, *COLUMNS, *QUICK, *more]
+
+
+def by_person(rows: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
+    people: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        people.setdefault(row["who"], []).append(row)
+    return people
+
+
+def test_a_row_an_event_in_the_columns_order(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    ran = discreet(*given(cards, out, "--secret", "activity=activity 1", "--mechanism", "no-mask"))
+    assert ran.code == 1  # it is breached wherever it is true
+    assert out.read_text().splitlines()[0] == "what,who,at,place"
+    before, after = by_person(rows_of(cards)), by_person(rows_of(out))
+    assert list(after) == sorted(before)  # not in the order of the file
+    parts = {2: "night", 8: "morning", 20: "evening"}
+    for person, rows in after.items():
+        true = sorted(before[person], key=lambda row: row["at"])
+        assert [row["place"] for row in rows] == [row["place"] for row in true]
+        assert [row["at"] for row in rows] == [parts[dt.datetime.fromisoformat(row["at"]).hour] for row in true]
+        assert [row["what"] for row in rows] == [row["what"] for row in true]
+    assert "2026" not in out.read_text()  # no instant and no date
+    assert "51.1" not in out.read_text()
+    assert "columns left out" in ran.err
+    assert "lat" in ran.err
+
+
+def test_what_is_withheld_is_empty(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    ran = discreet(*given(cards, out, "--secret", "activity=activity 1", "--mechanism", "sensitive-mask"))
+    assert ran.code == 1  # silence says it
+    true, rows = by_person(rows_of(cards)), by_person(rows_of(out))
+    for person, published in rows.items():
+        for row, original in zip(published, sorted(true[person], key=lambda row: row["at"]), strict=True):
+            assert row["what"] == ("" if original["what"] == "activity 1" else original["what"])
+
+
+def test_adaptive_is_the_default_and_keeps_delta(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    ran = discreet(*given(cards, out, "--secret", "activity=activity 1", "--delta", 0.15, "--json"))
+    assert ran.code == 0, ran.err
+    found: Any = ran.json
+    assert (found["mechanism"], found["options"]) == ("adaptive", ["outputs=attributes"])
+    assert found["guarantee"]["kind"] == "exact delta"
+    assert (found["breach_rate"], found["breached"], found["off_model"]) == (0, False, 0)
+    assert found["worst_gain"] <= 0.15 + 2**-40
+    assert found["policy"]["delta"] == 0.15
+    assert found["habits"] == "event chain"
+    assert found["left_out"] == ["lat"]
+    assert [one["person"] for one in found["people"]] == ["p1", "p2", "p3", "p4"]
+    rows, true = by_person(rows_of(out)), by_person(rows_of(cards))
+    shown = 0
+    for person, published in rows.items():
+        originals = sorted(true[person], key=lambda row: row["at"])
+        for row, original in zip(published, originals, strict=True):
+            assert row["what"] in ("", original["what"])
+            assert row["place"] in ("", original["place"])
+            shown += sum(row[name] != "" for name in ("what", "at", "place"))
+    assert found["utility"] == pytest.approx(shown / (3 * found["events"]))  # a third for each attribute
+
+
+def test_a_seed_repeats_and_its_absence_draws_from_the_system(
+    discreet: Discreet, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["--secret", "activity=activity 1", "--mechanism", "pa-hmm", "--option", "budget=200"]
+    first, second, third = (tmp_path / f"{name}.csv" for name in "abc")
+    assert "drawn with --seed" in discreet(*given(cards, first, *options)).err
+    discreet(*given(cards, second, *options))
+    assert first.read_bytes() == second.read_bytes()
+    drawn: list[int] = []
+    system = os.urandom
+
+    def counted(count: int) -> bytes:
+        drawn.append(count)
+        return system(count)
+
+    monkeypatch.setattr(os, "urandom", counted)
+    ran = discreet("publish", cards, "--out", third, *COLUMNS, *QUICK[:-2], *options)
+    assert "--seed" not in ran.err
+    assert len(drawn) >= len(rows_of(third))
+
+
+def test_a_policy_file_with_a_union(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        'delta = 0.3\n[[secret]]\nname = "that"\ncontexts = ["activity=activity 1", "location=location 2"]\n'
+        '[[secret]]\nname = "ever in the evening"\ncontexts = ["time=evening"]\nat = "any"\n'
+    )
+    ran = discreet(*given(cards, tmp_path / "out.parquet", "--policy", policy, "--json"))
+    assert ran.code == 0, ran.err
+    assert [secret["name"] for secret in ran.json["policy"]["secrets"]] == ["that", "ever in the evening"]
+    assert max(ran.json["by_secret"].values()) <= 0.3 + 2**-40
+    table = pl.read_parquet(tmp_path / "out.parquet")
+    assert table.columns == ["what", "who", "at", "place"]
+    assert table.height == ran.json["events"]
+
+
+def test_topics_are_learned_and_the_report_is_for_people(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    ran = discreet(
+        "publish", cards, "--out", tmp_path / "out.csv", *COLUMNS, "--secret", "location=location 1", "--topics", 2
+    )
+    assert ran.code == 0, ran.err
+    assert "judged by: event HMM of 2 topics" in ran.out
+    assert "windows of 50 events" in ran.out
+    assert "guarantee (exact delta, proven)" in ran.out
+    assert "location=location 1" in ran.out
+    assert all(f"p{number}" in ran.out for number in (1, 2, 3, 4))
+
+
+def test_pa_markov_says_that_nothing_is_proven(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    ran = discreet(*given(cards, tmp_path / "out.csv", "--secret", "activity=activity 1", "--mechanism", "pa-markov"))
+    assert ran.code in (0, 1)
+    assert "guarantee (none, not proven)" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ([], "nothing is secret"),
+        (["--secret", "activity=activty 1"], "did you mean 'activity 1'"),
+        (["--secret", "mood=good"], "no attribute 'mood'"),
+        (["--secret", "activity=activity 1", "--mechanism", "adaptiv"], "no mechanism 'adaptiv'"),
+        (["--secret", "activity=activity 1", "--mechanism", "pa-hmm", "--option", "windows=3"], "did you mean"),
+        (["--secret", "activity=activity 1", "--window", "-1"], "windows of -1"),
+        (["--secret", "activity=activity 1", "--topics", "2"], "--topics is for --habits topics"),
+        (["--secret", "activity=activity 1", "--delta", "2"], "from 0 to 1"),
+        (["--secret", "activity=activity 1", "--location", "plce"], "name the right one with --location"),
+        (["--secret", "activity=activity 1", "--intervals", "day"], "is not a part of the day"),
+        (["--secret", "activity=activity 1", "--mechanism", "dphmm"], "dphmm"),
+    ],
+)
+def test_bad_use_is_told_and_writes_nothing(
+    discreet: Discreet, cards: Path, tmp_path: Path, more: list[str], told: str
+) -> None:
+    ran = discreet(*given(cards, tmp_path / "out.csv", *more))
+    assert told in error_of(ran)
+    assert {path.name for path in tmp_path.iterdir()} == {"cards.csv"}
+
+
+def test_a_bad_row_names_its_line(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    lines = cards.read_text().splitlines()
+    broken = tmp_path / "broken.csv"
+    broken.write_text("\n".join([*lines[:3], ",p1,51.1,2026-03-02T08:00:00Z,location 1", *lines[3:]]))
+    options = ["--secret", "activity=activity 1"]
+    told = error_of(discreet(*given(broken, tmp_path / "out.csv", *options)))
+    assert "line 4" in told
+    assert "'what'" in told
+    assert not (tmp_path / "out.csv").exists()
+    ran = discreet(*given(broken, tmp_path / "out.csv", *options, "--skip-bad"))
+    assert "1 bad rows were skipped" in ran.err
+
+
+def test_timestamps_without_a_zone_ask_for_one(discreet: Discreet, tmp_path: Path) -> None:
+    path = tmp_path / "naive.csv"
+    path.write_text("user,timestamp,location,activity\nann,2026-03-02T08:00:00,x,y\nann,2026-03-02T09:00:00,z,w\n")
+    told = error_of(discreet("publish", path, "--out", tmp_path / "out.csv", "--secret", "activity=y"))
+    assert "--naive-zone" in told
+
+
+def test_a_policy_file_and_options_do_not_mix(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[secret]]\ncontexts = ["activity=nothing"]\n')
+    both = given(cards, tmp_path / "out.csv", "--policy", policy)
+    assert "give one or the other" in error_of(discreet(*both, "--delta", 0.1))
+    told = error_of(discreet(*both))
+    assert "policy.toml" in told
+    assert "'nothing' is not known" in told
+
+
+def test_the_data_are_not_overwritten(discreet: Discreet, cards: Path) -> None:
+    before = cards.read_bytes()
+    assert "take the place of the data" in error_of(discreet(*given(cards, cards, "--secret", "activity=activity 1")))
+    assert cards.read_bytes() == before

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.data import EventColumns, published_columns, write_published
+from discreet.data.published import Row, check_target
+from discreet.errors import DataError
+from discreet.outputs import PartialEvent
+
+ROLES = {"location": "place", "user": "who", "timestamp": "when", "activity": "what"}
+ROWS: list[Row] = [
+    ("ann", PartialEvent("lunch", "noon", "canteen")),
+    ("ann", PartialEvent(None, "noon", 'a "quoted", bar')),
+    ("bob", PartialEvent()),
+    ("bob", PartialEvent("run\rwalk", None, None)),
+]
+
+
+def test_csv_has_the_columns_in_their_order_and_nothing_where_it_is_withheld(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    assert write_published(path, ROLES, ROWS) == 4
+    assert path.read_bytes().decode() == (
+        'place,who,when,what\ncanteen,ann,noon,lunch\n"a ""quoted"", bar",ann,noon,\n,bob,,\n"","bob","","run\rwalk"\n'
+    )
+    write_published(tmp_path / "out.csv.gz", ROLES, ROWS)
+    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == path.read_bytes()
+
+
+def test_parquet_has_nulls(tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    write_published(path, ROLES, ROWS)
+    table = pl.read_parquet(path)
+    assert table.columns == ["place", "who", "when", "what"]
+    assert table.rows()[:3] == [
+        ("canteen", "ann", "noon", "lunch"),
+        ('a "quoted", bar', "ann", "noon", None),
+        (None, "bob", None, None),
+    ]
+
+
+def test_a_row_of_nothing_is_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    write_published(path, {"activity": "what", "location": "place", "timestamp": "when"}, ROWS)
+    assert path.read_text().splitlines()[3] == '"","",""'
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_nothing_is_left_where_it_fails(tmp_path: Path, ending: str) -> None:
+    def broken() -> Iterator[Row]:
+        yield ROWS[0]
+        raise RuntimeError("halfway")
+
+    with pytest.raises(Exception, match="halfway"):
+        write_published(tmp_path / f"out.{ending}", ROLES, broken())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_order_of_the_columns_and_those_left_out(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"in.{ending}"
+    frame = pl.DataFrame(
+        {"lat": ["1"], "place": ["x"], "user": ["ann"], "timestamp": ["2026-01-01T00:00Z"], "what": ["y"]}
+    )
+    frame.write_csv(path) if ending == "csv" else frame.write_parquet(path)
+    columns = EventColumns(location="place", activity="what")
+    roles, left_out = published_columns(path, columns)
+    assert list(roles.items()) == [
+        ("location", "place"),
+        ("user", "user"),
+        ("timestamp", "timestamp"),
+        ("activity", "what"),
+    ]
+    assert left_out == ["lat"]
+    alone, left_out = published_columns(path, EventColumns(user=None, location="place", activity="what"))
+    assert "user" not in alone
+    assert left_out == ["lat", "user"]
+
+
+def test_a_bad_target_is_told_before_the_work(tmp_path: Path) -> None:
+    data = tmp_path / "in.csv"
+    data.write_text("x\n")
+    with pytest.raises(DataError, match=r"use \.csv, \.csv\.gz or \.parquet"):
+        check_target(tmp_path / "out.xlsx", data)
+    with pytest.raises(DataError, match="there is no folder"):
+        check_target(tmp_path / "none" / "out.csv", data)
+    with pytest.raises(DataError, match="take the place of the data"):
+        check_target(tmp_path / "in.csv", data)
+    check_target(tmp_path / "out.csv", data)
