@@ -200,7 +200,9 @@ class Decider:
             return np.zeros(len(deltas))
         since = np.maximum(belief.slot - adversary.row_slot, 0)[belief.closed :]
         left = np.full(len(adversary.any_index), 1 - (belief.slot + 1) / slots)  # of the day, for secrets at="any"
-        return np.asarray(HELD * deltas * np.concatenate([FADING**since, left]))
+        held = HELD * deltas * np.concatenate([FADING**since, left])
+        limits = (adversary.priors + adversary.deltas)[belief.closed :]
+        return np.where(limits < 1, held, 0.0)  # a gain that cannot exceed its delta needs no room
 
     def _slot_of_contexts(self, belief: Belief) -> Slot:
         outcomes = belief.outcomes(np.eye(len(self.private_contexts)))  # as if each private state were announced
