@@ -101,6 +101,29 @@ def is_finite(kernel: Kernel) -> TypeGuard[Finite]:
     return hasattr(kernel, "weights")
 
 
+class Noisy(Protocol):
+    """A kernel whose outputs cannot be listed, but which can name some for an audit to try."""
+
+    def telling(self, private: IntArray | None = None) -> tuple[Output, ...]:
+        """Outputs that tell much about these private states, or about any."""
+
+    def sample(self, private: int, rng: Rng) -> Output:
+        """Draw the output."""
+
+    def likelihood(self, output: Output) -> FloatArray:
+        """Over private states, up to a common factor."""
+
+
+def is_noisy(kernel: Kernel) -> TypeGuard[Noisy]:
+    """Whether a kernel names outputs to try."""
+    return hasattr(kernel, "telling")
+
+
+def covers_everything(kernel: Kernel) -> bool:
+    """Whether a kernel has outputs also for private states that the belief holds impossible: those of a possible one."""
+    return bool(getattr(kernel, "covers_everything", False))
+
+
 class Mechanism(Protocol[State]):
     """Decides what is released, slot by slot."""
 

@@ -17,7 +17,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.contracts import FloatArray, IntArray, Kernel, Mechanism, is_finite
 from discreet.models.sampling import sampled_days
 from discreet.numerics import SLACK
-from discreet.outputs import SUPPRESSED, Output
+from discreet.outputs import SUPPRESSED, Output, Perturbed
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 
@@ -25,7 +25,8 @@ DRAWS = 400
 """Draws in the sampling law, from one kernel a walk."""
 
 FALSE_ALARM = 1e-9
-"""Chance at most that the sampling law fails a correct kernel, per kernel tested (exact binomial tails)."""
+"""Chance at most that the sampling law fails a correct kernel, per kernel tested (exact binomial tails; Hoeffding's bound
+where outputs are continuous)."""
 
 
 class LawBroken(AssertionError):  # noqa: N818  # the name says what happened; "LawBrokenError" would say no more
@@ -167,6 +168,7 @@ def _sampling(visit: Visit, rng: SeededEntropy) -> None:
     """Draws follow the row; what cannot occur never does."""
     kernel = visit.kernel
     if not is_finite(kernel):
+        _calibration(visit, rng)
         return
     law = "samples follow the kernel's weights"
     drawn = [kernel.sample(visit.private, rng) for _ in range(DRAWS)]
@@ -183,6 +185,49 @@ def _sampling(visit: Visit, rng: SeededEntropy) -> None:
     )
     if (tails < FALSE_ALARM / (2 * len(counts))).any():
         raise LawBroken(law, f"{visit}: {counts.tolist()} drawn where {expected.round(1).tolist()} are expected")
+
+
+def _calibration(visit: Visit, rng: SeededEntropy) -> None:
+    """Draws of two private states are told apart as often as their likelihoods say.
+
+    A fair coin chooses the private state, and an output is drawn from it. Given the output, the coin fell on the first
+    with probability h = its share of the likelihood; so the sum of (coin - h) f(output) over the draws is a martingale
+    for any f from -1 to 1, and stays within Hoeffding's bound. f is 1, then h's own side, then the side of a plane
+    between the two clouds that other draws have shown: a draw that ignores the truth, or tells more than it admits, is off.
+    """
+    law = "draws are told apart as the likelihood says"
+    kernel, mine = visit.kernel, visit.private
+    possible = np.flatnonzero(visit.before.predicted() > 0)
+    others = possible[possible != mine]
+    if not len(others):
+        return
+    other = int(others[rng.below(len(others))])
+    coins = np.array([rng.bits(1) for _ in range(2 * DRAWS)], dtype=np.float64)
+    outputs = [kernel.sample(mine if coin else other, rng) for coin in coins]
+    told = np.array([kernel.likelihood(output)[[mine, other]] for output in outputs])  # (draws, 2)
+    drawn = np.where(coins > 0, told[:, 0], told[:, 1])
+    if not (drawn > 0).all():
+        raise LawBroken(law, f"{visit}: an output of likelihood zero was drawn")
+    surprise = coins - told[:, 0] / told.sum(axis=1)
+    sides = [np.ones(2 * DRAWS), np.sign(told[:, 0] - told[:, 1]), _side(outputs, coins)]
+    limit = float(np.sqrt(DRAWS / 2 * np.log(2 * len(sides) / FALSE_ALARM)))
+    for side in sides:
+        total = float((surprise * side)[DRAWS:].sum())
+        if abs(total) > limit:
+            raise LawBroken(law, f"{visit}: off by {total:.0f} of {DRAWS} draws from private states {mine} and {other}")
+
+
+def _side(outputs: list[Output], coins: FloatArray) -> FloatArray:
+    """(2 DRAWS,): 1 or -1, on which side of a plane a point lies: across the line of the two means of the first half."""
+    if not all(isinstance(output, Perturbed) for output in outputs):
+        return np.zeros(len(outputs))
+    points = np.array([output.point for output in outputs if isinstance(output, Perturbed)])
+    first, which = points[:DRAWS], coins[:DRAWS] > 0
+    if which.all() or not which.any():
+        return np.zeros(len(outputs))
+    ends = first[which].mean(axis=0), first[~which].mean(axis=0)
+    heights = (points - (ends[0] + ends[1]) / 2) @ (ends[0] - ends[1])
+    return np.asarray(np.sign(heights), dtype=np.float64)
 
 
 def _audit_bounds(mechanism: Mechanism[Any], adversary: Adversary, highest: FloatArray, budget: int | None) -> None:

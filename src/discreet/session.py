@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
 from discreet.contexts import UNKNOWN
-from discreet.contracts import FloatArray, Kernel, Mechanism, Rng
+from discreet.contracts import FloatArray, Kernel, Mechanism, Rng, covers_everything
 from discreet.errors import DiscreetError
 from discreet.outputs import SUPPRESSED, Output
 from discreet.randomness import SystemEntropy
@@ -21,7 +21,8 @@ class Session:
 
     Draws from the operating system's entropy unless given a seeded source, which is for experiments. `off_model` counts
     the readings that the model has no place for: labels it never learned, and contexts that it holds impossible now.
-    They are suppressed: what a release of the impossible would tell, no model can say.
+    They are suppressed, because what a release of the impossible would tell, no model can say; a kernel that has an
+    output for everything (noise around the nearest possible context) gives that instead, and they are counted all the same.
     """
 
     def __init__(
@@ -93,10 +94,10 @@ class Session:
         index = self._index.get(UNKNOWN if context is None else context)
         self._private = None if index is None else self.mechanism.remember(self._private, index)
         possible = self._private is not None and not self._forgotten and self._belief.predicted()[self._private] > 0
-        if self._private is not None and possible:
+        self.off_model += not possible
+        if self._private is not None and not self._forgotten and (possible or covers_everything(kernel)):
             output = kernel.sample(self._private, self._rng)
         else:
-            self.off_model += 1
             output = SUPPRESSED
         self._take(kernel, output)
         return output

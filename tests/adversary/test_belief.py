@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from discreet.adversary import Adversary, beliefs_along
+from discreet.adversary import Adversary, beliefs_along, process
 from discreet.adversary.enumerate import prefixes
 from discreet.mechanisms import NoMask
 from discreet.models import MarkovChain
@@ -93,3 +95,31 @@ def test_densities_and_probabilities_give_one_belief() -> None:
     belief = Adversary(mechanism).start()
     column = np.linspace(0.1, 1, len(mechanism.private_contexts))
     np.testing.assert_allclose(belief.after(column).gains, belief.after(column * 1e6).gains, atol=AGREEMENT)
+
+
+def test_a_large_sparse_chain_is_filtered_as_a_dense_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without zeros and without secrets the filter takes another way; it must lead to the same place."""
+    rng = np.random.default_rng(8)
+    n = process.LARGE + 10
+    steps = np.zeros((n, n))
+    for k in range(n):
+        steps[k, (k + np.array([0, 1, 7])) % n] = rng.dirichlet(np.ones(3))
+    chain = MarkovChain.homogeneous([f"c{k}" for k in range(n)], np.eye(n)[3], steps, 12)
+    told = np.where(rng.random((12, n)) < 0.2, 0.0, rng.random((12, n)))
+    told[5] = 0.0  # an output that cannot occur
+
+    def filtered() -> list[Any]:
+        belief, found = Adversary(NoMask(chain, Policy())).start(), []
+        for likelihood in told:
+            found.append(belief.predicted())
+            belief = belief.after(likelihood)
+            found += [belief.weights, np.array([float(belief.off_model)])]
+        return found
+
+    sparse = filtered()
+    assert Adversary(NoMask(chain, Policy())).process.sparse is not None  # type: ignore[union-attr]
+    monkeypatch.setattr(process, "LARGE", n + 1)
+    dense = filtered()
+    for one, other in zip(sparse, dense, strict=True):
+        assert ((one > 0) == (other > 0)).all()
+        assert np.abs(one - other).max() < 1e-14

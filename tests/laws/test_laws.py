@@ -13,7 +13,8 @@ from discreet.contracts import Rng
 from discreet.kernels import FiniteKernel
 from discreet.laws import LawBroken, check
 from discreet.mechanisms import NoMask
-from discreet.outputs import SUPPRESSED, Output, Released
+from discreet.mechanisms.perturbation import PolicyGraph
+from discreet.outputs import SUPPRESSED, Output, Perturbed, Released
 from discreet.policy import Guarantee
 from tests.mechanisms.event_models import event_models, event_policy
 from tests.strategies import random_chain, random_hidden, random_mechanism, random_policy, searches
@@ -22,6 +23,11 @@ MECHANISMS = [name for name in d.mechanisms.__all__ if hasattr(getattr(d.mechani
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "SetLabelled": {"labels": {"c0": frozenset({"c0", "c1"}), "c1": frozenset({"c0", "c1"}), "c2": frozenset({"c2"})}},
+    "Dphmm": {
+        "graph": PolicyGraph.from_edges(3, [[0, 1]]),
+        "query": np.array([[0.0, 0.0], [1.0, 0.5], [0.0, 2.0]]),
+        "epsilon": 1.0,
+    },
     "Fdh": {"hierarchy": d.Hierarchy({"top": {"left": ["c0", "c1"], "right": ["c2"]}})},
 }
 
@@ -138,6 +144,34 @@ def test_samples_that_do_not_follow_the_weights_are_caught() -> None:
 
     with pytest.raises(LawBroken, match="samples follow"):
         check(spoiled(kernel=kernel))
+
+
+class Spoilt:
+    """Noise whose draws and likelihood need not agree: both shift with the private state, each by its own amount."""
+
+    def __init__(self, drawn: float, told: float) -> None:
+        self.drawn, self.told = drawn, told
+
+    def sample(self, private: int, rng: Rng) -> Output:
+        return Perturbed((private * self.drawn + (rng.bits(20) + rng.bits(20)) * 2.0**-20,))
+
+    def likelihood(self, output: Output) -> Any:
+        assert isinstance(output, Perturbed)
+        away = [abs(output.point[0] - private * self.told - 1) for private in range(3)]
+        return np.array([max(1 - x, 0.0) for x in away]) + 1e-9  # triangular, as the sum of two uniforms is
+
+
+@pytest.mark.parametrize(
+    ("drawn", "told", "right"), [(0.3, 0.3, True), (0.0, 0.3, False), (0.6, 0.0, False), (0.9, 0.3, False)]
+)
+def test_continuous_draws_that_do_not_follow_the_likelihood_are_caught(drawn: float, told: float, right: bool) -> None:
+    mechanism = spoiled(kernel=lambda self, state: Spoilt(drawn, told))
+    if right:
+        for seed in searches(10):
+            check(mechanism, seed=seed)
+        return
+    with pytest.raises(LawBroken, match="told apart as the likelihood says"):
+        check(mechanism, walks=8)
 
 
 def test_a_private_state_of_another_context_is_caught() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.models import MarkovChain, Models
 from discreet.models.arrays import Labels
-from discreet.models.learn import STRENGTHS, Smoothing
+from discreet.models.learn import STRENGTHS, Smoothing, steps_of
 from discreet.models.store import weekpart
 
 Row = tuple[str, ...]
@@ -253,3 +254,35 @@ def test_weeks_that_cannot_be_learned_say_why() -> None:
     given_chain = MarkovChain.homogeneous(("a",), [1], [[1]], 2)
     with pytest.raises(DiscreetError, match=r"the weekday chain was not learned from days.*use MarkovChain.fit"):
         Models({"weekday": given_chain}).updated(Day(("a", "a"), dt.date(2026, 1, 1)))
+
+
+def test_sequences_of_any_length_give_one_transition() -> None:
+    walks = [("a", "b", "a", "a"), ("b",), (), ("b", "c")]
+    chain = MarkovChain.fit_sequences(walks, 5)
+    assert chain.contexts == ("a", "b", "c")
+    assert chain.slots == 5
+    # By hand: a is followed by b and a, b by a and c; c is never left. No step leads over an end.
+    assert chain.transitions[3].tolist() == [[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0, 1]]
+    assert chain.initial.tolist() == [3 / 7, 3 / 7, 1 / 7]
+    known = MarkovChain.fit_sequences(walks, 2, start="c", contexts=("c", "b", "a", "never"))
+    assert known.initial.tolist() == [1, 0, 0, 0]
+    assert known.transitions[0][2].tolist() == [0, 0.5, 0.5, 0]
+
+
+def test_sequences_agree_with_a_plain_loop() -> None:
+    rng = np.random.default_rng(3)
+    walks = [[f"c{k}" for k in rng.integers(0, 6, rng.integers(0, 9))] for _ in range(40)]
+    order, visits, steps = steps_of(walks)
+    for k, one in enumerate(order):
+        assert visits[k] == sum(walk.count(one) for walk in walks)
+        for j, other in enumerate(order):
+            assert steps[k, j] == sum((a, b) == (one, other) for walk in walks for a, b in itertools.pairwise(walk))
+
+
+@pytest.mark.parametrize(
+    ("walks", "told"),
+    [([], "no sequences"), ([()], "no sequences"), (["ab"], "one string"), ([("a", "")], "not a label")],
+)
+def test_bad_sequences_are_told(walks: list[Sequence[str]], told: str) -> None:
+    with pytest.raises(DiscreetError, match=told):
+        MarkovChain.fit_sequences(walks, 3)

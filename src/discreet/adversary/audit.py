@@ -11,8 +11,8 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, Found, explore
-from discreet.adversary.interval import TimeIsUp, bound, search, state_graph, walk
-from discreet.contracts import FloatArray, Mechanism, Model, is_finite
+from discreet.adversary.interval import TimeIsUp, bound, ratio_bound, search, state_graph, walk
+from discreet.contracts import FloatArray, Mechanism, Model, is_finite, is_noisy
 from discreet.errors import DiscreetError
 from discreet.numerics import SLACK
 from discreet.outputs import Output
@@ -20,6 +20,9 @@ from discreet.policy import Policy
 
 KERNELS = 100_000
 """Kernels that an audit looks at unless told otherwise: some ten seconds for a chain of 20 contexts."""
+
+TRIED = 8
+"""Histories that are followed a slot where a noisy kernel names the points to try."""
 
 WALKS = 200
 """Days drawn at random where a kernel's outputs cannot be listed."""
@@ -111,15 +114,28 @@ def _interval(
     graphing, searching = limit(0.6), limit(0.8)
     graph = state_graph(mechanism, adversary, graphing)
     beam = max(1, searching.most // (4 * adversary.process.slots))
-    if is_finite(mechanism.kernel(mechanism.start())):
+    first = mechanism.kernel(mechanism.start())
+    if is_finite(first):
         search(mechanism, adversary, found, searching, beam)
         how = f"the worst found with a beam of {beam} histories"
     else:
-        searching.most = min(searching.most, WALKS * adversary.process.slots)
-        walk(mechanism, adversary, found, searching)
+        drawing = limit(0.9)
+        searching.most = min(searching.most, TRIED * adversary.process.slots)
         how = "the worst found on days drawn at random, because outputs are continuous"
+        if is_noisy(first):
+            search(mechanism, adversary, found, searching, TRIED)
+            how = (
+                f"the worst found among points that tell most, {TRIED} histories at a time, and on days drawn at random"
+            )
+        drawing.most = min(drawing.most, WALKS * adversary.process.slots)
+        walk(mechanism, adversary, found, drawing)
+        searching.used += drawing.used
     bounds = 1 - adversary.priors
-    if graph is None:
+    ratios = getattr(mechanism, "largest_log_ratios", None)
+    if ratios is not None and adversary.model is mechanism.model:
+        bounds = np.minimum(ratio_bound(adversary, ratios()), bounds)
+        told = "bound from the largest ratios of probabilities that the mechanism allows, over the whole day"
+    elif graph is None:
         told = "no bound below certainty: public states are too many to follow, or outputs are continuous"
     else:
         states = sum(len(steps) for steps in graph)

@@ -75,6 +75,9 @@ class Adversary:
         first_visit = np.zeros((len(self.any_index), states))
         self.ahead: list[FloatArray] = [ahead] * (last + 1)
         self.first_visit: list[FloatArray] = [first_visit] * (last + 1)
+        if not len(self.secrets.members):  # nothing to look for
+            self.any_prior = np.zeros(0)
+            return
         for t in range(last - 1, -1, -1):
             emission = process.emission(t + 1)
             here = self.row_members[self.row_start[t + 1] : self.row_start[t + 2]] @ emission.T
@@ -123,6 +126,10 @@ class Adversary:
     def step(self, belief: Belief, likelihood: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """The same for a later slot, compiled."""
         process, t = self.process, belief.slot
+        if not len(self.priors) and isinstance(process, SeenProcess) and process.sparse is not None:
+            weights = process.push(t, belief.stack[0], likelihood)  # no secrets: the filter alone
+            total = float(weights.sum())
+            return (total, weights[None] / total, np.zeros(0)) if total > 0 else (0.0, belief.stack, np.zeros(0))
         tables, told = self._tables[t], np.ascontiguousarray(likelihood)
         priors = self.priors[belief.closed :] if belief.closed else self.priors
         if isinstance(process, SeenProcess):

@@ -52,15 +52,15 @@ class Found:
         self.gains = np.zeros(len(adversary.deltas))
         self._causes: dict[int, tuple[Node, Output]] = {}
 
-    def record(self, node: Node, kernel: Finite, gains: FloatArray) -> None:
-        """Take note of the gains (rows, O) that a kernel's outputs would cause."""
+    def record(self, node: Node, outputs: tuple[Output, ...], gains: FloatArray) -> None:
+        """Take note of the gains (rows, O) that outputs would cause."""
         if not gains.size:
             return
         closed = node.belief.closed
         highest = gains.max(axis=1)
         for row in np.flatnonzero(highest > self.gains[closed:]):
             self.gains[closed + row] = highest[row]
-            self._causes[closed + int(row)] = (node, kernel.outputs[int(gains[row].argmax())])
+            self._causes[closed + int(row)] = (node, outputs[int(gains[row].argmax())])
 
     def record_after(self, node: Node) -> None:
         """Take note of the gains of a node that was reached, where a kernel's outputs cannot be listed."""
@@ -111,7 +111,7 @@ def explore(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budge
             if not is_finite(kernel) or not budget.spend():
                 return False
             outcomes = node.belief.outcomes(kernel.matrix)
-            found.record(node, kernel, outcomes.gains)
+            found.record(node, kernel.outputs, outcomes.gains)
             if slot + 1 < adversary.process.slots:
                 _children(mechanism, node, kernel, outcomes, settled, following)
         level = [*settled.values(), *following]

@@ -22,8 +22,9 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, Found, Node
-from discreet.contracts import FloatArray, Mechanism, is_finite
-from discreet.numerics import RESOLUTION
+from discreet.contracts import FloatArray, IntArray, Kernel, Mechanism, is_finite, is_noisy
+from discreet.numerics import RESOLUTION, SLACK
+from discreet.outputs import Output
 from discreet.policy import BoolArray
 from discreet.randomness import SeededEntropy
 
@@ -31,18 +32,34 @@ CHUNK = 512
 """Generators that are paired at a time with those of the other side: bounds the memory of the products."""
 
 
+Columns = tuple[tuple[Output, ...], FloatArray]
+
+
+def _columns(kernel: Kernel, secret: IntArray) -> Columns | None:
+    """The outputs to look at and their columns (P, O): all of a finite kernel's, those that a noisy one names, or None."""
+    if is_finite(kernel):
+        return kernel.outputs, kernel.matrix
+    if not is_noisy(kernel):
+        return None
+    outputs = kernel.telling(secret)
+    return outputs, np.stack([kernel.likelihood(output) for output in outputs], axis=1)
+
+
 def search(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget: Budget, beam: int) -> None:
     """Follow the histories that tell most about each secret and slot, `beam` of them a slot."""
     level = [Node(mechanism.start(), adversary.start())]
+    hidden = np.asarray(adversary.secrets.members.any(axis=0), dtype=np.bool_)
+    secret = np.flatnonzero(hidden[mechanism.private_contexts])
     for slot in range(adversary.process.slots):
-        candidates: list[tuple[Node, int, FloatArray]] = []
+        candidates: list[tuple[Node, Output, FloatArray]] = []
         for node in level:
-            kernel = mechanism.kernel(node.state)
-            if not is_finite(kernel) or not budget.spend():
+            columns = _columns(mechanism.kernel(node.state), secret)
+            if columns is None or not budget.spend():
                 return
-            outcomes = node.belief.outcomes(kernel.matrix)
-            found.record(node, kernel, outcomes.gains)
-            candidates += [(node, int(k), outcomes.gains[:, k]) for k in np.flatnonzero(outcomes.total)]
+            outputs, matrix = columns
+            outcomes = node.belief.outcomes(matrix)
+            found.record(node, outputs, outcomes.gains)
+            candidates += [(node, outputs[int(k)], outcomes.gains[:, k]) for k in np.flatnonzero(outcomes.total)]
         if slot + 1 == adversary.process.slots or not candidates:
             return
         level = [_child(mechanism, *candidates[k][:2]) for k in _most_telling(candidates, beam)]
@@ -66,14 +83,12 @@ def walk(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget: 
             found.record_after(node)
 
 
-def _child(mechanism: Mechanism[Any], node: Node, k: int) -> Node:
+def _child(mechanism: Mechanism[Any], node: Node, output: Output) -> Node:
     kernel = mechanism.kernel(node.state)
-    assert is_finite(kernel)
-    output = kernel.outputs[k]
     return Node(mechanism.advance(node.state, output), node.belief.after(kernel.likelihood(output)), node, output)
 
 
-def _most_telling(candidates: list[tuple[Node, int, FloatArray]], beam: int) -> list[int]:
+def _most_telling(candidates: list[tuple[Node, Output, FloatArray]], beam: int) -> list[int]:
     """The best candidate of every row, then the second best, and so on, until the beam is full."""
     gains = np.array([row for _, _, row in candidates])  # (candidates, rows)
     if len(candidates) <= beam or not gains.shape[1]:
@@ -117,6 +132,19 @@ def state_graph(mechanism: Mechanism[Any], adversary: Adversary, budget: Budget)
             return None
         states = following
     return graph
+
+
+def ratio_bound(adversary: Adversary, log_ratios: FloatArray) -> FloatArray:
+    """(R + A,): a bound on each gain from (T,) bounds on the log-ratio of a slot's output between two possible contexts.
+
+    Over a day the probability of the outputs differs between two sequences of contexts by e^sum at most, hence between
+    an event and its opposite, which are mixtures of sequences: its odds rise by that factor at most.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        rise = np.exp(log_ratios.sum())
+        belief = adversary.priors * rise / (adversary.priors * rise + 1 - adversary.priors)
+    belief = np.where(np.isfinite(belief), np.minimum(belief + SLACK, 1.0), 1.0)  # SLACK is far above the rounding
+    return np.asarray(np.where(adversary.priors > 0, belief, 0.0) - adversary.priors)
 
 
 class TimeIsUp(Exception):  # noqa: N818  # not an error: the caller falls back on what it has

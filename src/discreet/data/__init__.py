@@ -1,7 +1,8 @@
-"""Tables of readings and events in, tables of releases and published events out."""
+"""Tables of readings, positions and events in, tables of releases and published events out."""
 
 from discreet.data.bad_rows import BadRows
-from discreet.data.columns import Columns, EventColumns
+from discreet.data.columns import Columns, EventColumns, PositionColumns
+from discreet.data.positions import Positions, Track, read_positions, sequences
 from discreet.data.published import published_columns, write_published
 from discreet.data.readings import Readings, read_days
 from discreet.data.releases import ReleaseRow, read_releases, write_releases
@@ -11,13 +12,18 @@ __all__ = [
     "BadRows",
     "Columns",
     "EventColumns",
+    "PositionColumns",
+    "Positions",
     "Readings",
     "ReleaseRow",
+    "Track",
     "Trajectories",
     "published_columns",
     "read_days",
+    "read_positions",
     "read_releases",
     "read_trajectories",
+    "sequences",
     "write_published",
     "write_releases",
 ]

@@ -14,7 +14,7 @@ class Batch:
     """Some rows of a table, in file order.
 
     `frame` has the line and a column for each role that is read (user not, where the file is one person's); texts are
-    text, times are as the file has them. `done` of `total` is how far the file is read.
+    text, times and degrees are as the file has them. `done` of `total` is how far the file is read.
     """
 
     frame: pl.DataFrame

@@ -21,6 +21,8 @@ class Named:
     """The roles that are text, in the order in which they are checked."""
     one_row: ClassVar[str]
     """What one row describes."""
+    degrees: ClassVar[tuple[str, ...]] = ()
+    """The roles that are degrees."""
     reserved: ClassVar[str | None] = None
     """What texts other than the user must not contain."""
 
@@ -32,7 +34,7 @@ class Named:
     def names(self) -> dict[str, str]:
         """{role: column name} of the columns that are read."""
         user, *others = self.texts
-        roles = (user, *self.times, *others)
+        roles = (user, *self.times, *others, *self.degrees)
         return {role: name for role in roles if (name := getattr(self, role)) is not None}
 
     def find(self, path: Path, header: Sequence[str]) -> dict[str, int]:
@@ -96,3 +98,15 @@ class EventColumns(Named):
     texts = ("user", "activity", "location")
     one_row = "event"
     reserved = "|"
+
+
+@dataclass(frozen=True)
+class PositionColumns(Named):
+    """The columns of a table of positions in degrees; with `user=None` the whole file is one person, named after the file."""
+
+    latitude: str = "lat"
+    longitude: str = "lon"
+
+    texts = ("user",)
+    degrees = ("latitude", "longitude")
+    one_row = "position"

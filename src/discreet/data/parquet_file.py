@@ -62,6 +62,10 @@ def _column(path: Path, role: str, name: str, held: pl.DataType, *, text: bool) 
         if not (isinstance(held, pl.String | pl.Categorical | pl.Enum) or held.is_integer()):
             raise DataError(f"{path}: column {name!r} holds {held}; the {role} must be text or whole numbers")
         return pl.col(name).cast(pl.String).alias(role)
+    if role in ("latitude", "longitude"):
+        if not (isinstance(held, pl.String) or held.is_numeric()):
+            raise DataError(f"{path}: column {name!r} holds {held}; the {role} must be numbers, in degrees")
+        return pl.col(name).alias(role)
     if not (isinstance(held, pl.String | pl.Datetime) or held.is_numeric()):
         raise DataError(
             f"{path}: column {name!r} holds {held}; the {role} must be a datetime, epoch seconds, or ISO 8601 text"

@@ -13,10 +13,12 @@ import polars as pl
 
 from discreet.contexts import UNKNOWN, Clock, Day, carry_forward, merge_rare
 from discreet.data.bad_rows import BadRows
-from discreet.data.columns import Columns
+from discreet.data.columns import Columns, PositionColumns
 from discreet.data.instants import Epoch
-from discreet.data.rows import Codes, Progress, Table, check_option
+from discreet.data.rows import Codes, Progress, Table, check_option, positions_of
 from discreet.data.slots import Pick, Standing, of_intervals, of_readings
+from discreet.errors import DataError
+from discreet.places import Cells
 
 NO_DAY = dt.date(1970, 1, 1)
 
@@ -41,7 +43,8 @@ def read_days(
     path: str | Path,
     clock: Clock,
     *,
-    columns: Columns = Columns(),  # noqa: B008  frozen, so one for all calls is safe
+    columns: Columns | PositionColumns = Columns(),  # noqa: B008  frozen, so one for all calls is safe
+    cells: Cells | None = None,
     zone: str | None = None,
     epoch: Epoch = "auto",
     pick: Pick = "last",
@@ -58,6 +61,8 @@ def read_days(
     **Timestamps** are numbers (epoch seconds; from 1e11 on milliseconds, unless `epoch` says which), ISO 8601 with an
     offset or Z, or ISO 8601 without one, which `zone` must then place: an IANA name, often the clock's own. A time
     that the zone's clocks show twice is taken as the earlier. Years 1970 to 2099.
+
+    **Positions**: with `PositionColumns` and `cells` (`discreet.places`), a context is the cell of a position.
 
     **Slots** are those of `Clock.locate`. Of several readings in a slot the `last` in time stands, also across an hour
     that is repeated when clocks go back, or the most frequent (`modal`), the later of two equally frequent; of readings
@@ -81,10 +86,15 @@ def read_days(
     kept = (keep,) if isinstance(keep, str) else tuple(keep)
     check_option("pick", pick, ("last", "modal"))
     _filled([], carry, backward, merge_below, kept)  # a wrong option is told now, not after an hour of reading
+    if isinstance(columns, PositionColumns) != (cells is not None):
+        missing = "cells=, such as discreet.places.Grid" if cells is None else "columns=PositionColumns(...)"
+        raise DataError(f"contexts from positions need both columns and cells; pass {missing} too")
     table = Table(Path(path), columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
     people, contexts, standing = Codes(), Codes(), Standing(pick)
-    spread = of_readings if columns.start is None else of_intervals
+    spread = of_intervals if "start" in columns.times else of_readings
     for sound in table.batches(progress):
+        if cells is not None:
+            sound = sound.with_columns(context=pl.Series(cells.labels(positions_of(sound)), dtype=pl.String))
         coded = sound.with_columns(person=people.of(sound["user"]), context=contexts.of(sound["context"]))
         for slots in spread(coded, clock):
             standing.add(slots)

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from discreet.data import csv_file, parquet_file
@@ -14,6 +15,10 @@ from discreet.data.batch import Batch
 from discreet.data.columns import Named
 from discreet.data.instants import FIRST_YEAR, LAST_YEAR, LATEST, Epoch, with_instant
 from discreet.errors import DataError, did_you_mean
+from discreet.numerics import FloatArray
+
+DEGREES = {"latitude": 90, "longitude": 180}
+"""How far from zero they go."""
 
 Progress = Callable[[int, int], None]
 """Called with how much of the file is read, and how much there is: bytes of a CSV file, rows of a Parquet file."""
@@ -65,7 +70,7 @@ class Table:
         return self._tally.summary()
 
     def batches(self, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
-        """The sound rows, batch by batch: line, user, the texts, and `{role}_instant` for each time.
+        """The sound rows, batch by batch: line, user, the texts, `{role}_instant` and `{role}_degrees`.
 
         A table without any sound row is an error.
         """
@@ -96,6 +101,8 @@ class Table:
                 line, value = naive.row(0, named=True)["line"], naive.row(0, named=True)[role]
                 what = "does not say which time zone it is in; pass zone=, for example zone='Europe/Paris'"
                 raise DataError(tally.describe(Fault(line, names[role], _plain(value), what)))
+        for role in self._columns.degrees:
+            frame = frame.with_columns(_degrees(frame, role).alias(f"{role}_degrees"))
         problems = _problems(self._columns)
         number = pl.coalesce(pl.when(wrong).then(pl.lit(k)) for k, (_, _, wrong) in enumerate(problems))
         frame = frame.with_columns(__problem=number)
@@ -137,6 +144,10 @@ def _problems(columns: Named) -> list[tuple[str, str, pl.Expr]]:
             if columns.reserved is not None and role != "user":
                 what = f"contains {columns.reserved!r}, which parts the attributes of an event; write it another way"
                 found.append((role, what, pl.col(role).str.contains(columns.reserved, literal=True)))
+    for role in columns.degrees:
+        value, most = pl.col(f"{role}_degrees"), DEGREES[role]
+        found.append((role, f"is not a {role}; write degrees as a number", value.is_null()))
+        found.append((role, f"is outside -{most} to {most} degrees", ~(value.abs() <= most) | value.is_nan()))
     for role in columns.times:
         instant = pl.col(f"{role}_instant")
         unread = "is not a timestamp; write epoch seconds or ISO 8601 such as 2024-05-01T08:30:00+02:00"
@@ -146,6 +157,18 @@ def _problems(columns: Named) -> list[tuple[str, str, pl.Expr]]:
     if "end" in columns.times:
         found.append(("end", "is before the start", pl.col("end_instant") < pl.col("start_instant")))
     return found
+
+
+def positions_of(frame: pl.DataFrame) -> FloatArray:
+    """(m, 2): latitude and longitude of sound rows."""
+    return np.asarray(frame.select("latitude_degrees", "longitude_degrees").to_numpy(), dtype=np.float64)
+
+
+def _degrees(frame: pl.DataFrame, role: str) -> pl.Expr:
+    column = pl.col(role)
+    if isinstance(frame.schema[role], pl.String):
+        column = column.str.strip_chars()
+    return column.cast(pl.Float64, strict=False)
 
 
 def _plain(value: object) -> object:

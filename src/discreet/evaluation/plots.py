@@ -47,6 +47,10 @@ COLOURS = {
     "6 topics": BLUE,
     "8 topics": NAVY,
     "10 topics": ORANGE,
+    "G_util": BLUE,
+    "G_trs": ORANGE,
+    "DPLS": GREEN,
+    "G_cplt": QUIET,
 }
 MARKERS = {
     "MaskSensitive": "D",
@@ -75,6 +79,10 @@ MARKERS = {
     "6 topics": "^",
     "8 topics": "s",
     "10 topics": "D",
+    "G_util": "o",
+    "G_trs": "s",
+    "DPLS": "^",
+    "G_cplt": "D",
 }
 
 _DASHED = (0, (4, 2))
@@ -142,6 +150,8 @@ class Panel:
     x: tuple[float, ...]
     series: Mapping[str, tuple[float, ...]]
     up: str = "utility"
+    logarithmic: bool = False  # upwards
+    doubling: bool = False  # across
 
 
 @dataclass(frozen=True)
@@ -332,6 +342,123 @@ def amounts(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
             axes.set_ylabel(panel.up)
 
 
+MARKED = 12
+"""Points of a line up to which each is marked."""
+
+
+def courses(title: str, note: str, rows: Sequence[Sequence[Panel]], path: Path) -> None:
+    """Panels below and beside each other, each on an axis of its own, with one legend above."""
+    from matplotlib.lines import Line2D
+
+    columns = max(len(row) for row in rows)
+    wide, high = 3.6, 2.3
+    with _figure(title, note, path, (wide * columns + 0.1, high * len(rows) + 0.85)) as figure:
+        for down, row in enumerate(rows):
+            for place, panel in enumerate(row):
+                left, right = wide * place + 0.65, wide * (columns - 1 - place) + 0.2
+                below, above = high * (len(rows) - 1 - down) + 0.5, high * down + 1.15
+                axes = _axes(figure, left=left, right=right, bottom=below, top=above)
+                axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
+                for name, values in panel.series.items():
+                    marker = MARKERS[name] if len(panel.x) <= MARKED else None
+                    axes.plot(
+                        panel.x, values, color=COLOURS[name], marker=marker, clip_on=False, solid_capstyle="round"
+                    )
+                _upwards(axes, panel)
+                if panel.doubling:
+                    axes.set_xscale("log", base=2)
+                    axes.minorticks_off()
+                axes.set_xlim(min(panel.x), max(panel.x))
+                if len(panel.x) <= MARKED:
+                    axes.set_xticks(panel.x, [f"{x:g}" for x in panel.x])
+                axes.set_xlabel(panel.across)
+                axes.set_ylabel(panel.up)
+        names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.series))
+        handles = [Line2D([], [], color=COLOURS[name], marker=MARKERS[name], label=name) for name in names]
+        place_of: Any = {"loc": "upper left", "bbox_to_anchor": (0.0, 1 - 0.47 / (high * len(rows) + 0.85))}
+        figure.legend(handles=handles, ncols=len(names), frameon=False, columnspacing=1.6, fontsize=8.5, **place_of)
+
+
+def pairs(title: str, note: str, rows: Sequence[tuple[str, float, float, float]], path: Path, *, delta: float) -> None:
+    """A line a mechanism: the interval of its worst gain, and beside it how far off the observer stays."""
+    with _figure(title, note, path, (7.6, 0.3 * len(rows) + 1.45)) as figure:
+        names, lefts = [row[0] for row in rows], 0.2 + 0.073 * max(len(row[0]) for row in rows)
+        gain = _axes(figure, left=lefts, right=2.75, bottom=0.5, top=0.85)
+        off = _axes(figure, left=5.05, right=0.35, bottom=0.5, top=0.85)
+        for place, (_, found, bound, error) in enumerate(rows):
+            colour = GREEN if bound <= delta + 1e-6 else RED if found > delta else GREY
+            gain.plot([found, bound], [place, place], color=colour, linewidth=4, alpha=0.35, solid_capstyle="butt")
+            gain.plot(found, place, "o", color=colour, clip_on=False)
+            off.barh(place, error, height=0.6, color=SKY)
+            off.annotate(f"{error:.2f}", (error, place), (3, 0), textcoords="offset points", va="center", fontsize=7.5)
+        gain.axvline(delta, color=INK, linewidth=0.9, linestyle=_DASHED)
+        gain.annotate("delta", (delta, -0.75), (3, 0), textcoords="offset points", fontsize=7.5, annotation_clip=False)
+        gain.set_yticks(range(len(rows)), names, color=INK, fontsize=8.5)
+        gain.set_xlim(0, 1)
+        gain.set_xlabel("worst gain on the secret: found, and bound")
+        off.set_yticks([])
+        off.set_xlim(0, 1.18 * max(row[3] for row in rows) or 1.0)
+        off.set_xlabel("observer's error, km")
+        for axes in (gain, off):
+            axes.set_ylim(len(rows) - 0.4, -0.6)
+            axes.grid(axis="y", visible=False)
+            axes.tick_params(length=0)
+
+
+def _upwards(axes: Any, panel: Panel) -> None:
+    """From zero, or in equal ratios with plain numbers."""
+    highest = max((max(values) for values in panel.series.values()), default=1.0)
+    if not panel.logarithmic:
+        axes.set_ylim(0, 1.08 * highest if highest > 0 else 1.0)
+        return
+    from matplotlib.ticker import NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def trajectory(
+    title: str,
+    note: str,
+    cells: Sequence[Sequence[tuple[float, float]]],
+    truth: Sequence[tuple[float, float]],
+    released: Sequence[tuple[float, float]],
+    hulls: Mapping[int, Sequence[Sequence[float]]],
+    path: Path,
+) -> None:
+    """Cells of a map, a way through them, the points that were released, and hulls around some of its slots' answers."""
+    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.patches import Polygon
+
+    with _figure(title, note, path, (6.6, 6.9)) as figure:
+        axes = _axes(figure, left=0.65, right=0.25, bottom=0.5, top=0.85)
+        axes.add_collection(PolyCollection(cells, facecolor="#f3f3f3", edgecolor="white", linewidth=0.4, zorder=0))
+        for slot, corners in hulls.items():
+            x, y = truth[slot]
+            around = _around([(x + float(corner[0]), y + float(corner[1])) for corner in corners])
+            axes.add_patch(Polygon(around, closed=True, facecolor=SKY, edgecolor=BLUE, alpha=0.16, zorder=1))
+        pairs = list(zip(truth, released, strict=True))
+        axes.add_collection(LineCollection(pairs, colors=ORANGE, linewidths=0.6, alpha=0.45, zorder=2))
+        axes.plot(
+            *zip(*truth, strict=True), color=INK, marker="o", markersize=3, linewidth=1.4, zorder=4, label="true cells"
+        )
+        dots: Any = {"linestyle": "", "marker": "x", "markersize": 4.5, "markeredgewidth": 1.1}
+        axes.plot(*zip(*released, strict=True), color=ORANGE, zorder=3, label="released points", **dots)
+        axes.plot([], [], color=BLUE, linewidth=6, alpha=0.3, label="sensitivity hull around some of them")
+        places = [*truth, *released]
+        spans = [(min(place[axis] for place in places), max(place[axis] for place in places)) for axis in (0, 1)]
+        half = 0.55 * max(high - low for low, high in spans) + 0.5  # one scale for both directions
+        axes.set_xlim(sum(spans[0]) / 2 - half, sum(spans[0]) / 2 + half)
+        axes.set_ylim(sum(spans[1]) / 2 - half, sum(spans[1]) / 2 + half)
+        axes.set_aspect("equal")
+        axes.grid(visible=False)
+        axes.set_xlabel("kilometres east")
+        axes.set_ylabel("kilometres north")
+        place_of: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3, "borderaxespad": 0.3}
+        axes.legend(frameon=False, fontsize=8, columnspacing=1.4, handletextpad=0.5, **place_of)
+
+
 def _line(name: str) -> dict[str, Any]:
     """How a system is drawn among many: solid if its promise is proven."""
     kept = name in KEPT or name in CHOICES
@@ -454,3 +581,47 @@ def _figure(title: str, note: str, path: Path, size: tuple[float, float]) -> Ite
         yield figure
         with written_whole(path) as file:
             figure.savefig(file, format="png", metadata={"Software": None})  # the same bytes for the same figures
+
+
+def policy_graph(
+    title: str,
+    note: str,
+    answers: Sequence[Sequence[float]],
+    edges: Sequence[tuple[int, int]],
+    path: Path,
+    *,
+    added: Sequence[tuple[int, int]] = (),
+    possible: Sequence[int] | None = None,
+    hulls: Mapping[int, Sequence[Sequence[float]]] | None = None,
+    labels: Sequence[str] | None = None,
+) -> None:
+    """A policy graph in the plane of the query's answers: edges, those that protection added, and hulls around contexts.
+
+    `hulls` maps a context to the corners of the hull around the origin, drawn around its answer. Contexts that are not
+    `possible` are pale.
+    """
+    from matplotlib.patches import Polygon
+
+    inside = set(range(len(answers)) if possible is None else possible)
+    with _figure(title, note, path, (5.6, 5.2)) as figure:
+        axes = _axes(figure, left=0.55, right=0.25, bottom=0.45)
+        for context, corners in (hulls or {}).items():
+            x, y = answers[context]
+            around = _around([(x + float(corner[0]), y + float(corner[1])) for corner in corners])
+            axes.add_patch(Polygon(around, closed=True, facecolor=SKY, edgecolor=BLUE, alpha=0.25, zorder=1))
+            axes.plot(*zip(*around, strict=True), alpha=0.0)  # so that the axes reach as far
+        for pairs, colour, style in ((edges, GREY, "-"), (added, RED, (0, (3, 2)))):
+            for i, j in pairs:
+                ends = [answers[i][0], answers[j][0]], [answers[i][1], answers[j][1]]
+                axes.plot(*ends, color=colour, linestyle=style, linewidth=1.2, zorder=2)
+        for context, (x, y) in enumerate(answers):
+            axes.plot(x, y, "o", color=INK if context in inside else PALE, zorder=3)
+            if labels is not None:
+                axes.annotate(labels[context], (x, y), xytext=(4, 4), textcoords="offset points", fontsize=8)
+        axes.set_aspect("equal", adjustable="datalim")
+
+
+def _around(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Corners of a convex polygon in their order around it."""
+    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    return sorted(points, key=lambda point: math.atan2(point[1] - y, point[0] - x))

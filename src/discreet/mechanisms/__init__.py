@@ -5,6 +5,7 @@ from discreet.mechanisms.baselines import MaskSensitive, NoMask
 from discreet.mechanisms.deception import Capp, EfficientFake
 from discreet.mechanisms.hierarchical import Fdh
 from discreet.mechanisms.hybrid import Hybrid
+from discreet.mechanisms.perturbation.dphmm import Dphmm
 from discreet.mechanisms.probabilistic import Probabilistic
 from discreet.mechanisms.publishing import PaHmm
 from discreet.mechanisms.simulatable import Simulatable
@@ -14,6 +15,7 @@ from discreet.mechanisms.weaker import Published, SetLabelled
 __all__ = [
     "Adaptive",
     "Capp",
+    "Dphmm",
     "EfficientFake",
     "Fdh",
     "Hybrid",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet.contexts import Clock, Day
 from discreet.errors import DiscreetError
 from discreet.models import arrays
-from discreet.models.learn import Counts, Smoothing, estimate
+from discreet.models.learn import Counts, Smoothing, divided, estimate, steps_of
 from discreet.numerics import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -102,6 +102,27 @@ class MarkovChain:
         if by is not None:
             raise DiscreetError(f"by={by!r} is not known; use 'weekpart' or leave it out")
         return cls.from_counts(Counts.of(arrays.as_rows(days), smoothing, contexts), clock=clock)
+
+    @classmethod
+    def fit_sequences(
+        cls,
+        sequences: Sequence[Sequence[str]],
+        slots: int,
+        *,
+        start: str | None = None,
+        contexts: Iterable[str] | None = None,
+    ) -> MarkovChain:
+        """The same transition at every slot, learned from sequences of any length by plain counts: movements, not days.
+
+        It starts at `start` for certain where that is given, otherwise anywhere as often as visited. A context that was
+        never left stays put. Contexts default to those seen, by falling frequency.
+        """
+        labels, visits, steps = steps_of(sequences, contexts)
+        initial = visits / visits.sum()
+        if start is not None:
+            initial = np.zeros(len(labels))
+            initial[arrays.encoded([[start]], labels)[0, 0]] = 1.0
+        return cls.homogeneous(labels, initial, divided(steps), slots)
 
     @classmethod
     def from_counts(cls, counts: Counts, *, clock: Clock | None = None) -> MarkovChain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -88,6 +89,24 @@ class Counts:
         return replace(self, contexts=contexts, initial=initial, transitions=transitions)
 
 
+def steps_of(
+    sequences: Sequence[Sequence[str]], contexts: Iterable[str] | None = None
+) -> tuple[tuple[str, ...], IntArray, IntArray]:
+    """(contexts, visits (n,), steps (n, n)) of sequences of any length, counted whenever they occurred."""
+    if any(isinstance(sequence, str) for sequence in sequences):
+        raise DiscreetError("a sequence is one string; give sequences of labels")
+    flat = [label for sequence in sequences for label in sequence]
+    if not flat:
+        raise DiscreetError("there are no sequences to learn from; give at least one")
+    order = arrays.labels(by_frequency(Counter(flat)) if contexts is None else contexts)
+    n, codes = len(order), arrays.encoded([flat], order)[0]
+    last = np.cumsum([len(sequence) for sequence in sequences]) - 1
+    within = np.ones(len(codes), dtype=np.bool_)
+    within[last[last >= 0]] = False  # no step leads from one sequence to the next
+    steps = np.bincount(codes[:-1][within[:-1]] * n + codes[1:][within[:-1]], minlength=n * n)
+    return order, np.bincount(codes, minlength=n), steps.reshape(n, n)
+
+
 def estimate(counts: Counts) -> tuple[FloatArray, FloatArray]:
     """initial (n,) and transitions (T-1, n, n) of the chain that the counts amount to."""
     if counts.days == 0:
@@ -108,6 +127,11 @@ def estimate(counts: Counts) -> tuple[FloatArray, FloatArray]:
     return initial, transitions
 
 
+def divided(steps: IntArray) -> FloatArray:
+    """Counts (n, n) to probabilities; a context that was never left stays put."""
+    return _rows(steps.astype(np.float64), np.eye(len(steps)))
+
+
 def estimate_homogeneous(initial: IntArray, steps: IntArray, smoothing: Smoothing) -> tuple[FloatArray, FloatArray]:
     """initial (n,) and one transition (n, n) from how often sequences started where, and steps went where.
 
@@ -116,7 +140,7 @@ def estimate_homogeneous(initial: IntArray, steps: IntArray, smoothing: Smoothin
     checked_smoothing(smoothing)
     n = len(initial)
     if smoothing == "none":
-        return initial / initial.sum(), _rows(steps.astype(np.float64), np.eye(n))
+        return initial / initial.sum(), divided(steps)
     arrived = initial + steps.sum(axis=0)
     usual = arrived / arrived.sum()
     backing = np.broadcast_to(arrived, (n, n))

@@ -6,6 +6,7 @@ import typer
 
 from discreet.cli.reproduce.adaptive import adaptive
 from discreet.cli.reproduce.capp import capp
+from discreet.cli.reproduce.dphmm import dphmm
 from discreet.cli.reproduce.fdh import fdh
 from discreet.cli.reproduce.maskit import maskit
 from discreet.cli.reproduce.sppatp import sppatp
@@ -16,6 +17,6 @@ reproduce = typer.Typer(
     "Example: discreet reproduce maskit --data DIR. Each paper has its own --help and --json.",
     no_args_is_help=True,
 )
-for paper in (maskit, fdh, capp, adaptive):
+for paper in (maskit, fdh, capp, dphmm, adaptive):
     reproduce.command()(paper)
 reproduce.command("s-ppatp")(sppatp)

@@ -1,0 +1,99 @@
+"""Tables of positions to tracks, and tracks to sequences of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from discreet.data.bad_rows import BadRows
+from discreet.data.columns import PositionColumns
+from discreet.data.instants import SECOND, Epoch
+from discreet.data.rows import Codes, Progress, Table, positions_of
+from discreet.errors import DataError
+from discreet.numerics import FloatArray, IntArray
+from discreet.places import Cells, distances
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """One person's positions in the order of time: instants (m,) in microseconds since 1970, positions (m, 2) in degrees."""
+
+    instants: IntArray
+    positions: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+    def parted(self, *, gap: float | None = None, fastest: float | None = None) -> list[Track]:
+        """Cut where more than `gap` seconds pass, or where it would have taken more than `fastest` metres a second."""
+        for name, value in (("gap", gap), ("fastest", fastest)):
+            if value is not None and not value > 0:  # also catches NaN
+                raise DataError(f"{name} is {value}; give a number above 0, or None for no limit")
+        if len(self) < 2:
+            return [self]
+        seconds = np.diff(self.instants) / SECOND
+        cut = np.zeros(len(seconds), dtype=np.bool_)
+        if gap is not None:
+            cut |= seconds > gap
+        if fastest is not None:
+            cut |= distances(self.positions[:-1], self.positions[1:]) > fastest * seconds
+        bounds = [0, *(np.flatnonzero(cut) + 1).tolist(), len(self)]
+        return [Track(self.instants[low:high], self.positions[low:high]) for low, high in pairwise(bounds)]
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The tracks of the people in a table, in the order in which they first appear there."""
+
+    people: Mapping[str, Track]
+    rows: int
+    """Rows read, the bad ones included."""
+    bad: BadRows = field(default_factory=BadRows)
+    """Rows skipped, with what was wrong with the first few."""
+
+    @property
+    def all(self) -> FloatArray:
+        """(m, 2): the positions of everybody."""
+        return np.concatenate([track.positions for track in self.people.values()])
+
+
+def read_positions(
+    path: str | Path,
+    *,
+    columns: PositionColumns = PositionColumns(),  # noqa: B008  frozen, so one for all calls is safe
+    zone: str | None = None,
+    epoch: Epoch = "auto",
+    skip_bad: bool = False,
+    progress: Progress | None = None,
+) -> Positions:
+    """The positions of each person in a .csv, .csv.gz or .parquet table; times and bad rows as in `read_days`.
+
+    A latitude or longitude that is no number, NaN or outside its range makes a row bad. Positions at one instant stay in
+    the file's order. Memory: about 40 bytes a row.
+    """
+    table, people = Table(Path(path), columns, zone=zone, epoch=epoch, skip_bad=skip_bad), Codes()
+    wanted = ("person", "timestamp_instant", "line", "latitude_degrees", "longitude_degrees")
+    parts = [sound.with_columns(person=people.of(sound["user"])).select(wanted) for sound in table.batches(progress)]
+    rows = pl.concat(parts).sort("person", "timestamp_instant", "line")
+    bounds = np.searchsorted(rows["person"].to_numpy(), np.arange(len(people.names) + 1))
+    instants, where = rows["timestamp_instant"].to_numpy(), positions_of(rows)
+    return Positions(
+        {
+            name: Track(instants[low:high], where[low:high])
+            for name, low, high in zip(people.names, bounds[:-1], bounds[1:], strict=True)
+        },
+        table.rows,
+        table.bad,
+    )
+
+
+def sequences(
+    tracks: Iterable[Track], cells: Cells, *, gap: float | None = None, fastest: float | None = None
+) -> list[tuple[str, ...]]:
+    """The cells of each part of each track, a position a step; `gap` and `fastest` as in `Track.parted`."""
+    return [tuple(cells.labels(part.positions)) for track in tracks for part in track.parted(gap=gap, fastest=fastest)]

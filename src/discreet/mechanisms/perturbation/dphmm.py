@@ -1,0 +1,379 @@
+"""DPHMM: a query answered each slot with noise shaped by a policy graph (Xiao et al., Algorithm 2)."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.adversary.belief import Adversary, Belief
+from discreet.contracts import FloatArray, IntArray, Model, Rng
+from discreet.errors import PolicyError
+from discreet.mechanisms.perturbation.hull import Hull
+from discreet.mechanisms.perturbation.lattice import Answers
+from discreet.mechanisms.perturbation.noise import LatticeNoise, checked_epsilon
+from discreet.mechanisms.perturbation.odometer import Odometer, Reading
+from discreet.mechanisms.perturbation.policy_graph import PolicyGraph, Support, checked_query, mask_of
+from discreet.mechanisms.perturbation.protection import (
+    Noise,
+    Protect,
+    Protected,
+    Sensitivity,
+    check_method,
+    protection_of,
+)
+from discreet.outputs import Output, Perturbed
+from discreet.policy import BoolArray, Guarantee, Policy
+
+SupportRule = str | tuple[str, float]
+
+KEPT = 512
+"""Kernels kept, by the contexts that are possible: a day meets few such sets, and often the same."""
+
+AT_ONCE = 1 << 20
+"""Pairs of contexts whose distances are held at a time."""
+
+TRIED = 32
+"""Answers beside the secret contexts' own that an audit looks at in a slot."""
+
+FAR = 64
+"""How many hulls away an audit looks, for points that tell directions apart."""
+
+
+@dataclass(frozen=True)
+class Past:
+    """The public state: the outputs so far. Belief and what is possible are their functions, kept along.
+
+    `reached` (K,) marks the hidden states that the outputs leave possible: exactly, where the belief's floats may underflow.
+    """
+
+    outputs: tuple[Output, ...]
+    belief: Belief = field(compare=False, repr=False)
+    reached: BoolArray = field(compare=False, repr=False)
+
+
+class PerturbedKernel:
+    """Noise around each context's answers. `support` holds the contexts that the noise was shaped for.
+
+    A context outside it is released as the nearest one inside (`stand_ins`), and has that one's likelihood: so also a
+    context that the belief holds impossible has an output, one that says nothing more than the others do.
+    """
+
+    covers_everything = True
+
+    def __init__(
+        self, queries: Sequence[Sensitivity], epsilons: Sequence[float], inside: BoolArray, protected: Protected
+    ) -> None:
+        self.support: IntArray = np.flatnonzero(inside)
+        self.added, self.balls = protected.added, protected.balls
+        self.answers = tuple(query.answers for query in queries)
+        self.noises = tuple(LatticeNoise(ball, epsilon) for ball, epsilon in zip(self.balls, epsilons, strict=True))
+        self._place = np.full(len(inside), -1, dtype=np.int64)  # in the support
+        self._place[self.support] = np.arange(len(self.support))
+
+    @cached_property
+    def stand_ins(self) -> IntArray:
+        """(n,): the context whose answer is perturbed for each: itself, or the nearest possible one (l2, first of equals)."""
+        stand = np.arange(len(self._place))
+        outside = np.flatnonzero(self._place < 0)
+        for some in np.array_split(outside, 1 + len(outside) * len(self.support) // AT_ONCE):
+            squared = np.zeros((len(some), len(self.support)))
+            for answers in self.answers:
+                points = answers.integers
+                for axis in range(points.shape[1]):
+                    steps = (points[self.support, axis][None, :] - points[some, axis][:, None]).astype(np.float64)
+                    squared += (steps * answers.step) ** 2
+            stand[some] = self.support[squared.argmin(axis=1)]
+        return stand
+
+    def sample(self, private: int, rng: Rng) -> Output:
+        """The answers of the context, or of the one that stands in for it, plus noise."""
+        context = private if self._place[private] >= 0 else int(self.stand_ins[private])
+        point: tuple[float, ...] = ()
+        for answers, noise in zip(self.answers, self.noises, strict=True):
+            truth = answers.integers[context].tolist()
+            point += answers.point([a + b for a, b in zip(truth, noise.sample(rng), strict=True)])
+        return Perturbed(point)
+
+    def likelihood(self, output: Output) -> FloatArray:
+        """(n,): exp(-epsilon level / parts) of each context, the largest scaled to 1; zeros for what is never output."""
+        exponents = self._exponents(output)
+        if exponents is None or exponents.max() == -np.inf:
+            return np.zeros(len(self._place))
+        chances = np.exp(exponents - exponents.max())
+        if len(self.support) == len(self._place):
+            return np.asarray(chances)
+        return np.asarray(chances[self._place[self.stand_ins]])
+
+    def possible(self, output: Output) -> BoolArray:
+        """(n,): the contexts that may give the output, however unlikely."""
+        exponents = self._exponents(output)
+        if exponents is None:
+            return np.zeros(len(self._place), dtype=np.bool_)
+        return np.asarray((exponents > -np.inf)[self._place[self.stand_ins]])
+
+    def _exponents(self, output: Output) -> FloatArray | None:
+        """(members of the support,): logarithm of the output's probability, up to a constant; None if it is not on the lattice."""
+        if not isinstance(output, Perturbed):
+            return None
+        if len(output.point) != sum(answers.integers.shape[1] for answers in self.answers):
+            return None
+        total, at = np.zeros(len(self.support)), 0
+        for answers, noise in zip(self.answers, self.noises, strict=True):
+            d = answers.integers.shape[1]
+            integers = answers.integers_of(output.point[at : at + d])
+            if integers is None:
+                return None
+            far = max(map(abs, integers)) >= 2**61
+            kind: npt.DTypeLike = object if far else np.int64
+            total += noise.exponents(np.array(integers, dtype=kind) - answers.integers[self.support])
+            at += d
+        return total
+
+    @cached_property
+    def hulls(self) -> tuple[Hull, ...]:
+        """The shape of each query's noise in the query's own units, for pictures and measures."""
+        return tuple(
+            Hull.of_differences(ball.vertices * answers.step)
+            for ball, answers in zip(self.balls, self.answers, strict=True)
+        )
+
+    def degree(self, context: int) -> int:
+        """The context's degree of protection (Definition 5.2): members of the support within every query's ball."""
+        context = int(self.stand_ins[context])
+        near = np.ones(len(self.support), dtype=np.bool_)
+        for ball, answers in zip(self.balls, self.answers, strict=True):
+            near &= ball.contains(answers.integers[self.support] - answers.integers[context])
+        return int(near.sum())
+
+    def realised(self, contexts: Support | None = None) -> tuple[float, ...]:
+        """For each query, the largest log-ratio of an output's probabilities between any two of these contexts.
+
+        By default all of the support (Theorem 6.3). For an adversary who holds other contexts possible (Appendix 11.6)
+        give those: where they are fewer (Case I) it is at most as much; where they are more (Case II), the ones outside
+        the support are told apart as their stand-ins are.
+        """
+        chosen = self.support
+        if contexts is not None:
+            chosen = np.unique(self.stand_ins[mask_of(contexts, len(self._place))])
+        return tuple(
+            noise.epsilon * ball.diameter(answers.integers[chosen], noise.parts) / noise.parts
+            for noise, ball, answers in zip(self.noises, self.balls, self.answers, strict=True)
+        )
+
+    def telling(self, private: IntArray | None = None) -> tuple[Output, ...]:
+        """Outputs for an audit to try, about these contexts or about any: answers, and points far away on each side.
+
+        At a context's own answer every other context is as unlikely as it can be. What comes before and after tells too, so the
+        answers of others are tried as well: all of them where they are few, else the TRIED nearest to the first answers.
+        """
+        order = self.support
+        if private is not None and len(private):
+            wanted = np.unique(self.stand_ins[private])
+            middle = self.answers[0].integers[wanted].mean(axis=0)
+            away = np.linalg.norm(self.answers[0].integers[self.support] - middle, axis=1)
+            near = self.support[np.argsort(away, kind="stable")[:TRIED]]
+            order = np.array(list(dict.fromkeys([*wanted.tolist(), *near.tolist()])))
+        points = [self._at([answers.integers[c].tolist() for answers in self.answers]) for c in order]
+        if len(self.answers) == 1:
+            middle = np.rint(self.answers[0].integers[self.support].mean(axis=0)).astype(np.int64)
+            points += [self._at([(middle + FAR * corner).tolist()]) for corner in self.balls[0].vertices]
+        return tuple(dict.fromkeys(points))
+
+    def _at(self, integers: list[list[int]]) -> Output:
+        return Perturbed(sum((a.point(part) for a, part in zip(self.answers, integers, strict=True)), ()))
+
+    def __repr__(self) -> str:
+        return f"PerturbedKernel({len(self.support)} of {len(self._place)} contexts possible, {len(self.added)} edges added)"
+
+
+class Dphmm:
+    """Answers a query each slot: outputs are `Perturbed(point)`, and contexts joined in the graph are told apart by e^epsilon at most.
+
+    `query` is an array (n, d); a list of such arrays asks several queries a slot, with one epsilon or one each, and their
+    answers stand one after another in the point. `noise="knorm"` is shaped by the sensitivity hull, `"laplace"` by the l1
+    ball around it. `protect` says how exposed contexts are joined to others: `"greedy"` to the nearest, `"minimum"` where the hull grows least
+    (in the plane). `support="possible"` shapes noise for every context that outputs so far leave possible;
+    `("mass", 0.01)` for the smallest set that holds all but 0.01 of the belief, others being released as their nearest
+    member. Answers are rounded to multiples of `step`, a power of two: by default 2**-20 of their range in the plane.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        policy: Policy | None = None,
+        *,
+        graph: PolicyGraph,
+        query: npt.ArrayLike | Sequence[npt.ArrayLike],
+        epsilon: float | Sequence[float],
+        noise: Noise = "knorm",
+        protect: Protect = "greedy",
+        support: SupportRule = "possible",
+        step: float | None = None,
+    ) -> None:
+        n = len(model.contexts)
+        self.model, self.policy = model, policy
+        if policy is not None:
+            policy.for_model(model.contexts, model.slots)
+        if not isinstance(graph, PolicyGraph):
+            raise PolicyError(f"graph is {graph!r}; give a PolicyGraph, such as PolicyGraph.complete({n})")
+        if graph.contexts != n:
+            raise PolicyError(
+                f"the policy graph is over {graph.contexts} contexts, the model has {n}; build it for this model"
+            )
+        if noise not in ("knorm", "laplace"):
+            raise PolicyError(f"noise={noise!r} is not known; use 'knorm' or 'laplace'")
+        tables = [checked_query(table, n) for table in _queries(query)]
+        self.graph, self.noise, self.protect = graph, noise, protect
+        self.epsilons = _epsilons(epsilon, len(tables))
+        self.mass = _mass(support)
+        self.support = support
+        self.queries = tuple(Sensitivity(graph, Answers(table, step), noise) for table in tables)
+        for asked, each in zip(self.queries, self.epsilons, strict=True):
+            asked.answers.check_noise(each)
+        check_method(protect, self.queries)
+        self.private_contexts: IntArray = np.arange(n)
+        self._adversary = Adversary(self, policy=Policy())
+        self._kernels: OrderedDict[bytes, PerturbedKernel] = OrderedDict()
+        self._met: tuple[Past, PerturbedKernel] | None = None  # a release asks twice: to draw, and to advance
+        self.guarantee = Guarantee("epsilon", _statement(self.epsilon, self.mass, self._complete), covers=frozenset())
+
+    @property
+    def epsilon(self) -> float:
+        """What a slot's queries promise together."""
+        return math.fsum(self.epsilons)
+
+    @cached_property
+    def _complete(self) -> bool:
+        """Whether every two contexts are joined."""
+        n, sizes = self.graph.contexts, np.diff(self.graph.starts)
+        if (sizes * (sizes - 1)).sum() < n * (n - 1):
+            return False
+        return bool(self.graph.adjacency.sum() == n * (n - 1))
+
+    def remember(self, memory: int | None, context: int) -> int:
+        """The private state is the context."""
+        return context
+
+    def start(self) -> Past:
+        """No outputs yet."""
+        return Past((), self._adversary.start(), self._adversary.process.initial > 0)
+
+    def kernel(self, state: Past) -> PerturbedKernel:
+        """Noise for the contexts that the outputs leave possible, or for the smallest set with most of the belief."""
+        met = self._met
+        if met is not None and met[0] is state:
+            return met[1]
+        kernel = self.kernel_for(self._inside(state))
+        self._met = state, kernel
+        return kernel
+
+    def kernel_for(self, support: Support) -> PerturbedKernel:
+        """The kernel of a slot at which these contexts are possible."""
+        inside = mask_of(support, len(self.model.contexts))
+        key = inside.tobytes()
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            protected = protection_of(self.graph, self.queries, inside, self.protect)
+            kernel = self._kernels[key] = PerturbedKernel(self.queries, self.epsilons, inside, protected)
+            if len(self._kernels) > KEPT:
+                self._kernels.popitem(last=False)
+        return kernel
+
+    def _inside(self, state: Past) -> BoolArray:
+        process = self._adversary.process
+        if self.mass is None:  # Definition 4.1
+            return np.asarray(process.predicted(state.belief.slot, state.reached.astype(np.float64)) > 0)
+        predicted = state.belief.predicted()  # Theorem 4.1: the smallest set with mass 1 - delta
+        order = np.argsort(-predicted, kind="stable")
+        mass = np.cumsum(predicted[order])
+        inside = np.zeros(len(predicted), dtype=np.bool_)
+        inside[order[: int(np.argmax(mass >= (1 - self.mass) * mass[-1])) + 1]] = True
+        return inside
+
+    def advance(self, state: Past, output: Output) -> Past:
+        """Bayes with the kernel that was used (Equation 2); silence, or what is never output, tells nothing."""
+        kernel, process = self.kernel(state), self._adversary.process
+        told = kernel.likelihood(output)
+        before = state.reached.astype(np.float64)
+        reached = process.push(state.belief.slot, before, kernel.possible(output).astype(np.float64)) > 0
+        if not reached.any():
+            reached = process.push(state.belief.slot, before, np.ones(len(told))) > 0
+        return Past((*state.outputs, output), state.belief.after(told), np.asarray(reached))
+
+    def odometer(self, outputs: Iterable[Output]) -> Odometer:
+        """What these outputs have cost, slot by slot."""
+        state, readings = self.start(), []
+        for output in outputs:
+            kernel = self.kernel(state)
+            each = kernel.realised()
+            slot, possible = len(state.outputs), len(kernel.support)
+            readings.append(Reading(slot, self.epsilon, math.fsum(each), each, possible, kernel.added))
+            state = self.advance(state, output)
+        return Odometer(tuple(readings))
+
+    def largest_log_ratios(self) -> FloatArray:
+        """(T,): whatever was output before, no output of the slot has a larger log-ratio between two possible contexts.
+
+        In a complete graph it is epsilon. Elsewhere it is known while no output can rule a context out: then the same contexts are
+        possible whatever was output. From the first slot on at which some output can, it is infinite.
+        """
+        ratios = np.full(self.model.slots, self.epsilon if self._complete else np.inf)
+        if self._complete or self.mass is not None:
+            return ratios
+        for slot, prior in enumerate(self.model.prior):
+            ratios[slot] = math.fsum(self.kernel_for(prior > 0).realised())
+            if ratios[slot] == np.inf:
+                break
+        return ratios
+
+    def __repr__(self) -> str:
+        return f"Dphmm({self.model!r}, {self.graph!r}, epsilon={self.epsilon:g}, noise={self.noise!r}, support={self.support!r})"
+
+
+def _queries(query: npt.ArrayLike | Sequence[npt.ArrayLike]) -> list[npt.ArrayLike]:
+    """A list of tables (n, d) is several queries; anything else is one."""
+    try:
+        if isinstance(query, list | tuple) and query and all(np.ndim(table) == 2 for table in query):
+            return list(query)
+    except ValueError:  # rows of several lengths: `checked_query` says so
+        pass
+    return [query]  # type: ignore[list-item]  # not a list of tables, so it is one
+
+
+def _epsilons(epsilon: float | Sequence[float], queries: int) -> tuple[float, ...]:
+    if not isinstance(epsilon, list | tuple):
+        return (checked_epsilon(epsilon),) * queries
+    if len(epsilon) != queries:
+        raise PolicyError(f"there are {len(epsilon)} epsilons for {queries} queries; give one each, or one for all")
+    return tuple(checked_epsilon(value) for value in epsilon)
+
+
+def _mass(support: SupportRule) -> float | None:
+    if support == "possible":
+        return None
+    if isinstance(support, tuple) and len(support) == 2 and support[0] == "mass":
+        delta = support[1]
+        if isinstance(delta, int | float) and 0 <= delta < 1:
+            return float(delta)
+    raise PolicyError(f"support={support!r} is not known; use 'possible' or ('mass', 0.01)")
+
+
+def _statement(epsilon: float, mass: float | None, complete: bool) -> str:
+    told = f"probabilities of an output differ by e^{epsilon:g} at most, at each slot, "
+    if mass is None:
+        return told + (
+            "between any two possible contexts that are joined in the policy graph, and between a context that would be "
+            "exposed and the one it is joined to"
+        )
+    if complete:
+        return told + "between any two contexts: those outside the likeliest set are released as its nearest member"
+    return told + (
+        f"between joined contexts of the smallest set that holds all but {mass:g} of the belief; a context outside is "
+        "released as its nearest member, and an edge to it is not covered"
+    )

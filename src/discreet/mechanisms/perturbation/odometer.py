@@ -1,0 +1,57 @@
+"""What releases have cost: realised epsilon of each slot, of several queries, of the whole sequence (Theorems 6.3, 7.1, 7.2).
+
+The epsilon that was asked for holds over edges. Between two contexts that are not joined, outputs may differ by more: by
+the norm of the difference of their answers, times epsilon. It is infinite where noise never leads from one to the other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One slot. `realised` bounds the log-ratio of an output's probabilities between any two possible contexts."""
+
+    slot: int
+    epsilon: float  # promised over every edge, and between an exposed context and its protector: the queries' sum
+    realised: float  # Theorem 6.3 for each query, added up (Theorem 7.1); inf if some pair is told apart for certain
+    by_query: tuple[float, ...]
+    possible: int  # contexts in the support
+    added: tuple[tuple[int, int], ...]  # edges that protection added
+
+    @property
+    def nothing_to_protect(self) -> bool:
+        """Whether one context alone was possible: its answer was output as it is, and told nothing new."""
+        return self.possible == 1
+
+    def __str__(self) -> str:
+        if self.nothing_to_protect:
+            return f"slot {self.slot}: one context was possible, so there was nothing left to protect"
+        return (
+            f"slot {self.slot}: epsilon {self.epsilon:g} over edges, {self.realised:g} over all {self.possible} possible "
+            f"contexts, {len(self.added)} edges added"
+        )
+
+
+@dataclass(frozen=True)
+class Odometer:
+    """The readings of a day's outputs. All of it is public: outputs determine it."""
+
+    readings: tuple[Reading, ...]
+
+    @property
+    def realised(self) -> float:
+        """Theorem 7.2: bounds the log-ratio between any two sequences of contexts that were possible throughout."""
+        return math.fsum(reading.realised for reading in self.readings)
+
+    @property
+    def epsilon(self) -> float:
+        """The sum of what was promised over edges. It bounds no pair of sequences: their contexts need not be joined."""
+        return math.fsum(reading.epsilon for reading in self.readings)
+
+    @property
+    def unprotected_slots(self) -> tuple[int, ...]:
+        """The slots at which one context alone was possible."""
+        return tuple(reading.slot for reading in self.readings if reading.nothing_to_protect)
