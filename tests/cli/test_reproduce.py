@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.evaluation import plots
+from discreet.evaluation import canvas
 from discreet.evaluation.experiments.people import MEALS, READINGS
 from tests.cli.conftest import Discreet, error_of
 from tests.evaluation.recorded import made_up
@@ -142,7 +142,7 @@ def _without_readings(tmp_path: Path) -> Path:
 def test_without_matplotlib_there_are_tables_and_a_word(
     discreet: Discreet, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plots, "available", lambda: False)
+    monkeypatch.setattr(canvas, "available", lambda: False)
     ran = discreet(*options(folder, tmp_path, "--figure", 4, "--processes", 1))
     assert ran.code == 0
     assert "discreet[plots]" in ran.err

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.evaluation import plots
+from discreet.evaluation import canvas
 from discreet.evaluation.experiments.people import CHECK_INS, HIERARCHY
 from tests.cli.conftest import Discreet, error_of
 from tests.evaluation.recorded import made_up
@@ -130,7 +130,7 @@ def test_missing_files(discreet: Discreet, tmp_path: Path) -> None:
 def test_without_matplotlib_there_are_tables(
     discreet: Discreet, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plots, "available", lambda: False)
+    monkeypatch.setattr(canvas, "available", lambda: False)
     ran = discreet(*options(folder, tmp_path, "--figure", "table1", "--processes", 1))
     assert ran.code == 0
     assert "discreet[plots]" in ran.err

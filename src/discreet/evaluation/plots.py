@@ -1,24 +1,33 @@
-"""Charts in the house style: plain, legible in grey, safe for the colour-blind, labelled where the eye is.
-
-matplotlib is imported when a chart is drawn; `available` says whether it can be.
-"""
+"""Charts in the house style: plain, legible in grey, safe for the colour-blind, labelled where the eye is."""
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.files import written_whole
-
-INK, QUIET, GRID = "#222222", "#6b6b6b", "#e3e3e3"
-BLUE, SKY, ORANGE, GREEN, RED, GREY, PALE = "#0072B2", "#56B4E9", "#D98200", "#009E73", "#D55E00", "#8f8f8f", "#d6d6d6"
-PURPLE, LILAC, PINK, BROWN, NAVY, VIOLET = "#A5538A", "#E8C3DA", "#CC79A7", "#7A4B1E", "#12355B", "#7B61C9"
-"""The palette of Okabe and Ito, the orange darkened so that it can be read as text."""
+from discreet.evaluation.canvas import (
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    GRID,
+    INK,
+    LILAC,
+    NAVY,
+    ORANGE,
+    PALE,
+    PINK,
+    PURPLE,
+    QUIET,
+    RED,
+    SKY,
+    VIOLET,
+    axes_in,
+    figure_at,
+)
 
 COLOURS = {
     "MaskSensitive": QUIET,
@@ -108,30 +117,6 @@ KEPT = (
 CHOICES = ("an activity", "a time", "a location", "one of each", "4 topics", "6 topics", "8 topics", "10 topics")
 """Lines of `grid` that are no systems: solid as well."""
 
-STYLE: Any = {  # matplotlib types the keys one by one
-    "font.family": "DejaVu Sans",
-    "font.size": 9.0,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": GREY,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 4.5,
-    "figure.dpi": 144,
-}
-
-
-def available() -> bool:
-    """Whether charts can be drawn here."""
-    return importlib.util.find_spec("matplotlib") is not None
-
 
 @dataclass(frozen=True)
 class Bar:
@@ -216,9 +201,9 @@ def bars(
     across: str = "share of the held-out slots",
 ) -> None:
     """Stacked bars: what became of the slots, system by system."""
-    with _figure(title, note, path, (7.2, 0.42 * len(systems) + 1.6)) as figure:
+    with figure_at(title, note, path, (7.2, 0.42 * len(systems) + 1.6)) as figure:
         margin = max(1.05, 0.1 + 0.073 * max(len(system.label) for system in systems))
-        axes = _axes(figure, left=margin, right=0.2, bottom=0.85)
+        axes = axes_in(figure, left=margin, right=0.2, bottom=0.85)
         for row, system in enumerate(systems):
             left = 0.0
             for fate, (colour, ink) in fates.items():
@@ -256,8 +241,8 @@ def ranked(
     across: str = "people, by what the probabilistic check releases",
 ) -> None:
     """A point a person and check, people in the order given."""
-    with _figure(title, note, path, (7.2, 3.5)) as figure:
-        axes = _axes(figure, left=0.65, right=0.2, bottom=0.5)
+    with figure_at(title, note, path, (7.2, 3.5)) as figure:
+        axes = axes_in(figure, left=0.65, right=0.2, bottom=0.5)
         for name, values in series.items():
             rank = range(1, len(values) + 1)
             axes.plot(rank, values, MARKERS[name], color=COLOURS[name], label=name, alpha=0.85, clip_on=False)
@@ -275,9 +260,9 @@ def curves(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
     width, count = 4.5, max(1, len(panels))
     highest = max((value for panel in panels for values in panel.series.values() for value in values), default=1.0)
     top = 1.0 if highest > 0.4 else max(0.1, math.ceil(12 * highest) / 10)
-    with _figure(title, note, path, (width * count, 3.6)) as figure:
+    with figure_at(title, note, path, (width * count, 3.6)) as figure:
         for place, panel in enumerate(panels):
-            axes = _axes(figure, left=width * place + 0.6, right=width * (count - 1 - place) + 1.4, top=0.95)
+            axes = axes_in(figure, left=width * place + 0.6, right=width * (count - 1 - place) + 1.4, top=0.95)
             axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
             for name, values in panel.series.items():
                 axes.plot(panel.x, values, marker=MARKERS[name], color=COLOURS[name], clip_on=False, **_WEIGHT[name])
@@ -297,12 +282,12 @@ def grid(
     names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.series))
     room = 0.2 if any(panel.up != row[0].up for row in rows for panel in row) else 0.0  # for words beside inner panels
     wide, high, beside = 2.75 + room, 2.35, 1.95
-    with _figure(title, note, path, (wide * columns + beside + 0.3, high * len(rows) + 0.7)) as figure:
+    with figure_at(title, note, path, (wide * columns + beside + 0.3, high * len(rows) + 0.7)) as figure:
         for down, row in enumerate(rows):
             for place, panel in enumerate(row):
                 left, right = wide * place + 0.62 + room, wide * (columns - 1 - place) + beside + 0.18
                 below, above = high * (len(rows) - 1 - down) + 0.5, high * down + 0.95
-                axes = _axes(figure, left=left, right=right, bottom=below, top=above)
+                axes = axes_in(figure, left=left, right=right, bottom=below, top=above)
                 axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
                 for name, values in panel.series.items():
                     axes.plot(panel.x, values, **_line(name))
@@ -318,9 +303,9 @@ def grid(
 def amounts(title: str, note: str, panels: Sequence[Panel], path: Path) -> None:
     """Panels beside each other, each on an axis of its own from 0, each line named at its end."""
     width, count = 4.2, max(1, len(panels))
-    with _figure(title, note, path, (width * count, 3.2)) as figure:
+    with figure_at(title, note, path, (width * count, 3.2)) as figure:
         for place, panel in enumerate(panels):
-            axes = _axes(figure, left=width * place + 0.65, right=width * (count - 1 - place) + 1.15, top=0.95)
+            axes = axes_in(figure, left=width * place + 0.65, right=width * (count - 1 - place) + 1.15, top=0.95)
             axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
             top = 1.15 * max((max(values) for values in panel.series.values()), default=1.0)
             looks = list(zip((BLUE, ORANGE, GREEN, QUIET), "os^D", strict=True))
@@ -352,12 +337,12 @@ def courses(title: str, note: str, rows: Sequence[Sequence[Panel]], path: Path) 
 
     columns = max(len(row) for row in rows)
     wide, high = 3.6, 2.3
-    with _figure(title, note, path, (wide * columns + 0.1, high * len(rows) + 0.85)) as figure:
+    with figure_at(title, note, path, (wide * columns + 0.1, high * len(rows) + 0.85)) as figure:
         for down, row in enumerate(rows):
             for place, panel in enumerate(row):
                 left, right = wide * place + 0.65, wide * (columns - 1 - place) + 0.2
                 below, above = high * (len(rows) - 1 - down) + 0.5, high * down + 1.15
-                axes = _axes(figure, left=left, right=right, bottom=below, top=above)
+                axes = axes_in(figure, left=left, right=right, bottom=below, top=above)
                 axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
                 for name, values in panel.series.items():
                     marker = MARKERS[name] if len(panel.x) <= MARKED else None
@@ -381,10 +366,10 @@ def courses(title: str, note: str, rows: Sequence[Sequence[Panel]], path: Path) 
 
 def pairs(title: str, note: str, rows: Sequence[tuple[str, float, float, float]], path: Path, *, delta: float) -> None:
     """A line a mechanism: the interval of its worst gain, and beside it how far off the observer stays."""
-    with _figure(title, note, path, (7.6, 0.3 * len(rows) + 1.45)) as figure:
+    with figure_at(title, note, path, (7.6, 0.3 * len(rows) + 1.45)) as figure:
         names, lefts = [row[0] for row in rows], 0.2 + 0.073 * max(len(row[0]) for row in rows)
-        gain = _axes(figure, left=lefts, right=2.75, bottom=0.5, top=0.85)
-        off = _axes(figure, left=5.05, right=0.35, bottom=0.5, top=0.85)
+        gain = axes_in(figure, left=lefts, right=2.75, bottom=0.5, top=0.85)
+        off = axes_in(figure, left=5.05, right=0.35, bottom=0.5, top=0.85)
         for place, (_, found, bound, error) in enumerate(rows):
             colour = GREEN if bound <= delta + 1e-6 else RED if found > delta else GREY
             gain.plot([found, bound], [place, place], color=colour, linewidth=4, alpha=0.35, solid_capstyle="butt")
@@ -416,47 +401,6 @@ def _upwards(axes: Any, panel: Panel) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
-
-
-def trajectory(
-    title: str,
-    note: str,
-    cells: Sequence[Sequence[tuple[float, float]]],
-    truth: Sequence[tuple[float, float]],
-    released: Sequence[tuple[float, float]],
-    hulls: Mapping[int, Sequence[Sequence[float]]],
-    path: Path,
-) -> None:
-    """Cells of a map, a way through them, the points that were released, and hulls around some of its slots' answers."""
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.patches import Polygon
-
-    with _figure(title, note, path, (6.6, 6.9)) as figure:
-        axes = _axes(figure, left=0.65, right=0.25, bottom=0.5, top=0.85)
-        axes.add_collection(PolyCollection(cells, facecolor="#f3f3f3", edgecolor="white", linewidth=0.4, zorder=0))
-        for slot, corners in hulls.items():
-            x, y = truth[slot]
-            around = _around([(x + float(corner[0]), y + float(corner[1])) for corner in corners])
-            axes.add_patch(Polygon(around, closed=True, facecolor=SKY, edgecolor=BLUE, alpha=0.16, zorder=1))
-        pairs = list(zip(truth, released, strict=True))
-        axes.add_collection(LineCollection(pairs, colors=ORANGE, linewidths=0.6, alpha=0.45, zorder=2))
-        axes.plot(
-            *zip(*truth, strict=True), color=INK, marker="o", markersize=3, linewidth=1.4, zorder=4, label="true cells"
-        )
-        dots: Any = {"linestyle": "", "marker": "x", "markersize": 4.5, "markeredgewidth": 1.1}
-        axes.plot(*zip(*released, strict=True), color=ORANGE, zorder=3, label="released points", **dots)
-        axes.plot([], [], color=BLUE, linewidth=6, alpha=0.3, label="sensitivity hull around some of them")
-        places = [*truth, *released]
-        spans = [(min(place[axis] for place in places), max(place[axis] for place in places)) for axis in (0, 1)]
-        half = 0.55 * max(high - low for low, high in spans) + 0.5  # one scale for both directions
-        axes.set_xlim(sum(spans[0]) / 2 - half, sum(spans[0]) / 2 + half)
-        axes.set_ylim(sum(spans[1]) / 2 - half, sum(spans[1]) / 2 + half)
-        axes.set_aspect("equal")
-        axes.grid(visible=False)
-        axes.set_xlabel("kilometres east")
-        axes.set_ylabel("kilometres north")
-        place_of: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3, "borderaxespad": 0.3}
-        axes.legend(frameon=False, fontsize=8, columnspacing=1.4, handletextpad=0.5, **place_of)
 
 
 def _line(name: str) -> dict[str, Any]:
@@ -505,9 +449,9 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 def timings(title: str, note: str, rows: Sequence[Timing], path: Path) -> None:
     """Times on a logarithmic axis, the paper's as hollow marks."""
-    with _figure(title, note, path, (7.2, 0.32 * len(rows) + 1.1)) as figure:
+    with figure_at(title, note, path, (7.2, 0.32 * len(rows) + 1.1)) as figure:
         longest = max(len(timing.label) for timing in rows)
-        axes = _axes(figure, left=max(1.7, 0.1 + 0.073 * longest), right=0.3, bottom=0.35)
+        axes = axes_in(figure, left=max(1.7, 0.1 + 0.073 * longest), right=0.3, bottom=0.35)
         for row, timing in enumerate(rows):
             if timing.paper is not None:
                 axes.plot([timing.ours, timing.paper], [row, row], color=GRID, linewidth=3, zorder=1)
@@ -530,8 +474,8 @@ def timings(title: str, note: str, rows: Sequence[Timing], path: Path) -> None:
 
 def strips(title: str, note: str, rows: Mapping[str, Sequence[float]], path: Path, *, across: str) -> None:
     """A line a variant: every value as a pale tick, and their mean."""
-    with _figure(title, note, path, (7.2, 0.36 * len(rows) + 1.35)) as figure:
-        axes = _axes(figure, left=0.2 + 0.073 * max(len(name) for name in rows), right=0.35, bottom=0.5)
+    with figure_at(title, note, path, (7.2, 0.36 * len(rows) + 1.35)) as figure:
+        axes = axes_in(figure, left=0.2 + 0.073 * max(len(name) for name in rows), right=0.35, bottom=0.5)
         for place, values in enumerate(rows.values()):
             axes.plot(values, [place] * len(values), "|", color=BLUE, alpha=0.35, markersize=11, markeredgewidth=1.2)
             middle = sum(values) / len(values)
@@ -547,8 +491,8 @@ def strips(title: str, note: str, rows: Mapping[str, Sequence[float]], path: Pat
 
 def dots(title: str, note: str, rows: Sequence[Dot], path: Path) -> None:
     """A line a choice: measured and expected utility; the first line is the one the others are compared with."""
-    with _figure(title, note, path, (7.2, 0.2 * len(rows) + 1.2)) as figure:
-        axes = _axes(figure, left=3.0, right=0.3, bottom=0.5)
+    with figure_at(title, note, path, (7.2, 0.2 * len(rows) + 1.2)) as figure:
+        axes = axes_in(figure, left=3.0, right=0.3, bottom=0.5)
         axes.axvline(rows[0].measured, color=GREY, linewidth=0.9, linestyle=(0, (3, 3)))
         places = range(len(rows))
         axes.plot([row.expected for row in rows], places, "o", mfc="white", mec=GREEN, label="expected by the model")
@@ -559,69 +503,3 @@ def dots(title: str, note: str, rows: Sequence[Dot], path: Path) -> None:
         axes.set_xlabel("utility of the hybrid check")
         axes.tick_params(length=0)
         axes.legend(frameon=False, loc="center right", fontsize=8)
-
-
-def _axes(figure: Any, *, left: float, right: float, bottom: float = 0.5, top: float = 0.75) -> Any:
-    """Axes with these margins, in inches."""
-    width, height = figure.get_size_inches()
-    return figure.add_axes((left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height))
-
-
-@contextmanager
-def _figure(title: str, note: str, path: Path, size: tuple[float, float]) -> Iterator[Any]:
-    """A figure with its title and what it was measured on, written when the block ends."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=size)
-        left, inch = 0.1 / size[0], 1 / size[1]
-        figure.text(left, 1 - 0.1 * inch, title, va="top", fontsize=11, fontweight="bold")
-        figure.text(left, 1 - 0.34 * inch, note, va="top", fontsize=7.5, color=QUIET)
-        yield figure
-        with written_whole(path) as file:
-            figure.savefig(file, format="png", metadata={"Software": None})  # the same bytes for the same figures
-
-
-def policy_graph(
-    title: str,
-    note: str,
-    answers: Sequence[Sequence[float]],
-    edges: Sequence[tuple[int, int]],
-    path: Path,
-    *,
-    added: Sequence[tuple[int, int]] = (),
-    possible: Sequence[int] | None = None,
-    hulls: Mapping[int, Sequence[Sequence[float]]] | None = None,
-    labels: Sequence[str] | None = None,
-) -> None:
-    """A policy graph in the plane of the query's answers: edges, those that protection added, and hulls around contexts.
-
-    `hulls` maps a context to the corners of the hull around the origin, drawn around its answer. Contexts that are not
-    `possible` are pale.
-    """
-    from matplotlib.patches import Polygon
-
-    inside = set(range(len(answers)) if possible is None else possible)
-    with _figure(title, note, path, (5.6, 5.2)) as figure:
-        axes = _axes(figure, left=0.55, right=0.25, bottom=0.45)
-        for context, corners in (hulls or {}).items():
-            x, y = answers[context]
-            around = _around([(x + float(corner[0]), y + float(corner[1])) for corner in corners])
-            axes.add_patch(Polygon(around, closed=True, facecolor=SKY, edgecolor=BLUE, alpha=0.25, zorder=1))
-            axes.plot(*zip(*around, strict=True), alpha=0.0)  # so that the axes reach as far
-        for pairs, colour, style in ((edges, GREY, "-"), (added, RED, (0, (3, 2)))):
-            for i, j in pairs:
-                ends = [answers[i][0], answers[j][0]], [answers[i][1], answers[j][1]]
-                axes.plot(*ends, color=colour, linestyle=style, linewidth=1.2, zorder=2)
-        for context, (x, y) in enumerate(answers):
-            axes.plot(x, y, "o", color=INK if context in inside else PALE, zorder=3)
-            if labels is not None:
-                axes.annotate(labels[context], (x, y), xytext=(4, 4), textcoords="offset points", fontsize=8)
-        axes.set_aspect("equal", adjustable="datalim")
-
-
-def _around(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Corners of a convex polygon in their order around it."""
-    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
-    return sorted(points, key=lambda point: math.atan2(point[1] - y, point[0] - x))

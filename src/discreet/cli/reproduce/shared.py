@@ -90,26 +90,26 @@ def run(
 
 def _make(out: Path) -> None:
     """The folder for the files, and a word if there will be no charts: before the work, not after it."""
-    from discreet.evaluation import plots
+    from discreet.evaluation import canvas
 
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DiscreetError(f"{out}: cannot be made: {error.strerror}; choose a folder you can write to") from None
-    if not plots.available():
+    if not canvas.available():
         note("matplotlib is not installed, so no charts are drawn; pip install 'discreet[plots]'")
 
 
 def _write(figure: Figure, out: Path) -> list[Path]:
     """CSV of the summary and of the people, and the chart."""
-    from discreet.evaluation import plots
+    from discreet.evaluation import canvas
 
     written = [out / f"{figure.name}.csv"]
     figure.summary.write(written[0])
     if figure.people.rows:
         written.append(out / f"{figure.name}_people.csv")
         figure.people.write(written[-1])
-    if plots.available() and figure.summary.rows:
+    if canvas.available() and figure.summary.rows:
         written.append(out / f"{figure.name}.png")
         figure.draw(written[-1])
     return written

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.errors import DiscreetError
-from discreet.evaluation import plots
+from discreet.evaluation import maps, plots
 from discreet.evaluation.experiments.cohort import Cohort
 from discreet.evaluation.experiments.dphmm import (
     BEIJING,
@@ -404,7 +404,7 @@ class Reproduction:
         )
         truth = [(float(x), float(y)) for x, y in centres[track]]
         points = [(float(x), float(y)) for x, y in one.points]
-        chart = partial(plots.trajectory, title, note, squares, truth, points, hulls)
+        chart = partial(maps.trajectory, title, note, squares, truth, points, hulls)
         return Figure("map", title, note, Table.of(rows), NOBODY, (), chart)
 
 

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from discreet.evaluation import plots
+from discreet.evaluation import canvas, maps
 from discreet.mechanisms.perturbation import protectable, sensitivity_hull
 from tests.mechanisms.perturbation.examples import ANSWERS, CATEGORIES
 
 
-@pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
+@pytest.mark.skipif(not canvas.available(), reason="matplotlib is not installed")
 def test_a_policy_graph_with_hulls_is_drawn(tmp_path: Path) -> None:
     support = [2, 3, 4, 5]
     guarded = protectable(CATEGORIES, ANSWERS, support)
     hull = sensitivity_hull(guarded, ANSWERS)
     edges = [(int(i), int(j)) for i, j in CATEGORIES.restricted(support).edges]
     for name, added in (("a.png", [(2, 4)]), ("b.png", [(2, 4)]), ("c.png", [])):
-        plots.policy_graph(
+        maps.policy_graph(
             "Protected",
             "running example",
             ANSWERS.tolist(),
