@@ -55,15 +55,19 @@ def cold(side: int, reach: int, repetitions: int = 9) -> None:
     rounded = np.asarray(lattice.integers * lattice.step, dtype=np.float64)
     state = mechanism.start()
 
+    def cached() -> object:
+        mechanism._met = None  # the kernel asked for last is kept apart from the cache
+        return mechanism.kernel(state)
+
     def ours() -> object:
         mechanism._kernels.clear()
-        return mechanism.kernel(state)
+        return cached()
 
     best: dict[str, list[float]] = {"ours": [], "twin": [], "cached": []}
     calls: dict[str, Callable[[], object]] = {
         "ours": ours,
         "twin": lambda: twin(chain.transitions[0], rounded, chain.initial),
-        "cached": lambda: mechanism.kernel(state),
+        "cached": cached,
     }
     for name, call in calls.items():
         call()
