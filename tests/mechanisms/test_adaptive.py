@@ -203,6 +203,16 @@ def test_an_hmm_with_identity_emissions_is_the_chain() -> None:
             assert expected_releases(on_hidden) == pytest.approx(expected_releases(on_chain), abs=1e-7)
 
 
+def test_nothing_is_held_back_where_no_gain_can_exceed_its_delta() -> None:
+    """A prior of 0.4 to 0.6 and a delta of 0.7: whatever is output, belief is at most one, so everything may be told."""
+    hidden = d.HiddenMarkovModel(
+        ("s", "x"), [0.5, 0.5], np.broadcast_to([[0.7, 0.3], [0.4, 0.6]], (3, 2, 2)), [[0.6, 0.4], [0.4, 0.6]]
+    )
+    assert (hidden.prior[:, 0] >= 0.3).all()
+    mechanism = Adaptive(hidden, d.Policy(["s"], delta=0.7))
+    assert float(mechanism.expected_utility()) == pytest.approx(1.0, abs=1e-9)
+
+
 def worth(mechanism: Adaptive) -> float:
     """Expected worth of a day by enumeration: truth 1, the middle layer 1/2."""
     total = 0.0

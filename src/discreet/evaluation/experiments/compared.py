@@ -83,11 +83,7 @@ def each_person(people: Sequence[Person], setting: Setting, data: str = "Reality
             "hidden": one.hidden,
             "held-out steps impossible": one.impossible,
             "system": NAMES[name],
-            "utility": judged.learned.shown.utility,
-            "expected": judged.expected,
-            "pairs over": judged.learned.pairs,
-            "worst gain": judged.learned.worst_gain,
-            "off model": judged.learned.off_model,
+            **judged.columns(),
             **shares(judged.learned),
         }
         for one in people

@@ -78,11 +78,7 @@ def _compared(people: Sequence[Compared]) -> Table:
                     "held-out steps impossible": one.impossible,
                     "system": NAMES[name],
                     **{key: share for key, share in shares(judged.learned).items() if "faked" not in key},
-                    "utility": judged.learned.shown.utility,
-                    "expected": judged.expected,
-                    "pairs over": judged.learned.pairs,
-                    "worst gain": judged.learned.worst_gain,
-                    "off model": judged.learned.off_model,
+                    **judged.columns(),
                 }
             )
     return Table.of(rows)

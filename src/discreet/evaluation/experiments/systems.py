@@ -10,6 +10,7 @@ from typing import Any, Literal
 from discreet.contexts import Hierarchy
 from discreet.evaluation.experiments.replay import Learned, observed
 from discreet.evaluation.experiments.subjects import Subject, seed_for
+from discreet.evaluation.experiments.tables import Cell
 from discreet.evaluation.metrics import Worth
 from discreet.mechanisms import Adaptive, Capp, EfficientFake, Fdh, Hybrid, MaskSensitive, Simulatable
 from discreet.models.chain import MarkovChain
@@ -58,6 +59,16 @@ class Judged:
     initialise: float  # seconds
     half_width: float = 0.0  # of `expected`, where days were drawn
     follows: str = ""
+
+    def columns(self) -> dict[str, Cell]:
+        """What every table of people says of a system."""
+        return {
+            "utility": self.learned.shown.utility,
+            "expected": self.expected,
+            "pairs over": self.learned.pairs,
+            "worst gain": self.learned.worst_gain,
+            "off model": self.learned.off_model,
+        }
 
 
 _BUILD: Mapping[System, Callable[..., Any]] = {
