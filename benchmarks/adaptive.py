@@ -14,12 +14,12 @@ from tests.strategies import random_chain
 
 from discreet.adversary.belief import Belief
 from discreet.adversary.enumerate import expected_releases
-from discreet.contracts import IntArray
 from discreet.evaluation.limit import limit
-from discreet.mechanisms.adaptive import Adaptive, History
-from discreet.mechanisms.hybrid import Hybrid
+from discreet.mechanisms.adaptive.adaptive import Adaptive, History
+from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.models import MarkovChain
 from discreet.models.simulate import person
+from discreet.numerics import IntArray
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 

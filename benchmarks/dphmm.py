@@ -11,11 +11,12 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from benchmarks._timing import alternating
-from discreet.contracts import FloatArray, IntArray, Rng
+from discreet.contracts import Rng
 from discreet.mechanisms.perturbation import ContinuousNoise, Dphmm, Hull, LatticeNoise, PolicyGraph
 from discreet.mechanisms.perturbation.dphmm import Past
 from discreet.mechanisms.perturbation.lattice import Ball, hull_ball
 from discreet.models import MarkovChain
+from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.randomness import SeededEntropy, SystemEntropy
 

@@ -16,17 +16,15 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import MarkovChain, Policy, Released, Session, Suppressed
-from discreet.contracts import FloatArray, IntArray
 from discreet.jit import compiled
 from discreet.mechanisms import Hybrid, Probabilistic, Simulatable
-from discreet.mechanisms.probabilistic import Search
-from discreet.mechanisms.simulatable import LastRelease
-from discreet.mechanisms.windows import ROOM, Order, Windows, reachable
-
-BoolArray = npt.NDArray[np.bool_]
+from discreet.mechanisms.maskit.probabilistic import Search
+from discreet.mechanisms.maskit.simulatable import LastRelease
+from discreet.mechanisms.maskit.windows import Order, Windows
+from discreet.models.arrays import reachable
+from discreet.numerics import ROOM, BoolArray, FloatArray, IntArray
 
 GRID = 10
 DELTA = 0.1

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks._timing import alternating
-from discreet.contracts import FloatArray
 from discreet.events import ATTRIBUTES, Events
 from discreet.mechanisms import Adaptive, NoInternal, PaHmm, PaMarkov
-from discreet.mechanisms.windows import ROOM
 from discreet.models import HiddenMarkovModel
+from discreet.numerics import ROOM, FloatArray
 from discreet.outputs import SUPPRESSED, PartialEvent
 from discreet.policy import Policy
 from discreet.randomness import SystemEntropy

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from discreet.contracts import FloatArray, IntArray, Model
+from discreet.contracts import Model
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
 from discreet.models import HiddenMarkovModel, MarkovChain
+from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Generalized, Output, Released
 from discreet.policy import Guarantee, Policy, Secret
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.contexts import Clock, Day, Hierarchy, carry_forward, merge_rare
+from discreet.clock import Clock
+from discreet.contexts import Day, carry_forward, merge_rare
 from discreet.errors import DiscreetError, HierarchyError
+from discreet.hierarchy import Hierarchy
 
 
 def minutes_in_slots(clock: Clock, date: dt.date) -> dict[int, int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.errors import PolicyError
 from discreet.policy import Guarantee, Policy, Secret, read_policy
 

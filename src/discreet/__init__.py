@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet import data, laws, mechanisms
     from discreet.adversary.audit import Audit, audit
-    from discreet.contexts import UNKNOWN, Clock, Day, Hierarchy, carry_forward, merge_rare
+    from discreet.clock import Clock
+    from discreet.contexts import UNKNOWN, Day, carry_forward, merge_rare
     from discreet.contracts import Utility
     from discreet.errors import DiscreetError
     from discreet.evaluation.limit import Limit, limit
     from discreet.evaluation.metrics import Evaluation, evaluate
     from discreet.events import Event, Events, Intervals, Trajectory
+    from discreet.hierarchy import Hierarchy
     from discreet.models.chain import MarkovChain
     from discreet.models.hidden import HiddenMarkovModel
-    from discreet.models.store import Models, load, save
+    from discreet.models.store import load, save
     from discreet.models.topics import TopicModel
+    from discreet.models.week import Models
     from discreet.outputs import Generalized, Output, PartialEvent, Perturbed, Released, Suppressed
     from discreet.policy import Guarantee, Policy, Secret
     from discreet.session import Session
@@ -30,7 +33,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "UNKNOWN": "contexts",
     "Audit": "adversary.audit",
-    "Clock": "contexts",
+    "Clock": "clock",
     "Day": "contexts",
     "DiscreetError": "errors",
     "Evaluation": "evaluation.metrics",
@@ -39,11 +42,11 @@ _WHERE = {
     "Generalized": "outputs",
     "Guarantee": "policy",
     "HiddenMarkovModel": "models.hidden",
-    "Hierarchy": "contexts",
+    "Hierarchy": "hierarchy",
     "Intervals": "events",
     "Limit": "evaluation.limit",
     "MarkovChain": "models.chain",
-    "Models": "models.store",
+    "Models": "models.week",
     "Output": "outputs",
     "PartialEvent": "outputs",
     "Perturbed": "outputs",

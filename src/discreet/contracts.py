@@ -10,14 +10,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
+from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 State = TypeVar("State", bound=Hashable)
 

@@ -17,7 +17,8 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.contexts import DAY_SECONDS, Clock, by_frequency, seconds_of
+from discreet.clock import DAY_SECONDS, Clock, seconds_of
+from discreet.contexts import by_frequency
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.numerics import IntArray
 from discreet.outputs import PartialEvent

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import FloatArray, IntArray, Rng
-from discreet.numerics import WEIGHT_BITS, integer_weights, power_of_two
+from discreet.contracts import Rng
+from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray, integer_weights, power_of_two
 from discreet.outputs import SUPPRESSED, Output
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import FloatArray, IntArray, Kernel, Mechanism, is_finite
+from discreet.contracts import Kernel, Mechanism, is_finite
 from discreet.models.sampling import sampled_days
-from discreet.numerics import SLACK
+from discreet.numerics import SLACK, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Perturbed
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy

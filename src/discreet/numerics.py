@@ -12,10 +12,14 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 SLACK: Final = 2.0**-40
 """A claimed delta means gain <= delta + SLACK. A bound that is met with equality (1/3, in floats) must not be refused,
 and float filters err by about 1e-14 over a long day; 2**-40, about 9e-13, is above that and below anything that matters."""
+
+ROOM: Final = SLACK / 2
+"""What the searches allow beyond delta: a bound met with equality is not refused, and a full check at SLACK then passes."""
 
 ROW_SUM: Final = 1e-9
 """How far a row of probabilities that is given may be from summing to one before it is refused instead of normalised."""

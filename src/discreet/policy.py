@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.errors import DiscreetError, PolicyError, did_you_mean
+from discreet.numerics import BoolArray, FloatArray
 
 At = Literal["each", "any"]
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
 from discreet.contexts import UNKNOWN
-from discreet.contracts import FloatArray, Kernel, Mechanism, Rng, covers_everything
+from discreet.contracts import Kernel, Mechanism, Rng, covers_everything
 from discreet.errors import DiscreetError
+from discreet.numerics import FloatArray
 from discreet.outputs import SUPPRESSED, Output
 from discreet.randomness import SystemEntropy
 

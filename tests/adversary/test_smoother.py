@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.adversary.smoother import smoothed
-from discreet.contracts import FloatArray
 from discreet.errors import DiscreetError
+from discreet.numerics import FloatArray
 from tests.strategies import random_rows, searches
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from discreet.cli import run
-from discreet.contexts import UNKNOWN, Clock
+from discreet.clock import Clock
+from discreet.contexts import UNKNOWN
 from discreet.models.simulate import people
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

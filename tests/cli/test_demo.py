@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from discreet import Policy, mechanisms
-from discreet.evaluation import demo as story
-from discreet.evaluation.demo import make_demo, percent
-from discreet.evaluation.demo_page import page
+from discreet.demo import story
+from discreet.demo.page import page
+from discreet.demo.story import make_demo, percent
 from tests.cli.conftest import Discreet, Ran, error_of
 
 EMPTY = {"meta", "input", "path", "rect", "line", "br", "link"}

@@ -5,7 +5,7 @@ import pytest
 from discreet import MarkovChain, Policy, mechanisms
 from discreet.cli.inputs import kebab, make_mechanism, mechanism_class, slots_of
 from discreet.cli.terminal import percent, table
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.contracts import Model
 from discreet.errors import DiscreetError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet import MarkovChain, Models, load
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from tests.cli.conftest import READINGS, Discreet, error_of
 
 PARIS = ["--zone", "Europe/Paris"]

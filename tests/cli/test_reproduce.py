@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.evaluation import canvas
-from discreet.evaluation.experiments.people import MEALS, READINGS
+from discreet.experiments.charts import canvas
+from discreet.experiments.shared.people import MEALS, READINGS
 from tests.cli.conftest import Discreet, error_of
-from tests.evaluation.recorded import made_up
+from tests.experiments.recorded import made_up
 
 FILES = ("figure4", "figure5", "figure6", "figure7", "figure8", "table1")
 

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.evaluation.experiments import adaptive_limits, adaptive_memory, adaptive_picture
-from discreet.evaluation.experiments.adaptive_memory import Variant
-from discreet.evaluation.experiments.cells import LOS_ANGELES
+from discreet.experiments.adaptive import limits as adaptive_limits
+from discreet.experiments.adaptive import memory as adaptive_memory
+from discreet.experiments.adaptive import picture as adaptive_picture
+from discreet.experiments.adaptive.memory import Variant
+from discreet.experiments.shared.cells import LOS_ANGELES
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_reproduce import rows_of
-from tests.evaluation.recorded import made_up
+from tests.experiments.recorded import made_up
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_reproduce import rows_of
-from tests.evaluation.recorded import made_up
+from tests.experiments.recorded import made_up
 
 SYSTEMS = ("MaskSensitive", "Hybrid", "EfficientFake", "CAPP", "CAPP, Bayes", "Adaptive deceive")
 

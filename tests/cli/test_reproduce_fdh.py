@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.evaluation import canvas
-from discreet.evaluation.experiments.people import CHECK_INS, HIERARCHY
+from discreet.experiments.charts import canvas
+from discreet.experiments.shared.people import CHECK_INS, HIERARCHY
 from tests.cli.conftest import Discreet, error_of
-from tests.evaluation.recorded import made_up
+from tests.experiments.recorded import made_up
 
 FILES = ("table1", "figure4", "figure5", "figure6", "layers")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.evaluation.experiments.people import CHECK_INS, MEALS
+from discreet.experiments.shared.people import CHECK_INS, MEALS
 from discreet.models.simulate_events import topic_model, trajectories
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_reproduce import rows_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.data import Columns, csv_file, read_days
 from discreet.errors import DataError
 

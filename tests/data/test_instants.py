@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.data.instants import LATEST, SECOND, with_instant, zone_named
 from discreet.data.slots import slot_of
 from discreet.errors import DataError

@@ -12,7 +12,7 @@ import pytest
 SLOTS = 5_000
 READ = """
 import resource, sys
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.data import csv_file, parquet_file, read_days, slots
 csv_file.BLOCK, parquet_file.BATCH, slots.UNMERGED = 1 << 19, 10_000, 20_000
 found = read_days(sys.argv[1], Clock(1440), pick="modal")

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.contexts import UNKNOWN, Clock
+from discreet.clock import Clock
+from discreet.contexts import UNKNOWN
 from discreet.data import PositionColumns, read_days, read_positions, sequences
 from discreet.errors import DataError
 from discreet.places import Grid, Plane

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
-from discreet.contexts import Clock, Day
+from discreet.clock import Clock
+from discreet.contexts import Day
 from discreet.data import Columns, csv_file, parquet_file, read_days, slots
 from discreet.errors import DataError, DiscreetError
 from tests.data import twin

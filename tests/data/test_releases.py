@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.data import ReleaseRow, read_releases, releases, write_releases
 from discreet.errors import DataError, DiscreetError
 from discreet.outputs import SUPPRESSED, Generalized, Output, PartialEvent, Perturbed, Released

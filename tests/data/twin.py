@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from discreet.contexts import UNKNOWN, Clock, Day
+from discreet.clock import Clock
+from discreet.contexts import UNKNOWN, Day
 
 Row = tuple[str, dt.datetime, dt.datetime | None, str]
 """(person, timestamp or start, end, context)."""

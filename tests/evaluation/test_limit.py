@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.evaluation.experiments.adaptive_limits import product_chain
 from discreet.evaluation.limit import LARGEST, Outputs, limit
+from discreet.experiments.adaptive.limits import product_chain
 from discreet.mechanisms import Hybrid
 from tests.mechanisms.test_baselines import CASES, golden_chain
 from tests.strategies import random_chain, random_hidden, random_policy, searches

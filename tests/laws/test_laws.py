@@ -16,7 +16,7 @@ from discreet.mechanisms import NoMask
 from discreet.mechanisms.perturbation import PolicyGraph
 from discreet.outputs import SUPPRESSED, Output, Perturbed, Released
 from discreet.policy import Guarantee
-from tests.mechanisms.event_models import event_models, event_policy
+from tests.mechanisms.events.event_models import event_models, event_policy
 from tests.strategies import random_chain, random_hidden, random_mechanism, random_policy, searches
 
 MECHANISMS = [name for name in d.mechanisms.__all__ if hasattr(getattr(d.mechanisms, name), "kernel")]

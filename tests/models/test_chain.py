@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from discreet.contexts import Clock, Day
+from discreet.clock import Clock
+from discreet.contexts import Day
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import MarkovChain
 from discreet.numerics import FloatArray

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import HiddenMarkovModel
 from discreet.numerics import FloatArray

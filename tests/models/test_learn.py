@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 from discreet.models import MarkovChain, Models
 from discreet.models.arrays import Labels
 from discreet.models.learn import STRENGTHS, Smoothing, steps_of
-from discreet.models.store import weekpart
+from discreet.models.week import weekpart
 
 Row = tuple[str, ...]
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.contexts import Clock, Day
+from discreet.clock import Clock
+from discreet.contexts import Day
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.models import HiddenMarkovModel, MarkovChain, Models, load, save
 from discreet.models.simulate import person

@@ -20,7 +20,7 @@ from discreet.policy import Policy
 from discreet.publish import Plan, Report, TopicHabits, policy_for, publish
 from discreet.publish.local import publish_person, publish_window, shown
 from discreet.randomness import SeededEntropy
-from tests.mechanisms.event_models import SMALL, event_models, event_policy
+from tests.mechanisms.events.event_models import SMALL, event_models, event_policy
 from tests.strategies import searches
 
 MAKES: dict[str, Any] = {

@@ -7,7 +7,7 @@ from discreet.events import Event, Events, Trajectory
 from discreet.policy import Policy, Secret
 from discreet.publish import ChainHabits, Plan, TopicHabits, policy_for
 from discreet.publish.plan import cut, cut_all, settled
-from tests.mechanisms.event_models import SMALL
+from tests.mechanisms.events.event_models import SMALL
 
 WORK, PLAY = Event("work", "day", "here"), Event("play", "day", "there")
 

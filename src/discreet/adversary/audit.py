@@ -12,9 +12,9 @@ import numpy as np
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, Found, explore
 from discreet.adversary.interval import TimeIsUp, bound, ratio_bound, search, state_graph, walk
-from discreet.contracts import FloatArray, Mechanism, Model, is_finite, is_noisy
+from discreet.contracts import Mechanism, Model, is_finite, is_noisy
 from discreet.errors import DiscreetError
-from discreet.numerics import SLACK
+from discreet.numerics import SLACK, FloatArray
 from discreet.outputs import Output
 from discreet.policy import Policy
 

@@ -20,8 +20,9 @@ import numpy as np
 
 from discreet.adversary import steps
 from discreet.adversary.process import SeenProcess, process_of
-from discreet.contracts import FloatArray, Mechanism, Model
+from discreet.contracts import Mechanism, Model
 from discreet.errors import DiscreetError
+from discreet.numerics import FloatArray
 from discreet.outputs import Output
 from discreet.policy import Policy
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief, Outcomes
-from discreet.contracts import Finite, FloatArray, Mechanism, is_finite
+from discreet.contracts import Finite, Mechanism, is_finite
+from discreet.numerics import FloatArray
 from discreet.outputs import Output
 
 

@@ -22,10 +22,9 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, Found, Node
-from discreet.contracts import FloatArray, IntArray, Kernel, Mechanism, is_finite, is_noisy
-from discreet.numerics import RESOLUTION, SLACK
+from discreet.contracts import Kernel, Mechanism, is_finite, is_noisy
+from discreet.numerics import RESOLUTION, SLACK, BoolArray, FloatArray, IntArray
 from discreet.outputs import Output
-from discreet.policy import BoolArray
 from discreet.randomness import SeededEntropy
 
 CHUNK = 512

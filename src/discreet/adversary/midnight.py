@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.contexts import Day
-from discreet.contracts import FloatArray, IntArray, Kernel, Mechanism
+from discreet.contracts import Kernel, Mechanism
 from discreet.errors import DiscreetError
 from discreet.models.arrays import encoded
 from discreet.models.chain import MarkovChain
+from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy, Secret
 

@@ -20,8 +20,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.contracts import FloatArray, IntArray, Model
+from discreet.contracts import Model
 from discreet.errors import DiscreetError
+from discreet.numerics import FloatArray, IntArray
 
 LARGE = 256
 """States from which on zeros are worth leaving out."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.contracts import FloatArray
 from discreet.errors import DiscreetError
 from discreet.jit import compiled
+from discreet.numerics import FloatArray
 
 
 def smoothed(initial: FloatArray, transitions: FloatArray, likelihoods: FloatArray) -> tuple[FloatArray, float]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from discreet.contracts import FloatArray, IntArray
 from discreet.jit import FLOATS, FLOATS_2D, INTS, INTS_2D, compiled
+from discreet.numerics import FloatArray, IntArray
 
 _SECRETS = (FLOATS_2D, FLOATS_2D, FLOATS, FLOATS_2D, FLOATS_2D, FLOATS)  # members now ... priors
 

@@ -14,7 +14,7 @@ from discreet.cli.terminal import busy, percent, print_json, table
 
 if TYPE_CHECKING:
     from discreet.adversary.audit import Audit, Witness
-    from discreet.contexts import Clock
+    from discreet.clock import Clock
     from discreet.outputs import Output
     from discreet.policy import Policy
 

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from discreet.evaluation.demo import Demo, SecretBelief, Showing, headline, percent
+from discreet.demo.story import Demo, SecretBelief, Showing, headline, percent
 from discreet.numerics import SLACK
 from discreet.outputs import text_of
 

@@ -24,8 +24,8 @@ def demo(
     Example: discreet demo --out out/demo.html
     """
     with busy("simulating a person, learning their habits, releasing a day"):
-        from discreet.evaluation.demo import as_json, make_demo
-        from discreet.evaluation.demo_page import page
+        from discreet.demo.page import page
+        from discreet.demo.story import as_json, make_demo
 
         made = make_demo(seed)
     _write(out, page(made))

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.terminal import progress
-from discreet.contexts import OTHER, Clock, Day
+from discreet.clock import Clock
+from discreet.contexts import OTHER, Day
 from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Habits:
         """The part of the week that a day belongs to."""
         if None in self.parts:
             return None
-        from discreet.models.store import weekpart
+        from discreet.models.week import weekpart
 
         if day.date is None:
             raise DiscreetError("the model tells weekdays from weekends, and a day has no date; give --date")
@@ -52,7 +53,8 @@ class Habits:
 
 def read_habits(path: Path) -> Habits:
     """The model of a file; a folder of models is an error that says so."""
-    from discreet.models.store import Models, load
+    from discreet.models.store import load
+    from discreet.models.week import Models
 
     if path.is_dir():
         some = sorted(inner.name for inner in path.iterdir())[:3]

@@ -16,13 +16,14 @@ import typer
 from discreet.cli import options
 from discreet.cli.inputs import ReadingOptions
 from discreet.cli.terminal import note, percent, print_json, progress, table
-from discreet.contexts import Clock, Day
+from discreet.clock import Clock
+from discreet.contexts import Day
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.data import BadRows
     from discreet.models.chain import MarkovChain
-    from discreet.models.store import Models
+    from discreet.models.week import Models
 
 HELD_OUT = 0.2
 """The share of the last days that a model learned from the earlier ones is tried on."""
@@ -151,7 +152,7 @@ class _Learner:
         """How much of the last days a model of the earlier ones holds impossible, and how likely the rest is."""
         import numpy as np
 
-        from discreet.models.store import Models, weekpart
+        from discreet.models.week import Models, weekpart
 
         model = self.fit(earlier)
         steps = []

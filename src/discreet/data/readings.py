@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.contexts import UNKNOWN, Clock, Day, carry_forward, merge_rare
+from discreet.clock import Clock
+from discreet.contexts import UNKNOWN, Day, carry_forward, merge_rare
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import Columns, PositionColumns
 from discreet.data.instants import Epoch

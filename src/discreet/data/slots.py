@@ -11,7 +11,7 @@ from typing import Literal
 
 import polars as pl
 
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.data.instants import SECOND, Zone, zone_named
 
 Pick = Literal["last", "modal"]

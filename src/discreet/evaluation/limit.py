@@ -29,8 +29,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from discreet.contracts import FloatArray, Model
+from discreet.contracts import Model
 from discreet.errors import DiscreetError
+from discreet.numerics import FloatArray
 from discreet.policy import Policy
 
 LARGEST = 30_000

@@ -1,16 +1,45 @@
-"""The mechanisms, each `Name(model, policy, *, options)` under the contract of `discreet.contracts`."""
+"""The mechanisms, each `Name(model, policy, *, options)` under the contract of `discreet.contracts`.
 
-from discreet.mechanisms.adaptive import Adaptive
-from discreet.mechanisms.baselines import MaskSensitive, NoMask
-from discreet.mechanisms.deception import Capp, EfficientFake
-from discreet.mechanisms.hierarchical import Fdh
-from discreet.mechanisms.hybrid import Hybrid
-from discreet.mechanisms.perturbation.dphmm import Dphmm
-from discreet.mechanisms.probabilistic import Probabilistic
-from discreet.mechanisms.publishing import PaHmm
-from discreet.mechanisms.simulatable import Simulatable
-from discreet.mechanisms.trajectories import NoInternal, PaMarkov, SensitiveMask
-from discreet.mechanisms.weaker import Published, SetLabelled
+Each is imported when it is first used: compiled loops take a while to load.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.adaptive.adaptive import Adaptive
+    from discreet.mechanisms.baselines import MaskSensitive, NoMask
+    from discreet.mechanisms.capp import Capp, EfficientFake
+    from discreet.mechanisms.events.pa_hmm import PaHmm
+    from discreet.mechanisms.events.pa_markov import NoInternal, PaMarkov, SensitiveMask
+    from discreet.mechanisms.fdh import Fdh
+    from discreet.mechanisms.maskit.hybrid import Hybrid
+    from discreet.mechanisms.maskit.probabilistic import Probabilistic
+    from discreet.mechanisms.maskit.set_labelled import SetLabelled
+    from discreet.mechanisms.maskit.simulatable import Simulatable
+    from discreet.mechanisms.perturbation.dphmm import Dphmm
+    from discreet.models.bundle import Published
+
+WHERE = {
+    "Adaptive": "adaptive.adaptive",
+    "Capp": "capp",
+    "Dphmm": "perturbation.dphmm",
+    "EfficientFake": "capp",
+    "Fdh": "fdh",
+    "Hybrid": "maskit.hybrid",
+    "MaskSensitive": "baselines",
+    "NoInternal": "events.pa_markov",
+    "NoMask": "baselines",
+    "PaHmm": "events.pa_hmm",
+    "PaMarkov": "events.pa_markov",
+    "Probabilistic": "maskit.probabilistic",
+    "SensitiveMask": "events.pa_markov",
+    "SetLabelled": "maskit.set_labelled",
+    "Simulatable": "maskit.simulatable",
+}
+"""The module of each mechanism, below this package."""
 
 __all__ = [
     "Adaptive",
@@ -30,3 +59,19 @@ __all__ = [
     "SetLabelled",
     "Simulatable",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if (
+        name == "Published"
+    ):  # no mechanism: a model with what was released under it; the name stays for those who use it
+        return importlib.import_module("discreet.models.bundle").Published
+    if name not in WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(importlib.import_module(f"{__name__}.{WHERE[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.contracts import IntArray, Model
+from discreet.contracts import Model
 from discreet.errors import DiscreetError
 from discreet.events import Events
+from discreet.numerics import IntArray
 from discreet.outputs import Output
 from discreet.policy import Policy, SecretTable
 

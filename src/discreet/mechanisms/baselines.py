@@ -6,9 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.contracts import FloatArray, Model, Utility
+from discreet.contracts import Model, Utility
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import SlotMechanism
+from discreet.numerics import FloatArray
 from discreet.outputs import SUPPRESSED, Output, Released
 from discreet.policy import Guarantee, Policy
 

@@ -18,8 +18,8 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.contracts import IntArray
 from discreet.errors import DiscreetError
+from discreet.numerics import IntArray
 
 Value = Callable[[IntArray], float]
 

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.contexts import UNKNOWN, Day
+from discreet.contracts import Model
 from discreet.errors import DiscreetError, ModelError, did_you_mean
-from discreet.numerics import ROW_SUM, FloatArray, IntArray, normalised
+from discreet.numerics import ROW_SUM, BoolArray, FloatArray, IntArray, normalised
 
 
 def labels(contexts: Iterable[str]) -> tuple[str, ...]:
@@ -141,3 +142,21 @@ def encoded(rows: Sequence[Sequence[str]], contexts: tuple[str, ...], missing: i
             + did_you_mean(str(label), contexts)
         ) from None
     return codes.reshape(len(rows), -1)
+
+
+def require_chain(model: Model, name: str) -> None:
+    """MaskIt's checks rest on the Markov property of what is released."""
+    if model.emissions is not None:
+        raise DiscreetError(
+            f"{name} needs a Markov chain over contexts, and this is a hidden Markov model, where a release does not "
+            "separate past from future; use Adaptive, or learn a MarkovChain"
+        )
+
+
+def reachable(model: Model) -> BoolArray:
+    """(T, n): whether the context has positive probability at the slot, by paths alone (nothing can underflow)."""
+    possible = np.empty((model.slots, len(model.contexts)), dtype=np.bool_)
+    possible[0] = model.initial > 0
+    for t in range(1, model.slots):
+        possible[t] = (possible[t - 1][:, None] & (model.transitions[t - 1] > 0)).any(axis=0)
+    return possible

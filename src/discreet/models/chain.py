@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contexts import Clock, Day
+from discreet.clock import Clock
+from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.models import arrays
 from discreet.models.learn import Counts, Smoothing, divided, estimate, steps_of
 from discreet.numerics import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from discreet.models.store import Models
+    from discreet.models.week import Models
 
 
 class MarkovChain:
@@ -96,7 +97,7 @@ class MarkovChain:
         person's average row. `by="weekpart"` learns weekdays and weekends apart, over the same contexts.
         """
         if by == "weekpart":
-            from discreet.models.store import fit_weekparts
+            from discreet.models.week import fit_weekparts
 
             return fit_weekparts(days, smoothing, contexts, clock)
         if by is not None:

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contexts import Clock, Day
+from discreet.clock import Clock
+from discreet.contexts import Day
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import arrays
 from discreet.models.chain import MarkovChain, _draw

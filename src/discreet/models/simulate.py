@@ -13,11 +13,10 @@ import datetime as dt
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.contexts import UNKNOWN, Day
 from discreet.errors import DiscreetError
-from discreet.numerics import FloatArray, IntArray
+from discreet.numerics import BoolArray, FloatArray, IntArray
 
 START = dt.date(2026, 1, 5)
 """The first day, a Monday."""
@@ -43,8 +42,6 @@ SILENCE = {"home": 0.01, "work": 0.03, "hospital": 0.12, "gym": 0.2, "bar": 0.1}
 
 NOT_CHOSEN = ("home", "work", "hospital", "pharmacy", UNKNOWN, "union office")
 """Places that nobody picks for an outing: they have times of their own."""
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 def person(

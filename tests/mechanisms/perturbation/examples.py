@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.contracts import FloatArray, IntArray
 from discreet.mechanisms.perturbation import PolicyGraph
 from discreet.models import MarkovChain
+from discreet.numerics import FloatArray, IntArray
 
 ANSWERS: FloatArray = np.array([(1, 0), (2, 1), (3, 0), (0, 1), (4, 2), (1, 2)], dtype=np.float64)
 """f(s1) .. f(s6); contexts are numbered from 0, so s2 is context 1."""

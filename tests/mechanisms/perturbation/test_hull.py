@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
-from discreet.contracts import FloatArray
 from discreet.errors import DiscreetError
 from discreet.mechanisms.perturbation import Hull, sensitivity_hull
+from discreet.numerics import FloatArray
 from tests.mechanisms.perturbation.examples import ANSWERS, CATEGORIES, random_integers
 from tests.strategies import searches
 

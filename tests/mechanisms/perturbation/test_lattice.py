@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from discreet.contracts import FloatArray, IntArray
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation import Hull, lattice
 from discreet.mechanisms.perturbation.hull import facets_of
@@ -25,6 +24,7 @@ from discreet.mechanisms.perturbation.lattice import (
 )
 from discreet.mechanisms.perturbation.planar import areas_with, group_differences, symmetric_hull, twice_area
 from discreet.mechanisms.perturbation.protection import Sensitivity
+from discreet.numerics import FloatArray, IntArray
 from tests.mechanisms.perturbation.examples import ANSWERS, random_graph, random_integers
 from tests.mechanisms.perturbation.test_hull import slow_norm
 from tests.strategies import searches

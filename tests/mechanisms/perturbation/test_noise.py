@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom, gamma, kstest, nbinom
 
-from discreet.contracts import FloatArray, IntArray
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation import ContinuousNoise, Hull, LatticeNoise
 from discreet.mechanisms.perturbation.lattice import Answers, Ball, cross_polytope, hull_ball
 from discreet.mechanisms.perturbation.noise import COARSE, SMALL, BoxScales, Scales, geometric
 from discreet.mechanisms.perturbation.protection import Noise, Sensitivity, protection_of
+from discreet.numerics import FloatArray, IntArray
 from discreet.randomness import SeededEntropy, SystemEntropy
 from tests.mechanisms.perturbation.examples import ANSWERS, random_graph, random_integers
 from tests.strategies import searches

@@ -14,8 +14,8 @@ from discreet.cli.reproduce import shared
 from discreet.cli.terminal import progress
 
 if TYPE_CHECKING:
-    from discreet.evaluation.experiments.figures import Figure
-    from discreet.evaluation.experiments.runs import Workers
+    from discreet.experiments.shared.figures import Figure
+    from discreet.experiments.shared.runs import Workers
 
 
 def adaptive(
@@ -52,13 +52,13 @@ def adaptive(
 
     Example: discreet reproduce adaptive --data DIR --part people
     """
-    from discreet.evaluation.experiments.adaptive import on_people
-    from discreet.evaluation.experiments.adaptive_limits import on_random_models
-    from discreet.evaluation.experiments.adaptive_memory import on_memory
-    from discreet.evaluation.experiments.adaptive_picture import on_data_sets
-    from discreet.evaluation.experiments.cohort import Cohort
-    from discreet.evaluation.experiments.people import Rules
-    from discreet.evaluation.experiments.subjects import Setting
+    from discreet.experiments.adaptive.limits import on_random_models
+    from discreet.experiments.adaptive.memory import on_memory
+    from discreet.experiments.adaptive.people import on_people
+    from discreet.experiments.adaptive.picture import on_data_sets
+    from discreet.experiments.shared.cohort import Cohort
+    from discreet.experiments.shared.people import Rules
+    from discreet.experiments.shared.subjects import Setting
 
     hours = shared.hours_of(carry)
     rules = Rules(level, slots, hours, hours > 0, merge_below, cut, least_days, no_signal)

@@ -14,8 +14,8 @@ from discreet.cli.reproduce import shared
 from discreet.cli.terminal import progress
 
 if TYPE_CHECKING:
-    from discreet.evaluation.experiments.figures import Figure
-    from discreet.evaluation.experiments.runs import Workers
+    from discreet.experiments.shared.figures import Figure
+    from discreet.experiments.shared.runs import Workers
 
 
 def capp(
@@ -46,10 +46,10 @@ def capp(
 
     Example: discreet reproduce capp --data DIR --figure 2
     """
-    from discreet.evaluation.experiments.capp import ALL, Reproduction
-    from discreet.evaluation.experiments.cohort import Cohort
-    from discreet.evaluation.experiments.people import Rules
-    from discreet.evaluation.experiments.subjects import Setting
+    from discreet.experiments.capp.run import ALL, Reproduction
+    from discreet.experiments.shared.cohort import Cohort
+    from discreet.experiments.shared.people import Rules
+    from discreet.experiments.shared.subjects import Setting
 
     hours = shared.hours_of(carry)
     rules = Rules(level, slots, hours, hours > 0, merge_below, cut, least_days)

@@ -14,8 +14,8 @@ from discreet.cli.reproduce import shared
 from discreet.cli.terminal import progress
 
 if TYPE_CHECKING:
-    from discreet.evaluation.experiments.figures import Figure
-    from discreet.evaluation.experiments.runs import Workers
+    from discreet.experiments.shared.figures import Figure
+    from discreet.experiments.shared.runs import Workers
 
 
 def dphmm(
@@ -53,9 +53,9 @@ def dphmm(
 
     Example: discreet reproduce dphmm --data DIR --figure 11
     """
-    from discreet.evaluation.experiments.cohort import Cohort
-    from discreet.evaluation.experiments.dphmm import BEIJING, LOS_ANGELES
-    from discreet.evaluation.experiments.dphmm_figures import ALL, Plan, Reproduction
+    from discreet.experiments.dphmm.figures import ALL, Plan, Reproduction
+    from discreet.experiments.dphmm.run import BEIJING, LOS_ANGELES
+    from discreet.experiments.shared.cohort import Cohort
     from discreet.mechanisms.perturbation.noise import checked_epsilon
 
     plan = Plan(sequences, slots, checked_epsilon(epsilon), start, seed)

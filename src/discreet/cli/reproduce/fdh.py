@@ -14,8 +14,8 @@ from discreet.cli.reproduce import shared
 from discreet.cli.terminal import progress
 
 if TYPE_CHECKING:
-    from discreet.evaluation.experiments.figures import Figure
-    from discreet.evaluation.experiments.runs import Workers
+    from discreet.experiments.shared.figures import Figure
+    from discreet.experiments.shared.runs import Workers
 
 
 def fdh(
@@ -65,11 +65,11 @@ def fdh(
 
     Example: discreet reproduce fdh --data DIR --figure 6
     """
-    from discreet.evaluation.experiments.cohort import Cohort
-    from discreet.evaluation.experiments.fdh import Plan
-    from discreet.evaluation.experiments.fdh_run import ALL, NAMES, Reproduction, levels_of
-    from discreet.evaluation.experiments.people import Rules
-    from discreet.evaluation.experiments.subjects import Setting
+    from discreet.experiments.fdh.person import Plan
+    from discreet.experiments.fdh.run import ALL, NAMES, Reproduction, levels_of
+    from discreet.experiments.shared.cohort import Cohort
+    from discreet.experiments.shared.people import Rules
+    from discreet.experiments.shared.subjects import Setting
 
     hours = shared.hours_of(carry)
     levels = levels_of(layers)

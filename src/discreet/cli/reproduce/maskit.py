@@ -14,8 +14,8 @@ from discreet.cli.reproduce import shared
 from discreet.cli.terminal import progress
 
 if TYPE_CHECKING:
-    from discreet.evaluation.experiments.figures import Figure
-    from discreet.evaluation.experiments.runs import Workers
+    from discreet.experiments.shared.figures import Figure
+    from discreet.experiments.shared.runs import Workers
 
 
 def maskit(
@@ -52,11 +52,11 @@ def maskit(
 
     Example: discreet reproduce maskit --data DIR --figure 4
     """
-    from discreet.evaluation.experiments.cohort import Cohort
-    from discreet.evaluation.experiments.maskit import Checks
-    from discreet.evaluation.experiments.maskit_run import ALL, Reproduction
-    from discreet.evaluation.experiments.people import Rules
-    from discreet.evaluation.experiments.subjects import Setting
+    from discreet.experiments.maskit.person import Checks
+    from discreet.experiments.maskit.run import ALL, Reproduction
+    from discreet.experiments.shared.cohort import Cohort
+    from discreet.experiments.shared.people import Rules
+    from discreet.experiments.shared.subjects import Setting
 
     hours = shared.hours_of(carry)
     rules = Rules(level, slots, hours, hours > 0, merge_below, cut, least_days)

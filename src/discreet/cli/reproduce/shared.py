@@ -11,12 +11,12 @@ import typer
 
 from discreet.cli.inputs import slots_of
 from discreet.cli.terminal import note, print_json, table
-from discreet.contexts import Clock
+from discreet.clock import Clock
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.evaluation.experiments.figures import Figure
-    from discreet.evaluation.experiments.runs import Workers
+    from discreet.experiments.shared.figures import Figure
+    from discreet.experiments.shared.runs import Workers
 
 SECRETS = "The secrets"
 DATA = "Reading the data"
@@ -71,7 +71,7 @@ def run(
     json: bool,
 ) -> None:
     """Each result is written as it comes, and printed: or all of them as one JSON document, with what it is `about`."""
-    from discreet.evaluation.experiments.runs import workers
+    from discreet.experiments.shared.runs import workers
 
     started, documents = time.perf_counter(), []
     _make(out)
@@ -90,7 +90,7 @@ def run(
 
 def _make(out: Path) -> None:
     """The folder for the files, and a word if there will be no charts: before the work, not after it."""
-    from discreet.evaluation import canvas
+    from discreet.experiments.charts import canvas
 
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def _make(out: Path) -> None:
 
 def _write(figure: Figure, out: Path) -> list[Path]:
     """CSV of the summary and of the people, and the chart."""
-    from discreet.evaluation import canvas
+    from discreet.experiments.charts import canvas
 
     written = [out / f"{figure.name}.csv"]
     figure.summary.write(written[0])

@@ -15,8 +15,8 @@ from discreet.cli.terminal import progress
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.evaluation.experiments.figures import Figure
-    from discreet.evaluation.experiments.runs import Workers
+    from discreet.experiments.shared.figures import Figure
+    from discreet.experiments.shared.runs import Workers
 
 
 def sppatp(
@@ -47,9 +47,9 @@ def sppatp(
 
     Example: discreet reproduce s-ppatp --data DIR --figure table4
     """
-    from discreet.evaluation.experiments.cohort import Cohort
-    from discreet.evaluation.experiments.sppatp_figures import Setting
-    from discreet.evaluation.experiments.sppatp_run import ALL, Reproduction
+    from discreet.experiments.s_ppatp.figures import Setting
+    from discreet.experiments.s_ppatp.run import ALL, Reproduction
+    from discreet.experiments.shared.cohort import Cohort
 
     for name, value in (("--window", window), ("--sets", sets), ("--topics", topics)):
         if value < 1:

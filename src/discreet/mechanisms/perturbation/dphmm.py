@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import FloatArray, IntArray, Model, Rng
+from discreet.contracts import Model, Rng
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.lattice import Answers
@@ -27,8 +27,9 @@ from discreet.mechanisms.perturbation.protection import (
     check_method,
     protection_of,
 )
+from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.outputs import Output, Perturbed
-from discreet.policy import BoolArray, Guarantee, Policy
+from discreet.policy import Guarantee, Policy
 
 SupportRule = str | tuple[str, float]
 

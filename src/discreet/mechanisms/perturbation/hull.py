@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import FloatArray, IntArray
 from discreet.errors import DiscreetError
-from discreet.policy import BoolArray
+from discreet.numerics import BoolArray, FloatArray, IntArray
 
 FLAT = 1e-10
 """Directions in which the differences reach less than this, relative to the furthest, are rounding and not a dimension;

@@ -18,11 +18,10 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import FloatArray, IntArray
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation.hull import facets_of
 from discreet.mechanisms.perturbation.planar import REACH, symmetric_hull
-from discreet.policy import BoolArray
+from discreet.numerics import BoolArray, FloatArray, IntArray
 
 FINEST = 20
 """Answers are told apart to 2**-20 of their range in the plane: a centimetre in ten kilometres."""

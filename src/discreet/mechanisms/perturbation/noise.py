@@ -17,10 +17,11 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import FloatArray, IntArray, Rng
+from discreet.contracts import Rng
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.lattice import SAFE, Ball
+from discreet.numerics import FloatArray, IntArray
 
 FINE = 8
 """Levels of the norm are at most 1 / (8 epsilon) apart where the lattice is fine enough: the expected noise is then

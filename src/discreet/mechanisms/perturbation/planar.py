@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.contracts import IntArray
 from discreet.errors import PolicyError
 from discreet.jit import compiled
+from discreet.numerics import IntArray
 
 REACH = 2**29
 """Coordinates stay below this, so that products of their differences, and differences of those, fit in 64 bits."""

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import FloatArray, IntArray, Model
+from discreet.contracts import Model
 from discreet.errors import PolicyError
-from discreet.policy import BoolArray
+from discreet.numerics import BoolArray, FloatArray, IntArray
 
 Support = npt.ArrayLike
 """The contexts that are possible: a mask (n,) of booleans, or their indices."""

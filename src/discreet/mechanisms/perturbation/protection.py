@@ -13,13 +13,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import IntArray
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.lattice import Answers, Ball, cross_polytope, hull_ball
 from discreet.mechanisms.perturbation.planar import areas_with, group_differences, symmetric_hull
 from discreet.mechanisms.perturbation.policy_graph import PolicyGraph, Support, checked_query, mask_of
-from discreet.policy import BoolArray
+from discreet.numerics import BoolArray, IntArray
 
 Noise = Literal["knorm", "laplace"]
 Protect = Literal["greedy", "minimum"]

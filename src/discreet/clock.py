@@ -1,0 +1,90 @@
+"""Time: the clock that cuts it into days and slots."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from functools import cached_property
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from discreet.errors import DiscreetError
+
+DAY_SECONDS = 86_400
+
+
+def seconds_of(time: str, what: str) -> int:
+    """Seconds after midnight of a clock time such as "04:00" or "24:00"."""
+    try:
+        hours, minutes = (int(part) for part in time.split(":"))
+    except (ValueError, AttributeError):  # not two numbers, or not a string
+        hours, minutes = -1, -1
+    seconds = hours * 3600 + minutes * 60
+    if not (0 <= minutes < 60 and 0 <= seconds <= DAY_SECONDS):
+        raise DiscreetError(f"{what} is {time!r}; write it as HH:MM, for example 04:00")
+    return seconds
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Cuts time into days of `slots` equal slots, by the wall clock of `zone`, each day starting at `cut`.
+
+    Every day has the same number of slots. When clocks go back, the repeated hour falls into slots that were there
+    already (the later reading stands); when they go forward, the skipped hour has no reading.
+    """
+
+    slots: int
+    zone: str = "UTC"
+    cut: str = "00:00"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.slots, int) or self.slots < 1 or DAY_SECONDS % self.slots:
+            raise DiscreetError(
+                f"a day cannot be cut into {self.slots!r} slots of whole seconds; use a divisor of 86400 such as 24, 48, 96"
+            )
+        if seconds_of(self.cut, "the clock's cut") >= DAY_SECONDS:
+            raise DiscreetError("the clock's cut is 24:00; write it as 00:00")
+        try:
+            _ = self._zoneinfo
+        except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError):
+            raise DiscreetError(
+                f"time zone {self.zone!r} is not known; use an IANA name such as Europe/Paris"
+            ) from None
+
+    @cached_property
+    def _zoneinfo(self) -> ZoneInfo:
+        return ZoneInfo(self.zone)
+
+    @property
+    def slot_seconds(self) -> int:
+        """Length of a slot."""
+        return DAY_SECONDS // self.slots
+
+    @cached_property
+    def cut_seconds(self) -> int:
+        """Where the day starts, in seconds after midnight."""
+        return seconds_of(self.cut, "the clock's cut")
+
+    def locate(self, timestamp: dt.datetime) -> tuple[dt.date, int]:
+        """The (date, slot) of a timestamp; one without a zone is taken as wall-clock time in the clock's zone."""
+        wall = timestamp if timestamp.tzinfo is None else timestamp.astimezone(self._zoneinfo)
+        shifted = wall.replace(tzinfo=None) - dt.timedelta(seconds=self.cut_seconds)
+        second = shifted.hour * 3600 + shifted.minute * 60 + shifted.second
+        return shifted.date(), second // self.slot_seconds
+
+    def start_of(self, date: dt.date, slot: int) -> dt.datetime:
+        """When a slot of that day starts, on the wall clock of the clock's zone."""
+        midnight = dt.datetime.combine(date, dt.time())
+        wall = midnight + dt.timedelta(seconds=self.cut_seconds + slot * self.slot_seconds)
+        return wall.replace(tzinfo=self._zoneinfo)
+
+    def label(self, slot: int) -> str:
+        """The wall-clock time at which a slot starts, such as 07:30."""
+        second = (self.cut_seconds + slot * self.slot_seconds) % DAY_SECONDS
+        return f"{second // 3600:02d}:{second % 3600 // 60:02d}"
+
+    def between(self, start: str, end: str) -> tuple[int, ...]:
+        """The slots that overlap the clock times from start to end, over midnight where end is not after start."""
+        first = (seconds_of(start, "the start time") - self.cut_seconds) % DAY_SECONDS
+        length = (seconds_of(end, "the end time") - seconds_of(start, "the start time")) % DAY_SECONDS or DAY_SECONDS
+        low, high = first // self.slot_seconds, -(-(first + length) // self.slot_seconds)
+        return tuple(sorted({slot % self.slots for slot in range(low, high)}))

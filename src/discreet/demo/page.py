@@ -1,0 +1,321 @@
+"""The demo as one HTML page that needs nothing else: no network, no fonts, no library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from itertools import groupby
+
+import numpy as np
+
+from discreet.clock import Clock
+from discreet.contexts import UNKNOWN
+from discreet.demo.story import Demo, SecretBelief, Showing, as_json, headline, numbers, percent, told
+from discreet.numerics import SLACK
+from discreet.outputs import Suppressed, text_of
+
+KNOWN_COLOURS = {
+    "home": "#b8c4d2",
+    "work": "#86b6e8",
+    "hospital": "#b3243f",
+    "pharmacy": "#f0a253",
+    UNKNOWN: "#dfe1e5",
+}
+OTHER_COLOURS = ("#8fca9b", "#c5a9e0", "#e8d56c", "#70c9c3", "#e79cc0", "#b9996f", "#a3b35e", "#9a9de0", "#d0b8a8")
+LIGHT_TEXT = frozenset({"hospital"})
+
+TITLES = {
+    "NoMask": "show everything",
+    "MaskSensitive": "hide exactly the secrets",
+    "Adaptive": "show what the secrets can bear",
+}
+
+WHY = {
+    "NoMask": "Applications see every place, and so does whoever watches them.",
+    "MaskSensitive": "Silence falls exactly where a secret is, so the silence says it. Whoever knows the habits and "
+    "the rule reads the hidden day as if it were shown.",
+    "Adaptive": "What is shown is drawn by lot, with odds that leave the observer within the limits whatever is drawn.",
+}
+
+WIDE = 10
+"""Width of a slot in a chart's own units; the height is 100, a unit a percent."""
+
+HOURS = 3
+"""Hours between the marks of a time axis."""
+
+
+def page(demo: Demo) -> str:
+    """The whole page."""
+    colours = _colours(demo)
+    cards = "\n".join(_card(demo, number, colours) for number in range(len(demo.showings)))
+    delta = percent(demo.policy.delta).removesuffix(" %")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>discreet: hiding a secret is not keeping it</title>
+<style>
+{_part("demo_page.css")}</style>
+</head>
+<body>
+<main>
+<header>
+<h1>Hiding a secret is not keeping it</h1>
+<p class="headline">{_words(headline(demo))}</p>
+<p class="how">The observer has learned this person's habits from {demo.learned} earlier days, sees only what applications
+see, knows how it is chosen, and draws the conclusions that follow. A secret is kept while their belief stays within
+{delta} points of what anybody would guess who knows the habits and sees nothing. The person is simulated; the numbers
+are exact.</p>
+{_key(demo, colours)}
+</header>
+<div class="watch"><label for="seen">The observer has watched until <output for="seen">{_time(demo.clock, demo.clock.slots)}</output></label>
+<input id="seen" type="range" min="0" max="{demo.clock.slots}" value="{demo.clock.slots}"></div>
+{cards}
+<footer>Made by <code>discreet demo --seed {demo.seed}</code>: {demo.date:%A %d %B %Y}, {demo.clock.slots} slots a day.</footer>
+</main>
+<script type="application/json" id="demo">{_embedded(as_json(demo))}</script>
+<script type="application/json" id="moments">{_embedded(_moments(demo))}</script>
+<script>
+{_part("demo_page.js")}</script>
+</body>
+</html>
+"""
+
+
+def _part(name: str) -> str:
+    return files("discreet.evaluation").joinpath(name).read_text(encoding="utf-8")
+
+
+def _words(text: str) -> str:
+    """Text for the page; a number keeps its percent sign on the same line."""
+    return escape(text).replace(" %", "&nbsp;%")
+
+
+def _embedded(document: object) -> str:
+    """JSON that cannot end its script element."""
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _moments(demo: Demo) -> dict[str, object]:
+    """What the script replays: the belief after every output."""
+    return {
+        "times": [_time(demo.clock, slot) for slot in range(demo.clock.slots + 1)],
+        "truth": list(demo.day.contexts),
+        "mechanisms": [
+            {
+                "shown": [text_of(output) for output in showing.outputs],
+                "secrets": [
+                    {
+                        "name": one.name,
+                        "at": one.at,
+                        "prior": numbers(one.prior),
+                        "limit": numbers(one.limit),
+                        "moments": [numbers(row) for row in one.moments],
+                    }
+                    for one in showing.beliefs
+                ],
+            }
+            for showing in demo.showings
+        ],
+    }
+
+
+def _time(clock: Clock, slot: int) -> str:
+    """The clock time at which a slot starts; the end of the day is 24:00 where the day starts at midnight."""
+    return "24:00" if slot == clock.slots and clock.cut_seconds == 0 else clock.label(slot)
+
+
+# --- colours and the key
+
+
+def _colours(demo: Demo) -> dict[str, str]:
+    """A colour for each label that is seen on the page."""
+    seen = [*demo.day.contexts, *(text_of(output) for showing in demo.showings for output in showing.outputs)]
+    labels = [label for label in dict.fromkeys(seen) if label]
+    others = iter(OTHER_COLOURS * (1 + len(labels) // len(OTHER_COLOURS)))
+    return {label: KNOWN_COLOURS.get(label) or next(others) for label in labels}
+
+
+def _key(demo: Demo, colours: dict[str, str]) -> str:
+    swatches = [f'<li><i style="background:{colour}"></i>{escape(label)}</li>' for label, colour in colours.items()]
+    if any(isinstance(output, Suppressed) for showing in demo.showings for output in showing.outputs):
+        swatches.append('<li><i class="silence"></i>silence: nothing is shown</li>')
+    lines = [
+        ("belief", "what the observer believes"),
+        ("limit", "the limit"),
+        ("prior", "the guess of anybody who sees nothing"),
+    ]
+    strokes = [
+        f'<li><svg viewBox="0 0 26 14" aria-hidden="true"><path class="{name}" d="M0,7H26"/></svg>{words}</li>'
+        for name, words in lines
+    ]
+    strokes.append('<li><i style="background:var(--over)"></i>over the limit: the secret is out</li>')
+    return f'<ul class="key">{"".join(swatches)}</ul>\n<ul class="key">{"".join(strokes)}</ul>'
+
+
+# --- a mechanism
+
+
+def _card(demo: Demo, number: int, colours: dict[str, str]) -> str:
+    showing = demo.showings[number]
+    out = sum(one.breached for one in showing.beliefs)
+    total = len(showing.beliefs)
+    chip = (
+        f'<span class="chip good">✓ {total} of {total} secrets kept</span>'
+        if showing.kept
+        else f'<span class="chip bad">✗ {out} of {total} secrets given away</span>'
+    )
+    title = TITLES.get(showing.mechanism)
+    sentence = "" if headline(demo).startswith(told(demo, showing)) else told(demo, showing)  # said at the top already
+    shown = [text_of(output) for output in showing.outputs]
+    plots = "\n".join(_secret_row(demo, number, k, one) for k, one in enumerate(showing.beliefs))
+    return f"""<article data-mechanism="{number}">
+<div class="top"><h2>{escape(showing.mechanism)}{f": {escape(title)}" if title else ""}</h2>{chip}</div>
+<p class="told">{_words(WHY.get(showing.mechanism, ""))} {_words(sentence)}</p>
+{_row("The true day", "only the person knows it", _ribbon(demo, demo.day.contexts, colours))}
+{_row("What applications saw", f"{percent(showing.utility)} of the day as it was", _ribbon(demo, shown, colours, veiled=True))}
+{_axis(demo)}
+{plots}
+{_axis(demo)}
+<p class="read" aria-live="polite">Point at the day to read a moment.</p>
+{_numbers_table(demo, showing)}
+</article>"""
+
+
+def _row(name: str, small: str, content: str, verdict: str = "") -> str:
+    label = f'<div class="name"><b>{escape(name)}</b><small>{_words(small)}</small>{verdict}</div>'
+    return f'<div class="row">{label}{content}</div>'
+
+
+def _axis(demo: Demo) -> str:
+    slots = demo.clock.slots
+    step = max(1, slots * HOURS // 24)
+    marks = "".join(
+        f'<span style="left:{100 * slot / slots:.4g}%">{_time(demo.clock, slot)}</span>'
+        for slot in range(0, slots + 1, step)
+    )
+    return f'<div class="row axis"><div class="name"></div><div class="hours" aria-hidden="true">{marks}</div></div>'
+
+
+def _ribbon(demo: Demo, labels: Sequence[str], colours: dict[str, str], *, veiled: bool = False) -> str:
+    slots, runs, words = len(labels), [], []
+    for label, group in groupby(range(slots), key=lambda slot: labels[slot]):
+        run = list(group)
+        first, after = run[0], run[-1] + 1
+        shown = label or "silence"
+        title = f"{_time(demo.clock, first)} to {_time(demo.clock, after)}: {shown}"
+        words.append(title)
+        kind = "run silence" if not label else "run light" if label in LIGHT_TEXT else "run"
+        colour = f";background:{colours[label]}" if label else ""
+        place = f"left:{100 * first / slots:.5g}%;width:{100 * len(run) / slots:.5g}%{colour}"
+        runs.append(f'<div class="{kind}" style="{place}" title="{escape(title)}"><span>{escape(shown)}</span></div>')
+    veil = '<div class="later"></div>' if veiled else ""
+    return f'<div class="ribbon" role="img" aria-label="{escape("; ".join(words))}">{"".join(runs)}{veil}</div>'
+
+
+# --- a secret
+
+
+def _secret_row(demo: Demo, mechanism: int, number: int, one: SecretBelief) -> str:
+    worst = one.worst
+    always = "at each of these times" if np.isnan(one.prior).any() else "at each time of the day"
+    when = "at some time of the day" if one.at == "any" else always
+    moment = "" if one.at == "any" else f" at {demo.clock.label(worst)}"
+    word, sign = ("over", "✗") if one.breached else ("under", "✓")
+    said = f"{sign} {percent(one.final[worst])}{moment}, limit {percent(one.limit[worst])}"
+    verdict = f'<small class="{word}">{_words(said)}</small>'
+    return _row(f"“{one.name}”", when, _plot(demo, mechanism, number, one), verdict)
+
+
+def _plot(demo: Demo, mechanism: int, number: int, one: SecretBelief) -> str:
+    slots = demo.clock.slots
+    prior, limit, belief = _drawn(one, slots)
+    name = escape(one.name)
+    off = "".join(
+        f'<rect class="off" x="{run[0] * WIDE}" y="0" width="{len(run) * WIDE}" height="100"/>'
+        for outside, group in groupby(range(slots), key=lambda slot: prior[slot] is None)
+        for run in [list(group)]
+        if outside
+    )
+    described = (
+        f"Belief in {name}: {percent(one.final[one.worst])} at most, the limit there {percent(one.limit[one.worst])}"
+    )
+    return f"""<div class="plot" data-mechanism="{mechanism}" data-secret="{number}">
+<span class="y" style="top:0">100 %</span><span class="y zero" style="top:100%">0 %</span>
+<svg viewBox="0 0 {slots * WIDE} 100" preserveAspectRatio="none" role="img" aria-label="{described}">
+<title>{described}</title>
+<g>{f"<title>not a secret at these times</title>{off}" if off else ""}</g>
+<path class="grid" d="M0,0H{slots * WIDE}M0,50H{slots * WIDE}M0,100H{slots * WIDE}"/>
+<path class="area" d="{_steps(belief, closed=True)}"/>
+<path class="over-area" d="{_over(belief, limit)}"><title>over the limit</title></path>
+<path class="prior" d="{_steps(prior)}"><title>the guess of anybody who sees nothing</title></path>
+<path class="limit" d="{_steps(limit)}"><title>the limit: that guess and delta = {one.delta:g}</title></path>
+<path class="belief" d="{_steps(belief)}"><title>belief in {name}</title></path>
+<line class="cursor" y1="0" y2="100"/>
+</svg></div>"""
+
+
+Line = list[float | None]
+
+
+def _drawn(one: SecretBelief, slots: int) -> tuple[Line, Line, Line]:
+    """Prior, limit and belief of each slot; for at="any" the belief is its history over the day."""
+    if one.at == "any":
+        history = numbers(one.moments[1:, 0])
+        return numbers(one.prior) * slots, numbers(one.limit) * slots, history
+    return numbers(one.prior), numbers(one.limit), numbers(one.final)
+
+
+def _steps(values: Line, *, closed: bool = False) -> str:
+    """A path that is level within each slot, interrupted where there is no value; closed down to zero for an area."""
+    path = ""
+    for slot, value in enumerate(values):
+        if value is None:
+            continue
+        fresh = slot == 0 or values[slot - 1] is None
+        height = f"{100 - 100 * value:.4g}"
+        start = f"M{slot * WIDE},100V{height}" if closed else f"M{slot * WIDE},{height}"
+        path += (start if fresh else f"V{height}") + f"H{(slot + 1) * WIDE}"
+        if closed and (slot == len(values) - 1 or values[slot + 1] is None):
+            path += "V100Z"
+    return path
+
+
+def _over(values: Line, limits: Line) -> str:
+    """The part of a belief that lies over its limit."""
+    path = ""
+    for slot, (value, limit) in enumerate(zip(values, limits, strict=True)):
+        if value is not None and limit is not None and value > limit + 1e-4:  # drawn numbers have four digits
+            left, right = slot * WIDE, (slot + 1) * WIDE
+            path += f"M{left},{100 - 100 * value:.4g}H{right}V{100 - 100 * limit:.4g}H{left}Z"
+    return path
+
+
+def _numbers_table(demo: Demo, showing: Showing) -> str:
+    """Every slot's numbers after the whole day, for those who read rather than look."""
+    each = [one for one in showing.beliefs if one.at == "each"]
+    head = "".join(f"<th>{escape(one.name)}</th><th>limit</th>" for one in each)
+    rows = []
+    for slot, (truth, output) in enumerate(zip(demo.day.contexts, showing.outputs, strict=True)):
+        cells = "".join(_cells(one, slot) for one in each)
+        shown = escape(text_of(output)) or "<i>silence</i>"
+        rows.append(f"<tr><td>{demo.clock.label(slot)}</td><td>{escape(truth)}</td><td>{shown}</td>{cells}</tr>")
+    anytime = "".join(
+        f"<p>“{escape(one.name)}”: belief {one.final[0]:.4f}, guess {one.prior[0]:.4f}, limit {one.limit[0]:.4f}.</p>"
+        for one in showing.beliefs
+        if one.at == "any"
+    )
+    return f"""<details><summary>The numbers</summary>{anytime}<div class="scroll"><table>
+<tr><th>time</th><th>truth</th><th>seen</th>{head}</tr>
+{"".join(rows)}</table></div></details>"""
+
+
+def _cells(one: SecretBelief, slot: int) -> str:
+    belief, limit = one.final[slot], one.limit[slot]
+    if np.isnan(belief):  # the secret does not hold here
+        return "<td></td><td></td>"
+    over = ' class="over"' if belief > limit + SLACK else ""
+    return f"<td{over}>{belief:.4f}</td><td>{limit:.4f}</td>"

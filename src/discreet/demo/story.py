@@ -1,0 +1,258 @@
+"""A day that shows the problem: a simulated person, what each mechanism shows of it, and what an observer makes of that."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet import mechanisms
+from discreet.adversary.belief import Adversary, Belief, beliefs_along
+from discreet.clock import Clock
+from discreet.contexts import Day
+from discreet.contracts import Mechanism
+from discreet.errors import DiscreetError
+from discreet.models.chain import MarkovChain
+from discreet.models.simulate import person
+from discreet.numerics import SLACK, FloatArray
+from discreet.outputs import Output, to_wire, truthful
+from discreet.policy import At, Policy, Secret
+from discreet.randomness import SeededEntropy
+from discreet.session import Session
+
+LEARNED = 60
+"""Past days that the habits are learned from."""
+
+SIMULATED = 150
+
+SHOWN = ("NoMask", "MaskSensitive", "Adaptive")
+"""The mechanisms that tell the story, of those that there are."""
+
+CLOCK = Clock(48)
+
+WHERE = "hospital"
+
+
+def demo_policy(clock: Clock = CLOCK) -> Policy:
+    """The hospital at each slot, the hospital at some time today, and being home at night."""
+    night = clock.between("22:00", "06:00")
+    return Policy(
+        [
+            Secret(WHERE),
+            Secret(f"{WHERE} today", {WHERE}, at="any"),
+            Secret("home at night", {"home"}, slots=night),
+        ],
+        delta=0.1,
+    )
+
+
+@dataclass(frozen=True)
+class SecretBelief:
+    """What an observer of one mechanism's outputs believes of one secret, k = 0..T outputs into the day.
+
+    at="each": moments[k, u] = P(secret at slot u | k outputs), prior (T,), NaN where it does not hold.
+    at="any":  moments[k, 0] = P(secret at some slot | k outputs), prior (1,).
+    """
+
+    name: str
+    at: At
+    delta: float
+    prior: FloatArray
+    moments: FloatArray
+
+    @property
+    def final(self) -> FloatArray:
+        """After the whole day: (T,) or (1,)."""
+        return np.asarray(self.moments[-1])
+
+    @property
+    def limit(self) -> FloatArray:
+        """What belief may reach: prior + delta, and never more than certainty."""
+        return np.minimum(self.prior + self.delta, 1.0)
+
+    @property
+    def worst(self) -> int:
+        """The slot (0 for at="any") with the largest gain after the whole day."""
+        return int(np.nanargmax(self.final - self.prior))
+
+    @property
+    def gain(self) -> float:
+        """The largest gain after the whole day."""
+        return float(np.nanmax(self.final - self.prior))
+
+    @property
+    def breached(self) -> bool:
+        """Whether that exceeds delta."""
+        return self.gain > self.delta + SLACK
+
+
+@dataclass(frozen=True)
+class Showing:
+    """One mechanism on the day."""
+
+    mechanism: str
+    outputs: tuple[Output, ...]
+    utility: float  # the fraction of slots shown as they were
+    beliefs: tuple[SecretBelief, ...]
+
+    @property
+    def worst(self) -> SecretBelief:
+        """The secret that is furthest over its limit, one at each slot rather than one at="any"."""
+        return max(self.beliefs, key=lambda belief: (belief.gain - belief.delta, belief.at == "each"))
+
+    @property
+    def kept(self) -> bool:
+        """Whether every secret stayed within its delta."""
+        return not any(belief.breached for belief in self.beliefs)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The day, and what became of it under each mechanism."""
+
+    seed: int
+    day: Day
+    learned: int
+    clock: Clock
+    contexts: tuple[str, ...]
+    policy: Policy
+    showings: tuple[Showing, ...]
+
+    @property
+    def date(self) -> dt.date:
+        """When it is."""
+        assert self.day.date is not None  # the simulator dates its days
+        return self.day.date
+
+
+def make_demo(seed: int = 7, policy: Policy | None = None) -> Demo:
+    """Simulate a person, learn their habits, and release a day with a hospital visit by each mechanism."""
+    past, today = _life(seed)
+    chain = MarkovChain.fit(past, clock=CLOCK)
+    policy = demo_policy() if policy is None else policy
+    classes = [getattr(mechanisms, name) for name in SHOWN if name in mechanisms.__all__]
+    showings = tuple(_showing(cls(chain, policy), today, seed) for cls in classes)
+    return Demo(seed, today, len(past), CLOCK, chain.contexts, policy, showings)
+
+
+def _life(seed: int) -> tuple[list[Day], Day]:
+    """Past days with a hospital visit among them, and a later day with another."""
+    for attempt in range(100):
+        days = person("demo", days=SIMULATED, slots=CLOCK.slots, seed=seed + 1_000_003 * attempt)
+        visits = [number for number, day in enumerate(days) if WHERE in day.contexts]
+        for today in visits:
+            if today >= LEARNED and any(today - LEARNED <= visit < today for visit in visits):
+                return days[today - LEARNED : today], days[today]
+    raise DiscreetError(f"no simulated life of seed {seed} has two hospital visits; take another seed")
+
+
+def _showing(mechanism: Mechanism[Any], today: Day, seed: int) -> Showing:
+    adversary = Adversary(mechanism)
+    with Session(mechanism, rng=SeededEntropy(seed), adversary=adversary) as session:
+        outputs = [session.release(context) for context in today.contexts]
+    along = beliefs_along(mechanism, outputs, adversary)
+    worth = [truthful(context, output) for context, output in zip(today.contexts, outputs, strict=True)]
+    beliefs = tuple(_secret_belief(adversary, secret, along) for secret in adversary.policy.secrets)
+    return Showing(type(mechanism).__name__, tuple(outputs), sum(worth) / len(worth), beliefs)
+
+
+def _secret_belief(adversary: Adversary, secret: Secret, along: list[Belief]) -> SecretBelief:
+    rows = [k for k, (name, _) in enumerate(adversary.gain_names) if name == secret.name]
+    slots = [slot or 0 for name, slot in adversary.gain_names if name == secret.name]
+    size = 1 if secret.at == "any" else adversary.process.slots
+    prior = np.full(size, np.nan)
+    prior[slots] = adversary.priors[rows]
+    moments = np.full((len(along), size), np.nan)
+    for k, belief in enumerate(along):
+        moments[k, slots] = belief.beliefs[rows]
+    # Sums of many rounded numbers may end a hair outside; what is shown is a probability.
+    moments = np.clip(moments, 0.0, 1.0)
+    return SecretBelief(secret.name, secret.at, adversary.policy.delta_of(secret), prior, moments)
+
+
+# --- words and numbers
+
+
+def headline(demo: Demo) -> str:
+    """What to take away: what hiding only the secrets gave away, in numbers, and that it can be done."""
+    by_name = {showing.mechanism: showing for showing in demo.showings}
+    hiding = by_name.get("MaskSensitive", demo.showings[-1])
+    kept = [showing for showing in demo.showings if showing.kept and showing is not hiding]
+    better = "".join(
+        f" {one.mechanism} kept every secret and showed {percent(one.utility)} of the day." for one in kept
+    )
+    return told(demo, hiding) + better
+
+
+def told(demo: Demo, showing: Showing) -> str:
+    """What one mechanism gave away, or kept, in a sentence."""
+    worst = showing.worst
+    belief, prior = worst.final[worst.worst], worst.prior[worst.worst]
+    when = "some time today" if worst.at == "any" else demo.clock.label(worst.worst)
+    guess = f"without any output they would have guessed {percent(prior)}"
+    if showing.kept:
+        return (
+            f"{showing.mechanism} kept every secret and still showed {percent(showing.utility)} of the day: the most an "
+            f"observer gained is on “{worst.name}” at {when}, {percent(belief)} sure; {guess}."
+        )
+    there = f"that you were there at {when}" if worst.name == WHERE else f"of “{worst.name}” at {when}"
+    sure = f"an observer who knows the habits is {percent(belief)} sure {there}"
+    opening = {
+        "MaskSensitive": f"MaskSensitive hid the {WHERE} and still gave it away",
+        "NoMask": f"NoMask shows the whole day, the {WHERE} too",
+    }.get(showing.mechanism, f"{showing.mechanism} gave a secret away")
+    return f"{opening}: {sure}; {guess}."
+
+
+def percent(share: float) -> str:
+    """A probability as people say it: whole percents, and never 100 % for what is not certain."""
+    if 0 < share < 0.005:
+        return "under 1 %"
+    if 0.995 <= share < 1 - SLACK:
+        return "over 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def as_json(demo: Demo) -> dict[str, object]:
+    """The demo for machines: labels, outputs and beliefs after the whole day."""
+    clock = demo.clock
+    return {
+        "seed": demo.seed,
+        "date": demo.date.isoformat(),
+        "learned_days": demo.learned,
+        "headline": headline(demo),
+        "slots": [clock.label(slot) for slot in range(clock.slots)],
+        "true_day": list(demo.day.contexts),
+        "mechanisms": [_showing_json(demo, showing) for showing in demo.showings],
+    }
+
+
+def _showing_json(demo: Demo, showing: Showing) -> dict[str, object]:
+    return {
+        "mechanism": showing.mechanism,
+        "told": told(demo, showing),
+        "utility": showing.utility,
+        "kept": showing.kept,
+        "outputs": [to_wire(output) for output in showing.outputs],
+        "secrets": [
+            {
+                "name": one.name,
+                "at": one.at,
+                "delta": one.delta,
+                "gain": one.gain,
+                "breached": one.breached,
+                "worst_slot": None if one.at == "any" else one.worst,
+                "prior": numbers(one.prior),
+                "limit": numbers(one.limit),
+                "belief": numbers(one.final),
+            }
+            for one in showing.beliefs
+        ],
+    }
+
+
+def numbers(values: FloatArray) -> list[float | None]:
+    """For JSON: four digits, None where the secret does not hold."""
+    return [None if np.isnan(value) else round(float(value), 4) for value in values]

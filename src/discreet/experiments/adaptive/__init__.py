@@ -1,0 +1,1 @@
+"""Adaptive release on recorded people, beside every other mechanism."""

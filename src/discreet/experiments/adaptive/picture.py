@@ -1,0 +1,146 @@
+"""One picture: utility and breaches against delta, for every mechanism on every data set that has days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from discreet.experiments.charts import plots
+from discreet.experiments.shared.cells import BEIJING, LOS_ANGELES
+from discreet.experiments.shared.cohort import Cohort
+from discreet.experiments.shared.compared import UP, Person, breaches, compared, each_person, swept, utility
+from discreet.experiments.shared.figures import Figure
+from discreet.experiments.shared.people import Level, Rules, Trace, check_ins, meals, reality_mining
+from discreet.experiments.shared.subjects import Setting, subject
+from discreet.experiments.shared.systems import NAMES, NEED_HIERARCHY, System
+from discreet.experiments.shared.tables import Cell, Table
+from discreet.hierarchy import Hierarchy
+
+DELTAS = (0.05, 0.1, 0.2, 0.3)
+DAYS = 10
+"""Held-out days of a person that are judged, unless the setting says."""
+
+SYSTEMS: tuple[System, ...] = tuple(name for name in NAMES if name not in ("no-mask", "probabilistic"))
+"""NoMask releases everything; Hybrid is the better of Probabilistic and Simulatable."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set: how it is read, what its contexts are, and the level above them if there is one."""
+
+    name: str
+    level: Level
+    reader: Callable[..., list[Trace]]
+    above: Level | None = None
+    carried: bool = False  # a reading says where somebody is until the next; else it says nothing of the hours after it
+
+    def rules(self, given: Rules) -> Rules:
+        """The rules for this data set."""
+        if self.carried:
+            return replace(given, level=self.level)
+        return replace(given, level=self.level, carry_hours=0.0, backward=False)
+
+
+SOURCES = (
+    Source("Reality Mining", "area", reality_mining, "region", carried=True),
+    Source("StudentLife", "meal", meals),
+    Source("Foursquare", "category", check_ins, "kind"),
+    Source("GeoLife", "cell", BEIJING.read),
+    Source("Gowalla", "cell", LOS_ANGELES.read),
+)
+
+
+def everything(
+    trace: Trace, setting: Setting, above: Level | None, deltas: Sequence[float]
+) -> dict[float, Person] | None:
+    """Every system on one person at every delta; those that need a hierarchy only where there is one."""
+    one = subject(trace, setting)
+    if one is None:
+        return None
+    tree = None if above is None else two_layers(one.chain.contexts, trace, setting.rules.level, above)
+    return {delta: compared(one, replace(setting, delta=delta), systems_for(above), tree=tree) for delta in deltas}
+
+
+def systems_for(above: Level | None) -> tuple[System, ...]:
+    """The systems that can be built."""
+    return SYSTEMS if above is not None else tuple(name for name in SYSTEMS if name not in NEED_HIERARCHY)
+
+
+def two_layers(contexts: Sequence[str], trace: Trace, level: Level, above: Level) -> Hierarchy:
+    """The contexts below their level above; one that has none there (unknown, other) is below a node of its own."""
+    names, higher = trace.names[level], trace.names[above]
+    parent = {name: higher[label] for label, name in names.items() if label in higher}
+    root = "anywhere"
+    parents: dict[str, str | None] = {}
+    for context in contexts:
+        node = f"{above}: {parent.get(context, context)}"
+        parents |= {context: node, node: root}
+    return Hierarchy.from_parents(parents)
+
+
+def on_data_sets(
+    cohort: Cohort, setting: Setting, sources: Sequence[Source] = SOURCES, deltas: tuple[float, ...] = DELTAS
+) -> Iterator[Figure]:
+    """The picture."""
+    days = DAYS if setting.days is None else setting.days
+    own = replace(setting, pool="places", days=days)
+    settings = [replace(own, rules=source.rules(setting.rules)) for source in sources]
+    traces = [cohort.read(each.rules, source.reader) for source, each in zip(sources, settings, strict=True)]
+    columns, rows, tables = [], [], []
+    for source, each, own_traces in zip(sources, settings, traces, strict=True):
+        work = partial(everything, setting=each, above=source.above, deltas=deltas)
+        found = cohort.over(source.name, work, own_traces, needed=True)
+        points = {delta: [one[delta] for one in found] for delta in deltas}
+        columns.append((source, len(found), swept(points, systems_for(source.above))))
+        rows += _rows(source, points, systems_for(source.above))
+        tables += [each_person(people, replace(each, delta=delta), source.name) for delta, people in points.items()]
+    yield _picture(columns, deltas, rows, Table.joined(tables), own)
+
+
+def _rows(source: Source, points: dict[float, list[Person]], systems: Sequence[System]) -> list[dict[str, Cell]]:
+    return [
+        {
+            "data": source.name,
+            "system": NAMES[name],
+            "delta": delta,
+            "people": len(people),
+            "utility": utility(people, name),
+            **breaches(people, name),
+        }
+        for name in systems
+        for delta, people in points.items()
+    ]
+
+
+Column = tuple[Source, int, dict[str, dict[str, tuple[float, ...]]]]
+
+
+def _picture(
+    columns: Sequence[Column], deltas: tuple[float, ...], rows: list[dict[str, Cell]], each: Table, setting: Setting
+) -> Figure:
+    title = "Utility and breaches against delta"
+    plural = "place" if setting.secrets == 1 else "places"
+    note = (
+        f"{setting.rules.slots} slots, smoothing {setting.smoothing}, secret: {setting.secrets} {plural} at random; "
+        f"{setting.days} held-out days a person, judged by the exact adversary"
+    )
+    measures = list(columns[0][2])
+    panels = tuple(
+        tuple(
+            plots.Panel(_caption(source, count, measure), "delta", deltas, curves[measure], up)
+            for source, count, curves in columns
+        )
+        for measure, up in zip(measures, UP, strict=True)
+    )
+    remarks = (
+        "utility: the fraction of held-out slots released truthfully (an ancestor one layer up counts half)",
+        "people breached: those with a (slot, secret) pair over delta after some prefix of a judged day",
+        "nothing is carried but Reality Mining's readings: most slots of the others are unknown, and count when released",
+    )
+    chart = partial(plots.grid, title, note, panels)
+    return Figure("picture", title, note, Table.of(rows), each, remarks, chart)
+
+
+def _caption(source: Source, count: int, measure: str) -> str:
+    return f"{source.name}, {source.level}: {count} people" if measure == "utility" else ""

@@ -1,0 +1,1 @@
+"""CAPP's experiments (Zhang et al. 2017)."""

@@ -1,0 +1,1 @@
+"""DPHMM's experiments (Xiao, Xiong, Zhang, Cao 2017)."""

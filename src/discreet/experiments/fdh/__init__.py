@@ -1,0 +1,1 @@
+"""FDH's experiments (Jiang, Huang, Wei)."""

@@ -1,0 +1,1 @@
+"""MaskIt's experiments (Götz, Nath, Gehrke 2012)."""

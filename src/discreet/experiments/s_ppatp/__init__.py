@@ -1,0 +1,1 @@
+"""S-PPATP's experiments (Li and Sun 2020)."""

@@ -1,0 +1,329 @@
+"""CAPP and EfficientFake (the CAPP paper): a context is released in every slot, and it may be a fake.
+
+Per slot t a kernel b(o | c) is found by a linear programme (the paper's Eq. 11). With the prior p(c) = P(X_t = c) and
+the posterior Q(c | o) = b(o | c) p(c) / sum over c' of b(o | c') p(c') of one output alone, each output o and secret s
+must keep
+    (1)  Q(s | o)                           <= P(X_t = s) + delta,
+    (2)  sum over c of Q(c | o) P(c -> s)   <= P(X_{t+1} = s) + delta,
+    (3)  sum over c of Q(c | o) R(c, s)     <= P(X_{t-1} = s) + delta.
+Multiplied by P(o) each is linear: sum over c of b(o | c) p(c) (e_j(c) - theta_j) <= 0, where e_j(c) is what context c
+says of event j, and theta_j its prior plus delta. R is as printed the transition row of s, P(s -> c), which is no
+posterior (`"published"`), or Bayes' reversal P(X_{t-1} = s | X_t = c) (`"bayes"`).
+
+A secret of several contexts is one event: (1), (2) and the reversal add up over its contexts, and its transition row is
+that of the lumped context, P(X_t = c | X_{t-1} in s). The printed (3) is kept even for a secret that is impossible at
+slot t-1 (of several contexts, the rows are then averaged): it asks for something all the same.
+
+When there is no solution. Summed over o the inequality of event j reads p . e_j <= theta_j, whatever the kernel; and a
+constant kernel, the same row for every context, meets it exactly then. So the programme has a solution iff p . e_j <=
+theta_j for every j, which (1), (2) and the reversal always meet (p . e_j is the prior), and the printed (3) often does
+not. Such a slot gets the prior as every row (Eq. 8), and is listed in `fallbacks`.
+
+What is proven. The inequalities are checked on the integer weights that are sampled, so *one* output, seen alone, gains
+at most delta on a secret at its slot and at the next (and with the reversal at the one before). What is not: "based on
+the transitivity" (proof of Proposition 5) the paper goes on to sequences, and that step is wrong. Let X stay where it
+is, s or x with 1/2 each, and delta = 1/10: b(s | s) = 1, b(s | x) = 2/3 keeps each slot's posterior at 3/5, and two
+outputs s, s bring it to 9/13, gain 0.192.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.contracts import Model, Utility
+from discreet.errors import DiscreetError
+from discreet.kernels import FiniteKernel
+from discreet.mechanisms.base import SlotMechanism
+from discreet.models.arrays import reachable, require_chain
+from discreet.numerics import SLACK, WEIGHT_BITS, FloatArray, IntArray
+from discreet.outputs import Output, Released
+from discreet.policy import Guarantee, Policy
+
+Constraints = Literal["published", "bayes"]
+
+MARGIN = 2.0**-30
+"""How far inside delta the programmes are solved, where there is room: above the solver's tolerance and the rounding of
+columns that have at least a millionth of the mass; what is lighter is checked, and merged where it fails."""
+
+TOLERANCE = 1e-10
+"""The solver's own tolerance, the smallest that HiGHS takes."""
+
+EXACT = 2.0**-48
+"""Rows of a solution that are met to this need no polishing; it is well below the slack."""
+
+NOISE = 2.0**-40
+"""Probabilities below this are taken for the solver's errors and set to zero: they could be all of a column."""
+
+TOTAL = 1 << WEIGHT_BITS
+
+WINDOW = {
+    "published": "one output, seen alone, gains at most delta on each secret at its own slot and at the next",
+    "bayes": "one output, seen alone, gains at most delta on each secret at its own slot, the one before and the next",
+}
+NOT_PROVEN = "; several outputs together are not bounded, and breach. Secrets at='any' are not bounded"
+
+
+class Events(NamedTuple):
+    """What a context of one slot says about the slots around it; only possible contexts are listed."""
+
+    possible: IntArray  # (A,)
+    prior: FloatArray  # (A,): of the slot, renormalised
+    told: FloatArray  # (J, A): e_j(c)
+    limits: FloatArray  # (J,): theta_j
+
+    @property
+    def room(self) -> FloatArray:
+        """(J,): what a kernel that tells nothing leaves of each limit; negative where no kernel can meet it."""
+        return np.asarray(self.limits - self.told @ self.prior)
+
+
+class Deception(SlotMechanism, ABC):
+    """A kernel for each slot, found when it is first asked for; the public state is the slot.
+
+    `fallbacks` are the slots whose programme has no solution: there every row is the slot's prior (Eq. 8). Fakes are
+    drawn among the contexts that are possible at the slot: an output that cannot be true says no more than any other
+    that is not true, and merging the two columns keeps all inequalities. A context that is impossible at a slot has the
+    average row there; a session suppresses such a reading.
+    """
+
+    def __init__(self, model: Model, policy: Policy, *, constraints: Constraints = "published") -> None:
+        require_chain(model, type(self).__name__)
+        if constraints not in get_args(Constraints):
+            raise DiscreetError(f"constraints={constraints!r} is not known; use 'published' or 'bayes'")
+        super().__init__(model, policy)
+        self.constraints = constraints
+        self.guarantee = Guarantee("window only", WINDOW[constraints] + NOT_PROVEN)
+        self._possible = reachable(model) & (model.prior > 0)
+        self._kernels: dict[int, FiniteKernel] = {}
+        self._given_up: set[int] = set()
+
+    def kernel(self, state: int) -> FiniteKernel:
+        """The slot's; any context may be released, true or not."""
+        if state not in self._kernels:
+            self._kernels[state] = self._solved(state)
+        return self._kernels[state]
+
+    @property
+    def fallbacks(self) -> tuple[int, ...]:
+        """The slots whose programme has no solution (or whose solver failed); asking for them solves every slot."""
+        for slot in range(self.model.slots):
+            self.kernel(slot)
+        return tuple(sorted(self._given_up))
+
+    def expected_utility(self) -> Utility:
+        """Exact, on the weights that are sampled: the mean over slots of the sum of P(X_t = c) b(c | c) (Eq. 6)."""
+        total = 0.0
+        for slot, prior in enumerate(self.model.prior):
+            kernel = self.kernel(slot)
+            for column, output in enumerate(kernel.outputs):
+                assert isinstance(output, Released)
+                own = self.model.contexts.index(output.context)
+                total += float(prior[own] * kernel.matrix[own, column])
+        return Utility(total / self.model.slots)
+
+    def events(self, slot: int) -> Events:
+        """The left and right sides of (1) to (3) for the secrets that hold at the slot, the next and the one before."""
+        model, secrets = self.model, self.secrets
+        possible = np.flatnonzero(self._possible[slot])
+        told, limits = [], []
+        for u in (slot, slot + 1, slot - 1):
+            if not 0 <= u < model.slots:
+                continue
+            prior = np.where(self._possible[u], model.prior[u], 0.0)
+            for g in np.flatnonzero(secrets.active[:, u] & ~secrets.any_slot).tolist():
+                members = secrets.members[g] & self._possible[u]
+                inside = np.where(members, prior, 0.0)
+                if u == slot:  # (1)
+                    row = members.astype(np.float64)
+                elif u > slot:  # (2)
+                    row = model.transitions[slot] @ members
+                else:  # (3)
+                    row = self._backward(u, g, inside)
+                told.append(row[possible])
+                limits.append(float(inside.sum()) + secrets.deltas[g])
+        mass = model.prior[slot, possible]
+        rows = np.array(told, dtype=np.float64).reshape(len(told), len(possible))
+        return Events(possible, mass / mass.sum(), rows, np.array(limits, dtype=np.float64))
+
+    def _backward(self, u: int, g: int, inside: FloatArray) -> FloatArray:
+        """(n,): R(., g) of (3), for the contexts of slot u + 1; inside (n,) is P(X_u = s) for s in g, else 0."""
+        if self.constraints == "bayes":
+            joint = inside @ self.model.transitions[u]
+            return np.asarray(np.divide(joint, self.model.prior[u + 1], out=np.zeros_like(joint), where=joint > 0))
+        weights = inside if inside.any() else self.secrets.members[g].astype(np.float64)
+        return np.asarray(weights @ self.model.transitions[u] / weights.sum())
+
+    def _solved(self, slot: int) -> FiniteKernel:
+        events = self.events(slot)
+        found = None
+        if (events.room >= -SLACK / 2).all():
+            margins = np.clip(events.room / 2, 0.0, MARGIN)
+            found = self._programme(events, events.told - (events.limits + SLACK / 2 - margins)[:, None])
+        if found is None:
+            self._given_up.add(slot)
+            average = _weights(events.prior[None, :])  # Eq. 8
+            weights = average.repeat(len(events.possible), axis=0)
+        else:
+            weights = merged(_weights(found), events)
+            average = _weights((events.prior @ weights / TOTAL)[None, :])  # P(o): in an impossible row it tells nothing
+        rows = average.repeat(len(self.model.contexts), axis=0)
+        rows[events.possible] = weights
+        used = np.flatnonzero(weights.any(axis=0))
+        outputs: tuple[Output, ...] = tuple(Released(self.model.contexts[c]) for c in events.possible[used])
+        return FiniteKernel(outputs, rows[:, used], TOTAL)
+
+    @abstractmethod
+    def _programme(self, events: Events, coefficients: FloatArray) -> FloatArray | None:
+        """(A, A): b(o | c) with sum over c of p(c) b(o | c) coefficients[j, c] <= 0; None where the solver fails."""
+
+
+class Capp(Deception):
+    """CAPP: the whole matrix b(o | c) is free, and the slot's expected truth is maximised (the paper's Eq. 11).
+
+    `constraints="published"` takes (3) as printed, `"bayes"` as Bayes would have it. The paper says that slots must be
+    solved in order because posteriors depend on earlier kernels; its Q does not, and neither do these.
+    """
+
+    def _programme(self, events: Events, coefficients: FloatArray) -> FloatArray | None:
+        from scipy.sparse import coo_array
+
+        size = len(events.prior)
+        binding = coefficients[(coefficients > 0).any(axis=1)]  # the others hold for any column
+        if not len(binding):
+            return np.eye(size)
+        # Flows f(o, c) = p(c) b(o | c), numbered o * size + c: coefficients stay near 1 however rare a context is.
+        o, j, c = (axis.ravel() for axis in np.indices((size, len(binding), size)))
+        private = coo_array((binding[j, c], (o * len(binding) + j, o * size + c)))
+        flow = np.arange(size * size)
+        rows = coo_array((np.ones(size * size), (flow % size, flow)))
+        solution = solved(np.eye(size).ravel(), private, 0.0, rows, events.prior)
+        if solution is None:
+            return None
+        flows = solution.reshape(size, size).T
+        lost = flows.sum(axis=1) < events.prior / 2  # contexts rarer than the solver's tolerance: lost in the crowd
+        flows[lost] = np.eye(size)[flows.sum(axis=0).argmax()]
+        return np.asarray(flows / flows.sum(axis=1, keepdims=True))
+
+
+class EfficientFake(Deception):
+    """EfficientFake, known only from the CAPP paper's comparison: one truth probability v(c) for each context and slot.
+
+    Context c is released with probability v(c), else a fake is drawn from the other contexts by their prior: b(o | c) =
+    (1 - v(c)) p(o) / (1 - p(c)) for o other than c. The programme maximises the sum of the v(c), not the utility (the
+    paper's reason why CAPP is ahead), under the same three constraints. v(c) = p(c) is the constant kernel of Eq. 8, so
+    there is a solution exactly when CAPP has one.
+    """
+
+    def _programme(self, events: Events, coefficients: FloatArray) -> FloatArray | None:
+        prior, size = events.prior, len(events.prior)
+        binding = coefficients[(coefficients > 0).any(axis=1)]
+        if size == 1 or not len(binding):
+            return np.eye(size)
+        others = np.array([np.delete(prior, c).sum() for c in range(size)])  # 1 - p(c), without cancellation
+        # Output o's row over p(o): v(o) a(o) + sum over c other than o of p(c) / (1 - p(c)) (1 - v(c)) a(c) <= 0.
+        fakes = binding * (prior / others)  # (J, A)
+        matrix = np.tile(-fakes[:, None, :], (1, size, 1))  # (J, O, A)
+        o = np.arange(size)
+        matrix[:, o, o] = binding
+        right = fakes - fakes.sum(axis=1, keepdims=True)  # (J, O)
+        scale = np.maximum(np.abs(matrix).max(axis=2), 1.0)
+        truth = solved(
+            np.ones(size), (matrix / scale[:, :, None]).reshape(-1, size), (right / scale).ravel(), upper=1.0
+        )
+        if truth is None:
+            return None
+        kernel = (1 - truth)[:, None] * prior / others[:, None]
+        kernel[o, o] = truth
+        return np.asarray(kernel)
+
+
+def solved(
+    worth: FloatArray,
+    matrix: Any,
+    right: float | FloatArray,
+    equal: Any = None,
+    sums: FloatArray | None = None,
+    *,
+    upper: float | None = None,
+) -> FloatArray | None:
+    """Maximise worth . x over 0 <= x <= upper with matrix x <= right and equal x = sums; None where HiGHS fails."""
+    from scipy.optimize import linprog
+
+    options = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
+    result = linprog(
+        -worth,
+        A_ub=matrix,
+        b_ub=np.broadcast_to(right, matrix.shape[:1]),
+        A_eq=equal,
+        b_eq=sums,
+        bounds=(0, upper),
+        method="highs-ds",
+        options=options,
+    )
+    if result.status != 0:
+        return None
+    found = np.clip(result.x, 0.0, upper)
+    return np.clip(_polished(found, matrix, right, equal, sums, upper), 0.0, upper)
+
+
+def _polished(
+    found: FloatArray, matrix: Any, right: float | FloatArray, equal: Any, sums: FloatArray | None, upper: float | None
+) -> FloatArray:
+    """The solution moved by the least that meets its tight rows, which the solver met to its tolerance only.
+
+    Where delta is 0 there is no room for a margin, and 1e-11 on a limit that must be met exactly is a breach.
+    """
+    excess = matrix @ found - right
+    if excess.max() <= EXACT:
+        return found
+    tight = np.flatnonzero(excess > -10 * TOLERANCE)
+    inner = np.flatnonzero((found > 10 * TOLERANCE) & (found < np.inf if upper is None else found < upper))
+    parts = [(matrix, excess, tight)]
+    if equal is not None:
+        parts.append((equal, equal @ found - sums, np.arange(equal.shape[0])))
+    dense = [part.toarray() if hasattr(part, "toarray") else part for part, _, _ in parts]
+    rows = np.concatenate([part[which][:, inner] for part, (_, _, which) in zip(dense, parts, strict=True)])
+    off = np.concatenate([excess[which] for _, excess, which in parts])
+    moved = found.copy()
+    moved[inner] -= np.linalg.lstsq(rows, off)[0]
+    return moved if np.abs(moved - found).max() < 1000 * TOLERANCE else found  # the rows may be all but dependent
+
+
+def _weights(probabilities: FloatArray) -> IntArray:
+    """Rows rounded down to integers over TOTAL; what is left goes to each row's largest entry.
+
+    That entry is at least 1/n, where a few parts in 2**52 are lost; in an empty column they would be all there is to
+    see.
+    """
+    chances = np.where(probabilities < NOISE, 0.0, probabilities)
+    weights = np.floor(chances / chances.sum(axis=1, keepdims=True) * TOTAL).astype(np.int64)
+    rows = np.arange(len(weights))
+    weights[rows, weights.argmax(axis=1)] += TOTAL - weights.sum(axis=1)
+    return np.asarray(weights)
+
+
+def merged(weights: npt.NDArray[np.int64], events: Events) -> IntArray:
+    """The kernel with columns that rounding pushed over a limit merged with the likeliest other column.
+
+    Inequalities are homogeneous in the columns, so a sum of columns that meet them meets them: what was wrong with a
+    light column is lost in a heavy one. At the end of all merging stands one column, which tells nothing.
+    """
+    weights = weights.copy()
+    coefficients = events.told - events.limits[:, None]
+    for _ in range(len(weights)):
+        told = weights.T * events.prior  # (O, A)
+        total = told.sum(axis=1)
+        error = (len(weights) + 4) * 2.0**-53 * (told @ np.abs(coefficients).T)  # of the sums themselves
+        excess = (told @ coefficients.T + error - SLACK * total[:, None]).max(axis=1, initial=-1.0)
+        if (excess <= 0).all():
+            break
+        failing = int(np.where(excess > 0, total, np.inf).argmin())
+        other = int(np.where(np.arange(len(total)) == failing, -1.0, total).argmax())
+        light, heavy = sorted((failing, other), key=lambda column: float(total[column]))
+        weights[:, heavy] += weights[:, light]
+        weights[:, light] = 0
+    return weights

@@ -1,0 +1,196 @@
+"""Stretches of positions in an event model: what PA-HMM's privacy check (S-PPATP, Algorithm 5) computes with.
+
+Event e is published at slot t with probability 1 - s[t, e], whatever else is output. An observer of the outputs of
+`window` slots in a row weighs hidden states by b[y, e] where e was published and by sum_e b[y, e] s[t, e] where nothing was
+(theory, section 7b). The posterior on X_u is 1 or 0 where an event was published at u; only silent slots u need a check. It
+reads N <= theta D, theta = q_g(u) + delta_g, where
+
+    D = P(outputs of the stretch)          and          N = the same on paths with X_u in g.
+
+Both are linear in what is known at each slot of the stretch, one vector over hidden states a slot: columns of b, and the
+*silence* sum_e b[., e] s[t, e]. Seen from slot t, the outputs before it are a *point* f (measure of the hidden state at t)
+and constraints are *rows* (N - theta D as a vector of the same kind); the outputs after it likewise. So what is known at t,
+a vector v >= 0, must satisfy c.v <= 0 for c = row * point of the two sides, and at a silent t itself
+
+    sum_y f(y) y'(y) [silence in g - theta silence](y) <= 0        for every point f before and y' after.
+
+Consequences, all exact:
+- How likely an event is published does not matter to what its publication tells, only whether it ever is.
+- s is private iff every stretch passes, and privacy is monotone: raising s[t, e] adds a multiple of e's vector to the
+  silence, which satisfies the constraints if e may be published (Proposition 3).
+- The smallest s[t, e] that the others allow has a closed form: constraints are linear in it.
+- A row without a positive entry can never be violated and is dropped.
+Cost of a slot: (events published + 1) ** (window - 1) vectors of K numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.contracts import Model
+from discreet.mechanisms.events.loops import lower_levels
+from discreet.models.arrays import reachable, state_prior
+from discreet.numerics import ROOM, SLACK, BoolArray, FloatArray, IntArray
+from discreet.policy import SecretTable
+
+
+class Sight(NamedTuple):
+    """One side of a slot: points (P, K), rows (R, K) and beside each row the mass D that it belongs to (R, K)."""
+
+    points: FloatArray
+    rows: FloatArray
+    masses: FloatArray
+
+
+class Known(NamedTuple):
+    """What a slot's output may tell: vectors (O, K), and the silence against each secret there (secrets, K)."""
+
+    told: FloatArray  # published events, then the silence if it can occur
+    silence: FloatArray  # (K,)
+    inside: FloatArray  # (secrets at the slot, K): silence in g - theta silence
+
+
+class Stretches:
+    """All stretches of `window` slots of a model, and its secrets at each slot; those at="any" are left out."""
+
+    def __init__(self, model: Model, secrets: SecretTable, window: int) -> None:
+        self.slots, self.contexts = model.slots, len(model.contexts)
+        self.window = min(window, model.slots)
+        self.emissions = [self._emission(model, t) for t in range(self.slots)]  # (K, n) each
+        self.steps: FloatArray = model.transitions
+        self.states = state_prior(model.initial, model.transitions)  # (T, K)
+        self.prior: FloatArray = model.prior
+        each = ~secrets.any_slot
+        self.members: FloatArray = secrets.members[each].astype(np.float64)  # (G, n)
+        self.active: BoolArray = secrets.active[each]  # (G, T)
+        self.deltas: FloatArray = secrets.deltas[each]
+        self.secret_prior: FloatArray = self.members @ self.prior.T  # (G, T)
+        self.possible: BoolArray = reachable(model) if model.emissions is None else np.asarray(self.prior > 0)  # (T, n)
+
+    @staticmethod
+    def _emission(model: Model, t: int) -> FloatArray:
+        return np.eye(len(model.contexts)) if model.emissions is None else np.asarray(model.emissions[t])
+
+    def theta(self, t: int, over: FloatArray) -> FloatArray:
+        """(secrets at t,): q + over."""
+        here = self.active[:, t]
+        return np.asarray(self.secret_prior[here, t] + over[here])
+
+    def known(self, t: int, silent: FloatArray, over: FloatArray) -> Known:
+        """What the outputs of slot t tell if its events are silent with probabilities (n,)."""
+        emission, here = self.emissions[t], self.active[:, t]
+        silence = emission @ silent
+        shown = np.flatnonzero((silent < 1) & self.possible[t])
+        told = emission[:, shown].T
+        if silence.any():
+            told = np.concatenate([told, silence[None]])
+        inside = (self.members[here] * silent) @ emission.T - self.theta(t, over)[:, None] * silence
+        return Known(told, silence, inside)
+
+    def edge(self, t: int, *, before: bool) -> Sight:
+        """A slot with nothing of the stretch on that side: the hidden state's prior before it, nothing after it."""
+        nothing = np.empty((0, self.states.shape[1]))
+        return Sight(self.states[t : t + 1] if before else np.ones((1, self.states.shape[1])), nothing, nothing)
+
+    def beyond(self, sight: Sight, t: int, known: Known, *, forwards: bool) -> Sight:
+        """A side of slot t as seen from its neighbour, the outputs of t included."""
+        step = self.steps[t] if forwards else self.steps[t - 1].T
+        points = _products(sight.points, known.told) @ step
+        old, old_masses = _products(sight.rows, known.told), _products(sight.masses, known.told)
+        new = _products(sight.points, known.inside)
+        new_masses = np.repeat(sight.points * known.silence, len(known.inside), axis=0)
+        rows, masses = np.concatenate([old, new]) @ step, np.concatenate([old_masses, new_masses]) @ step
+        positive = (rows > 0).any(axis=1)
+        total = points.sum(axis=1)
+        scale = masses[positive].sum(axis=1, keepdims=True)
+        return Sight(points[total > 0] / total[total > 0, None], rows[positive] / scale, masses[positive] / scale)
+
+    def side(self, t: int, reach: int, knowns: list[Known], *, before: bool) -> list[Sight]:
+        """What is seen of t's side with 0, 1, ..., reach slots of the stretch on it, as far as the day goes."""
+        sights = [self.edge(t, before=before)]
+        for depth in range(1, reach + 1):
+            far = t - depth if before else t + depth
+            if not 0 <= far < self.slots:
+                break
+            sight = self.edge(far, before=before)
+            for k in range(far, t, 1 if before else -1):
+                sight = self.beyond(sight, k, knowns[k], forwards=before)
+            sights.append(sight)
+        return sights
+
+    def excess(self, silent: FloatArray, over: FloatArray) -> float:
+        """The largest posterior - q_g(u) - over[g] in any stretch where that is positive; else some number that is not."""
+        knowns = [self.known(t, silent[t], over) for t in range(self.slots)]
+        worst = -1.0
+        for t in range(self.slots):
+            shown = (silent[t] < 1) & self.possible[t]
+            certain = self.members[self.active[:, t]][:, shown] - self.theta(t, over)[:, None]
+            worst = max(worst, float(certain.max(initial=-1.0)))  # a published event is known for certain
+            if t < self.window - 1 or not len(self.members):
+                continue
+            seen = self.side(t, self.window - 1, knowns, before=True)[-1]
+            now = knowns[t]
+            if len(seen.rows):
+                values, masses = seen.rows @ now.told.T, seen.masses @ now.told.T
+                worst = max(worst, float((values[masses > 0] / masses[masses > 0]).max(initial=-1.0)))
+            mass = seen.points @ now.silence
+            values = (seen.points @ now.inside.T)[mass > 0] / mass[mass > 0, None]
+            worst = max(worst, float(values.max(initial=-1.0)))
+        return worst
+
+    def worst_gain(self, silent: FloatArray) -> float:
+        """The largest gain that the outputs of a stretch can cause on a secret in it; at least 0."""
+        return max(0.0, self.excess(silent, np.zeros(len(self.deltas))))
+
+    def is_private(self, silent: FloatArray, room: float = SLACK) -> bool:
+        """Whether every gain within every stretch stays within its delta."""
+        return self.excess(silent, self.deltas + room) <= 0
+
+    def lowered(self, levels: IntArray, grid: int, orders: list[IntArray]) -> tuple[IntArray, int]:
+        """A minimal private (T, n) of levels below the private ones given, silent = levels / grid; and the checks made.
+
+        Slots in order, the events of each in its own order: each falls to the lowest level that the others allow.
+        """
+        levels, over = levels.copy(), self.deltas + ROOM
+        knowns = [self.known(t, levels[t] / grid, over) for t in range(self.slots)]
+        checks = 0
+        for t in range(self.slots):
+            self._lower_slot(t, levels[t], orders[t], knowns, over)
+            knowns[t] = self.known(t, levels[t] / grid, over)
+            checks += len(orders[t])
+        return levels, checks
+
+    def _lower_slot(self, t: int, levels: IntArray, order: IntArray, knowns: list[Known], over: FloatArray) -> None:
+        """Lower slot t's levels (n,) in place."""
+        constraints, points = self._constraints(t, knowns)
+        emission = self.emissions[t]
+        theta, members = self.theta(t, over), self.members[self.active[:, t]]
+        barred = np.asarray((constraints @ emission > 0).any(axis=0))
+        barred |= (members[theta < 1] > 0).any(axis=0)  # publishing a secret tells it for certain
+        free = order[~barred[order]]
+        if not len(free):
+            return
+        told = [points @ (emission * row) for row in members - theta[:, None]]  # what each event adds to a silence
+        slopes = np.concatenate([constraints @ emission, *told])  # (constraints, n)
+        lower_levels(levels, free, np.ascontiguousarray(slopes))
+
+    def _constraints(self, t: int, knowns: list[Known]) -> tuple[FloatArray, FloatArray]:
+        """Rows that any vector at t must meet (C, K), and the points that a silence at t is seen through (P, K)."""
+        reach = self.window - 1
+        before = self.side(t, reach, knowns, before=True)
+        after = self.side(t, reach, knowns, before=False)
+        rows, points = [np.empty((0, self.states.shape[1]))], [np.empty((0, self.states.shape[1]))]
+        for depth, left in enumerate(before):
+            if reach - depth < len(after):
+                right = after[reach - depth]
+                rows += [_products(left.rows, right.points), _products(left.points, right.rows)]
+                points.append(_products(left.points, right.points))
+        constraints = np.concatenate(rows)
+        return constraints[(constraints > 0).any(axis=1)], np.concatenate(points)
+
+
+def _products(left: FloatArray, right: FloatArray) -> FloatArray:
+    """(L * R, K): every vector of one side times every vector of the other."""
+    return np.asarray((left[:, None, :] * right[None, :, :]).reshape(-1, left.shape[1]))

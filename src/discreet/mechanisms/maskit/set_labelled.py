@@ -1,0 +1,136 @@
+"""Weaker adversaries (MaskIt, Section 6): one who knows frequencies only, and one who knows sets of contexts only.
+
+Protection against those who know the habits is no protection against those who know less: what is output may teach them
+the habits, and their belief is counted from a lower prior (the paper's Example 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.contracts import Mechanism, Model, Utility, is_finite
+from discreet.errors import DiscreetError, PolicyError
+from discreet.kernels import FiniteKernel
+from discreet.mechanisms.base import ContextMechanism
+from discreet.mechanisms.maskit.hybrid import Hybrid
+from discreet.models import MarkovChain
+from discreet.models.arrays import reachable, require_chain
+from discreet.numerics import BoolArray, IntArray
+from discreet.outputs import Generalized, Output, Released
+from discreet.policy import Guarantee, Policy, Secret, SecretTable
+
+KNOWN_SETS = Guarantee(
+    "exact delta",
+    "whatever is output, the gain on each secret at each slot of an adversary who knows the set-labelled chain, or any "
+    "refinement of it, stays within its delta (MaskIt, Theorem 7). Secrets at='any' are not bounded",
+)
+
+
+class SetLabelled(ContextMechanism):
+    """Releases not the context but the numbered set of contexts that the adversary takes it for (Theorem 7).
+
+    `labels` gives for each context the set of contexts that the adversary cannot tell it from; one left out is known to
+    the adversary as it is. The output for context number a with a set of several is `Generalized("a: x | y")`: the paper's
+    pair of the state's ID and its set; a context that stands for itself is `Released`. Inputs are mapped before the check
+    sees them, every state whose set contains a secret is treated as sensitive, and each such state is bounded by delta/mu,
+    mu being the number of states that can carry the secret, counted secret by secret and slot by slot (`mu`, (G, T)).
+
+    Proof. For a secret g at slot t the weak adversary's gain is the sum over states a whose set meets g of
+    P(X_t in g | a) times the gain on a: outputs depend on a alone (Claim 8), so the factor is the same before and after.
+    Each factor is at most 1, each gain at most delta/mu, and there are mu terms (Claim 9); states of probability zero add
+    nothing. The output distribution is known to the adversary beforehand, so nothing is learned about the habits (Claim
+    10). Since a context is in its own set, the bound holds for one who knows the habits as well.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        policy: Policy,
+        *,
+        labels: Mapping[str, Iterable[str]],
+        mechanism: Callable[..., Mechanism[Any]] = Hybrid,
+        **options: Any,
+    ) -> None:
+        require_chain(model, "SetLabelled")
+        super().__init__(model, policy)
+        self.labels = _complete(labels, model.contexts)
+        carriers = _carriers(self.secrets, self.labels, model.contexts)  # (G, n): does the state's set meet the secret
+        self.mu = carriers.astype(np.int64) @ reachable(model).T.astype(np.int64)  # (G, T)
+        states = [str(number) for number in range(len(model.contexts))]
+        chain = MarkovChain(states, model.initial, model.transitions)
+        inner = Policy(_state_secrets(self.secrets, carriers, self.mu), delta=policy.delta)
+        self.mechanism: Mechanism[Any] = mechanism(chain, inner, **options)
+        self.guarantee = KNOWN_SETS if self.mechanism.guarantee.promises_delta("each") else self.mechanism.guarantee
+        self._outward = {
+            Released(state): _output(number, context, self.labels[context])
+            for number, (state, context) in enumerate(zip(states, model.contexts, strict=True))
+        }
+        self._inward = {outward: inward for inward, outward in self._outward.items()}
+        self._kernels: dict[Hashable, FiniteKernel] = {}
+
+    def start(self) -> Hashable:
+        """The inner check's public state."""
+        state: Hashable = self.mechanism.start()
+        return state
+
+    def kernel(self, state: Hashable) -> FiniteKernel:
+        """The inner check's kernel with sets in place of states."""
+        found = self._kernels.get(state)
+        if found is None:
+            inner = self.mechanism.kernel(state)
+            if not is_finite(inner):
+                raise DiscreetError("SetLabelled needs a mechanism with finitely many outputs, such as Hybrid")
+            outputs = tuple(
+                self._outward[output] if isinstance(output, Released) else output for output in inner.outputs
+            )
+            found = self._kernels[state] = FiniteKernel(outputs, inner.weights, inner.total)
+        return found
+
+    def advance(self, state: Hashable, output: Output) -> Hashable:
+        """The inner check's next state."""
+        following: Hashable = self.mechanism.advance(state, self._inward.get(output, output))
+        return following
+
+    def expected_utility(self) -> Utility:
+        """The inner check's: a set counts as released, as in the paper's Figure 7."""
+        utility: Utility = self.mechanism.expected_utility()  # type: ignore[attr-defined]  # every check has one
+        return utility
+
+
+def _complete(labels: Mapping[str, Iterable[str]], contexts: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    for context in labels:
+        if context not in contexts:
+            raise PolicyError(
+                f"labels name context {context!r}, which the model has never seen; name the model's contexts"
+            )
+    complete = {context: frozenset(labels.get(context, {context})) for context in contexts}
+    for context, held in complete.items():
+        if isinstance(labels.get(context), str) or context not in held:
+            raise PolicyError(f"the label of {context!r} is {labels[context]!r}; give a set that contains {context!r}")
+    return complete
+
+
+def _output(number: int, context: str, held: frozenset[str]) -> Output:
+    return Released(context) if held == {context} else Generalized(f"{number}: {' | '.join(sorted(held))}")
+
+
+def _carriers(secrets: SecretTable, labels: Mapping[str, frozenset[str]], contexts: Sequence[str]) -> BoolArray:
+    """(G, n): whether the state's set meets the secret; false for secrets at="any"."""
+    named = [secret.contexts if secret.at == "each" else frozenset() for secret in secrets.policy.secrets]
+    met = [[not labels[context].isdisjoint(members) for context in contexts] for members in named]
+    return np.array(met, dtype=np.bool_).reshape(len(named), len(contexts))
+
+
+def _state_secrets(secrets: SecretTable, carriers: BoolArray, mu: IntArray) -> list[Secret]:
+    """Each state that carries a secret is one itself, bounded at every slot by the smallest delta / mu there."""
+    shares = np.where(secrets.active & (mu > 0), secrets.deltas[:, None] / np.maximum(mu, 1), np.inf)  # (G, T)
+    found = []
+    for state in range(carriers.shape[1]):
+        bounds = np.min(shares[carriers[:, state]], axis=0, initial=np.inf)  # (T,)
+        for delta in np.unique(bounds[np.isfinite(bounds)]):
+            slots = np.flatnonzero(bounds == delta)
+            found.append(Secret(f"{state} within {delta!r}", {str(state)}, slots=slots, delta=float(delta)))
+    return found

@@ -1,0 +1,70 @@
+"""The slot's programme against HiGHS: same optimum, feasible to rounding, limits that count pivots."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from discreet.mechanisms.adaptive import programme
+from discreet.numerics import FloatArray, IntArray
+from tests.strategies import searches
+
+Case = tuple[FloatArray, IntArray, IntArray, FloatArray, FloatArray, int]
+
+
+def random_case(seed: int) -> Case:
+    """States with a context each, truth and silence or every output, rows under which silence is possible."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    states, rows = int(rng.integers(n, n * n + 1)), int(rng.integers(1, 12))
+    mass = rng.dirichlet(np.full(states, 0.5)) + 1e-12
+    coefficients = rng.uniform(-1, 1, (rows, states)) * rng.random((rows, 1))
+    coefficients -= (np.maximum(coefficients @ mass, 0) + 0.02 * rng.random(rows))[:, None]
+    anything = seed % 2 == 0
+    flows = [(m, o) for m in range(states) for o in range(n + 1) if anything or o in (m % n, n)]
+    state, output = np.array(flows).T
+    value = (output == state % n).astype(np.float64)
+    return mass, state, output, value, coefficients, n + 1
+
+
+def by_highs(case: Case) -> float:
+    """All rows and columns at once, at tolerances that can be compared with."""
+    mass, state, output, value, coefficients, outputs = case
+    rows, columns = len(coefficients), np.arange(len(state))
+    equal = np.zeros((len(mass), len(state)))
+    equal[state, columns] = 1
+    told = np.zeros((outputs * rows, len(state)))
+    for j in range(rows):
+        told[output * rows + j, columns] = coefficients[j, state]
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    solved = linprog(-value, told, np.zeros(len(told)), equal, mass, (0, None), method="highs", options=tight)
+    assert solved.status == 0
+    return float(-solved.fun)
+
+
+def test_the_optimum_is_highs_optimum_and_feasible() -> None:
+    for seed in searches(150):
+        case = random_case(seed)
+        mass, state, output, value, coefficients, outputs = case
+        solution = programme.solve(*case)
+        assert solution.solved
+        flows = solution.flows
+        table = np.zeros((outputs, len(mass)))
+        table[output, state] = flows
+        assert flows.min() > -1e-12
+        assert (table @ coefficients.T).max() < 1e-11
+        np.testing.assert_allclose(table.sum(axis=0), mass, atol=1e-14)
+        assert value @ flows == pytest.approx(by_highs(case), abs=1e-6)
+
+
+def test_without_rows_everything_is_told() -> None:
+    mass, state, output, value, _, outputs = random_case(1)
+    solution = programme.solve(mass, state, output, value, np.zeros((0, len(mass))), outputs)
+    assert (solution.solved, solution.pivots, solution.rows) == (True, 0, 0)
+    np.testing.assert_array_equal(solution.flows, np.where(value > 0, mass[state], 0.0))
+
+
+def test_the_same_problem_has_the_same_solution() -> None:
+    case = random_case(4)
+    np.testing.assert_array_equal(programme.solve(*case).flows, programme.solve(*case).flows)

@@ -1,0 +1,303 @@
+"""PA-HMM: its check against all paths in fractions, its search against all vectors, and what the printed ones miss."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as d
+from discreet.contracts import Model
+from discreet.laws import check as check_laws
+from discreet.mechanisms import PaHmm
+from discreet.mechanisms.events.stretches import Stretches
+from discreet.policy import Policy
+from tests.mechanisms.events.event_models import as_events, event_models, event_policy, paths_of
+from tests.strategies import random_chain, random_hidden, searches
+
+HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
+
+
+class AllPaths:
+    """Algorithm 5 by brute force: every window, every output of it, every path, exact posteriors."""
+
+    def __init__(self, model: Model, policy: Policy, window: int) -> None:
+        self.window, self.slots, self.n = min(window, model.slots), model.slots, len(model.contexts)
+        self.paths = paths_of(model)
+        self.whole = sum(self.paths.values(), Fraction(0))
+        index = {context: c for c, context in enumerate(model.contexts)}
+        self.secrets = [
+            (
+                {index[context] for context in secret.contexts},
+                set(range(model.slots) if secret.slots is None else secret.slots),
+                Fraction(policy.delta_of(secret)),
+            )
+            for secret in policy.secrets
+            if secret.at == "each"
+        ]
+        self.marginals = [self._marginal(a) for a in range(self.slots - self.window + 1)]
+
+    def _marginal(self, a: int) -> dict[tuple[int, ...], Fraction]:
+        found: dict[tuple[int, ...], Fraction] = {}
+        for path, weight in self.paths.items():
+            part = path[a : a + self.window]
+            found[part] = found.get(part, Fraction(0)) + weight
+        return found
+
+    def worst(self, silent: Any, *, over_delta: bool = False) -> Fraction:
+        """The largest gain (less its delta) at a slot of a window, over all outputs of the window."""
+        worst = Fraction(-2) if over_delta else Fraction(0)
+        for a, parts in enumerate(self.marginals):
+            told: dict[tuple[int | None, ...], dict[tuple[int, ...], Fraction]] = {}
+            for part, weight in parts.items():
+                for hidden in itertools.product((True, False), repeat=self.window):
+                    chance = weight
+                    for k, c in enumerate(part):
+                        s = Fraction(silent[a + k][c])
+                        chance *= s if hidden[k] else 1 - s
+                    if chance:
+                        output = tuple(None if hide else c for hide, c in zip(hidden, part, strict=True))
+                        told.setdefault(output, {})[part] = chance
+            for left in told.values():
+                total = sum(left.values(), Fraction(0))
+                for k, (members, slots, delta) in itertools.product(range(self.window), self.secrets):
+                    if a + k in slots:
+                        prior = sum((w for p, w in parts.items() if p[k] in members), Fraction(0)) / self.whole
+                        belief = sum((w for p, w in left.items() if p[k] in members), Fraction(0)) / total
+                        worst = max(worst, belief - prior - (delta if over_delta else 0))
+        return worst
+
+    def private(self, silent: Any) -> bool:
+        return self.worst(silent, over_delta=True) <= 0
+
+
+def models(seed: int, slots: int, n: int = 3) -> list[Any]:
+    return [
+        random_hidden(seed, states=2, n=n, slots=slots, zeros=(0.0, 0.3)[seed % 2]),
+        random_chain(seed, n=n, slots=slots),
+    ]
+
+
+def secret_policy(seed: int) -> Policy:
+    rng = np.random.default_rng(seed)
+    secrets = [d.Secret("first", {"c0"}), d.Secret("second", {"c1", "c0"}, slots=[1], delta=0.15)]
+    return Policy(secrets[: int(rng.integers(1, 3))], delta=float(rng.choice([0.05, 0.1, 0.2])))
+
+
+# --- the check
+
+
+def test_the_check_equals_an_enumeration_of_all_windows() -> None:
+    private = 0
+    for seed in searches(8):
+        for model in models(seed, slots=4):
+            policy = secret_policy(seed)
+            for window in (3, 4):
+                brute = AllPaths(model, policy, window)
+                stretches = Stretches(model, policy.for_model(model.contexts, model.slots), window)
+                rng = np.random.default_rng([seed, window])
+                for _ in range(4):
+                    silent = rng.integers(0, 5, (4, 3)) / 4 if rng.random() < 0.5 else rng.integers(3, 5, (4, 3)) / 4
+                    silent[:, 0] = 1.0  # or almost nothing is private
+                    assert stretches.worst_gain(silent) == pytest.approx(float(brute.worst(silent)), abs=1e-12), seed
+                    excess = brute.worst(silent, over_delta=True)
+                    assert stretches.is_private(silent) == (excess <= 0), (seed, float(excess))
+                    private += excess <= 0
+    assert private > 10
+
+
+def test_privacy_is_monotone() -> None:
+    """What publishes less of everything is private if what publishes more is (Proposition 3, its "dominates" reversed)."""
+    compared = 0
+    for seed in searches(30):
+        model, policy = models(seed, slots=3)[0], secret_policy(seed)
+        stretches = Stretches(model, policy.for_model(model.contexts, model.slots), 3)
+        rng = np.random.default_rng(seed)
+        for _ in range(20):
+            silent = rng.integers(2, 5, (3, 3)) / 4
+            silent[:, 0] = 1.0
+            more = np.maximum(silent, rng.integers(0, 5, (3, 3)) / 4)
+            if stretches.is_private(silent):
+                compared += 1
+                assert stretches.is_private(more), (seed, silent, more)
+    assert compared > 50
+
+
+# --- the search
+
+
+def greedy(model: Model, brute: AllPaths, grid: int) -> list[list[Fraction]]:
+    """The plain twin of one walk: bisection by the brute-force check, slot by slot, the likeliest event first."""
+    silent = [[Fraction(1)] * len(model.contexts) for _ in range(model.slots)]
+    for t in range(model.slots):
+        for e in np.argsort(-model.prior[t], kind="stable").tolist():
+            if model.prior[t, e] > 0:
+                low, high = 0, grid
+                while low < high:
+                    middle = (low + high) // 2
+                    silent[t][e] = Fraction(middle, grid)
+                    low, high = (low, middle) if brute.private(silent) else (middle + 1, high)
+                silent[t][e] = Fraction(high, grid)
+    return silent
+
+
+def test_one_walk_is_that_of_the_plain_loops() -> None:
+    moved = 0
+    for seed in searches(8):
+        for model in models(seed, slots=4):
+            policy = secret_policy(seed)
+            mechanism = PaHmm(model, policy, grid=5, budget=1)
+            expected = np.array(greedy(model, AllPaths(model, policy, 3), 5), dtype=np.float64)
+            assert mechanism.p == pytest.approx(1 - expected, abs=1e-12), seed
+            moved += int((expected < 1).sum())
+    assert moved > 20
+
+
+def test_the_search_finds_the_best_vector_on_the_grid() -> None:
+    for seed in searches(2):
+        model, policy = random_hidden(seed, states=2, n=3, slots=2, zeros=0.0), d.Policy("c0", delta=0.1)
+        brute = AllPaths(model, policy, 3)
+        best = Fraction(0)
+        prior = [[Fraction(float(x)) for x in row] for row in model.prior]
+        for levels in itertools.product(range(4), repeat=6):
+            silent = [[Fraction(level, 3) for level in levels[:3]], [Fraction(level, 3) for level in levels[3:]]]
+            value: Any = (
+                sum(q * (1 - s) for a, b in zip(prior, silent, strict=True) for q, s in zip(a, b, strict=True)) / 2
+            )
+            if value > best and brute.private(silent):
+                best = value
+        mechanism = PaHmm(model, policy, grid=3, budget=100_000)
+        assert mechanism.exhaustive
+        assert float(mechanism.expected_utility()) == pytest.approx(float(best), abs=1e-12)
+
+
+def test_example_1_of_maskit_is_found() -> None:
+    """s and x, 1/2 each, delta 1/4: x is published with 2/3, on a grid of tenths with 0.6."""
+    model = d.MarkovChain(["s", "x"], [0.5, 0.5], np.zeros((0, 2, 2)))
+    mechanism = PaHmm(model, d.Policy("s", delta=0.25))
+    assert mechanism.p == pytest.approx(np.array([[0.0, 0.6]]), abs=1e-12)
+    assert mechanism.exhaustive
+    assert float(mechanism.expected_utility()) == pytest.approx(0.3, abs=1e-12)
+    assert mechanism.guarantee.kind == "exact delta"
+
+
+# --- what is promised
+
+
+def test_a_window_over_the_whole_day_is_exact() -> None:
+    for seed in searches(6):
+        for model in event_models(seed, slots=3):
+            mechanism = PaHmm(model, event_policy(seed), grid=4, budget=300)
+            assert mechanism.guarantee.kind == "exact delta"
+            check_laws(mechanism, seed=seed, walks=2)
+            result = d.audit(mechanism, method="exact")
+            assert result.holds, (seed, result.breach)
+            assert result.worst_gain == pytest.approx(mechanism.worst_gain(), abs=1e-10)
+
+
+def test_the_promise_is_only_as_wide_as_the_window() -> None:
+    """Windows pass, and the audit, which sees all slots, finds what they tell together (theory 7c)."""
+    beyond = 0
+    for seed in searches(10):
+        model = as_events(random_hidden(seed, states=2, n=4, slots=4, zeros=0.0))
+        policy = event_policy(seed)
+        mechanism = PaHmm(model, policy, grid=4, budget=1)
+        assert mechanism.guarantee.kind == "window only"
+        assert "3 slots in a row" in mechanism.guarantee.statement
+        assert AllPaths(model, policy, 3).worst((1 - mechanism.p).tolist(), over_delta=True) <= 2.0**-40
+        result = d.audit(mechanism)
+        assert result.worst_gain >= mechanism.worst_gain() - 1e-12
+        beyond += result.holds is False
+        wider = PaHmm(model, policy, window=4, grid=4, budget=1)
+        assert d.audit(wider).holds
+    assert beyond > 2
+
+
+# --- what the printed algorithm would have done (theory 7b, 7d, 7e)
+
+
+def vector_search(
+    check: Callable[[tuple[float, ...]], bool],
+    size: int,
+    utility: Callable[[tuple[float, ...]], float],
+    *,
+    printed: bool,
+) -> tuple[float, ...]:
+    """Algorithm 6 line by line. `printed`: "dominates" as defined there (nowhere above), else as Proposition 3 has it."""
+    best: list[tuple[float, ...]] = []
+    candidates: list[tuple[float, ...]] = [(0.0,) * size]
+    while candidates:
+        p = list(candidates[0])
+        if check(tuple(p)):
+            for i in range(size):
+                low, p[i] = p[i], 1.0
+                if check(tuple(p)):
+                    continue
+                high = 1.0
+                while high - low >= 0.1:
+                    middle = (high + low) / 2
+                    p[i] = middle
+                    low, high = (middle, high) if check(tuple(p)) else (low, middle)
+        best.append(tuple(p))
+        following: list[tuple[float, ...]] = []
+        for other in candidates:
+            above = all(a <= b for a, b in zip(p, other, strict=True))
+            below = all(a >= b for a, b in zip(p, other, strict=True))
+            if above if printed else below:
+                for i in range(size):
+                    more = (*other[:i], p[i] + 0.1, *other[i + 1 :])
+                    if more[i] <= 1:
+                        following.append(more)
+        candidates = following
+    return max(best, key=utility)
+
+
+@pytest.mark.parametrize(("printed", "returned"), [(True, (0.0625, 0.0625)), (False, (0.9625, 1.0))])
+def test_algorithm_6_as_printed_returns_vectors_that_are_not_private(
+    printed: bool, returned: tuple[float, float]
+) -> None:
+    """On MaskIt's Example 1 (s and x, 1/2 each, delta 1/4), where s may never be published."""
+
+    def check(p: tuple[float, ...]) -> bool:
+        told = {"s": (p[0], 0.0), "x": (0.0, p[1]), "NIL": (1 - p[0], 1 - p[1])}
+        return all(a / (a + b) - 0.5 <= 0.25 for a, b in told.values() if a + b > 0)
+
+    found = vector_search(check, 2, utility=sum, printed=printed)
+    assert found == pytest.approx(returned)
+    assert not check(found)
+    assert check((0.0, 0.6))
+
+
+def test_equation_22_misses_that_a_published_event_reveals_itself() -> None:
+    """One topic, events s and x (1/2 each), s published always: Eq. 22 leaves the belief at the topic's emission.
+
+    It sees P(s | s published) = 1/2, gain 0; the truth is 1. Where x is published always and s never, it sees
+    P(s | silence) = 1/2; the truth is 1.
+    """
+    model = d.HiddenMarkovModel(["s", "x"], [1.0], np.zeros((0, 1, 1)), [[0.5, 0.5]])
+    policy = d.Policy("s", delta=0.25)
+    stretches = Stretches(model, policy.for_model(model.contexts, 1), 3)
+    topic, emission = np.array([1.0]), np.array([[0.5, 0.5]])  # P(Y | O) is the topic for certain, whatever is output
+    printed = float(topic @ emission[:, 0])
+    assert printed == 0.5
+    for silent in ([[0.0, 1.0]], [[1.0, 0.0]]):
+        assert stretches.worst_gain(np.array(silent)) == 0.5
+        assert not stretches.is_private(np.array(silent))
+
+
+def test_errors_say_what_to_do() -> None:
+    model, policy = models(0, slots=3)[0], d.Policy("c0")
+    with pytest.raises(d.DiscreetError, match="at least 3"):
+        PaHmm(model, policy, window=2)
+    with pytest.raises(d.DiscreetError, match="multiples of 1/grid"):
+        PaHmm(model, policy, grid=0)
+    with pytest.raises(d.DiscreetError, match=r"budget is 0; give a whole number of at least 1 \(checks"):
+        PaHmm(model, policy, budget=0)
+    with pytest.raises(d.DiscreetError, match=r"window is 3\.5; give a whole number"):
+        PaHmm(model, policy, window=3.5)  # type: ignore[arg-type]
+    with pytest.raises(d.DiscreetError, match=r"grid is 2\.5; give a whole number"):
+        PaHmm(model, policy, grid=2.5)  # type: ignore[arg-type]

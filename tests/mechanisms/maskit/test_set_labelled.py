@@ -1,0 +1,182 @@
+"""Weaker adversaries: set-labelled chains by enumeration, and the published bundle."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as d
+from discreet.adversary.enumerate import prefixes
+from discreet.laws import check as check_laws
+from discreet.mechanisms import Hybrid, MaskSensitive, Probabilistic, Published, SetLabelled, Simulatable
+from discreet.numerics import SLACK
+from discreet.randomness import SeededEntropy
+from tests.mechanisms.maskit.test_probabilistic import random_case, within_delta
+from tests.strategies import random_chain, random_hidden, searches
+
+
+def random_labels(seed: int, chain: d.MarkovChain) -> dict[str, set[str]]:
+    rng = np.random.default_rng([seed, 2])
+    return {
+        context: {context, *(other for other in chain.contexts if rng.random() < 0.4), *(["elsewhere"] * (seed % 2))}
+        for context in chain.contexts
+        if rng.random() < 0.8
+    }
+
+
+def weak_gain(check: SetLabelled, secret: d.Secret) -> float:
+    """The largest gain of any adversary who knows the sets, whatever P(context | state) it holds within them.
+
+    The gain is the sum over states of P(in the secret | state) times the gain on the state; the factors lie between 0 and
+    1 and are 0 where the set does not meet the secret, so the worst adversary counts exactly the positive gains.
+    """
+    contexts = check.model.contexts
+    slots = range(check.model.slots) if secret.slots is None else secret.slots
+    carriers = [context for context in contexts if check.labels[context] & secret.contexts]
+    states = d.Policy([d.Secret(context) for context in carriers], delta=1.0)
+    largest = 0.0
+    for prefix in prefixes(check, policy=states):
+        for u in slots:
+            gains = (float(prefix.gains[context, u]) for context in carriers)
+            largest = max(largest, sum(gain for gain in gains if gain > 0))
+    return largest
+
+
+@pytest.mark.parametrize("kind", [Hybrid, Simulatable, Probabilistic])
+def test_no_weak_adversary_gains_more_than_delta(kind: Any) -> None:
+    for seed in searches(60):
+        chain, policy = random_case(seed)
+        check = SetLabelled(chain, policy, labels=random_labels(seed, chain), mechanism=kind)
+        for secret in policy.secrets:
+            if secret.at == "each":
+                assert weak_gain(check, secret) <= policy.delta_of(secret) + len(chain.contexts) * SLACK, seed
+        assert within_delta(check, policy), seed  # nor does one who knows the habits
+
+
+def test_mu_is_counted_by_secret_and_slot() -> None:
+    """s can be behind a and s at slot 0, but a cannot occur at slot 1."""
+    chain = d.MarkovChain(["s", "a", "x"], [0.2, 0.4, 0.4], [[[0.5, 0.0, 0.5]] * 3])
+    check = SetLabelled(chain, d.Policy(["s", "x"], delta=0.3), labels={"a": {"a", "s"}, "s": {"s", "a"}})
+    assert check.mu.tolist() == [[2, 1], [1, 1]]
+    inner = check.mechanism.policy
+    assert inner is not None
+    bounds = {(min(secret.contexts), slot): secret.delta for secret in inner.secrets for slot in secret.slots or ()}
+    assert bounds == {("0", 0): 0.15, ("1", 0): 0.15, ("0", 1): 0.3, ("1", 1): 0.3, ("2", 0): 0.3, ("2", 1): 0.3}
+
+
+def test_without_labels_it_is_the_check_itself() -> None:
+    chain, policy = random_chain(3, n=3, slots=3, zeros=0.0), d.Policy(["c0"], delta=0.3)
+    check, plain = SetLabelled(chain, policy, labels={}, mechanism=Probabilistic), Probabilistic(chain, policy)
+    assert float(check.expected_utility()) == float(plain.expected_utility())
+    assert check.kernel(check.start()).outputs == plain.kernel(plain.start()).outputs
+
+
+def test_outputs_are_numbered_sets() -> None:
+    chain = random_chain(3, n=3, slots=2, zeros=0.0)
+    check = SetLabelled(chain, d.Policy(), labels={"c0": {"c0", "c1"}, "c1": {"c0", "c1"}})
+    wanted = (d.Generalized("0: c0 | c1"), d.Generalized("1: c0 | c1"), d.Released("c2"))
+    assert check.kernel(check.start()).outputs == wanted
+    for output in (*wanted, d.Suppressed()):
+        assert check.kernel(check.advance(check.start(), output)).outputs == wanted
+
+
+def test_it_obeys_the_laws() -> None:
+    for seed in searches(10):
+        chain, policy = random_case(seed)
+        check_laws(SetLabelled(chain, policy, labels=random_labels(seed, chain)), seed=seed)
+
+
+def test_the_guarantee_is_that_of_the_mechanism_inside() -> None:
+    chain = random_chain(3, n=3, slots=2, zeros=0.0)
+    assert SetLabelled(chain, d.Policy("c0"), labels={}).guarantee.kind == "exact delta"
+    assert SetLabelled(chain, d.Policy("c0"), labels={}, mechanism=MaskSensitive).guarantee.kind == "none"
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ({"c9": {"c9"}}, "'c9', which the model has never seen"),
+        ({"c0": {"c1"}}, "give a set that contains 'c0'"),
+        ({"c0": "c0"}, "give a set that contains 'c0'"),
+    ],
+)
+def test_bad_labels_are_refused(labels: dict[str, Any], message: str) -> None:
+    with pytest.raises(d.DiscreetError, match=message):
+        SetLabelled(random_chain(1, n=3), d.Policy(), labels=labels)
+
+
+def test_hidden_models_are_refused() -> None:
+    with pytest.raises(d.DiscreetError, match="needs a Markov chain"):
+        SetLabelled(random_hidden(1), d.Policy(), labels={})
+
+
+def bundle() -> Published:
+    days = [d.Day(("home", "work", "home")), d.Day(("home", "shop", "home")), d.Day(("home", "work", "work"))]
+    chain = d.MarkovChain.fit(days, smoothing="none")
+    check = Hybrid(chain, d.Policy("shop", delta=0.2))
+    rng = SeededEntropy(1)
+    released = []
+    for day in days:
+        state, outputs = check.start(), []
+        for context in day.contexts:
+            outputs.append(check.kernel(state).sample(chain.index_of(context), rng))
+            state = check.advance(state, outputs[-1])
+        released.append(outputs)
+    return Published(chain, released)
+
+
+@pytest.mark.parametrize("name", ["bundle", "bundle.zip"])
+def test_a_bundle_is_read_as_it_was_written(tmp_path: Path, name: str) -> None:
+    written = bundle()
+    written.write(tmp_path / name)
+    read = Published.read(tmp_path / name)
+    assert read.releases == written.releases
+    assert read.model.fingerprint == written.model.fingerprint
+    assert read.model.counts is None  # the habits are published, not the days they were learned from
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_the_reader_of_a_bundle_believes_what_the_strong_adversary_believes(tmp_path: Path) -> None:
+    """Theorem 6: with model and releases in hand, prior and posterior are those of one who knows the habits."""
+    bundle().write(tmp_path / "bundle")
+    read = Published.read(tmp_path / "bundle")
+    check = Hybrid(read.model, d.Policy("shop", delta=0.2))
+    assert within_delta(check, check.policy)
+    assert all(
+        output in (d.Suppressed(), *map(d.Released, read.model.contexts)) for day in read.releases for output in day
+    )
+
+
+def test_nothing_is_overwritten_or_left_behind(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "note").write_text("mine")
+    with pytest.raises(d.DiscreetError, match="not an empty folder"):
+        bundle().write(tmp_path / "full")
+    with pytest.raises(d.DiscreetError, match="cannot be written"):
+        bundle().write(tmp_path / "absent" / "bundle")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["full", "note"]
+
+
+def test_damaged_bundles_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(d.DiscreetError, match="not a published bundle"):
+        Published.read(tmp_path / "absent.zip")
+    bundle().write(tmp_path / "bundle")
+    (tmp_path / "bundle" / "releases.jsonl").write_text('{"day": 0, "slot": 1, "kind": "suppressed"}\n')
+    with pytest.raises(d.DiscreetError, match=r"releases.jsonl, line 1"):
+        Published.read(tmp_path / "bundle")
+    with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
+        pass
+    with pytest.raises(d.DiscreetError, match="not a published bundle"):
+        Published.read(tmp_path / "empty.zip")
+    d.save(tmp_path / "bundle" / "model.npz", random_hidden(1))
+    with pytest.raises(d.DiscreetError, match="not a Markov chain"):
+        Published.read(tmp_path / "bundle")
+
+
+def test_days_longer_than_the_models_are_refused() -> None:
+    with pytest.raises(d.DiscreetError, match="day 0 has 4 outputs"):
+        Published(random_chain(1, n=2, slots=3), [[d.Suppressed()] * 4])
