@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba import types
+from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -33,3 +34,8 @@ def compiled(*arguments: object, reorder_sums: bool = False) -> Callable[[Functi
         return cast(Function, numba.njit(signature, cache=True, fastmath=fastmath)(function))
 
     return decorate
+
+
+def helper(function: Function) -> Function:
+    """A function that compiled ones call, and that stays plain Python where they are called as plain Python."""
+    return register_jitable(function)

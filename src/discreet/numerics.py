@@ -36,6 +36,14 @@ def normalised(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
+def ordered_product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """(m, n): left (m, k) times right (k, n), summed over k in order and nothing fused: the same bits on every machine."""
+    total = np.zeros((len(left), right.shape[1]))
+    for k in range(len(right)):
+        total += left[:, k, None] * right[k]
+    return total
+
+
 def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_BITS) -> IntArray:
     """Round rows of probabilities down to integers over 2**bits; column `filler` takes what is left of each row.
 
