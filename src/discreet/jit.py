@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba import types
+from numba.extending import register_jitable
 
 from discreet.numerics import FloatArray, IntArray
 
@@ -40,6 +41,11 @@ def compiled(*arguments: object) -> Callable[[Function], Function]:
         return cast(Function, numba.njit(signature, cache=True, fastmath=False)(function))
 
     return decorate
+
+
+def helper(function: Function) -> Function:
+    """A function that compiled ones call, and that stays plain Python where they are called as plain Python."""
+    return register_jitable(function)
 
 
 @compiled()

@@ -20,6 +20,7 @@ import discreet as d
 from discreet.contracts import is_finite
 from discreet.numerics import FloatArray
 from discreet.outputs import SUPPRESSED, Output
+from tests.mechanisms.perturbation import hulls_digest
 
 FILE = Path(__file__).with_name("kernels.json")
 
@@ -147,7 +148,8 @@ def digest(mechanism: Any, seed: int = 0) -> str:
 def digests() -> dict[str, str]:
     """The digest of every case."""
     cases = [*adaptive(), *published(), *of_events()]
-    return {name: digest(make(), seed) for seed, (name, make) in enumerate(cases)}
+    finite = {name: digest(make(), seed) for seed, (name, make) in enumerate(cases)}
+    return finite | {f"dphmm {name}": told for name, told in hulls_digest.digests().items()}
 
 
 def main() -> None:
