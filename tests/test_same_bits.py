@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import jit
@@ -73,6 +73,7 @@ def matrices(rows: int, columns: int) -> st.SearchStrategy[FloatArray]:
     )
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.data())
 def test_a_compiled_product_adds_in_the_order_of_a_plain_loop(data: st.DataObject) -> None:
     """Equal to the bit, whatever the sizes: rows are worked on in pairs and terms in fours."""
@@ -90,6 +91,7 @@ def test_a_compiled_product_adds_in_the_order_of_a_plain_loop(data: st.DataObjec
         np.testing.assert_array_equal(ordered_product(left, right[:, 0]), expected[:, 0])
 
 
+@settings(deadline=None)
 @given(st.integers(0, 40).flatmap(lambda size: st.tuples(matrices(1, size), matrices(1, size))))
 def test_long_sums_have_eight_lanes_and_a_rest(pair: tuple[FloatArray, FloatArray]) -> None:
     left, right = pair[0][0], pair[1][0]
