@@ -12,12 +12,12 @@ from tests.mechanisms.events.event_models import SMALL
 WORK, PLAY = Event("work", "day", "here"), Event("play", "day", "there")
 
 
-def test_windows_hold_every_event_once_and_in_order() -> None:
+def test_pieces_hold_every_event_once_and_in_order() -> None:
     whole = Trajectory("ann", (WORK, PLAY, PLAY, WORK, WORK))
     assert [part.events for part in cut(whole, 2)] == [(WORK, PLAY), (PLAY, WORK), (WORK,)]
     assert cut(whole, None) == [whole]
     assert [len(part) for part in cut_all([whole, whole], 3)] == [3, 2, 3, 2]
-    with pytest.raises(DiscreetError, match="windows of 0 events"):
+    with pytest.raises(DiscreetError, match="pieces of 0 events"):
         cut_all([whole], 0)
 
 
@@ -83,8 +83,8 @@ def test_topics_are_over_the_triples_that_occur() -> None:
     assert chosen.model.topics == chosen.choice.topics
 
 
-def test_a_plan_refuses_windows_of_nothing() -> None:
-    with pytest.raises(DiscreetError, match="windows of -1"):
+def test_a_plan_refuses_pieces_of_nothing() -> None:
+    with pytest.raises(DiscreetError, match="pieces of -1"):
         Plan(ChainHabits(), Policy(), lambda *_: None, -1)  # type: ignore[arg-type]
 
 

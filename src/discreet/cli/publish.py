@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.data import EventColumns, Trajectories
     from discreet.events import Events
     from discreet.policy import Policy
-    from discreet.publish import Plan, Report
+    from discreet.publish import PersonReport, Plan, Report
     from discreet.publish.plan import Habits
 
 HABITS = "The habits"
@@ -106,13 +106,12 @@ def publish(
     from discreet.data import EventColumns, published_columns, write_published
     from discreet.data.published import check_target
     from discreet.events import Events, Intervals
-    from discreet.publish import Plan, Report
+    from discreet.publish import Plan
     from discreet.publish import publish as run_publish
-    from discreet.publish.plan import checked_window, cut_all
-    from discreet.randomness import SeededEntropy, SystemEntropy
+    from discreet.publish.plan import checked_length, cut_all
 
     length = window or None
-    checked_window(length)
+    checked_length(length)
     check_target(out, data)
     stated = _stated(secret, policy, delta)
     mechanism_class(mechanism)  # a wrong name is told before the work
@@ -129,12 +128,8 @@ def publish(
         return make_mechanism(mechanism, model, own, given, events=events)
 
     plan = Plan(known, laid, make, length)
-    report = Report()
-    rng = SystemEntropy() if seed is None else SeededEntropy(seed)
-    order = sorted(range(len(read)), key=read.people.__getitem__)  # the order of the file would tell who came first
     with progress("publishing") as tell:
-        rows = run_publish(plan, (read[k] for k in order), rng, report, lambda done: tell(done, len(order)))
-        write_published(out, roles, rows)
+        report = run_publish(plan, read, partial(write_published, out, roles), seed=seed, progress=tell)
     if json:
         print_json(_document(plan, report, read, mechanism, given, roles, left_out, out, seed))
     else:
@@ -214,10 +209,10 @@ def _document(
         "left_out": left_out,
         "mechanism": kebab(mechanism),
         "options": given,
-        "guarantee": None if guarantee is None else {"kind": guarantee.kind, "statement": guarantee.statement},
+        "guarantee": {"kind": guarantee.kind, "statement": guarantee.statement},
         "habits": habits.name,
         "topics_tried": None if choice is None else {str(count): score for count, score in choice.scores.items()},
-        "window": plan.window,
+        "window": plan.piece_length,
         "seed": seed,
         "policy": {
             "delta": plan.policy.delta,
@@ -232,29 +227,43 @@ def _document(
         "breach_rate": report.breach_rate,
         "breached": report.breached,
         "worst_gain": report.worst_gain,
-        "off_model": sum(one.off_model for one in report.people),
-        "settled": sum(one.settled for one in report.people),
+        "off_model": report.off_model,
+        "settled": report.settled,
         "by_secret": report.by_secret,
-        "people": [asdict(one) | {"utility": one.utility, "breach_rate": one.breach_rate} for one in report.people],
+        "people": [_person(one) for one in report.people],
+    }
+
+
+def _person(one: PersonReport) -> dict[str, Any]:
+    return {
+        "person": one.person,
+        "events": one.events,
+        "windows": one.pieces,
+        "attributes": one.attributes,
+        "silent": one.silent,
+        "breached": one.breached,
+        "worst_gain": one.worst_gain,
+        "off_model": one.off_model,
+        "settled": one.settled,
+        "by_secret": one.by_secret,
+        "utility": one.utility,
+        "breach_rate": one.breach_rate,
     }
 
 
 def _print(plan: Plan, report: Report, mechanism: str, out: Path) -> None:
     from discreet.numerics import SLACK
 
-    windows = "whole trajectories" if plan.window is None else f"windows of {plan.window} events"
+    windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
     print(f"{report.events} events of {len(report.people)} people, by {kebab(mechanism)}, in {out}")
     print(f"judged by: {plan.habits.name}, {windows}\n")
-    silent, off, sure = (
-        sum(getattr(one, what) for one in report.people) for what in ("silent", "off_model", "settled")
-    )
     rows = [
         ["utility", f"{report.utility:.4f}", "of the attributes are shown"],
-        ["silent", f"{silent / report.events:.4f}", "of the events show nothing"],
+        ["silent", f"{report.silent / report.events:.4f}", "of the events show nothing"],
         ["breach rate", f"{report.breach_rate:.4f}", "of the positions are breached, mean over people"],
         ["worst gain", f"{report.worst_gain:.4f}", "belief minus prior"],
-        ["off model", str(off), "events that the model has no place for"],
-        ["settled", str(sure), "positions where habits alone tell a secret"],
+        ["off model", str(report.off_model), "events that the model has no place for"],
+        ["settled", str(report.settled), "positions where habits alone tell a secret"],
     ]
     width = max(len(row[1]) for row in rows)
     print("\n".join(f"{what:<11}  {value:>{width}}  {words}" for what, value, words in rows) + "\n")
@@ -272,9 +281,9 @@ def _print(plan: Plan, report: Report, mechanism: str, out: Path) -> None:
     print(table(["person", "events", "utility", "breach rate", "worst gain"], people_rows))
     if len(report.people) > LISTED:
         print(f"and {len(report.people) - LISTED} more, none with a larger gain")
-    if report.guarantee is not None:
-        proven = "proven" if report.guarantee.proven else "not proven"
-        print(f"\nguarantee ({report.guarantee.kind}, {proven}): {report.guarantee.statement}")
+    guarantee = report.guarantee
+    proven = "proven" if guarantee.proven else "not proven"
+    print(f"\nguarantee ({guarantee.kind}, {proven}): {guarantee.statement}")
 
 
 def _tell(read: Trajectories, left_out: list[str], seed: int | None) -> None:

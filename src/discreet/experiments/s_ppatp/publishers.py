@@ -25,7 +25,7 @@ from discreet.models.topics import TopicModel
 from discreet.numerics import SLACK, BoolArray, FloatArray
 from discreet.outputs import Output, PartialEvent, truthful
 from discreet.policy import Policy
-from discreet.publish.local import publish_window, shown
+from discreet.publish.person import publish_piece, shown
 from discreet.randomness import SeededEntropy
 
 System = Literal[
@@ -151,7 +151,7 @@ def outcome(one: Subject, kind: Kind, delta: float, system: System, *, budget: i
     ready = time.perf_counter()
     adversary = Adversary(mechanism)
     labels = [event.label for event in one.window.events]
-    outputs, told = publish_window(mechanism, adversary, one.window, SeededEntropy(seed * 1_000_003 + one.number))
+    outputs, told = publish_piece(mechanism, adversary, one.window, SeededEntropy(seed * 1_000_003 + one.number))
     finished = time.perf_counter()
     count = len(labels)
     return Outcome(
