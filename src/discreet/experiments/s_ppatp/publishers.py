@@ -22,7 +22,7 @@ from discreet.mechanisms import Adaptive, NoInternal, NoMask, PaHmm, PaMarkov, S
 from discreet.mechanisms.events.pa_hmm import BUDGET
 from discreet.models import HiddenMarkovModel
 from discreet.models.topics import TopicModel
-from discreet.numerics import SLACK, BoolArray, FloatArray
+from discreet.numerics import BoolArray, FloatArray, exceeds
 from discreet.outputs import Output, PartialEvent, truthful
 from discreet.policy import Policy
 from discreet.publish.person import publish_piece, shown
@@ -194,7 +194,7 @@ def _by_chains(one: Subject, policy: Policy, outputs: Sequence[Output]) -> float
                 gain = np.asarray(gains[secret.name])
                 for i, value in enumerate(values):
                     told = gain[i] if value[k] is not None else max(gain[i], _internal(one, inside, i, value))
-                    over[i] |= told > policy.delta + SLACK
+                    over[i] |= exceeds(told, policy.delta)
     return float(over.mean())
 
 
@@ -234,7 +234,7 @@ def _by_topics(mechanism: Mechanism[Any], outputs: Sequence[Output]) -> float:
     topics = smoothed(model.initial, model.transitions, np.stack(columns))[0]  # (T, K)
     members = policy.for_model(model.contexts, model.slots).members.T.astype(np.float64)  # (n, G)
     belief: FloatArray = np.einsum("tk,tkn,ng->tg", topics, model.emissions, members)
-    return float((belief - model.prior @ members > policy.delta + SLACK).any(axis=1).mean())
+    return float(exceeds(belief - model.prior @ members, policy.delta).any(axis=1).mean())
 
 
 def _fates(one: Subject, policy: Policy, outputs: Sequence[Output], *, whole: bool) -> tuple[float, ...]:
