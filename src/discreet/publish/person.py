@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from discreet.adversary.belief import Adversary
+from discreet.contexts import Day
 from discreet.contracts import Mechanism, Rng
 from discreet.errors import DiscreetError
+from discreet.evaluation.replay import replay
 from discreet.events import Event, Trajectory
-from discreet.numerics import SLACK, IntArray
+from discreet.numerics import BoolArray, IntArray, exceeds
 from discreet.outputs import Output, PartialEvent, Released, Suppressed, truthful
 from discreet.publish.plan import Plan, cut, settled
 from discreet.publish.report import PersonReport, PieceReport
 from discreet.randomness import SeededEntropy, SystemEntropy
-from discreet.session import Session
 
 NOTHING = PartialEvent()
 
@@ -72,23 +73,20 @@ def publish_piece(
 
     `certain` says that the habits leave no doubt of some secret (`settled`), so that every position is settled.
     """
-    with Session(mechanism, rng=rng, adversary=adversary) as session:
-        outputs = [session.release(event.label) for event in piece.events]
-    gains = session.belief.gains
-    worst: dict[str, float] = {}
-    for (name, _), gain in zip(adversary.gain_names, gains, strict=True):
-        worst[name] = max(worst.get(name, 0.0), float(gain))
-    return outputs, PieceReport(
+    day = Day(tuple(event.label for event in piece.events), person=piece.person)
+    moments = list(replay(mechanism, [day], rng=rng, judge=adversary))
+    gains = moments[-1].belief.gains
+    return [moment.output for moment in moments], PieceReport(
         events=len(piece),
-        breached=_positions(adversary, gains > adversary.deltas + SLACK),
+        breached=_positions(adversary, exceeds(gains, adversary.deltas)),
         settled=len(piece) if certain else _positions(adversary, adversary.priors + adversary.deltas >= 1),
-        off_model=session.off_model,
-        by_secret=worst,
+        off_model=sum(moment.off_model for moment in moments),
+        by_secret=adversary.worst_by_secret(gains),
         guarantee=mechanism.guarantee,
     )
 
 
-def _positions(adversary: Adversary, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
+def _positions(adversary: Adversary, rows: BoolArray) -> int:
     """How many positions have one of these rows; a secret at="any" is about all of them."""
     each: IntArray = adversary.row_slot[rows[: len(adversary.row_slot)]]
     return adversary.process.slots if rows[len(adversary.row_slot) :].any() else len(np.unique(each))

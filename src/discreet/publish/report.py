@@ -28,7 +28,7 @@ class PieceReport:
     off_model: int
     """Events that the habits have no place for."""
     by_secret: Mapping[str, float]
-    """The worst gain on each secret."""
+    """The worst gain on each secret, below 0 where the piece speaks against it."""
     guarantee: Guarantee
 
 
@@ -155,7 +155,7 @@ class Report:
 
 
 def worst_of(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """The largest gain on each secret; one that gains nothing anywhere has 0."""
+    """The largest gain on each secret; 0 for one that gains nowhere."""
     worst: dict[str, float] = {}
     for part in parts:
         for name, gain in part.items():

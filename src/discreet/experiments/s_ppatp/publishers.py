@@ -157,7 +157,7 @@ def outcome(one: Subject, kind: Kind, delta: float, system: System, *, budget: i
     return Outcome(
         utility=sum(map(truthful, labels, outputs)) / count,
         breach_rate=told.breached / count,
-        worst_gain=max(told.by_secret.values()),
+        worst_gain=max(0.0, *told.by_secret.values()),
         off_model=told.off_model,
         by_chains=_by_chains(one, policy, outputs) if system in ("no-mask", "no-internal", "pa-markov") else None,
         by_topics=_by_topics(mechanism, outputs) if system in ("no-mask", "sensitive-mask", "pa-hmm") else None,
