@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,14 +14,16 @@ from discreet.adversary.belief import Adversary
 from discreet.contracts import Mechanism, Model
 from discreet.errors import DiscreetError
 from discreet.events import Event, Events, Trajectory
+from discreet.mechanisms.named import Spec
 from discreet.numerics import SLACK
 from discreet.outputs import SUPPRESSED, Output, PartialEvent, Perturbed, Released
 from discreet.policy import Policy
-from discreet.publish import Plan, policy_for, publish_person
+from discreet.publish import ChainHabits, Plan, policy_for, publish_person
 from discreet.publish.person import entropy_of, publish_piece, shown
+from discreet.publish.plan import for_events
 from discreet.randomness import SeededEntropy, SystemEntropy
 from tests.mechanisms.events.event_models import SMALL, event_models, event_policy
-from tests.publish.plans import MAKES, Known, plan_of
+from tests.publish.plans import SPECS, Known, plan_of
 from tests.strategies import searches
 
 
@@ -51,8 +55,8 @@ def test_what_a_piece_tells_is_what_adding_up_all_sequences_says() -> None:
         for model in event_models(seed, slots=3):
             policy = event_policy(seed)
             events = tuple(map(Event.of, model.sample(1, seed=seed)[0].contexts))
-            for name, make in MAKES.items():
-                mechanism = make(model, policy, SMALL)
+            for name, spec in SPECS.items():
+                mechanism = for_events(spec).make(model, policy, events=SMALL)
                 if len(mechanism.private_contexts) > len(model.contexts):
                     continue  # remembers
                 outputs, told = publish_piece(
@@ -75,13 +79,13 @@ def test_a_habit_without_exception_is_counted_as_settled() -> None:
     policy = policy_for(Policy("activity=play"), SMALL)
     chain = event_models(0, slots=3, events=events)[0]
     _, person = publish_person(
-        Plan(Known(chain, events), policy, MAKES["NoMask"]), Trajectory("ann", (always,) * 3), SeededEntropy(0)
+        Plan(Known(chain, events), policy, SPECS["no-mask"]), Trajectory("ann", (always,) * 3), SeededEntropy(0)
     )
     assert (person.settled, person.breached, person.worst_gain) == (3, 0, 0.0)
 
 
 def test_events_that_the_habits_do_not_know_are_withheld_and_counted() -> None:
-    plan, people = plan_of(make=MAKES["NoMask"])
+    plan, people = plan_of(name="no-mask")
     strange = Trajectory(people[0].person, (Event("sleep", "never", "nowhere"), *people[0].events))
     rows, person = publish_person(plan, strange, SeededEntropy(0))
     assert rows == (PartialEvent(), *(PartialEvent(*event.values) for event in people[0].events))
@@ -114,8 +118,20 @@ def test_a_person_is_published_by_their_events_plan_and_chance_alone(length: int
 
 
 def test_the_weakest_guarantee_of_a_persons_pieces_is_theirs() -> None:
-    plan, people = plan_of(4, make=MAKES["PaHmm"])  # promises windows of 3, and the whole of shorter pieces
+    plan, people = plan_of(4, name="pa-hmm")  # promises windows of 3, and the whole of shorter pieces
     whole = Trajectory(people[0].person, people[0].events[:5])
     _, report = publish_person(plan, whole, SeededEntropy(0))
     assert report.pieces == 2
     assert report.guarantee.kind == "window only"
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_all_that_a_worker_needs_pickles(spec: Spec) -> None:
+    given, people = plan_of(4, 0.1, spec.name)
+    for plan in (given, replace(given, habits=ChainHabits())):
+        task = publish_person, plan, people[0], entropy_of(people[0].person, 1)
+        sent, *arguments = pickle.loads(pickle.dumps(task))
+        result = publish_person(plan, people[0], entropy_of(people[0].person, 1))
+        assert sent(*arguments) == result
+        assert pickle.loads(pickle.dumps(result)) == result
+    assert isinstance(pickle.loads(pickle.dumps(entropy_of("ann", None))), SystemEntropy)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import in_options, kebab, make_mechanism, mechanism_class
+from discreet.cli.inputs import in_options, read_spec
 from discreet.cli.terminal import note, print_json, progress, table
 from discreet.errors import DataError, DiscreetError, PolicyError
 
 if TYPE_CHECKING:
-    from discreet.contracts import Mechanism, Model
     from discreet.data import EventColumns, Trajectories
-    from discreet.events import Events
+    from discreet.events import Intervals
     from discreet.policy import Policy
     from discreet.publish import PersonReport, Plan, Report
-    from discreet.publish.plan import Habits
 
 HABITS = "The habits"
 LISTED = 10
@@ -105,35 +106,29 @@ def publish(
     """
     from discreet.data import EventColumns, published_columns, write_published
     from discreet.data.published import check_target
-    from discreet.events import Events, Intervals
+    from discreet.events import Intervals
     from discreet.publish import Plan
     from discreet.publish import publish as run_publish
-    from discreet.publish.plan import checked_length, cut_all
+    from discreet.publish.plan import checked_length
 
-    length = window or None
-    checked_length(length)
+    checked_length(window or None)
     check_target(out, data)
     stated = _stated(secret, policy, delta)
-    mechanism_class(mechanism)  # a wrong name is told before the work
+    spec = read_spec(mechanism, option)  # what is wrong with it is told before the work
+    if habits == "chain" and topics is not None:
+        raise DiscreetError("--topics is for --habits topics; leave one of them out")
     columns = EventColumns(user or None, time, location, activity)
     read = _read(data, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
     roles, left_out = published_columns(data, columns)
-    laid = _laid(stated, Events.from_trajectories(read, occurring_only=True), policy)
-    known = _learned(habits, list(cut_all(read, length)) if habits == "topics" else [], topics)
-    given = list(option or ())
-    if kebab(mechanism) == "adaptive" and not any(text.startswith("outputs=") for text in given):
-        given.append("outputs=attributes")
-
-    def make(model: Model, own: Policy, events: Events) -> Mechanism[Any]:
-        return make_mechanism(mechanism, model, own, given, events=events)
-
-    plan = Plan(known, laid, make, length)
+    length = window or None
+    with _naming(policy), progress("learning habits") as tell:
+        plan = Plan.learn(read, stated, spec, habits=habits, topics=topics, piece_length=length, progress=tell)
     with progress("publishing") as tell:
         report = run_publish(plan, read, partial(write_published, out, roles), seed=seed, progress=tell)
     if json:
-        print_json(_document(plan, report, read, mechanism, given, roles, left_out, out, seed))
+        print_json(_document(plan, report, read, roles, left_out, out, seed))
     else:
-        _print(plan, report, mechanism, out)
+        _print(plan, report, out)
     _tell(read, left_out, seed)
     if report.breached:
         raise typer.Exit(1)
@@ -154,17 +149,18 @@ def _stated(secret: list[str] | None, policy: Path | None, delta: float | None) 
     return stated
 
 
-def _laid(stated: Policy, events: Events, path: Path | None) -> Policy:
-    """The policy over the events of the table; errors name the file it stands in."""
-    from discreet.publish import policy_for
-
+@contextmanager
+def _naming(policy: Path | None) -> Iterator[None]:
+    """Errors about secrets name the file that they stand in."""
     try:
-        return policy_for(stated, events)
+        yield
     except PolicyError as error:
-        raise PolicyError(f"{path}: {error}" if path is not None else f"--secret: {error}") from None
+        raise PolicyError(f"{policy or '--secret'}: {error}") from None
 
 
-def _read(path: Path, intervals: Any, columns: EventColumns, naive_zone: str | None, skip_bad: bool) -> Trajectories:
+def _read(
+    path: Path, intervals: Intervals, columns: EventColumns, naive_zone: str | None, skip_bad: bool
+) -> Trajectories:
     from discreet.data import read_trajectories
 
     with progress(f"reading {path.name}") as report:
@@ -176,23 +172,10 @@ def _read(path: Path, intervals: Any, columns: EventColumns, naive_zone: str | N
             raise DataError(in_options(str(error))) from None
 
 
-def _learned(habits: Literal["topics", "chain"], windows: list[Any], topics: int | None) -> Habits:
-    from discreet.publish import ChainHabits, TopicHabits
-
-    if habits == "chain":
-        if topics is not None:
-            raise DiscreetError("--topics is for --habits topics; leave one of them out")
-        return ChainHabits()
-    with progress("learning topics") as report:
-        return TopicHabits.learn(windows, topics, progress=report)
-
-
 def _document(
     plan: Plan,
     report: Report,
     read: Trajectories,
-    mechanism: str,
-    given: list[str],
     roles: dict[str, str],
     left_out: list[str],
     out: Path,
@@ -207,8 +190,8 @@ def _document(
         "out": str(out),
         "columns": list(roles.values()),
         "left_out": left_out,
-        "mechanism": kebab(mechanism),
-        "options": given,
+        "mechanism": plan.mechanism.name,
+        "options": [f"{key}={_text(value)}" for key, value in plan.mechanism.options.plain().items()],
         "guarantee": {"kind": guarantee.kind, "statement": guarantee.statement},
         "habits": habits.name,
         "topics_tried": None if choice is None else {str(count): score for count, score in choice.scores.items()},
@@ -234,6 +217,11 @@ def _document(
     }
 
 
+def _text(value: object) -> str:
+    """An option's value as --option takes it."""
+    return value if isinstance(value, str) else dumps(value)
+
+
 def _person(one: PersonReport) -> dict[str, Any]:
     return {
         "person": one.person,
@@ -251,11 +239,11 @@ def _person(one: PersonReport) -> dict[str, Any]:
     }
 
 
-def _print(plan: Plan, report: Report, mechanism: str, out: Path) -> None:
-    from discreet.numerics import SLACK
+def _print(plan: Plan, report: Report, out: Path) -> None:
+    from discreet.numerics import exceeds
 
     windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
-    print(f"{report.events} events of {len(report.people)} people, by {kebab(mechanism)}, in {out}")
+    print(f"{report.events} events of {len(report.people)} people, by {plan.mechanism.name}, in {out}")
     print(f"judged by: {plan.habits.name}, {windows}\n")
     rows = [
         ["utility", f"{report.utility:.4f}", "of the attributes are shown"],
@@ -271,7 +259,7 @@ def _print(plan: Plan, report: Report, mechanism: str, out: Path) -> None:
     lines = []
     for one in plan.policy.secrets:
         gain, limit = worst.get(one.name, 0.0), plan.policy.delta_of(one)
-        lines.append([one.name, f"{gain:.4f}", f"{limit:.4f}", "breached" if gain > limit + SLACK else "kept"])
+        lines.append([one.name, f"{gain:.4f}", f"{limit:.4f}", "breached" if exceeds(gain, limit) else "kept"])
     print(table(["secret", "worst gain", "delta", ""], lines) + "\n")
     people = sorted(report.people, key=lambda one: -one.worst_gain)[:LISTED]
     people_rows = [

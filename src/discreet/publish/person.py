@@ -62,7 +62,7 @@ def publish_person(plan: Plan, trajectory: Trajectory, rng: Rng) -> tuple[tuple[
 def _made(plan: Plan, pieces: Sequence[Trajectory], slots: int) -> tuple[Mechanism[Any], Adversary, bool]:
     model, events = plan.habits.of(pieces, slots)
     policy, certain = settled(plan.policy, model.contexts)
-    mechanism = plan.make(model, policy, events)
+    mechanism = plan.mechanism.make(model, policy, events=events)
     return mechanism, Adversary(mechanism), certain
 
 

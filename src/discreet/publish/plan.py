@@ -5,21 +5,21 @@ All of it is public: an observer is taken to know the plan, the learned habits i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Literal, Protocol
 
-from discreet.contracts import Mechanism, Model
+from discreet.contracts import Model
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import MARK, Events, Trajectory
+from discreet.mechanisms.named import Spec
 from discreet.models.topics import TopicChoice, TopicModel, choose_topics
 from discreet.models.trajectories import fit_event_chain
 from discreet.policy import Policy, Secret
 
-Make = Callable[[Model, Policy, Events], Mechanism[Any]]
-"""Makes the mechanism for a person's model, their secrets, and the events that the model's contexts are."""
-
 Progress = Callable[[int, int], None]
+
+ADAPTIVE = Spec("adaptive")
 
 SWEEPS = 2_000
 """Of the sampler, at most, for each number of topics."""
@@ -91,7 +91,10 @@ class ChainHabits:
 
 @dataclass(frozen=True)
 class Plan:
-    """How every person's events are published. `policy` is over all people's events, see `policy_for`.
+    """How every person's events are published: data, so that a worker or a record of the run can have it.
+
+    `policy` is over all people's events, see `policy_for`. `mechanism` is made for each person's habits; Adaptive shows
+    attributes unless its options say otherwise.
 
     Trajectories are cut to pieces of `piece_length` events, each a day of its own: what pieces tell about each other is
     not bounded. None leaves them whole.
@@ -99,11 +102,46 @@ class Plan:
 
     habits: Habits
     policy: Policy
-    make: Make
+    mechanism: Spec = ADAPTIVE
     piece_length: int | None = None
 
     def __post_init__(self) -> None:
         checked_length(self.piece_length)
+        object.__setattr__(self, "mechanism", for_events(self.mechanism))
+
+    @classmethod
+    def learn(
+        cls,
+        trajectories: Collection[Trajectory],
+        policy: Policy,
+        mechanism: Spec = ADAPTIVE,
+        *,
+        habits: Literal["topics", "chain"] = "topics",
+        topics: int | None = None,
+        piece_length: int | None = 50,
+        progress: Progress | None = None,
+    ) -> Plan:
+        """The plan for these people, gone through twice: their habits are learned, and the policy is laid over their events.
+
+        `habits` are topics of all people together, `topics` of them or as many as predict held-out events best, or a
+        chain over each person's own events.
+        """
+        checked_length(piece_length)
+        laid = policy_for(policy, Events.from_trajectories(trajectories, occurring_only=True))
+        if habits == "topics":
+            known: Habits = TopicHabits.learn(cut_all(trajectories, piece_length), topics, progress=progress)
+        elif topics is None:
+            known = ChainHabits()
+        else:
+            raise DiscreetError("a number of topics is for habits='topics'; leave one of them out")
+        return cls(known, laid, mechanism, piece_length)
+
+
+def for_events(mechanism: Spec) -> Spec:
+    """The mechanism as tables of events want it: Adaptive withholds single attributes rather than whole events."""
+    if mechanism.name == "adaptive" and "outputs" not in mechanism.options:
+        return mechanism.with_options(outputs="attributes")
+    return mechanism
 
 
 def checked_length(piece_length: int | None) -> None:
