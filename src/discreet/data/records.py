@@ -54,7 +54,7 @@ class MessageFormat(Format, Protocol):
     """A format whose files are made of messages."""
 
     def parse(self, message: bytes) -> Parsed:
-        """What one message says. Fields that are not known never fail it; the number of a fault is set by the source."""
+        """What one message says. Unknown fields never fail it; the number of a fault is set by the source."""
         ...
 
 

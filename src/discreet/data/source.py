@@ -75,7 +75,7 @@ class Source(Protocol):
         ...
 
     def batches(self, columns: ColumnNames) -> Iterator[Batch]:
-        """The rows in bounded memory, with a column for each role of `columns`; a role that is not there is an error."""
+        """The rows in bounded memory, with a column for each role of `columns`; one that is not there is an error."""
         ...
 
 
