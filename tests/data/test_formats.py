@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import random
 from collections.abc import Iterator
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
@@ -78,6 +80,20 @@ def test_positions_and_intervals_of_the_same_file(tmp_path: Path, monkeypatch: p
     assert day.contexts == (UNKNOWN, UNKNOWN, UNKNOWN, "e0n0")
     (day,) = read_days(path, CLOCK, columns=Columns(user=None, start="-", end="-")).days
     assert (day.person, day.contexts) == ("ann", ("home", "home", UNKNOWN, UNKNOWN))
+
+
+@pytest.mark.usefixtures("toy")
+def test_times_of_records_are_exact_to_the_microsecond(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    zones = [dt.UTC, dt.timezone(dt.timedelta(hours=-9, minutes=-30)), ZoneInfo("Europe/Paris")]
+    first, last = dt.datetime(1970, 1, 2, tzinfo=dt.UTC), dt.datetime(2099, 12, 30, tzinfo=dt.UTC)
+    microseconds = (last - first) // dt.timedelta(microseconds=1)
+    stamps = sorted(first + dt.timedelta(microseconds=rng.randrange(microseconds)) for _ in range(300))
+    shown = [stamp.astimezone(rng.choice(zones)).isoformat() for stamp in stamps]
+    lines = [f'{{"_toy": "fix", "at": "{stamp}", "lat": 1.0, "lon": 2.0}}' for stamp in shown]
+    track = read_positions(written(tmp_path / "ann.toy", *lines)).people["ann"]
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    assert track.instants.tolist() == [(stamp - epoch) // dt.timedelta(microseconds=1) for stamp in stamps]
 
 
 @pytest.mark.usefixtures("toy")

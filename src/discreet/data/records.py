@@ -10,20 +10,20 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import polars as pl
 
 from discreet.data.columns import ColumnNames, Kind
+from discreet.data.instants import SECOND
 from discreet.data.source import Batch, Fault, Format, Origin
 from discreet.data.streams import opened
 from discreet.errors import DataError
 
 BATCH = 50_000
 """Records at a time."""
-
-TYPES: dict[Kind, pl.DataType] = {"text": pl.String(), "time": pl.Datetime("us", "UTC"), "degrees": pl.Float64()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,6 @@ class MessageFormat(Format, Protocol):
 
     def parse(self, message: bytes) -> Parsed:
         """What one message says. Unknown fields never fail it; the number of a fault is set by the source."""
-        ...
 
 
 def by_line(parse: Callable[[bytes], Parsed]) -> Callable[[BinaryIO], Iterator[tuple[int, Parsed]]]:
@@ -121,23 +120,32 @@ class RecordSource:
 
     def _batch(self, some: list[tuple[int, Parsed]], columns: ColumnNames, done: int, total: int) -> Batch:
         fields = {role: _field(role) for role in columns.names() if role != "user"}
-        kinds = columns.kinds()
-        records, numbers, faults = [], [], []
+        read = attrgetter("user", *fields.values())
+        numbers: list[int] = []
+        rows: list[tuple[object, ...]] = []
+        faults = []
         for number, parsed in some:
             if isinstance(parsed, Fault):
                 faults.append(replace(parsed, number=number))
-            elif parsed is not None and all(getattr(parsed, field) is not None for field in fields.values()):
-                records.append(parsed)
+            elif parsed is not None and None not in (row := read(parsed))[1:]:
                 numbers.append(number)
-        data = {
-            role: pl.Series([getattr(record, field) for record in records], dtype=TYPES[kinds[role]])
-            for role, field in fields.items()
-        }
+                rows.append(row)
+        users, *values = zip(*rows, strict=True) if rows else [()] * (1 + len(fields))
+        kinds = columns.kinds()
+        frame = pl.DataFrame({"number": pl.Series(numbers, dtype=pl.Int64)}).with_columns(
+            _series(held, kinds[role]).alias(role) for role, held in zip(fields, values, strict=True)
+        )
         if columns.user is not None:
-            person = self._origin.person
-            data["user"] = pl.Series([record.user or person for record in records], dtype=pl.String)
-        frame = pl.DataFrame({"number": pl.Series(numbers, dtype=pl.Int64), **data})
-        return Batch(self._origin, frame, faults, done, total, len(some) - len(records) - len(faults))
+            frame = frame.with_columns(user=_series([user or self._origin.person for user in users], "text"))
+        return Batch(self._origin, frame, faults, done, total, len(some) - len(rows) - len(faults))
+
+
+def _series(values: Sequence[Any], kind: Kind) -> pl.Series:
+    """Values of records as a column; times by way of seconds, which are exact to the microsecond and quick to convert."""
+    if kind == "time":
+        seconds = pl.Series([stamp.timestamp() for stamp in values], dtype=pl.Float64)
+        return (seconds * SECOND).round().cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
+    return pl.Series(values, dtype=pl.String if kind == "text" else pl.Float64)
 
 
 def _field(role: str) -> str:

@@ -67,16 +67,13 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """What errors about the whole call it: the path."""
-        ...
 
     @property
     def header(self) -> Sequence[str]:
         """The names of the columns there are."""
-        ...
 
     def batches(self, columns: ColumnNames) -> Iterator[Batch]:
         """The rows in bounded memory, with a column for each role of `columns`; one that is not there is an error."""
-        ...
 
 
 class Format(Protocol):
@@ -85,20 +82,16 @@ class Format(Protocol):
     @property
     def name(self) -> str:
         """A word for it, such as "csv"."""
-        ...
 
     @property
     def endings(self) -> tuple[str, ...]:
-        """How names of such files end, in lower case; the first is shown where one is asked for."""
-        ...
+        """How names of such files end, in lower case; errors show them."""
 
     def recognises(self, path: Path, head: bytes) -> bool:
         """Whether this is such a file, by its name and by its first bytes (none of a folder)."""
-        ...
 
     def open(self, path: Path) -> Source:
         """The rows of a file; what is wrong with it may also be told when they are read."""
-        ...
 
 
 def ends_with(path: Path, endings: Sequence[str]) -> bool:

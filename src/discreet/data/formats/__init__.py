@@ -43,15 +43,17 @@ def _recognised(path: Path) -> Format:
         if each.recognises(path, head):
             return each
     *endings, last = (ending for each in FORMATS for ending in each.endings)
-    raise DataError(f"{path}: the ending says no format that can be read; use {', '.join(endings)} or {last}")
+    raise DataError(
+        f"{path}: neither its ending nor its first bytes say a format that can be read; use {', '.join(endings)} or {last}"
+    )
 
 
 def _head(path: Path) -> bytes:
     """The first bytes of a file; none of a folder, which may hold a format's files."""
+    if path.is_dir():
+        return b""
     try:
         with path.open("rb") as file:
             return file.read(HEAD)
-    except IsADirectoryError:
-        return b""
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
