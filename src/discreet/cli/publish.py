@@ -17,7 +17,7 @@ from discreet.cli.terminal import note, print_json, progress, table
 from discreet.errors import DataError, DiscreetError, PolicyError
 
 if TYPE_CHECKING:
-    from discreet.data import EventColumns, Trajectories
+    from discreet.data import EventColumns, Source, Trajectories
     from discreet.events import Intervals
     from discreet.policy import Policy
     from discreet.publish import PersonReport, Plan, Report
@@ -104,23 +104,24 @@ def publish(
 
     Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
     """
-    from discreet.data import EventColumns, published_columns, write_published
+    from discreet.data import EventColumns, open_source, published_columns, write_published
     from discreet.data.published import check_target
     from discreet.events import Intervals
     from discreet.publish import Plan
     from discreet.publish import publish as run_publish
     from discreet.publish.plan import checked_length
 
-    checked_length(window or None)
+    length = window or None
+    checked_length(length)
     check_target(out, data)
     stated = _stated(secret, policy, delta)
     spec = read_spec(mechanism, option)  # what is wrong with it is told before the work
     if habits == "chain" and topics is not None:
         raise DiscreetError("--topics is for --habits topics; leave one of them out")
     columns = EventColumns(user or None, time, location, activity)
-    read = _read(data, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
-    roles, left_out = published_columns(data, columns)
-    length = window or None
+    source = open_source(data)
+    read = _read(source, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
+    roles, left_out = published_columns(source, columns)
     with _naming(policy), progress("learning habits") as tell:
         plan = Plan.learn(read, stated, spec, habits=habits, topics=topics, piece_length=length, progress=tell)
     with progress("publishing") as tell:
@@ -159,14 +160,14 @@ def _naming(policy: Path | None) -> Iterator[None]:
 
 
 def _read(
-    path: Path, intervals: Intervals, columns: EventColumns, naive_zone: str | None, skip_bad: bool
+    source: Source, intervals: Intervals, columns: EventColumns, naive_zone: str | None, skip_bad: bool
 ) -> Trajectories:
     from discreet.data import read_trajectories
 
-    with progress(f"reading {path.name}") as report:
+    with progress(f"reading {Path(source.name).name}") as report:
         try:
             return read_trajectories(
-                path, intervals, columns=columns, zone=naive_zone, skip_bad=skip_bad, progress=report
+                source, intervals, columns=columns, zone=naive_zone, skip_bad=skip_bad, progress=report
             )
         except DataError as error:
             raise DataError(in_options(str(error))) from None

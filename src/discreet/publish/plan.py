@@ -11,10 +11,11 @@ from typing import Literal, Protocol
 
 from discreet.contracts import Model
 from discreet.errors import DiscreetError, PolicyError
-from discreet.events import MARK, Events, Trajectory
+from discreet.events import Events, Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.models.topics import TopicChoice, TopicModel, choose_topics
 from discreet.models.trajectories import fit_event_chain
+from discreet.outputs import MARK
 from discreet.policy import Policy, Secret
 
 Progress = Callable[[int, int], None]
