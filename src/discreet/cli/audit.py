@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import Habits, kebab, make_mechanism, read_habits, read_policy_for
+from discreet.cli.inputs import Habits, read_habits, read_policy_for, read_spec
 from discreet.cli.terminal import busy, percent, print_json, table
 
 if TYPE_CHECKING:
@@ -38,21 +38,22 @@ def audit(
     """
     from discreet.adversary.audit import audit as run_audit
 
+    spec = read_spec(mechanism, option)
     habits = read_habits(model)
     secrets = read_policy_for(policy, habits)
     audits: dict[str | None, Audit] = {}
     for part, habit in habits.parts.items():
-        made = make_mechanism(mechanism, habit, secrets, option)
-        with busy(f"auditing {kebab(mechanism)}"):
+        made = spec.make(habit, secrets)
+        with busy(f"auditing {spec.name}"):
             audits[part] = run_audit(made, budget=budget, seconds=seconds)
     if json:
         parts = [_object(part, result, secrets, habits) for part, result in audits.items()]
         held = [result.holds for result in audits.values()]
         holds = False if False in held else None if None in held else True
-        print_json({"mechanism": kebab(mechanism), "holds": holds, "parts": parts})
+        print_json({"mechanism": spec.name, "holds": holds, "parts": parts})
     else:
         for part, result in audits.items():
-            _print(kebab(mechanism) + (f", {part}s" if part else ""), result, secrets, habits.clock)
+            _print(spec.name + (f", {part}s" if part else ""), result, secrets, habits.clock)
     if not all(result.holds for result in audits.values()):
         raise typer.Exit(1)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, kebab, make_mechanism, read_habits, read_policy_for
+from discreet.cli.inputs import ReadingOptions, read_habits, read_policy_for, read_spec
 from discreet.cli.terminal import note, print_json, progress, table
 from discreet.contexts import Day
 
@@ -43,9 +43,10 @@ def evaluate(
     """
     from discreet.evaluation.metrics import evaluate as run_evaluation
 
+    spec = read_spec(mechanism, option)
     habits = read_habits(model)
     secrets = read_policy_for(policy, habits)
-    mechanisms = {part: make_mechanism(mechanism, habit, secrets, option) for part, habit in habits.parts.items()}
+    mechanisms = {part: spec.make(habit, secrets) for part, habit in habits.parts.items()}
     reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
     days, readings = reading.read_one(data, habits)
     by_part: dict[str | None, list[Day]] = {}
@@ -65,11 +66,11 @@ def evaluate(
     breached = any(result.breached_days for result in results.values())
     if json:
         parts = [{"part": part, **asdict(result)} for part, result in results.items()]
-        document = {"mechanism": kebab(mechanism), "seed": seed, "breached": breached, "parts": parts}
+        document = {"mechanism": spec.name, "seed": seed, "breached": breached, "parts": parts}
         print_json({**document, "bad_rows": readings.bad.count})
     else:
         for part, result in results.items():
-            _print(kebab(mechanism) + (f", {part}s" if part else ""), result, secrets)
+            _print(spec.name + (f", {part}s" if part else ""), result, secrets)
         if readings.bad.count:
             note(f"{readings.bad.count} bad rows were skipped")
     if breached:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.contracts import Mechanism, Model
     from discreet.data import Readings
     from discreet.events import Events
+    from discreet.mechanisms.named import Spec
     from discreet.models.store import AnyModel
     from discreet.policy import Policy
 
@@ -91,59 +92,34 @@ def read_policy_for(path: Path, habits: Habits) -> Policy:
 # --- mechanisms
 
 
+def read_spec(mechanism: str, options: Sequence[str] | None) -> Spec:
+    """The mechanism asked for: a name, module:Class or a TOML file, with its --option key=value."""
+    from discreet.mechanisms.named import Spec
+
+    if ":" in mechanism and (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # a class of one's own is looked for in the working directory too
+    return Spec.from_text(mechanism, options or ())
+
+
 def kebab(name: str) -> str:
     """MaskSensitive to mask-sensitive."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+    from discreet.mechanisms.named import Spec
+
+    return Spec(name).name
 
 
 def mechanism_class(name: str) -> type[Any]:
-    """The mechanism of that name, in either spelling."""
-    from discreet import mechanisms
+    """The class of that name."""
+    from discreet.mechanisms.named import Spec
 
-    known = {kebab(cls): cls for cls in mechanisms.__all__}
-    if kebab(name) not in known:
-        raise DiscreetError(f"there is no mechanism {name!r}; {did_you_mean(name, known)}")
-    cls: type[Any] = getattr(mechanisms, known[kebab(name)])
-    return cls
+    return Spec(name).maker  # type: ignore[return-value]
 
 
 def make_mechanism(
     name: str, model: Model, policy: Policy, options: Sequence[str] | None, *, events: Events | None = None
 ) -> Mechanism[Any]:
     """The mechanism with its options given as key=value; `events` where the contexts are events."""
-    cls = mechanism_class(name)
-    given: dict[str, Any] = dict(_option(text) for text in options or ())
-    parameters = list(inspect.signature(cls).parameters.values())[2:]
-    known = {parameter.name for parameter in parameters}
-    if events is not None and "events" in known:
-        given["events"] = events
-    for key in given:
-        if key not in known:
-            hint = did_you_mean(key, known) if known else "it has none"
-            raise DiscreetError(f"{kebab(name)} has no option {key!r}; {hint}")
-    for parameter in parameters:
-        if parameter.default is parameter.empty and parameter.name not in given:
-            raise DiscreetError(f"{kebab(name)} needs --option {parameter.name}=VALUE")
-    try:
-        mechanism: Mechanism[Any] = cls(model, policy, **given)
-    except (TypeError, AttributeError) as error:
-        told = {key: value for key, value in given.items() if key != "events"}
-        raise DiscreetError(f"{kebab(name)} cannot use its options {told}: {error}") from error
-    return mechanism
-
-
-def _option(text: str) -> tuple[str, str | int | float | bool]:
-    key, equals, value = text.partition("=")
-    if not (key and equals):
-        raise DiscreetError(f"--option {text!r} is not of the form key=value, such as grid=10")
-    if value in ("true", "false"):
-        return key, value == "true"
-    for number in (int, float):
-        try:
-            return key, number(value)
-        except ValueError:
-            continue
-    return key, value
+    return read_spec(name, options).make(model, policy, events=events)
 
 
 # --- readings

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import Habits, ReadingOptions, kebab, make_mechanism, read_habits, read_policy_for, slots_of
+from discreet.cli.inputs import Habits, ReadingOptions, read_habits, read_policy_for, read_spec, slots_of
 from discreet.cli.terminal import note, print_json, progress
 from discreet.contexts import UNKNOWN, Carry, Day
 from discreet.errors import DiscreetError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.adversary.belief import Adversary
     from discreet.contracts import Mechanism
     from discreet.data import ReleaseRow
+    from discreet.mechanisms.named import Spec
     from discreet.session import Session
 
 STDIN = Path("-")
@@ -67,8 +68,9 @@ def release(
 
     Example: discreet release --model p01.model --policy examples/policy.toml --mechanism mask-sensitive today.csv
     """
+    spec = read_spec(mechanism, option)
     habits = read_habits(model)
-    gate = _Gate(habits, [mechanism, *(option or ())], policy)
+    gate = _Gate(habits, spec, policy)
     if data == STDIN:
         if out is not None:
             raise DiscreetError("--out is for files of readings; redirect what comes from standard input with >")
@@ -87,11 +89,11 @@ def release(
 
         written = write_releases(out, rows)
         if json:
-            print_json({"mechanism": kebab(mechanism), "days": len(days), "releases": written, "out": str(out)})
+            print_json({"mechanism": spec.name, "days": len(days), "releases": written, "out": str(out)})
         else:
-            print(f"{written} outputs of {len(days)} days, by {kebab(mechanism)}, in {out}")
+            print(f"{written} outputs of {len(days)} days, by {spec.name}, in {out}")
     elif json:
-        print_json({"mechanism": kebab(mechanism), "days": len(days), "releases": [_object(row) for row in rows]})
+        print_json({"mechanism": spec.name, "days": len(days), "releases": [_object(row) for row in rows]})
     else:
         _print_csv(rows)
     gate.tell(readings.bad.count)
@@ -100,16 +102,15 @@ def release(
 class _Gate:
     """The mechanism of each part of the week, drawing from the operating system's entropy."""
 
-    def __init__(self, habits: Habits, mechanism: list[str], policy: Path) -> None:
+    def __init__(self, habits: Habits, spec: Spec, policy: Path) -> None:
         from discreet.adversary.belief import Adversary
 
-        name, *given = mechanism
         secrets = read_policy_for(policy, habits)
         self.habits = habits
         self.off_model = 0
         self._parts: dict[str | None, tuple[Mechanism[Any], Adversary]] = {}
         for part, model in habits.parts.items():
-            made = make_mechanism(name, model, secrets, given)
+            made = spec.make(model, secrets)
             self._parts[part] = made, Adversary(made)
 
     def session(self, day: Day) -> Session:
