@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ STRICT = d.MarkovChain(("s", "x"), [0.5, 0.5], [[[1.0, 0.0], [0.0, 1.0]]] * 2)
 LOOSE = d.MarkovChain(("s", "x"), [0.5, 0.5], [[[0.5, 0.5], [0.5, 0.5]]] * 2)
 
 
-def outputs_for(mechanism: Mechanism[object], days: list[d.Day], judge: Adversary) -> list[Output]:
+def outputs_for(mechanism: Mechanism[Any], days: list[d.Day], judge: Adversary) -> list[Output]:
     return [moment.output for moment in replay(mechanism, days, rng=SeededEntropy(5), judge=judge)]
 
 
