@@ -13,12 +13,12 @@ from typing import Literal
 import pytest
 
 from discreet.data import read_trajectories
+from discreet.data.published import Row
 from discreet.events import Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import Plan, Report, publish, publish_person
-from discreet.publish.local import Row
 from discreet.publish.person import entropy_of
 from tests.publish.plans import SPECS, plan_of
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 
 import pytest
 
+from discreet.data.published import Row
 from discreet.errors import DiscreetError
 from discreet.events import Trajectory
 from discreet.numerics import SLACK
 from discreet.outputs import PartialEvent
 from discreet.publish import Report, publish
-from discreet.publish.local import Row
 from tests.publish.plans import plan_of
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.events import Trajectory
-from discreet.outputs import PartialEvent
 from discreet.publish.person import entropy_of, publish_person
 from discreet.publish.plan import Plan, Progress
 from discreet.publish.report import PersonReport, Report, refuse_twice
 
-Row = tuple[str, PartialEvent]
-"""(person, what is shown of an event)."""
+if TYPE_CHECKING:
+    from discreet.data.published import Row
 
 
 def publish(
