@@ -21,7 +21,7 @@ from discreet.clock import DAY_SECONDS, Clock, seconds_of
 from discreet.contexts import by_frequency
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.numerics import IntArray
-from discreet.outputs import PartialEvent
+from discreet.outputs import MARK, PartialEvent
 from discreet.policy import At, Secret
 
 Attribute = Literal["activity", "time", "location"]
@@ -31,9 +31,6 @@ ATTRIBUTES: tuple[Attribute, ...] = ("activity", "time", "location")
 
 PARTS = {"night": "00:00", "morning": "06:00", "afternoon": "12:00", "evening": "18:00"}
 """The intervals of time where nothing else is asked for."""
-
-MARK = "|"
-"""What stands between the attributes in an event's label."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,9 @@ Output = Released | Generalized | Suppressed | Perturbed | PartialEvent
 
 SUPPRESSED = Suppressed()
 
+MARK = "|"
+"""What stands between the attributes of an event: in its label, and where an output is shown in a word."""
+
 
 def truthful(context: str, output: Output) -> float:
     """How much of the true context an output tells; utility everywhere is the mean of this, unless a worth is given.
@@ -59,7 +62,7 @@ def truthful(context: str, output: Output) -> float:
         case Released(label):
             return float(label == context)
         case PartialEvent(activity, time, location):
-            shown, true = (activity, time, location), context.split("|")
+            shown, true = (activity, time, location), context.split(MARK)
             return sum(map(operator.eq, shown, true)) / len(shown) if len(true) == len(shown) else 0.0
     return 0.0
 
@@ -125,4 +128,4 @@ def text_of(output: Output) -> str:
         case Perturbed(point):
             return " ".join(f"{value:.6g}" for value in point)
         case PartialEvent(activity, time, location):
-            return "|".join(part or "" for part in (activity, time, location))
+            return MARK.join(part or "" for part in (activity, time, location))

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.data import EventColumns, csv_file, parquet_file, read_trajectories
+from discreet.data import EventColumns, formats, read_trajectories
 from discreet.errors import DataError, DiscreetError
 from discreet.events import Event, Intervals, Trajectory
 from tests.data import twin
@@ -28,8 +28,8 @@ RULES = (
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So small that rows are cut by the ends of batches."""
-    monkeypatch.setattr(csv_file, "BLOCK", 300)
-    monkeypatch.setattr(parquet_file, "BATCH", 7)
+    monkeypatch.setattr(formats.csv, "BLOCK", 300)
+    monkeypatch.setattr(formats.parquet, "BATCH", 7)
 
 
 def random_rows(rng: random.Random, zone: str | None, count: int) -> list[tuple[str, ...]]:

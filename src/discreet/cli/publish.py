@@ -15,7 +15,7 @@ from discreet.errors import DataError, DiscreetError, PolicyError
 
 if TYPE_CHECKING:
     from discreet.contracts import Mechanism, Model
-    from discreet.data import EventColumns, Trajectories
+    from discreet.data import EventColumns, Source, Trajectories
     from discreet.events import Events
     from discreet.policy import Policy
     from discreet.publish import Plan, Report
@@ -103,7 +103,7 @@ def publish(
 
     Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
     """
-    from discreet.data import EventColumns, published_columns, write_published
+    from discreet.data import EventColumns, open_source, published_columns, write_published
     from discreet.data.published import check_target
     from discreet.events import Events, Intervals
     from discreet.publish import Plan, Report
@@ -117,8 +117,9 @@ def publish(
     stated = _stated(secret, policy, delta)
     mechanism_class(mechanism)  # a wrong name is told before the work
     columns = EventColumns(user or None, time, location, activity)
-    read = _read(data, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
-    roles, left_out = published_columns(data, columns)
+    source = open_source(data)
+    read = _read(source, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
+    roles, left_out = published_columns(source, columns)
     laid = _laid(stated, Events.from_trajectories(read, occurring_only=True), policy)
     known = _learned(habits, list(cut_all(read, length)) if habits == "topics" else [], topics)
     given = list(option or ())
@@ -169,13 +170,15 @@ def _laid(stated: Policy, events: Events, path: Path | None) -> Policy:
         raise PolicyError(f"{path}: {error}" if path is not None else f"--secret: {error}") from None
 
 
-def _read(path: Path, intervals: Any, columns: EventColumns, naive_zone: str | None, skip_bad: bool) -> Trajectories:
+def _read(
+    source: Source, intervals: Any, columns: EventColumns, naive_zone: str | None, skip_bad: bool
+) -> Trajectories:
     from discreet.data import read_trajectories
 
-    with progress(f"reading {path.name}") as report:
+    with progress(f"reading {Path(source.name).name}") as report:
         try:
             return read_trajectories(
-                path, intervals, columns=columns, zone=naive_zone, skip_bad=skip_bad, progress=report
+                source, intervals, columns=columns, zone=naive_zone, skip_bad=skip_bad, progress=report
             )
         except DataError as error:
             raise DataError(in_options(str(error))) from None

@@ -17,7 +17,11 @@ import polars as pl
 
 from discreet.errors import DataError
 
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+"""Where instants, and the days of slots, are counted from."""
+
 Epoch = Literal["auto", "seconds", "milliseconds"]
+"""What a bare number counts since then."""
 
 SECOND = 1_000_000
 FIRST_YEAR, LAST_YEAR = 1970, 2099

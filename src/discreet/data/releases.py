@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
-import gzip
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,9 +19,8 @@ from typing import BinaryIO, TextIO
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from discreet.data.csv_file import opened
+from discreet.data.streams import as_text, ending_of, opened, written_as
 from discreet.errors import DataError, DiscreetError
-from discreet.files import written_whole
 from discreet.outputs import Output, PartialEvent, from_wire, text_of, to_wire
 
 ReleaseRow = tuple[str | None, dt.date, int, dt.datetime | None, Output]
@@ -43,31 +40,13 @@ def write_releases(path: str | Path, rows: Iterable[ReleaseRow]) -> int:
     The file appears whole or not at all, also where `rows` raises. Memory does not grow with the rows.
     """
     path = Path(path)
-    write = {".csv": _write_csv, ".jsonl": _write_json_lines, ".parquet": _write_parquet}[format_of(path, ENDINGS)]
+    write = {".csv": _write_csv, ".jsonl": _write_json_lines, ".parquet": _write_parquet}[
+        ending_of(path, ENDINGS, "releases")
+    ]
     counted = _Counted(path, rows)
     with written_as(path) as file:
         write(file, counted)
     return counted.count
-
-
-@contextmanager
-def written_as(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears whole or not at all, compressed where its name ends in .gz."""
-    with written_whole(path) as file:
-        if path.suffix.lower() == ".gz":
-            # No time stamp inside: the same rows give the same bytes.
-            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as zipped:
-                yield zipped  # type: ignore[misc]  # a GzipFile is written like any other
-        else:
-            yield file
-
-
-def format_of(path: Path, endings: tuple[str, ...], what: str = "releases") -> str:
-    """The format that a file's ending asks for."""
-    for ending in endings:
-        if path.name.lower().endswith(ending):
-            return ending.removesuffix(".gz")
-    raise DataError(f"{path}: the ending says no format for {what}; use {', '.join(endings[:-1])} or {endings[-1]}")
 
 
 class _Counted:
@@ -85,17 +64,6 @@ class _Counted:
 
     def refuse(self, problem: str) -> DataError:
         return DataError(f"{self._path}, release {self.count}: {problem}")
-
-
-@contextmanager
-def as_text(file: BinaryIO) -> Iterator[TextIO]:
-    """A text layer that leaves the file beneath it open."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    try:
-        yield text
-        text.flush()
-    finally:
-        text.detach()
 
 
 def _write_csv(file: BinaryIO, rows: _Counted) -> None:
@@ -168,7 +136,7 @@ def read_releases(path: str | Path) -> Iterator[ReleaseRow]:
     path = Path(path)
     if path.name.lower().endswith(".parquet"):
         raise DataError(f"{path}: releases are read back from .csv and .jsonl; read Parquet with polars.read_parquet")
-    read = {".csv": _read_csv, ".jsonl": _read_json_lines}[format_of(path, ENDINGS[:-1])]
+    read = {".csv": _read_csv, ".jsonl": _read_json_lines}[ending_of(path, ENDINGS[:-1], "releases")]
     return _read_rows(path, read)
 
 

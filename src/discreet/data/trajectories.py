@@ -14,13 +14,12 @@ import polars as pl
 
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import EventColumns
-from discreet.data.instants import SECOND, Epoch, zone_named
-from discreet.data.rows import Codes, Progress, Table
+from discreet.data.instants import EPOCH, SECOND, Epoch, zone_named
+from discreet.data.source import Source
+from discreet.data.table import Codes, Progress, Table
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.events import Event, Intervals, Trajectory
 from discreet.numerics import IntArray
-
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +88,7 @@ class Trajectories(Sequence[Trajectory]):
 
 
 def read_trajectories(
-    path: str | Path,
+    source: Source | str | Path,
     intervals: Intervals = Intervals(),  # noqa: B008  frozen, so one for all calls is safe
     *,
     columns: EventColumns = EventColumns(),  # noqa: B008  likewise
@@ -98,7 +97,7 @@ def read_trajectories(
     skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> Trajectories:
-    """The trajectory of each person in a .csv, .csv.gz or .parquet table with one event a row.
+    """The trajectory of each person in a table with one event a row: a file (`formats.FORMATS`) or other `Source`.
 
     **Timestamps** are read as by `read_days`: epoch numbers, ISO 8601 with an offset, or without one where `zone` says
     which. Offsets may differ from row to row. An event's **time** is the part of the day by the rule `intervals`, on
@@ -113,7 +112,7 @@ def read_trajectories(
     **Bad rows**, among them an empty user, activity or location, are a DataError that names file, line, column and
     value, or with `skip_bad` are counted in `.bad`. A timestamp whose zone is nowhere stated is always an error.
     """
-    table = Table(Path(path), columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
+    table = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
     people, activities, locations = Codes(), Codes(), Codes()
     parts = [
         sound.select(

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 from discreet.contracts import Mechanism, Model
 from discreet.errors import DiscreetError, PolicyError
-from discreet.events import MARK, Events, Trajectory
+from discreet.events import Events, Trajectory
 from discreet.models.topics import TopicChoice, TopicModel, choose_topics
 from discreet.models.trajectories import fit_event_chain
+from discreet.outputs import MARK
 from discreet.policy import Policy, Secret
 
 Make = Callable[[Model, Policy, Events], Mechanism[Any]]
