@@ -36,9 +36,22 @@ def test_out_is_written_in_the_format_of_its_ending(discreet: Discreet, given: l
     assert ran.code == 0
     rows = list(read_releases(out))
     assert len(rows) == 42 * 48
-    assert any(isinstance(row[4], Suppressed) for row in rows)
+    assert any(isinstance(row.output, Suppressed) for row in rows)
     document = discreet("release", *given, READINGS, "--out", out, "--json").json
     assert document == {"mechanism": "mask-sensitive", "days": 42, "releases": 2016, "out": str(out)}
+
+
+def test_standard_output_is_what_out_writes(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
+    """A lone carriage return included, which csv does not quote by itself before Python 3.13."""
+    data = tmp_path / "data.csv"
+    data.write_bytes(b'user,timestamp,context\n"p\r1",2026-03-02T08:00:00+01:00,work\n')
+    shown = discreet("release", *given, data).out
+    assert discreet("release", *given, data, "--out", tmp_path / "out.csv").code == 0
+    assert shown.encode() == (tmp_path / "out.csv").read_bytes()
+    assert '\n"p\r1","2026-03-02","0",' in shown
+    objects = discreet("release", *given, data, "--json").json["releases"]
+    assert discreet("release", *given, data, "--out", tmp_path / "out.jsonl").code == 0
+    assert objects == [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
 
 
 def test_json_of_a_file_is_one_document(discreet: Discreet, given: list[str]) -> None:
@@ -87,7 +100,7 @@ def test_a_week_model_takes_the_part_of_the_date(discreet: Discreet, models: Pat
     out = tmp_path / "out.csv"
     week = ["--model", models / "week.model", "--policy", POLICY, "--mechanism", "NoMask"]
     assert discreet("release", *week, READINGS, "--out", out).code == 0
-    assert all(isinstance(row[4], Released) for row in read_releases(out))
+    assert all(isinstance(row.output, Released) for row in read_releases(out))
 
 
 @contextmanager

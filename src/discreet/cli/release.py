@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
-import json as json_text
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,11 +16,11 @@ from discreet.cli.inputs import Habits, ReadingOptions, kebab, make_mechanism, r
 from discreet.cli.terminal import note, print_json, progress
 from discreet.contexts import UNKNOWN, Carry, Day
 from discreet.errors import DiscreetError
+from discreet.outputs import Release, text_of
 
 if TYPE_CHECKING:
     from discreet.adversary.belief import Adversary
     from discreet.contracts import Mechanism
-    from discreet.data import ReleaseRow
     from discreet.session import Session
 
 STDIN = Path("-")
@@ -91,9 +89,11 @@ def release(
         else:
             print(f"{written} outputs of {len(days)} days, by {kebab(mechanism)}, in {out}")
     elif json:
-        print_json({"mechanism": kebab(mechanism), "days": len(days), "releases": [_object(row) for row in rows]})
+        print_json({"mechanism": kebab(mechanism), "days": len(days), "releases": [row.to_wire() for row in rows]})
     else:
-        _print_csv(rows)
+        from discreet.data.releases import print_releases
+
+        print_releases(sys.stdout, rows)
     gate.tell(readings.bad.count)
 
 
@@ -119,7 +119,7 @@ class _Gate:
         mechanism, adversary = self._parts[self.habits.part_of(day)]
         return Session(mechanism, adversary=adversary)
 
-    def rows(self, days: list[Day]) -> Iterator[ReleaseRow]:
+    def rows(self, days: list[Day]) -> Iterator[Release]:
         """Every slot of every day."""
         clock = self.habits.clock
         with progress("releasing") as report:
@@ -129,7 +129,7 @@ class _Gate:
                 with self.session(day) as session:
                     for slot, context in enumerate(day.contexts):
                         start = None if clock is None else clock.start_of(day.date, slot)
-                        yield day.person, day.date, slot, start, session.release(context)
+                        yield Release(day.person, day.date, slot, start, session.release(context))
                     self.off_model += session.off_model
                 report(done, len(days))
 
@@ -161,38 +161,6 @@ def _stream(gate: _Gate, date: dt.date, carried: Carry, json: bool) -> None:
                 context = carried.over(reading.strip() or UNKNOWN)
                 output = session.release(None if context == UNKNOWN else gate.habits.fitted(context))
                 start = None if clock is None else clock.start_of(date, slot)
-                print(_line((None, date, slot, start, output), json), flush=True)
+                print(Release(None, date, slot, start, output).to_json() if json else text_of(output), flush=True)
         gate.off_model += session.off_model
         date += dt.timedelta(days=1)
-
-
-def _line(row: ReleaseRow, json: bool) -> str:
-    from discreet.outputs import text_of
-
-    return json_text.dumps(_object(row), ensure_ascii=False) if json else text_of(row[4])
-
-
-def _object(row: ReleaseRow) -> dict[str, object]:
-    """A release for machines: where it stands, and its wire form."""
-    from discreet.outputs import to_wire
-
-    person, date, slot, start, output = row
-    where = {
-        "person": person,
-        "date": date.isoformat(),
-        "slot": slot,
-        "start": None if start is None else start.isoformat(),
-    }
-    return where | to_wire(output)
-
-
-def _print_csv(rows: Iterable[ReleaseRow]) -> None:
-    """The table that --out writes as .csv."""
-    from discreet.data.releases import HEADER
-    from discreet.outputs import text_of, to_wire
-
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(HEADER)
-    for person, date, slot, start, output in rows:
-        shown = "" if start is None else start.isoformat()
-        writer.writerow((person or "", date.isoformat(), slot, shown, to_wire(output)["kind"], text_of(output)))

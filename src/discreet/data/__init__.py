@@ -9,6 +9,7 @@ from discreet.data.readings import Readings, read_days
 from discreet.data.releases import ReleaseRow, read_releases, write_releases
 from discreet.data.source import Source
 from discreet.data.trajectories import Trajectories, read_trajectories
+from discreet.outputs import Release
 
 __all__ = [
     "BadRows",
@@ -17,6 +18,7 @@ __all__ = [
     "PositionColumns",
     "Positions",
     "Readings",
+    "Release",
     "ReleaseRow",
     "Source",
     "Track",
