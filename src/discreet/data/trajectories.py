@@ -101,7 +101,7 @@ def read_trajectories(
 
     **Timestamps** are read as by `read_days`: epoch numbers, ISO 8601 with an offset, or without one where `zone` says
     which. Offsets may differ from row to row. An event's **time** is the part of the day by the rule `intervals`, on
-    the wall clock of the rule's zone: `zone` is only for reading timestamps.
+    the wall clock of the rule's own zone, or else of `zone`, or else of UTC.
 
     **Order** is that of the instants, then of the rows; how many events had to be sorted is told (`unordered`). Rows
     that say exactly the same are one event (`duplicates`); two different events at one instant are two.
@@ -112,6 +112,7 @@ def read_trajectories(
     **Bad rows**, among them an empty user, activity or location, are a DataError that names file, line, column and
     value, or with `skip_bad` are counted in `.bad`. A timestamp whose zone is nowhere stated is always an error.
     """
+    intervals = intervals.on(zone)
     table = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
     people, activities, locations = Codes(), Codes(), Codes()
     parts = [
@@ -144,6 +145,6 @@ def read_trajectories(
 
 def _interval(intervals: Intervals) -> pl.Expr:
     """The number of each instant's interval: `Intervals.locate`, a column at a time."""
-    second = zone_named(intervals.zone).wall(pl.col("instant")) // SECOND % 86_400
+    second = zone_named(intervals.zone or "UTC").wall(pl.col("instant")) // SECOND % 86_400
     part = pl.lit(pl.Series(intervals.starts, dtype=pl.Int64)).search_sorted(second, side="right").cast(pl.Int64) - 1
     return pl.when(part < 0).then(len(intervals.names) - 1).otherwise(part)
