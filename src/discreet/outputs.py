@@ -57,8 +57,8 @@ MARK = "|"
 def truthful(context: str, output: Output) -> float:
     """How much of the true context an output tells; utility everywhere is the mean of this, unless a worth is given.
 
-    1 for the context itself, a third for each attribute of an event ("activity|time|location") that is shown as it is, and
-    0 for everything else: silence, fakes, and ancestors, whose worth is their layer's.
+    1 for the context itself, a third for each attribute of an event ("activity|time|location") that is shown as it is,
+    and 0 for everything else: silence, fakes, and ancestors, whose worth is their layer's.
     """
     match output:
         case Released(label):

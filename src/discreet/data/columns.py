@@ -113,7 +113,7 @@ class EventColumns(ColumnNames):
 
 @dataclass(frozen=True)
 class PositionColumns(ColumnNames):
-    """The columns of a table of positions in degrees; with `user=None` the whole file is one person, named after the file."""
+    """The columns of a table of positions in degrees; with `user=None` the file is one person, named after it."""
 
     latitude: str = "lat"
     longitude: str = "lon"

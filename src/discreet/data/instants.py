@@ -100,7 +100,7 @@ def _micros(seconds: list[int]) -> pl.Series:
 
 
 def with_instant(frame: pl.DataFrame, role: str, *, zone: str | None, epoch: Epoch) -> pl.DataFrame:
-    """Add `{role}_instant` (null where unreadable) and `{role}_naive` (true where a zone had to be stated and is not)."""
+    """Add `{role}_instant` (null where unreadable) and `{role}_naive` (whether a zone had to be stated and is not)."""
     held = frame.schema[role]
     column = pl.col(role)
     if held.is_numeric():

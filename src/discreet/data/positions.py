@@ -22,7 +22,7 @@ from discreet.places import Cells, distances
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """One person's positions in the order of time: instants (m,) in microseconds since 1970, positions (m, 2) in degrees."""
+    """One person's positions in order of time: instants (m,) in microseconds since 1970, positions (m, 2) in degrees."""
 
     instants: IntArray
     positions: FloatArray
@@ -74,10 +74,10 @@ def read_positions(
     skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> Positions:
-    """The positions of each person in a file (`formats.FORMATS`) or other `Source`; times and bad rows as in `read_days`.
+    """The positions of each person in a file (`formats.FORMATS`) or other `Source`.
 
-    A latitude or longitude that is no number, NaN or outside its range makes a row bad. Positions at one instant stay in
-    the file's order. Memory: about 40 bytes a row.
+    Times and bad rows are as in `read_days`. A latitude or longitude that is no number, NaN or outside its range makes
+    a row bad. Positions at one instant stay in the file's order. Memory: about 40 bytes a row.
     """
     table, people = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad), Codes()
     wanted = ("person", "timestamp_instant", "order", "latitude_degrees", "longitude_degrees")

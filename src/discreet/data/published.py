@@ -46,8 +46,8 @@ def check_target(path: Path, data: Path) -> None:
 def write_published(path: str | Path, roles: dict[str, str], rows: Iterable[Row]) -> int:
     """Write rows as they come, under these columns, in the format of the path's ending, and say how many.
 
-    Withheld attributes are empty in CSV and null in Parquet. In the place of the timestamp stands the time of the event,
-    which is an interval. The file appears whole or not at all, also where `rows` raises.
+    Withheld attributes are empty in CSV and null in Parquet. In the place of the timestamp stands the time of the
+    event, which is an interval. The file appears whole or not at all, also where `rows` raises.
     """
     path = Path(path)
     write = {".csv": _write_csv, ".parquet": _write_parquet}[ending_of(path, ENDINGS, "published events")]
