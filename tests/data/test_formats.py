@@ -123,6 +123,19 @@ def test_bad_messages_are_named_by_file_and_line_or_counted(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("toy")
+def test_a_line_without_an_end_is_one_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rather than as much memory as the file takes."""
+    monkeypatch.setattr(records, "LONGEST", 200)
+    fits = HOME[:-1] + " " * (199 - len(HOME)) + "}"
+    path = written(tmp_path / "ann.toy", HOME, HOME + " " * 1000, fits, "x" * 200, HOME)
+    found = read_days(path, CLOCK, skip_bad=True)
+    assert (found.rows, found.bad.count) == (5, 2)
+    assert "line 2: " in found.bad.first[0]
+    assert "is too long for a message" in found.bad.first[0]
+    assert "line 4: " in found.bad.first[1]
+
+
+@pytest.mark.usefixtures("toy")
 def test_files_without_what_is_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "ann.toy", BATTERY)
     with pytest.raises(DataError, match=r"ann\.toy: holds no reading, and 1 records of something else"):

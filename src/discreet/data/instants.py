@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 
+from discreet.clock import LAST_YEAR
 from discreet.errors import DataError
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -24,7 +25,6 @@ Epoch = Literal["auto", "seconds", "milliseconds"]
 """What a bare number counts since then."""
 
 SECOND = 1_000_000
-FIRST_YEAR, LAST_YEAR = 1970, 2099
 LATEST = int(dt.datetime(LAST_YEAR + 1, 1, 1, tzinfo=dt.UTC).timestamp()) * SECOND
 
 MILLISECONDS_FROM = 1e11

@@ -22,7 +22,7 @@ from discreet.places import Cells, distances
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """One person's positions in order of time: instants (m,) in microseconds since 1970, positions (m, 2) in degrees."""
+    """One person's positions in order of time: instants (m,), microseconds since 1970; positions (m, 2), degrees."""
 
     instants: IntArray
     positions: FloatArray

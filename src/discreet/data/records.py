@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import count, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -24,6 +24,9 @@ from discreet.errors import DataError
 
 BATCH = 50_000
 """Records at a time."""
+
+LONGEST = 1 << 20
+"""A line of more bytes is no message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,19 @@ class MessageFormat(Format, Protocol):
 
 
 def by_line(parse: Callable[[bytes], Parsed]) -> Callable[[BinaryIO], Iterator[tuple[int, Parsed]]]:
-    """How to read a file with a message a line; blank lines are none."""
+    """How to read a file with a message a line; blank lines are none, and one without an end is a fault."""
 
     def numbered(stream: BinaryIO) -> Iterator[tuple[int, Parsed]]:
-        return ((number, parse(line)) for number, line in enumerate(stream, 1) if line.strip())
+        for number in count(1):
+            line = stream.readline(LONGEST)
+            if not line:
+                return
+            if len(line) == LONGEST and not line.endswith(b"\n"):
+                yield number, Fault(number, None, line[:80].decode(errors="replace"), "is too long for a message")
+                while (line := stream.readline(LONGEST)) and not line.endswith(b"\n"):
+                    pass
+            elif line.strip():
+                yield number, parse(line)
 
     return numbered
 
@@ -141,7 +153,7 @@ class RecordSource:
 
 
 def _series(values: Sequence[Any], kind: Kind) -> pl.Series:
-    """Values of records as a column; times by way of seconds, which are exact to the microsecond and quick to convert."""
+    """Values of records as a column; times by way of seconds, which are quick and exact to the microsecond."""
     if kind == "time":
         seconds = pl.Series([stamp.timestamp() for stamp in values], dtype=pl.Float64)
         return (seconds * SECOND).round().cast(pl.Int64).cast(pl.Datetime("us", "UTC"))

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from discreet.clock import FIRST_YEAR, LAST_YEAR
 from discreet.data.bad_rows import SHOWN, BadRows, Tally, described
 from discreet.data.columns import ColumnNames
 from discreet.data.formats import open_source
-from discreet.data.instants import FIRST_YEAR, LAST_YEAR, LATEST, Epoch, with_instant
+from discreet.data.instants import LATEST, Epoch, with_instant
 from discreet.data.source import Batch, Fault, Source
 from discreet.errors import DataError, did_you_mean
 from discreet.numerics import FloatArray

@@ -44,7 +44,8 @@ def _recognised(path: Path) -> Format:
             return each
     *endings, last = (ending for each in FORMATS for ending in each.endings)
     raise DataError(
-        f"{path}: neither its ending nor its first bytes say a format that can be read; use {', '.join(endings)} or {last}"
+        f"{path}: neither its ending nor its first bytes say a format that can be read; "
+        f"use {', '.join(endings)} or {last}"
     )
 
 
