@@ -15,7 +15,6 @@ from discreet.contexts import OTHER, Day
 from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
-    from discreet.contracts import Model
     from discreet.data import Readings
     from discreet.mechanisms.named import Spec
     from discreet.models.week import AnyModel
