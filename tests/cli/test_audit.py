@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,66 @@ def test_mechanisms_are_found_by_name(discreet: Discreet, given: list[str], mode
         discreet("audit", "--model", models / "none.model", "--policy", POLICY, "--mechanism", "no-mask")
     )
     assert "budget" in error_of(discreet("audit", *given, "--budget", 0))
+
+
+TREE = """
+[mechanism]
+name = "fdh"
+[mechanism.hierarchy.anywhere]
+private = ["home", "hospital", "bar"]
+public = ["work", "restaurant", "cafe", "other"]
+"""
+
+NOISE = """
+[mechanism]
+name = "dphmm"
+epsilon = 0.01
+[mechanism.graph]
+kind = "within"
+radius = 1.5
+[mechanism.query]
+home = [0, 0]
+work = [4, 1]
+bar = [1, 0]
+restaurant = [1, 1]
+cafe = [2, 1]
+other = [2, 2]
+hospital = [5, 5]
+"""
+
+SETS = """
+[mechanism]
+name = "set-labelled"
+mechanism = "simulatable"
+[mechanism.labels]
+hospital = ["hospital", "cafe"]
+cafe = ["hospital", "cafe"]
+"""
+
+
+@pytest.mark.parametrize(("name", "content"), [("fdh", TREE), ("dphmm", NOISE), ("set-labelled", SETS)])
+def test_mechanisms_from_a_file(discreet: Discreet, given: list[str], tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / "mechanism.toml").write_text(content)
+    ran = discreet("audit", *given[:-1], tmp_path / "mechanism.toml", "--json", "--seconds", 1, "--budget", 20)
+    assert ran.code in (0, 1)
+    assert ran.json["mechanism"] == name
+    assert "option" in error_of(discreet("audit", *given[:-1], name))  # without its file it lacks one
+
+
+def test_a_mechanism_of_ones_own_in_the_working_directory(
+    discreet: Discreet, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_own_mechanism.py").write_text(
+        "from discreet.mechanisms import NoMask\nclass Mine(NoMask):\n    pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    ran = discreet("audit", *given[:-1], "my_own_mechanism:Mine", "--json")
+    assert ran.code == 1
+    assert ran.json["mechanism"] == "my_own_mechanism:Mine"
+
+
+def test_mechanisms_that_cannot_be_made(discreet: Discreet, given: list[str]) -> None:
+    assert "no mechanism 'published'" in error_of(discreet("audit", *given[:-1], "published"))
+    assert "give numbers" in error_of(discreet("audit", *given[:-1], "probabilistic", "--option", "p=abc"))
+    assert "key=value" in error_of(discreet("audit", *given, "--option", "grid"))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, kebab, make_mechanism, read_habits, read_policy_for
+from discreet.cli.inputs import ReadingOptions, read_model, read_policy_for, read_spec
 from discreet.cli.terminal import note, print_json, progress, table
-from discreet.contexts import Day
 
 if TYPE_CHECKING:
     from discreet.evaluation.metrics import Evaluation
@@ -42,15 +41,15 @@ def evaluate(
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml --mechanism no-mask
     """
     from discreet.evaluation.metrics import evaluate as run_evaluation
+    from discreet.models.week import days_by_part, parts_of
 
-    habits = read_habits(model)
+    spec = read_spec(mechanism, option)
+    habits = read_model(model)
     secrets = read_policy_for(policy, habits)
-    mechanisms = {part: make_mechanism(mechanism, habit, secrets, option) for part, habit in habits.parts.items()}
+    mechanisms = {part: spec.make(habit, secrets) for part, habit in parts_of(habits).items()}
     reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
     days, readings = reading.read_one(data, habits)
-    by_part: dict[str | None, list[Day]] = {}
-    for day in days:
-        by_part.setdefault(habits.part_of(day), []).append(day)
+    by_part = days_by_part(habits, days)
     results: dict[str | None, Evaluation] = {}
     done = 0
     with progress("evaluating") as report:
@@ -61,15 +60,17 @@ def evaluate(
             report(done, len(days))
 
         for part, own in by_part.items():
-            results[part] = run_evaluation(mechanisms[part], own, seed=seed, progress=one_more)
+            contexts = mechanisms[part].model.contexts
+            known = [day.fitted(contexts) for day in own]
+            results[part] = run_evaluation(mechanisms[part], known, seed=seed, progress=one_more)
     breached = any(result.breached_days for result in results.values())
     if json:
         parts = [{"part": part, **asdict(result)} for part, result in results.items()]
-        document = {"mechanism": kebab(mechanism), "seed": seed, "breached": breached, "parts": parts}
+        document = {"mechanism": spec.name, "seed": seed, "breached": breached, "parts": parts}
         print_json({**document, "bad_rows": readings.bad.count})
     else:
         for part, result in results.items():
-            _print(kebab(mechanism) + (f", {part}s" if part else ""), result, secrets)
+            _print(spec.name + (f", {part}s" if part else ""), result, secrets)
         if readings.bad.count:
             note(f"{readings.bad.count} bad rows were skipped")
     if breached:
@@ -77,7 +78,7 @@ def evaluate(
 
 
 def _print(name: str, result: Evaluation, policy: Policy) -> None:
-    from discreet.numerics import SLACK
+    from discreet.numerics import exceeds
 
     print(f"{name}: {result.days} days, {result.slots} slots\n")
     rows = [
@@ -93,7 +94,7 @@ def _print(name: str, result: Evaluation, policy: Policy) -> None:
     print("\n".join(f"{what:<13}  {value:>{width}}  {words}" for what, value, words in rows))
     if policy.secrets:
         worst = [
-            [secret.name, f"{gain:.4f}", f"{delta:.4f}", "breached" if gain > delta + SLACK else "kept"]
+            [secret.name, f"{gain:.4f}", f"{delta:.4f}", "breached" if exceeds(gain, delta) else "kept"]
             for secret in policy.secrets
             for gain, delta in [(result.by_secret.get(secret.name, 0.0), policy.delta_of(secret))]
         ]

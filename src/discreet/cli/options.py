@@ -20,7 +20,11 @@ ModelFile = Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="
 PolicyFile = Annotated[Path, typer.Option("--policy", "-p", metavar="FILE", help="The secrets: a TOML file.")]
 MechanismName = Annotated[
     str,
-    typer.Option("--mechanism", metavar="NAME", help="Who decides what is shown, such as no-mask or mask-sensitive."),
+    typer.Option(
+        "--mechanism",
+        metavar="NAME",
+        help="Who decides what is shown, such as adaptive or mask-sensitive; or a TOML file that says, or module:Class.",
+    ),
 ]
 MechanismOptions = Annotated[
     list[str] | None,

@@ -1,0 +1,209 @@
+"""Mechanisms by name: a `Spec` says which one and with what options, and makes it for any model and policy.
+
+A spec is data. It can be compared, hashed, pickled to another process, read from text or TOML, and written down beside
+what it released.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet import mechanisms
+from discreet.contracts import Mechanism, Model
+from discreet.errors import DiscreetError, did_you_mean
+from discreet.events import Events
+from discreet.mechanisms.options import Options, Parameter, Place, fitted, parameters
+from discreet.policy import Policy
+
+ENDING = ".toml"
+
+
+def kebab(name: str) -> str:
+    """MaskSensitive to mask-sensitive."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+def names() -> dict[str, str]:
+    """The mechanisms there are: the name on the command line, and that of the class. No mechanism is imported."""
+    return {kebab(name): name for name in mechanisms.WHERE}
+
+
+@dataclass(frozen=True, init=False)
+class Spec:
+    """A mechanism by name, with its options: `Spec("adaptive", {"outputs": "deceive"}).make(model, policy)`.
+
+    The name is one of `names()`, in either spelling, or `module:Class` for a mechanism of your own. Options are plain
+    values, fitted to the constructor's signature when the mechanism is made (docs/mechanisms.md says how hierarchies,
+    graphs, queries and labels are written), or objects that have a hash.
+    """
+
+    name: str
+    options: Options
+
+    def __init__(self, name: str, options: Mapping[str, object] | None = None) -> None:
+        object.__setattr__(self, "name", _known(name))
+        object.__setattr__(self, "options", Options(options))
+
+    @classmethod
+    def from_text(cls, mechanism: str, options: Sequence[str] = ()) -> Spec:
+        """From a name, `module:Class` or the path of a TOML file, and options as key=value, which add to the file's.
+
+        A value is a number, `true`, `false` or a word; lists, tables and quoted text are written as in TOML.
+        """
+        spec = cls.read(mechanism) if mechanism.lower().endswith(ENDING) else cls(mechanism)
+        given: dict[str, object] = {}
+        for text in options:
+            key, equals, value = text.partition("=")
+            if not (key and equals):
+                raise DiscreetError(f"option {text!r} is not of the form key=value, such as grid=10")
+            if key in given:
+                raise DiscreetError(f"option {key} is given twice; keep one")
+            given[key] = value
+        untyped = spec.with_options(**given)  # which options there are may depend on those given
+        typed = {key: _value(value, untyped.parameter(key)) for key, value in given.items()}
+        return spec.with_options(**typed).checked()
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, object]) -> Spec:
+        """From a TOML table: `name`, and beside it the options."""
+        name = table.get("name")
+        if not isinstance(name, str):
+            raise DiscreetError(f"the mechanism's name is {name!r}; add, for example, name = 'adaptive'")
+        return cls(name, {key: value for key, value in table.items() if key != "name"}).checked()
+
+    @classmethod
+    def read(cls, path: str | Path) -> Spec:
+        """From a TOML file with one table, [mechanism]."""
+        path = Path(path)
+        try:
+            with path.open("rb") as file:
+                content = tomllib.load(file)
+        except OSError as error:
+            raise DiscreetError(f"{path}: cannot be read: {error.strerror}; give the path of a TOML file") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise DiscreetError(f"{path}: not a TOML file: {error}") from None
+        table = content.pop("mechanism", None)
+        if not isinstance(table, dict):
+            raise DiscreetError(f"{path}: there is no table [mechanism]; add one with name = 'adaptive', for example")
+        if content:
+            raise DiscreetError(f"{path}: there is {next(iter(content))!r} beside [mechanism]; leave it out")
+        try:
+            return cls.from_table(table)
+        except DiscreetError as error:
+            raise DiscreetError(f"{path}: {error}") from None
+
+    def to_table(self) -> dict[str, Any]:
+        """What `from_table` reads."""
+        return {"name": self.name, **self.options.plain()}
+
+    def with_options(self, **options: object) -> Spec:
+        """The same mechanism with these options added or replaced."""
+        return Spec(self.name, {**self.options, **options})
+
+    @property
+    def maker(self) -> Callable[..., Mechanism[Any]]:
+        """The mechanism's class; it is imported now."""
+        if ":" not in self.name:
+            found: Callable[..., Mechanism[Any]] = getattr(mechanisms, names()[self.name])
+            return found
+        module, _, attribute = self.name.partition(":")
+        try:
+            own = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise DiscreetError(
+                f"there is no mechanism {self.name!r}: {error}; name a module that Python finds, and a class in it"
+            ) from None
+        if not all(callable(getattr(own, method, None)) for method in ("start", "kernel", "advance")):
+            raise DiscreetError(
+                f"{self.name} is no mechanism: it lacks start, kernel or advance; see docs/mechanisms.md"
+            )
+        return own  # type: ignore[no-any-return]
+
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The options that the constructor takes, and those of the mechanism inside it to which it hands further ones on."""
+        found, hands_on = parameters(self.maker)
+        if hands_on and "mechanism" in found:
+            inner = self.options.get("mechanism", found["mechanism"].default)
+            further = Spec(inner).parameters() if isinstance(inner, str) else parameters(inner)[0]
+            found = {**further, **found}
+        return found
+
+    def parameter(self, option: str) -> Parameter:
+        """One of them."""
+        known = self.parameters()
+        if option not in known:
+            raise DiscreetError(
+                f"{self.name} has no option {option!r}; {did_you_mean(option, known) if known else 'it has none'}"
+            )
+        return known[option]
+
+    def checked(self) -> Spec:
+        """The spec itself, if its options are known, complete and of the right kind; what needs a model is left to `make`."""
+        self._fitted(None, {})
+        return self
+
+    def make(self, model: Model, policy: Policy | None, *, events: Events | None = None) -> Mechanism[Any]:
+        """The mechanism for this model and policy; `events` where contexts are events, if it asks for them."""
+        more = {} if events is None or "events" not in self.parameters() else {"events": events}
+        options = {**self._fitted(model, more), **more}
+        try:
+            return self.maker(model, policy, **options)
+        except DiscreetError:
+            raise
+        except (TypeError, ValueError, AttributeError) as error:
+            if not self.options:
+                raise
+            raise DiscreetError(f"{self.name} cannot use its options {self.options}: {error}") from error
+
+    def _fitted(self, model: Model | None, more: Mapping[str, object]) -> dict[str, object]:
+        place = Place(model, self.options)
+        options = {key: self.parameter(key) for key in self.options}
+        for key, parameter in self.parameters().items():
+            if parameter.required and key not in self.options and key not in more:
+                raise DiscreetError(f"{self.name} needs the option {key}: {parameter.words}")
+        try:
+            return {key: fitted(key, one.hint, self.options[key], place) for key, one in options.items()}
+        except DiscreetError as error:
+            raise DiscreetError(f"{self.name}, {error}") from None
+
+    def __str__(self) -> str:
+        return ", ".join([self.name, *(f"{key}={value}" for key, value in self.options.plain().items())])
+
+
+def _known(name: str) -> str:
+    """The name as `names()` spells it; what is not there is an error with all that is."""
+    if ":" in name:
+        return name
+    known = names()
+    if kebab(name) not in known:
+        near = did_you_mean(kebab(name), known)
+        hint = f"{near} " if near.startswith("did") else ""
+        raise DiscreetError(f"there is no mechanism {name!r}; {hint}all: {', '.join(sorted(known))}")
+    return kebab(name)
+
+
+def _value(text: object, parameter: Parameter) -> object:
+    """The value of an option's text: TOML where it starts like a list, a table or a quotation, else a number or word."""
+    if not isinstance(text, str):
+        return text
+    if text[:1] in ("[", "{", '"', "'"):
+        try:
+            return tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError as error:
+            raise DiscreetError(f"{text!r} is not written as in TOML: {error}") from None
+    if parameter.is_text:
+        return text
+    if text in ("true", "false"):
+        return text == "true"
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
