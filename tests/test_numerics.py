@@ -1,11 +1,11 @@
-"""Rounding to integers: rows sum exactly, nothing but the filler grows, and what is no row of probabilities is refused."""
+"""Bounds met with equality are kept. Rounding to integers: rows sum exactly, nothing but the filler grows, and what is no row of probabilities is refused."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from discreet.numerics import WEIGHT_BITS, integer_weights, power_of_two
+from discreet.numerics import SLACK, WEIGHT_BITS, exceeds, integer_weights, power_of_two
 from tests.strategies import random_rows, searches
 
 
@@ -33,3 +33,10 @@ def test_what_is_no_row_of_probabilities_is_refused(row: list[float]) -> None:
 
 def test_powers_of_two() -> None:
     assert [value for value in range(-1, 9) if power_of_two(value)] == [1, 2, 4, 8]
+
+
+def test_a_bound_that_is_met_with_equality_is_not_exceeded() -> None:
+    assert exceeds(1 / 3 + 1 / 3 - 1 / 3, 1 / 3) is False
+    assert exceeds(0.1 + SLACK, 0.1) is False
+    assert exceeds(0.1 + 3 * SLACK, 0.1) is True
+    assert exceeds(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.1, 0.3])).tolist() == [False, True, False]

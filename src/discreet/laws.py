@@ -16,7 +16,7 @@ from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary, Belief
 from discreet.contracts import Kernel, Mechanism, is_finite
 from discreet.models.sampling import sampled_days
-from discreet.numerics import SLACK, FloatArray, IntArray
+from discreet.numerics import SLACK, FloatArray, IntArray, exceeds
 from discreet.outputs import SUPPRESSED, Output, Perturbed
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
@@ -233,7 +233,7 @@ def _side(outputs: list[Output], coins: FloatArray) -> FloatArray:
 def _audit_bounds(mechanism: Mechanism[Any], adversary: Adversary, highest: FloatArray, budget: int | None) -> None:
     result = audit(mechanism, budget=budget)
     law = "the audit bounds every realised gain"
-    if highest.max(initial=0.0) > result.bound + SLACK:
+    if exceeds(highest.max(initial=0.0), result.bound):
         raise LawBroken(law, f"a walk gained {highest.max()}, the audit's bound is {result.bound}")
     covered = _covered(mechanism)
     if covered is None:

@@ -5,7 +5,7 @@ A search or a solver has tolerances of its own, beside its code: what they retur
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,16 @@ WEIGHT_BITS: Final = 52
 
 RESOLUTION: Final = 2.0**-44
 """Vectors that agree to this, entry by entry and relative to it, are one vector to the audit's bound."""
+
+
+@overload
+def exceeds(gain: float, delta: float) -> bool: ...
+@overload
+def exceeds(gain: FloatArray, delta: FloatArray | float) -> BoolArray: ...
+def exceeds(gain: FloatArray | float, delta: FloatArray | float) -> BoolArray | bool:
+    """Whether a gain is over its delta by more than SLACK, or a belief over its limit: what "breached" means everywhere."""
+    over: BoolArray | bool = gain > delta + SLACK
+    return over if isinstance(over, np.ndarray) else bool(over)
 
 
 def normalised(rows: FloatArray) -> FloatArray:

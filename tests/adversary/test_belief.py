@@ -123,3 +123,11 @@ def test_a_large_sparse_chain_is_filtered_as_a_dense_one(monkeypatch: pytest.Mon
     for one, other in zip(sparse, dense, strict=True):
         assert ((one > 0) == (other > 0)).all()
         assert np.abs(one - other).max() < 1e-14
+
+
+def test_the_worst_gain_of_a_secret_is_over_its_slots_and_may_be_a_loss() -> None:
+    chain = MarkovChain(("a", "b"), [0.5, 0.5], [[[0.5, 0.5], [0.5, 0.5]]])
+    adversary = Adversary(NoMask(chain, Policy(["a", Secret("ever", {"a"}, at="any")])))
+    gains = np.array([0.25, -0.5, -0.125])
+    assert adversary.gain_names == [("a", 0), ("a", 1), ("ever", None)]
+    assert adversary.worst_by_secret(gains) == {"a": 0.25, "ever": -0.125}

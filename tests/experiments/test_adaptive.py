@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.contexts import OTHER, UNKNOWN
+from discreet.contexts import OTHER, UNKNOWN, Day
 from discreet.errors import DataError
 from discreet.experiments.adaptive.limits import product_chain, random_hidden, shares_of
 from discreet.experiments.adaptive.memory import Variant, _along, capped, density, walked
@@ -111,7 +111,7 @@ def test_the_cap_is_put_back_and_fewer_pairs_are_fewer_states(trace: Trace) -> N
 def test_a_walk_of_one_slot_is_the_expected_utility() -> None:
     chain = MarkovChain(("s", "x", "y"), [0.3, 0.3, 0.4], np.zeros((0, 3, 3)))
     mechanism = Adaptive(chain, Policy("s", delta=0.1), outputs="deceive")
-    utility, seconds = _along(mechanism, [[0], [2]])
+    utility, seconds = _along(mechanism, [Day(("s",)), Day(("y",))])
     assert utility == pytest.approx([float(mechanism.expected_utility())] * 2, abs=1e-12)
     assert len(seconds) == 2
 

@@ -14,7 +14,7 @@ import pytest
 
 from discreet.errors import DataError, DiscreetError
 from discreet.experiments.dphmm.families import FAMILIES, judge, scene_of
-from discreet.experiments.dphmm.figures import Plan, Reproduction
+from discreet.experiments.dphmm.figures import Reproduction, Trial
 from discreet.experiments.dphmm.run import (
     BEIJING,
     LOS_ANGELES,
@@ -29,7 +29,7 @@ from discreet.experiments.dphmm.run import (
     work,
 )
 from discreet.experiments.shared.cohort import Cohort
-from discreet.experiments.shared.runs import Report, Workers
+from discreet.experiments.shared.runs import Progress, Workers
 from discreet.mechanisms.perturbation import degrees_of_protection
 from discreet.models import MarkovChain
 from discreet.places import Plane
@@ -70,7 +70,7 @@ def city(folder: Path) -> City:
 
 def quiet(folder: Path) -> Cohort:
     @contextmanager
-    def bar(what: str) -> Iterator[Report]:
+    def bar(what: str) -> Iterator[Progress]:
         yield lambda done, total: None
 
     return Cohort(folder, Workers(None), bar)
@@ -149,7 +149,7 @@ def test_isotropic_noise_is_the_same_law(city: City) -> None:
 
 
 def test_figures_have_a_row_for_each(folder: Path, tmp_path: Path) -> None:
-    reproduction = Reproduction(quiet(folder), Plan(sequences=2, slots=SLOTS))
+    reproduction = Reproduction(quiet(folder), Trial(sequences=2, slots=SLOTS))
     ten, eleven, twelve, thirteen = (reproduction.figure(which) for which in ("10", "11", "12", "13"))
     assert len(ten.summary.rows) == 2 * 3
     assert len(eleven.summary.rows) == 2 * 2 * 3
@@ -201,7 +201,7 @@ def test_bad_plans_and_data_are_told(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_city(tmp_path, BEIJING, 2, SLOTS)
     with pytest.raises(DiscreetError, match="start="):
-        Plan(start="home")  # type: ignore[arg-type]
+        Trial(start="home")  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded data is not part of the project")

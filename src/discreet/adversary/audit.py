@@ -157,8 +157,8 @@ def _interval(
 
 
 def _report(adversary: Adversary, found: Found, bounds: FloatArray, kernels: int, method: str) -> Audit:
-    names, gains = adversary.gain_names, found.gains
-    if not names:
+    gains = found.gains
+    if not len(gains):
         nothing = float("-inf")
         return Audit(0.0, 0.0, True, nothing, None, None, {}, {}, nothing, kernels, "exact: there are no secrets")
     row, most = int(np.argmax(gains)), int(np.argmax(gains - adversary.deltas))
@@ -170,8 +170,8 @@ def _report(adversary: Adversary, found: Found, bounds: FloatArray, kernels: int
         excess=excess,
         witness=_witness(adversary, found, row),
         breach=_witness(adversary, found, most) if excess > SLACK else None,
-        by_secret=_largest(names, gains),
-        bound_by_secret=_largest(names, bounds),
+        by_secret=adversary.worst_by_secret(gains),
+        bound_by_secret=adversary.worst_by_secret(bounds),
         bound_excess=float((bounds - adversary.deltas).max()),
         kernels=kernels,
         method=method,
@@ -183,10 +183,3 @@ def _witness(adversary: Adversary, found: Found, row: int) -> Witness | None:
     if not outputs:
         return None
     return Witness(outputs, *adversary.gain_names[row], prior, prior + float(found.gains[row]))
-
-
-def _largest(names: list[tuple[str, int | None]], gains: FloatArray) -> dict[str, float]:
-    largest: dict[str, float] = {}
-    for (name, _), gain in zip(names, gains, strict=True):
-        largest[name] = max(largest.get(name, -np.inf), float(gain))
-    return largest

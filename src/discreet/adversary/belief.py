@@ -165,6 +165,13 @@ class Adversary:
         rows = [(names[g], int(u)) for u, g in zip(self.row_slot, self.row_secret, strict=True)]
         return rows + [(names[int(g)], None) for g in self.any_index]
 
+    def worst_by_secret(self, gains: FloatArray) -> dict[str, float]:
+        """The largest of each secret's gains (R + A,), whatever its slot."""
+        worst: dict[str, float] = {}
+        for (name, _), gain in zip(self.gain_names, gains.tolist(), strict=True):
+            worst[name] = max(worst.get(name, -np.inf), gain)
+        return worst
+
     def by_secret(self, gains: FloatArray) -> dict[str, FloatArray | float]:
         """Gains laid out per secret: (T,) with 0 where the secret does not hold, or a float for at="any"."""
         laid: dict[str, FloatArray | float] = {}

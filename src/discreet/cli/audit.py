@@ -104,7 +104,7 @@ def _witness(witness: Witness, clock: Clock | None) -> dict[str, object]:
 
 
 def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> None:
-    from discreet.numerics import SLACK
+    from discreet.numerics import exceeds
 
     print(f"{name}: {_verdict(result)}\n")
     if policy.secrets:
@@ -115,7 +115,7 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
                 result.bound_by_secret.get(secret.name, 0.0),
                 policy.delta_of(secret),
             )
-            word = "exceeded" if worst > delta + SLACK else "within" if bound <= delta + SLACK else "open"
+            word = "exceeded" if exceeds(worst, delta) else "open" if exceeds(bound, delta) else "within"
             when = "some slot" if secret.at == "any" else "each slot"
             rows.append([secret.name, when, f"{worst:.4f}", f"{bound:.4f}", f"{delta:.4f}", word])
         print(table(["secret", "at", "worst gain", "proven bound", "delta", ""], rows, left=2))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from discreet.demo.story import Demo, SecretBelief, Showing, headline, percent
-from discreet.numerics import SLACK
+from discreet.numerics import exceeds
 from discreet.outputs import text_of
 
 LABEL = 24
@@ -130,7 +130,7 @@ def _bars(demo: Demo, one: SecretBelief) -> tuple[Text, str]:
             line.append(" ")
             marks += " "
             continue
-        over = belief > limit + SLACK
+        over = exceeds(belief, limit)
         line.append(BARS[min(len(BARS) - 1, 1 + int(belief * (len(BARS) - 1)))], style="red" if over else "green")
         marks += "^" if over else " "
     return line, marks

@@ -78,7 +78,7 @@ def evaluate(
 
 
 def _print(name: str, result: Evaluation, policy: Policy) -> None:
-    from discreet.numerics import SLACK
+    from discreet.numerics import exceeds
 
     print(f"{name}: {result.days} days, {result.slots} slots\n")
     rows = [
@@ -94,7 +94,7 @@ def _print(name: str, result: Evaluation, policy: Policy) -> None:
     print("\n".join(f"{what:<13}  {value:>{width}}  {words}" for what, value, words in rows))
     if policy.secrets:
         worst = [
-            [secret.name, f"{gain:.4f}", f"{delta:.4f}", "breached" if gain > delta + SLACK else "kept"]
+            [secret.name, f"{gain:.4f}", f"{delta:.4f}", "breached" if exceeds(gain, delta) else "kept"]
             for secret in policy.secrets
             for gain, delta in [(result.by_secret.get(secret.name, 0.0), policy.delta_of(secret))]
         ]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.cli.terminal import progress
 from discreet.clock import Clock
@@ -15,9 +15,7 @@ from discreet.contexts import OTHER, Day
 from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
-    from discreet.contracts import Mechanism, Model
     from discreet.data import Readings
-    from discreet.events import Events
     from discreet.mechanisms.named import Spec
     from discreet.models.week import AnyModel
     from discreet.policy import Policy
@@ -66,27 +64,6 @@ def read_spec(mechanism: str, options: Sequence[str] | None) -> Spec:
     if ":" in mechanism and (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)  # a class of one's own is looked for in the working directory too
     return Spec.from_text(mechanism, options or ())
-
-
-def kebab(name: str) -> str:
-    """MaskSensitive to mask-sensitive."""
-    from discreet.mechanisms.named import Spec
-
-    return Spec(name).name
-
-
-def mechanism_class(name: str) -> type[Any]:
-    """The class of that name."""
-    from discreet.mechanisms.named import Spec
-
-    return Spec(name).maker  # type: ignore[return-value]
-
-
-def make_mechanism(
-    name: str, model: Model, policy: Policy, options: Sequence[str] | None, *, events: Events | None = None
-) -> Mechanism[Any]:
-    """The mechanism with its options given as key=value; `events` where the contexts are events."""
-    return read_spec(name, options).make(model, policy, events=events)
 
 
 # --- readings

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN
 from discreet.demo.story import Demo, SecretBelief, Showing, as_json, headline, numbers, percent, told
-from discreet.numerics import SLACK
+from discreet.numerics import exceeds
 from discreet.outputs import Suppressed, text_of
 
 KNOWN_COLOURS = {
@@ -317,5 +317,5 @@ def _cells(one: SecretBelief, slot: int) -> str:
     belief, limit = one.final[slot], one.limit[slot]
     if np.isnan(belief):  # the secret does not hold here
         return "<td></td><td></td>"
-    over = ' class="over"' if belief > limit + SLACK else ""
+    over = ' class="over"' if exceeds(belief, limit) else ""
     return f"<td{over}>{belief:.4f}</td><td>{limit:.4f}</td>"

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from discreet import mechanisms
-from discreet.adversary.belief import Adversary, Belief, beliefs_along
+from discreet.adversary.belief import Adversary, Belief
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.contracts import Mechanism
 from discreet.errors import DiscreetError
+from discreet.evaluation.replay import replay
 from discreet.models.chain import MarkovChain
 from discreet.models.simulate import person
-from discreet.numerics import SLACK, FloatArray
+from discreet.numerics import SLACK, FloatArray, exceeds
 from discreet.outputs import Output, to_wire, truthful
 from discreet.policy import At, Policy, Secret
 from discreet.randomness import SeededEntropy
-from discreet.session import Session
 
 LEARNED = 60
 """Past days that the habits are learned from."""
@@ -85,7 +85,7 @@ class SecretBelief:
     @property
     def breached(self) -> bool:
         """Whether that exceeds delta."""
-        return self.gain > self.delta + SLACK
+        return exceeds(self.gain, self.delta)
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,12 @@ def _life(seed: int) -> tuple[list[Day], Day]:
 
 def _showing(mechanism: Mechanism[Any], today: Day, seed: int) -> Showing:
     adversary = Adversary(mechanism)
-    with Session(mechanism, rng=SeededEntropy(seed), adversary=adversary) as session:
-        outputs = [session.release(context) for context in today.contexts]
-    along = beliefs_along(mechanism, outputs, adversary)
-    worth = [truthful(context, output) for context, output in zip(today.contexts, outputs, strict=True)]
+    moments = list(replay(mechanism, [today], rng=SeededEntropy(seed), judge=adversary))
+    along = [adversary.start(), *(moment.belief for moment in moments)]
+    worth = [truthful(moment.context, moment.output) for moment in moments]
     beliefs = tuple(_secret_belief(adversary, secret, along) for secret in adversary.policy.secrets)
-    return Showing(type(mechanism).__name__, tuple(outputs), sum(worth) / len(worth), beliefs)
+    outputs = tuple(moment.output for moment in moments)
+    return Showing(type(mechanism).__name__, outputs, sum(worth) / len(worth), beliefs)
 
 
 def _secret_belief(adversary: Adversary, secret: Secret, along: list[Belief]) -> SecretBelief:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +12,11 @@ from discreet.adversary.belief import Adversary
 from discreet.contexts import Day
 from discreet.contracts import Mechanism, Model
 from discreet.errors import DiscreetError
-from discreet.numerics import SLACK
+from discreet.evaluation.replay import Moment, replay
+from discreet.numerics import exceeds
 from discreet.outputs import Output, Suppressed, truthful
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
-from discreet.session import Session
 
 Worth = Callable[[str, Output], float]
 
@@ -29,9 +28,9 @@ class Evaluation:
     utility: float  # mean worth of a slot's output: the fraction released truthfully, unless worth says otherwise
     breach_rate: float  # (slot, secret) pairs whose gain exceeded delta at some time, over slots
     worst_gain: float
-    off_model: int  # readings that the model has no place for, and outputs it holds impossible
+    off_model: int  # slots whose reading the mechanism's model, or whose output the observer's, has no place for
     suppressed: float  # fraction of slots that were silent
-    seconds_per_decision: float  # of Session.release: kernel, draw, advance, and the observer's belief
+    seconds_per_decision: float  # of Session.release: kernel, draw, advance, and the session's belief
     slots: int
     days: int
     breached_days: int
@@ -50,53 +49,46 @@ def evaluate(
 ) -> Evaluation:
     """Release each day once and judge what an observer learned; `policy` and `model` as in `audit`.
 
+    Who judges changes nothing that is released: `model` and `policy` are the observer's, the mechanism keeps its own.
     The draws are seeded, so that an experiment can be repeated.
     """
-    adversary = Adversary(mechanism, model, policy)
-    rng = SeededEntropy(seed)
-    tally = _Tally(adversary)
-    for day in days:
-        if len(day) != mechanism.model.slots:
-            raise DiscreetError(
-                f"the day of {day.person or 'a person'} on {day.date or 'an unknown date'} has {len(day)} slots, "
-                f"the model {mechanism.model.slots}; cut the days with the clock that the model was learned with"
-            )
-        tally.add(day, Session(mechanism, rng=rng, adversary=adversary), worth)
-        if progress is not None:
+    tally = _Tally(Adversary(mechanism, model, policy), worth)
+    for moment in replay(mechanism, days, rng=SeededEntropy(seed), judge=tally.adversary):
+        tally.add(moment)
+        if moment.ends_day and progress is not None:
             progress()
     return tally.result()
 
 
 class _Tally:
-    def __init__(self, adversary: Adversary) -> None:
-        self.adversary = adversary
+    def __init__(self, adversary: Adversary, worth: Worth) -> None:
+        self.adversary, self.worth_of = adversary, worth
         self.worth = self.seconds = 0.0
         self.slots = self.days = self.breaches = self.breached_days = self.off_model = self.silent = 0
+        self.highest = np.zeros(len(adversary.deltas))  # of the day so far
         self.worst = np.zeros(len(adversary.deltas))
 
-    def add(self, day: Day, session: Session, worth: Worth) -> None:
-        highest = np.zeros(len(self.adversary.deltas))
-        for context in day.contexts:
-            started = time.perf_counter()
-            output = session.release(context)
-            self.seconds += time.perf_counter() - started
-            self.worth += worth(context, output)
-            self.silent += isinstance(output, Suppressed)
-            np.maximum(highest, session.belief.gains, out=highest)
-        breached = int((highest > self.adversary.deltas + SLACK).sum())
+    def add(self, moment: Moment) -> None:
+        self.slots += 1
+        self.seconds += moment.seconds
+        self.worth += self.worth_of(moment.context, moment.output)
+        self.silent += isinstance(moment.output, Suppressed)
+        self.off_model += moment.off_model
+        np.maximum(self.highest, moment.belief.gains, out=self.highest)
+        if moment.ends_day:
+            self._end_day()
+
+    def _end_day(self) -> None:
+        breached = int(exceeds(self.highest, self.adversary.deltas).sum())
         self.breaches += breached
         self.breached_days += breached > 0
-        self.worst = np.maximum(self.worst, highest)
-        self.slots += len(day)
         self.days += 1
-        self.off_model += session.off_model
+        np.maximum(self.worst, self.highest, out=self.worst)
+        self.highest[:] = 0.0
 
     def result(self) -> Evaluation:
         if not self.days:
             raise DiscreetError("there are no days to evaluate; give at least one")
-        by_secret: dict[str, float] = {}
-        for (name, _), gain in zip(self.adversary.gain_names, self.worst, strict=True):
-            by_secret[name] = max(by_secret.get(name, 0.0), float(gain))
         return Evaluation(
             utility=self.worth / self.slots,
             breach_rate=self.breaches / self.slots,
@@ -107,5 +99,5 @@ class _Tally:
             slots=self.slots,
             days=self.days,
             breached_days=self.breached_days,
-            by_secret=by_secret,
+            by_secret=self.adversary.worst_by_secret(self.worst),
         )

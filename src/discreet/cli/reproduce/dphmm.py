@@ -53,20 +53,25 @@ def dphmm(
 
     Example: discreet reproduce dphmm --data DIR --figure 11
     """
-    from discreet.experiments.dphmm.figures import ALL, Plan, Reproduction
+    from discreet.experiments.dphmm.figures import ALL, Reproduction, Trial
     from discreet.experiments.dphmm.run import BEIJING, LOS_ANGELES
     from discreet.experiments.shared.cohort import Cohort
     from discreet.mechanisms.perturbation.noise import checked_epsilon
 
-    plan = Plan(sequences, slots, checked_epsilon(epsilon), start, seed)
+    trial = Trial(sequences, slots, checked_epsilon(epsilon), start, seed)
     beijing = replace(BEIJING, fastest=fastest)
     recordings = {"geolife": (beijing,), "gowalla": (LOS_ANGELES,), "both": (beijing, LOS_ANGELES)}[dataset]
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress), plan, recordings)
+        reproduction = Reproduction(Cohort(data, pool, progress), trial, recordings)
         for name in ALL if figure == "all" else (figure,):
             yield reproduction.figure(name)
 
     shared.run(
-        "dphmm", out, processes, {"plan": asdict(plan), "data": [asdict(one) for one in recordings]}, results, json=json
+        "dphmm",
+        out,
+        processes,
+        {"plan": asdict(trial), "data": [asdict(one) for one in recordings]},
+        results,
+        json=json,
     )

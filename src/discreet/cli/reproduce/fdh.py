@@ -65,7 +65,7 @@ def fdh(
 
     Example: discreet reproduce fdh --data DIR --figure 6
     """
-    from discreet.experiments.fdh.person import Plan
+    from discreet.experiments.fdh.person import Layers
     from discreet.experiments.fdh.run import ALL, NAMES, Reproduction, levels_of
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.people import Rules
@@ -77,12 +77,12 @@ def fdh(
     setting = Setting(
         rules, delta=delta, sensitive="home", smoothing=smoothing, training=training, seed=seed, days=days
     )
-    plan = Plan(levels, search, memory)
+    chosen = Layers(levels, search, memory)
     sets = tuple(NAMES) if dataset == "both" else (dataset,)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress, people), setting, plan, sets)
+        reproduction = Reproduction(Cohort(data, pool, progress, people), setting, chosen, sets)
         for name in ALL if figure == "all" else (figure,):
             yield reproduction.figure(name)
 
-    shared.run("fdh", out, processes, {"setting": asdict(setting), "plan": asdict(plan)}, results, json=json)
+    shared.run("fdh", out, processes, {"setting": asdict(setting), "plan": asdict(chosen)}, results, json=json)

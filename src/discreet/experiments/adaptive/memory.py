@@ -6,7 +6,6 @@ smoothing, which makes steps possible that were never seen.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +14,9 @@ from functools import partial
 import numpy as np
 
 from discreet.adversary.belief import Adversary
+from discreet.contexts import Day
 from discreet.contracts import Model, is_finite
+from discreet.evaluation.replay import replay
 from discreet.experiments.charts import plots
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import NOBODY, Figure
@@ -86,30 +87,27 @@ def walked(item: tuple[Variant, Trace], setting: Setting, days: int) -> Walked |
         options = {"outputs": variant.outputs, "memory": variant.memory}
         mechanism = Adaptive(one.chain, one.policy(setting.delta), **options, plan="lazy")  # type: ignore[arg-type]
     mechanism.kernel(mechanism.start())  # loads compiled code
-    utility, seconds = _along(mechanism, one.chain.sample_codes(days, setting.seed).tolist())
+    utility, seconds = _along(mechanism, one.chain.sample(days, setting.seed))
     return Walked(variant, one.number, len(mechanism.private_contexts), tuple(utility), tuple(seconds))
 
 
-def _along(mechanism: Adaptive, paths: Sequence[Sequence[int]]) -> tuple[list[float], list[float]]:
+def _along(mechanism: Adaptive, days: Sequence[Day]) -> tuple[list[float], list[float]]:
     """Each slot counts with its expected worth given what was output before: less noise than what was drawn."""
-    adversary, entropy = Adversary(mechanism), SeededEntropy(1)
+    adversary = Adversary(mechanism)
     worth = np.maximum(mechanism.vocabulary.worth, 0.0)[mechanism.private_contexts]  # (P, O); 0 where not allowed
     column = {output: k for k, output in enumerate(mechanism.vocabulary.outputs)}
     utility, seconds = [], []
-    for path in paths:
-        state, belief, private, total = mechanism.start(), adversary.start(), None, 0.0
-        for context in path:
-            started = time.perf_counter()
-            kernel = mechanism.kernel(state)
-            seconds.append(time.perf_counter() - started)
-            assert is_finite(kernel)
-            of_outputs = worth[:, [column[output] for output in kernel.outputs]]
-            total += float(belief.predicted() @ (kernel.matrix * of_outputs).sum(axis=1))
-            private = mechanism.remember(private, context)
-            output = kernel.sample(private, entropy)
-            belief = belief.after(kernel.likelihood(output))
-            state = mechanism.advance(state, output)
-        utility.append(total / len(path))
+    state, belief, total = mechanism.start(), adversary.start(), 0.0
+    for moment in replay(mechanism, days, rng=SeededEntropy(1), judge=adversary):
+        seconds.append(moment.seconds)
+        kernel = mechanism.kernel(state)  # the one that was drawn from, which is kept
+        assert is_finite(kernel)
+        of_outputs = worth[:, [column[output] for output in kernel.outputs]]
+        total += float(belief.predicted() @ (kernel.matrix * of_outputs).sum(axis=1))
+        state, belief = mechanism.advance(state, moment.output), moment.belief
+        if moment.ends_day:
+            utility.append(total / len(moment.day))
+            state, belief, total = mechanism.start(), adversary.start(), 0.0
     return utility, seconds
 
 
@@ -143,7 +141,7 @@ def on_memory(
     note = f"the {len(chosen)} of {len(found)} people with the most pairs, {contexts} contexts, {dense.described()}"
     remarks = (
         f"utility: means over {days} days of each one's model, the same for all; lost: against all pairs kept",
-        "people over: how many of them all have more pairs than the cap; a decision's time is without the observer's",
+        "people over: how many of them all have more pairs than the cap; a decision's time is of a release: kernel, draw and belief",
         f"the library's own cap is {adaptive.PAIRS}",
     )
     drawn = {f"{variant.outputs}, {variant}": _each_mean(own) for variant, own in by_variant.items()}

@@ -15,6 +15,7 @@ import numpy as np
 from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary
 from discreet.adversary.process import SeenProcess
+from discreet.evaluation.replay import replay
 from discreet.experiments.charts import plots
 from discreet.experiments.dphmm.run import KILOMETRE, City, Run, System, graph_of, mechanism_of
 from discreet.experiments.shared.cohort import Cohort
@@ -28,7 +29,6 @@ from discreet.outputs import Released
 from discreet.places import Grid
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
-from discreet.session import Session
 
 SIDE = 2000.0
 """Metres of a cell here: a secret must be a place, and mechanisms of the first family plan over all cells."""
@@ -128,20 +128,16 @@ def judge(item: tuple[int, Family], scene: Scene) -> Judged:
     number, family = item
     mechanism = family.make(scene)
     result = audit(mechanism, policy=scene.policy, budget=BUDGET)
-    days = scene.chain.sample_codes(scene.days, scene.seed)
     rng = SeededEntropy(seed_for(scene.seed, number, "families"))
     met, truthful, errors = 0.0, 0, []
     adversary = Adversary(mechanism, policy=scene.policy)
     places = adversary.process.contexts if isinstance(adversary.process, SeenProcess) else np.arange(len(scene.query))
-    for day in days:
-        with Session(mechanism, rng=rng, adversary=adversary) as today:
-            for context in day:
-                label = scene.chain.contexts[context]
-                truthful += today.release(label) == Released(label)
-                mean = np.bincount(places, weights=today.belief.weights, minlength=len(scene.query)) @ scene.query
-                errors.append(float(np.linalg.norm(mean - scene.query[context])))
-                met = max(met, float(today.belief.gains.max()))
-    told, error = truthful / days.size, float(np.mean(errors))
+    for moment in replay(mechanism, scene.chain.sample(scene.days, scene.seed), rng=rng, judge=adversary):
+        truthful += moment.output == Released(moment.context)
+        mean = np.bincount(places, weights=moment.belief.weights, minlength=len(scene.query)) @ scene.query
+        errors.append(float(np.linalg.norm(mean - scene.query[scene.chain.index_of(moment.context)])))
+        met = max(met, float(moment.belief.gains.max()))
+    told, error = truthful / len(errors), float(np.mean(errors))
     return Judged(family.name, family.promise, result.worst_gain, result.bound, result.holds, met, told, error)
 
 

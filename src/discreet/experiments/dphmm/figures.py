@@ -66,7 +66,7 @@ MAPPED, HULLS = 30, 5
 
 
 @dataclass(frozen=True)
-class Plan:
+class Trial:
     """What is released, and how."""
 
     sequences: int = 20
@@ -85,7 +85,7 @@ class Reproduction:
     """The experiments on some cities; what figures share is computed once."""
 
     cohort: Cohort
-    plan: Plan
+    trial: Trial
     recordings: tuple[Recording, ...] = (BEIJING, LOS_ANGELES)
     _cities: list[City] = field(default_factory=list)
     _found: dict[tuple[str, Run], list[Released]] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Reproduction:
             "hulls": self._hulls,
             "noise": self._noise,
             "map": self._map,
-            "families": lambda: families(self.cohort, self.cities[0], self.plan.seed),
+            "families": lambda: families(self.cohort, self.cities[0], self.trial.seed),
         }
         return made[which]()
 
@@ -111,14 +111,14 @@ class Reproduction:
             for recording in self.recordings:
                 with self.cohort.bar(f"reading {recording.name}") as report:
                     self._cities.append(
-                        read_city(self.cohort.folder, recording, self.plan.sequences, self.plan.slots, report)
+                        read_city(self.cohort.folder, recording, self.trial.sequences, self.trial.slots, report)
                     )
         return self._cities
 
     @property
     def note(self) -> str:
         """Whom and how, in a line."""
-        start = "a known start" if self.plan.start == "known" else "a start by habit"
+        start = "a known start" if self.trial.start == "known" else "a start by habit"
         return f"{'; '.join(city.described() for city in self.cities)}; {start}"
 
     @property
@@ -126,13 +126,13 @@ class Reproduction:
         """The same, as short as a chart's second line."""
         cells = ", ".join(f"{city.recording.name} ({len(city.contexts)} cells)" for city in self.cities)
         counts = " and ".join(sorted({str(len(city.tracks)) for city in self.cities}))
-        return f"{cells}: {counts} sequences of {self.plan.slots} slots" + (
-            "; the start is known" if self.plan.start == "known" else ""
+        return f"{cells}: {counts} sequences of {self.trial.slots} slots" + (
+            "; the start is known" if self.trial.start == "known" else ""
         )
 
     def run_of(self, city: City, system: System) -> Run:
         """The paper's defaults."""
-        return Run(system, self.plan.epsilon, city.recording.radius if system == "util" else None)
+        return Run(system, self.trial.epsilon, city.recording.radius if system == "util" else None)
 
     def released(self, what: str, city: City, runs: Sequence[Run]) -> dict[Run, list[Released]]:
         """Every sequence by every run, those computed before not again."""
@@ -141,7 +141,7 @@ class Reproduction:
         if wanted:
             numbers = range(len(city.tracks))
             items = [
-                Work(city, tuple(numbers[k : k + TOGETHER]), wanted, self.plan.start, self.plan.seed)
+                Work(city, tuple(numbers[k : k + TOGETHER]), wanted, self.trial.start, self.trial.seed)
                 for k in range(0, len(numbers), TOGETHER)
             ]
             answers = [one for some in self.cohort.over(f"{what}, {name}", work, items) for one in some]
@@ -224,7 +224,7 @@ class Reproduction:
             }
         radii = city.recording.radii
         return tuple(radius / KILOMETRE for radius in radii), {
-            "util": [Run("util", self.plan.epsilon, radius) for radius in radii],
+            "util": [Run("util", self.trial.epsilon, radius) for radius in radii],
             "dpls": [self.run_of(city, "dpls")] * len(radii),
         }
 
@@ -287,12 +287,12 @@ class Reproduction:
         rows: list[dict[str, Cell]] = []
         panels = []
         for city in self.cities:
-            chain, query = _chain(city, self.plan.slots), city.query
+            chain, query = _chain(city, self.trial.slots), city.query
             inside = chain.prior[-1] > 0
             radii = (*city.recording.radii, *FURTHER)
             areas: dict[str, list[float]] = {"own edges": [], "with added": []}
             for radius in radii:
-                run = Run("util", self.plan.epsilon, radius)
+                run = Run("util", self.trial.epsilon, radius)
                 graph = graph_of(run, chain, query, city.side)
                 kernel = mechanism_of(run, chain, query, graph).kernel_for(inside)
                 own, whole = sensitivity_hull(graph, query, inside), kernel.hulls[0]
@@ -358,26 +358,26 @@ class Reproduction:
         return Figure("noise", title, self.note, Table.of(rows), NOBODY, remarks, chart)
 
     def _lengths(self, city: City, run: Run) -> dict[str, float]:
-        chain = _chain(city, self.plan.slots)
+        chain = _chain(city, self.trial.slots)
         mechanism = mechanism_of(run, chain, city.query, graph_of(run, chain, city.query, city.side))
         (hull,) = mechanism.kernel_for(chain.prior[-1] > 0).hulls
         # A seed of its own for each row: with one for all, a single chance deviation would look like a bias in every row.
-        own = seed_for(self.plan.seed, 0, f"{city.recording.name} {run.system} lengths")
+        own = seed_for(self.trial.seed, 0, f"{city.recording.name} {run.system} lengths")
         lengths = noise_of(hull, run.epsilon, DRAWS, own)
         return {name: city.side * length for name, length in lengths.items()}
 
     def _map(self) -> Figure:
         """A way drawn from the learned chain, so that it is nobody's."""
         city = self.cities[0]
-        run = Run("util", self.plan.epsilon, city.recording.radius)
-        slots = min(MAPPED, self.plan.slots)
+        run = Run("util", self.trial.epsilon, city.recording.radius)
+        slots = min(MAPPED, self.trial.slots)
         habits = _chain(city, slots)
-        (track,) = habits.sample_codes(1, self.plan.seed)
+        (track,) = habits.sample_codes(1, self.trial.seed)
         chain = MarkovChain.homogeneous(
             city.contexts, np.eye(len(city.contexts))[track[0]], habits.transitions[0], slots
         )
         mechanism = mechanism_of(run, chain, city.query, graph_of(run, chain, city.query, city.side))
-        one = release(mechanism, track, SeededEntropy(self.plan.seed), city.side)
+        one = release(mechanism, track, SeededEntropy(self.trial.seed), city.side)
         centres = city.query * city.side
         state, hulls = mechanism.start(), {}
         for slot in range(slots):

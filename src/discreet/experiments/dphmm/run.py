@@ -194,7 +194,11 @@ def mechanism_of(run: Run, chain: MarkovChain, query: FloatArray, graph: PolicyG
 
 
 def release(mechanism: Dphmm, track: Sequence[int] | IntArray, rng: SeededEntropy, unit: float) -> Released:
-    """One sequence, slot by slot, with what the paper measures; `unit` is the query's, in kilometres."""
+    """One sequence, slot by slot, with what the paper measures; `unit` is the query's, in kilometres.
+
+    By the contract and not as a replay: the mechanism keeps a belief of its own, which the paper's run time includes,
+    and a session would add a second one to it, half as much again where the kernel is kept.
+    """
     answers, state = mechanism.queries[0].answers, mechanism.start()
     truth = answers.integers * answers.step
     rows, outputs = [], []

@@ -42,7 +42,7 @@ SYSTEMS: tuple[System, ...] = ("mask-sensitive", "hybrid", "fdh", "generalize")
 
 
 @dataclass(frozen=True)
-class Plan:
+class Layers:
     """The layers, finest first and without the root, and how the systems are built."""
 
     levels: tuple[Level, ...]
@@ -59,13 +59,13 @@ class Layered:
     fit: float
 
 
-def layered(trace: Trace, setting: Setting, plan: Plan) -> Layered | None:
+def layered(trace: Trace, setting: Setting, layers: Layers) -> Layered | None:
     """The person by the rules; None for one who has no two contexts, or none that may be secret.
 
     Held-out leaves that were never learned are the merged leaf nearest to them that was, else suppressed.
     """
-    rules = replace(setting.rules, level=plan.levels[0], merge_below=0.0)
-    tree = grown(prepared(trace, rules), trace.names, plan.levels, setting.rules.merge_below)
+    rules = replace(setting.rules, level=layers.levels[0], merge_below=0.0)
+    tree = grown(prepared(trace, rules), trace.names, layers.levels, setting.rules.merge_below)
     learned, held_out = parted(tree.days, setting.training)
     started = time.perf_counter()
     chain = MarkovChain.fit(learned, setting.smoothing)
@@ -169,12 +169,12 @@ class Swept:
     points: dict[float, Point]
 
 
-def sweep(trace: Trace, setting: Setting, plan: Plan, deltas: Sequence[float] = DELTAS) -> Swept | None:
+def sweep(trace: Trace, setting: Setting, layers: Layers, deltas: Sequence[float] = DELTAS) -> Swept | None:
     """Every system at every delta. Hybrid is FDH's check of the lowest layer, as in the paper."""
-    one = layered(trace, setting, plan)
+    one = layered(trace, setting, layers)
     if one is None:
         return None
-    points = {delta: _point(one, one.subject.policy(delta), plan, setting.seed) for delta in deltas}
+    points = {delta: _point(one, one.subject.policy(delta), layers, setting.seed) for delta in deltas}
     person = one.subject
     nodes = tuple(
         len({one.hierarchy.at_layer(leaf, layer) for leaf in person.chain.contexts})
@@ -184,14 +184,14 @@ def sweep(trace: Trace, setting: Setting, plan: Plan, deltas: Sequence[float] = 
     return Swept(person.number, nodes, person.trained_days, days, person.impossible, person.hidden, points)
 
 
-def _point(one: Layered, policy: Policy, plan: Plan, seed: int) -> Point:
+def _point(one: Layered, policy: Policy, layers: Layers, seed: int) -> Point:
     chain = one.subject.chain
-    fdh = Fdh(chain, policy, hierarchy=one.hierarchy, search=plan.search)
+    fdh = Fdh(chain, policy, hierarchy=one.hierarchy, search=layers.search)
     systems: dict[System, Outcome] = {
         "mask-sensitive": outcome(MaskSensitive(chain, policy), one, seed),
         "hybrid": outcome(fdh.checks[0], one, seed),
         "fdh": outcome(fdh, one, seed),
-        "generalize": outcome(adaptive(one, policy, plan), one, seed),
+        "generalize": outcome(adaptive(one, policy, layers), one, seed),
     }
     return Point(systems, {"hybrid": footprint(fdh.checks[0]), "fdh": footprint(fdh)})
 
@@ -210,10 +210,10 @@ def footprint(thing: object) -> int:
     return sum(sys.getsizeof(each) for each in seen.values())
 
 
-def adaptive(one: Layered, policy: Policy, plan: Plan) -> Adaptive:
+def adaptive(one: Layered, policy: Policy, layers: Layers) -> Adaptive:
     """The sound one; lazy, because a day's tree of outputs is too large to compare with anything beforehand."""
     return Adaptive(
-        one.subject.chain, policy, outputs="generalize", hierarchy=one.hierarchy, memory=plan.memory, plan="lazy"
+        one.subject.chain, policy, outputs="generalize", hierarchy=one.hierarchy, memory=layers.memory, plan="lazy"
     )
 
 
@@ -227,17 +227,17 @@ class Timed:
     decision: dict[System, float]
 
 
-def timed(trace: Trace, setting: Setting, plan: Plan) -> Timed | None:
+def timed(trace: Trace, setting: Setting, layers: Layers) -> Timed | None:
     """Each system built on its own."""
-    one = layered(trace, setting, plan)
+    one = layered(trace, setting, layers)
     if one is None:
         return None
     _compile()
     chain, policy = one.subject.chain, one.subject.policy(setting.delta)
     builders: dict[System, Callable[[], Mechanism[Any]]] = {
-        "hybrid": lambda: Hybrid(chain, policy, search=plan.search),
-        "fdh": lambda: Fdh(chain, policy, hierarchy=one.hierarchy, search=plan.search),
-        "generalize": lambda: adaptive(one, policy, plan),
+        "hybrid": lambda: Hybrid(chain, policy, search=layers.search),
+        "fdh": lambda: Fdh(chain, policy, hierarchy=one.hierarchy, search=layers.search),
+        "generalize": lambda: adaptive(one, policy, layers),
     }
     training: dict[System, float] = {}
     decision: dict[System, float] = {}

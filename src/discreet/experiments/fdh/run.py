@@ -10,7 +10,7 @@ from typing import Literal
 from discreet.errors import DiscreetError
 from discreet.experiments.fdh import figures as fdh_figures
 from discreet.experiments.fdh.figures import Group
-from discreet.experiments.fdh.person import DELTAS, Plan, sweep, timed
+from discreet.experiments.fdh.person import DELTAS, Layers, sweep, timed
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import Figure
 from discreet.experiments.shared.people import TOWERS, VENUES, Level, Trace, check_ins, reality_mining
@@ -48,7 +48,7 @@ class Reproduction:
 
     cohort: Cohort
     setting: Setting
-    plan: Plan
+    layers: Layers
     data: tuple[DataSet, ...] = ("reality-mining", "foursquare")
     deltas: tuple[float, ...] = DELTAS
     _traces: dict[DataSet, list[Trace]] = field(default_factory=dict)
@@ -70,19 +70,19 @@ class Reproduction:
 
     def _group(self, data: DataSet, choice: Choice) -> Group:
         if (data, choice) not in self._groups:
-            setting, plan = self._setting(data, choice), self._plan(data)
+            setting, layers = self._setting(data, choice), self._layers(data)
             deltas = tuple(sorted({*self.deltas, self.setting.delta}))
-            work = partial(sweep, setting=setting, plan=plan, deltas=deltas)
+            work = partial(sweep, setting=setting, layers=layers, deltas=deltas)
             found = self.cohort.over(f"{NAMES[data]}, {choice[0]}", work, self._people(data))
             self._some(found)
-            self._groups[data, choice] = Group(NAMES[data], choice[0], setting, plan.levels, found)
+            self._groups[data, choice] = Group(NAMES[data], choice[0], setting, layers.levels, found)
         return self._groups[data, choice]
 
     def _table1(self) -> Figure:
         found = []
         for data in self.data:
             setting = self._setting(data, HOME)
-            work = partial(timed, setting=setting, plan=self._plan(data))
+            work = partial(timed, setting=setting, layers=self._layers(data))
             people = self.cohort.over(f"{NAMES[data]}, times", work, self._people(data))
             self._some(people)
             found.append((NAMES[data], setting, people))
@@ -98,12 +98,12 @@ class Reproduction:
             self._traces[data] = self.cohort.read(self._setting(data, HOME).rules, reader)
         return self._traces[data]
 
-    def _plan(self, data: DataSet) -> Plan:
-        return self.plan if data == "reality-mining" else replace(self.plan, levels=VENUES)
+    def _layers(self, data: DataSet) -> Layers:
+        return self.layers if data == "reality-mining" else replace(self.layers, levels=VENUES)
 
     def _setting(self, data: DataSet, choice: Choice) -> Setting:
         _, secrets, sensitive = choice
-        rules = replace(self.setting.rules, level=self._plan(data).levels[0])
+        rules = replace(self.setting.rules, level=self._layers(data).levels[0])
         if data == "foursquare":
             rules = replace(rules, carry_hours=0.0, backward=False)
         return replace(self.setting, rules=rules, secrets=secrets, sensitive=sensitive)

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.experiments.maskit.person import CHECKS, Checks, Name, Swept, sweep
 from discreet.experiments.shared.people import Trace
-from discreet.experiments.shared.runs import Report, Workers
+from discreet.experiments.shared.runs import Progress, Workers
 from discreet.experiments.shared.subjects import Setting
 from discreet.experiments.shared.systems import NAMES
 from discreet.experiments.shared.tables import Cell, mean
@@ -80,7 +80,7 @@ def _together(base: Setting, checks: Checks) -> Iterator[Variant]:
     yield Variant("together", "3, until the next, days judged, delta 0.3", replace(easy, delta=0.3), checks)
 
 
-def row(variant: Variant, traces: Sequence[Trace], workers: Workers, report: Report) -> dict[str, Cell]:
+def row(variant: Variant, traces: Sequence[Trace], workers: Workers, report: Progress) -> dict[str, Cell]:
     """One line of the study."""
     setting = variant.setting
     work = partial(sweep, setting=setting, checks=variant.checks, deltas=(setting.delta,))

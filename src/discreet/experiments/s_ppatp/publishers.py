@@ -22,10 +22,10 @@ from discreet.mechanisms import Adaptive, NoInternal, NoMask, PaHmm, PaMarkov, S
 from discreet.mechanisms.events.pa_hmm import BUDGET
 from discreet.models import HiddenMarkovModel
 from discreet.models.topics import TopicModel
-from discreet.numerics import SLACK, BoolArray, FloatArray
+from discreet.numerics import BoolArray, FloatArray, exceeds
 from discreet.outputs import Output, PartialEvent, truthful
 from discreet.policy import Policy
-from discreet.publish.local import publish_window, shown
+from discreet.publish.person import publish_piece, shown
 from discreet.randomness import SeededEntropy
 
 System = Literal[
@@ -151,13 +151,13 @@ def outcome(one: Subject, kind: Kind, delta: float, system: System, *, budget: i
     ready = time.perf_counter()
     adversary = Adversary(mechanism)
     labels = [event.label for event in one.window.events]
-    outputs, told = publish_window(mechanism, adversary, one.window, SeededEntropy(seed * 1_000_003 + one.number))
+    outputs, told = publish_piece(mechanism, adversary, one.window, SeededEntropy(seed * 1_000_003 + one.number))
     finished = time.perf_counter()
     count = len(labels)
     return Outcome(
         utility=sum(map(truthful, labels, outputs)) / count,
         breach_rate=told.breached / count,
-        worst_gain=max(told.by_secret.values()),
+        worst_gain=max(0.0, *told.by_secret.values()),
         off_model=told.off_model,
         by_chains=_by_chains(one, policy, outputs) if system in ("no-mask", "no-internal", "pa-markov") else None,
         by_topics=_by_topics(mechanism, outputs) if system in ("no-mask", "sensitive-mask", "pa-hmm") else None,
@@ -194,7 +194,7 @@ def _by_chains(one: Subject, policy: Policy, outputs: Sequence[Output]) -> float
                 gain = np.asarray(gains[secret.name])
                 for i, value in enumerate(values):
                     told = gain[i] if value[k] is not None else max(gain[i], _internal(one, inside, i, value))
-                    over[i] |= told > policy.delta + SLACK
+                    over[i] |= exceeds(told, policy.delta)
     return float(over.mean())
 
 
@@ -234,7 +234,7 @@ def _by_topics(mechanism: Mechanism[Any], outputs: Sequence[Output]) -> float:
     topics = smoothed(model.initial, model.transitions, np.stack(columns))[0]  # (T, K)
     members = policy.for_model(model.contexts, model.slots).members.T.astype(np.float64)  # (n, G)
     belief: FloatArray = np.einsum("tk,tkn,ng->tg", topics, model.emissions, members)
-    return float((belief - model.prior @ members > policy.delta + SLACK).any(axis=1).mean())
+    return float(exceeds(belief - model.prior @ members, policy.delta).any(axis=1).mean())
 
 
 def _fates(one: Subject, policy: Policy, outputs: Sequence[Output], *, whole: bool) -> tuple[float, ...]:

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from discreet.errors import DataError, DiscreetError
 from discreet.experiments.shared.people import Rules, Trace, reality_mining
-from discreet.experiments.shared.runs import Report, Workers
+from discreet.experiments.shared.runs import Progress, Workers
 
-Bar = Callable[[str], AbstractContextManager[Report]]
+Bar = Callable[[str], AbstractContextManager[Progress]]
 """Opens a progress bar with that name; the block is given what to report to."""
 
 Item = TypeVar("Item")

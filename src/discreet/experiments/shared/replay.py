@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +13,11 @@ from discreet.adversary.belief import Adversary
 from discreet.contexts import Day
 from discreet.contracts import Mechanism
 from discreet.evaluation.metrics import Worth
-from discreet.numerics import SLACK
+from discreet.evaluation.replay import Moment, replay
+from discreet.numerics import exceeds
 from discreet.outputs import Output, Released, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
-from discreet.session import Session
 
 Fate = Literal["released", "suppressed", "faked"]
 """What became of a slot."""
@@ -100,11 +99,9 @@ def replayed(mechanism: Mechanism[Any], days: Sequence[Day], secrets: Sequence[s
 
     As in every session, a reading that the model holds impossible after the outputs so far is suppressed.
     """
-    rng, adversary, tally = SeededEntropy(seed), Adversary(mechanism, policy=Policy()), _Tally(secrets)
-    for day in days:
-        session = Session(mechanism, rng=rng, adversary=adversary)
-        for context in day.contexts:
-            tally.add(context, session.release(context))
+    judge, tally = Adversary(mechanism, policy=Policy()), _Tally(secrets)
+    for moment in replay(mechanism, days, rng=SeededEntropy(seed), judge=judge):
+        tally.add(moment)
     return tally.shown()
 
 
@@ -112,29 +109,29 @@ def observed(
     mechanism: Mechanism[Any], days: Sequence[Day], secrets: Sequence[str], seed: int, worth: Worth = standing_for
 ) -> Learned:
     """Release the days before the eyes of the exact adversary."""
-    rng, adversary, tally = SeededEntropy(seed), Adversary(mechanism), _Tally(secrets, worth)
-    limits = adversary.deltas + SLACK
-    worst = np.zeros(len(limits))
-    row_of = {name: k for k, name in enumerate(adversary.gain_names)}
+    judge, tally = Adversary(mechanism), _Tally(secrets, worth)
+    row_of = {name: k for k, name in enumerate(judge.gain_names)}
+    highest, worst = np.zeros(len(judge.deltas)), np.zeros(len(judge.deltas))
     breached = breached_silent = breached_faked = pairs = off_model = 0
-    for day in days:
-        session = Session(mechanism, rng=rng, adversary=adversary)
-        highest, outputs = np.zeros(len(limits)), []
-        for context in day.contexts:
-            started = time.perf_counter()
-            outputs.append(session.release(context))
-            tally.add(context, outputs[-1], time.perf_counter() - started)
-            np.maximum(highest, session.belief.gains, out=highest)
-        over = session.belief.gains > limits
-        for slot, (context, output) in enumerate(zip(day.contexts, outputs, strict=True)):
+    outputs: list[Output] = []
+    for moment in replay(mechanism, days, rng=SeededEntropy(seed), judge=judge):
+        tally.add(moment)
+        outputs.append(moment.output)
+        off_model += moment.off_model
+        np.maximum(highest, moment.belief.gains, out=highest)
+        if not moment.ends_day:
+            continue
+        over = exceeds(moment.belief.gains, judge.deltas)
+        for slot, (context, output) in enumerate(zip(moment.day.contexts, outputs, strict=True)):
             row = row_of.get((context, slot))  # secrets of one context, named after it
             if row is not None and over[row]:
                 breached += 1
                 breached_silent += isinstance(output, Suppressed)
                 breached_faked += is_fake(context, output)
-        pairs += int((highest > limits).sum())
-        off_model += session.off_model
+        pairs += int(exceeds(highest, judge.deltas).sum())
         np.maximum(worst, highest, out=worst)
+        highest[:] = 0.0
+        outputs.clear()
     worst_gain = float(worst.max(initial=0.0))
     return Learned(
         tally.shown(), tally.decisions(), breached, breached_silent, breached_faked, pairs, worst_gain, off_model
@@ -150,12 +147,13 @@ class _Tally:
         self._seconds: dict[Fate, float] = {"released": 0.0, "suppressed": 0.0, "faked": 0.0}
         self._worth = 0.0
 
-    def add(self, context: str, output: Output, seconds: float = 0.0) -> None:
+    def add(self, moment: Moment) -> None:
+        context, output = moment.context, moment.output
         fate: Fate = "suppressed" if isinstance(output, Suppressed) else "released"
         if is_fake(context, output):
             fate = "faked"
         self._slots[context in self._secrets, fate] += 1
-        self._seconds[fate] += seconds
+        self._seconds[fate] += moment.seconds
         self._worth += self._worth_of(context, output)
 
     def shown(self) -> Shown:
