@@ -130,8 +130,10 @@ class Spec:
         found, hands_on = parameters(self.maker)
         if hands_on and "mechanism" in found:
             inner = self.options.get("mechanism", found["mechanism"].default)
-            further = Spec(inner).parameters() if isinstance(inner, str) else parameters(inner)[0]
-            found = {**further, **found}
+            if isinstance(inner, str):
+                found = {**Spec(inner).parameters(), **found}
+            elif callable(inner):
+                found = {**parameters(inner)[0], **found}
         return found
 
     def parameter(self, option: str) -> Parameter:
@@ -156,7 +158,7 @@ class Spec:
             return self.maker(model, policy, **options)
         except DiscreetError:
             raise
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
             if not self.options:
                 raise
             raise DiscreetError(f"{self.name} cannot use its options {self.options}: {error}") from error
@@ -194,7 +196,7 @@ def _value(text: object, parameter: Parameter) -> object:
         return text
     if text[:1] in ("[", "{", '"', "'"):
         try:
-            return tomllib.loads(f"value = {text}")["value"]
+            return tomllib.loads(f"value = {text}".replace("\n", " "))["value"]
         except tomllib.TOMLDecodeError as error:
             raise DiscreetError(f"{text!r} is not written as in TOML: {error}") from None
     if parameter.is_text:
