@@ -126,7 +126,7 @@ class Spec:
         return own  # type: ignore[no-any-return]
 
     def parameters(self) -> dict[str, Parameter]:
-        """The options that the constructor takes, and those of the mechanism inside it to which it hands further ones on."""
+        """The options that the constructor takes, with those of a mechanism inside it, to which it hands them on."""
         found, hands_on = parameters(self.maker)
         if hands_on and "mechanism" in found:
             inner = self.options.get("mechanism", found["mechanism"].default)
@@ -146,7 +146,7 @@ class Spec:
         return known[option]
 
     def checked(self) -> Spec:
-        """The spec itself, if its options are known, complete and of the right kind; what needs a model is left to `make`."""
+        """The spec, if its options are known, complete and of the right kind; what needs a model is left to `make`."""
         self._fitted(None, {})
         return self
 
@@ -191,7 +191,7 @@ def _known(name: str) -> str:
 
 
 def _value(text: object, parameter: Parameter) -> object:
-    """The value of an option's text: TOML where it starts like a list, a table or a quotation, else a number or word."""
+    """The value of a text: TOML where it starts like a list, a table or a quotation, else a number or a word."""
     if not isinstance(text, str):
         return text
     if text[:1] in ("[", "{", '"', "'"):

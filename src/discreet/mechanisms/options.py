@@ -138,7 +138,7 @@ class Place:
         return self.model.contexts.index(str(context))
 
     def covered(self, listed: Iterable[object], what: str) -> None:
-        """Complain about contexts of the model that are not among those listed: silence would leave them unprotected."""
+        """Complain about contexts of the model that are not listed: silence would leave them unprotected."""
         missing = [] if self.model is None else [name for name in self.model.contexts if name not in set(listed)]
         if missing:
             raise DiscreetError(f"{what} leaves out {', '.join(map(repr, missing))}; list every context of the model")
