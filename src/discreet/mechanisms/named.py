@@ -125,7 +125,7 @@ class Spec:
             )
         return own  # type: ignore[no-any-return]
 
-    def parameters(self) -> dict[str, Parameter]:
+    def parameters(self) -> Mapping[str, Parameter]:
         """The options that the constructor takes, with those of a mechanism inside it, to which it hands them on."""
         found, hands_on = parameters(self.maker)
         if hands_on and "mechanism" in found:
