@@ -116,7 +116,7 @@ def merge_rare(days: Sequence[Day], share: float, *, into: str = OTHER, keep: It
 
 
 def fitted(context: str, contexts: Collection[str]) -> str:
-    """A context as a model knows it: one that it never learned is `other`, where it has that; `unknown` stays what it is."""
+    """A context as a model knows it: one never learned is `other`, where it has that; `unknown` stays what it is."""
     return OTHER if context not in contexts and context != UNKNOWN and OTHER in contexts else context
 
 

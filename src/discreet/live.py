@@ -1,8 +1,8 @@
 """One person, day after day: from readings to outputs. No input or output of its own.
 
-Which model serves a date, what a reading is called there, how long it stands, and where one day ends and the next begins
-are decided here and nowhere else: a file, a pipe and a gateway that are given the same readings and the same source of
-chance release the same.
+Which model serves a date, what a reading is called there, how long it stands, and where one day ends and the next
+begins are decided here and nowhere else: a file, a pipe and a gateway that are given the same readings and the same
+source of chance release the same.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def span(days: Sequence[Day]) -> tuple[dt.date, int]:
 
 
 class Stream:
-    """Releases one person's days from `start` on: `Stream(week, make, start=date)`, then `.release("home")` slot by slot.
+    """One person's days from `start` on: `Stream(week, make, start=date)`, then `.release("home")` slot by slot.
 
-    `make(model)` gives the mechanism for a model (`partial(spec.make, policy=policy)`, or a constructor of your own); it
-    is called once for each part of the week. A reading stands for `carry` further slots without one, over midnight too. A
-    label that was never learned is `other`, where the model has that; no reading is `unknown`.
+    `make(model)` gives the mechanism for a model (`partial(spec.make, policy=policy)`, or a constructor of your own);
+    it is called once for each part of the week. A reading stands for `carry` further slots without one, over midnight
+    too. A label that was never learned is `other`, where the model has that; no reading is `unknown`.
 
-    Every slot of every date has exactly one output. A date on which nothing was read is a day of `unknown`, released like
-    any other: a day that is missing would tell that the phone was off.
+    Every slot of every date has exactly one output. A date on which nothing was read is a day of `unknown`, released
+    like any other: a day that is missing would tell that the phone was off.
     """
 
     def __init__(

@@ -304,6 +304,56 @@ def test_files_that_are_wrong_name_themselves(content: str, message: str, tmp_pa
         Spec.read(tmp_path / "none.toml")
 
 
+HOSTILE = [
+    *("", "abc", "0", "-1", "0.5", "1e400", "nan", "true", "'2'", "2026-01-01", "é=", "[1]\nx = 2", "9" * 30),
+    *("[]", "[[]]", "[1, 2]", "[[1]]", "['a']", "[2026-01-01]", "[" + "9" * 30 + "]", "{}", "{a = 1}", "{top = 3}"),
+    *("{c0 = 1, c1 = 2, c2 = 3}", "{c0 = 'x', c1 = 1, c2 = 2}", "{c0 = [1]}", "{top = [[['c0']]]}", "{kind = []}"),
+    *(
+        "{kind = 'within', radius = -1}",
+        "{kind = 'within', radius = nan}",
+        "{edges = [[1, 2]]}",
+        "{edges = [[[1], [2]]]}",
+    ),
+    *("{kind = 'edges', edges = []}", "{kind = 'categories', categories = [[{}]]}", "{kind = {}}", "dphmm", "a:b", "{"),
+]
+
+NEEDED: dict[str, dict[str, object]] = {
+    "fdh": {"hierarchy": TREE},
+    "dphmm": {"graph": {"kind": "complete"}, "query": POINTS, "epsilon": 1.0},
+    "set-labelled": {"labels": LABELS},
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_whatever_is_written_is_taken_or_refused_with_a_word(name: str) -> None:
+    """Each option of each mechanism with values of every kind: no other error than ours."""
+    base, refused = Spec(name, NEEDED.get(name)), 0
+    for option in (*base.parameters(), "zzz"):
+        for text in HOSTILE:
+            try:
+                given = (
+                    Spec.from_text(name, [f"{option}={text}"]) if name not in NEEDED else with_text(base, option, text)
+                )
+                if name in NEEDED:
+                    given.make(CHAIN, POLICY)
+            except DiscreetError:
+                refused += 1
+    assert refused >= len(HOSTILE)
+
+
+def with_text(spec: Spec, option: str, text: str) -> Spec:
+    """The spec with one more option, from text."""
+    value = Spec.from_text(f"{__name__}:Anything", [f"it={text}"]).options["it"]
+    return spec.with_options(**{option: value}).checked()
+
+
+class Anything(mechanisms.NoMask):
+    """Takes what comes."""
+
+    def __init__(self, model: Model, policy: d.Policy, *, it: Any = None) -> None:
+        super().__init__(model, policy)
+
+
 def test_a_constructor_that_chokes_on_its_options_says_so() -> None:
     with pytest.raises(DiscreetError, match=r"Choking cannot use its options \{'on': 1\}: no such"):
         Spec(f"{__name__}:Choking", {"on": 1}).make(CHAIN, POLICY)

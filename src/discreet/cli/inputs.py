@@ -61,8 +61,9 @@ def read_spec(mechanism: str, options: Sequence[str] | None) -> Spec:
     """The mechanism asked for: a name, module:Class or a TOML file, with its --option key=value."""
     from discreet.mechanisms.named import Spec
 
-    if ":" in mechanism and (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)  # a class of one's own is looked for in the working directory too
+    own = ":" in mechanism or mechanism.endswith(".toml")  # a file may name a class of one's own
+    if own and (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # it is looked for in the working directory too
     return Spec.from_text(mechanism, options or ())
 
 

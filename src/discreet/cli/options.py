@@ -23,7 +23,7 @@ MechanismName = Annotated[
     typer.Option(
         "--mechanism",
         metavar="NAME",
-        help="Who decides what is shown, such as adaptive or mask-sensitive; or a TOML file that says, or module:Class.",
+        help="Who decides what is shown: adaptive, mask-sensitive, ...; or a TOML file that says; or module:Class.",
     ),
 ]
 MechanismOptions = Annotated[

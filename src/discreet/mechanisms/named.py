@@ -126,12 +126,14 @@ class Spec:
         return own  # type: ignore[no-any-return]
 
     def parameters(self) -> Mapping[str, Parameter]:
-        """The options that the constructor takes, and those of the mechanism inside it to which it hands further ones on."""
+        """The options that the constructor takes, with those of a mechanism inside it, to which it hands them on."""
         found, hands_on = parameters(self.maker)
         if hands_on and "mechanism" in found:
             inner = self.options.get("mechanism", found["mechanism"].default)
-            further = Spec(inner).parameters() if isinstance(inner, str) else parameters(inner)[0]
-            found = {**further, **found}
+            if isinstance(inner, str):
+                found = {**Spec(inner).parameters(), **found}
+            elif callable(inner):
+                found = {**parameters(inner)[0], **found}
         return found
 
     def parameter(self, option: str) -> Parameter:
@@ -144,7 +146,7 @@ class Spec:
         return known[option]
 
     def checked(self) -> Spec:
-        """The spec itself, if its options are known, complete and of the right kind; what needs a model is left to `make`."""
+        """The spec, if its options are known, complete and of the right kind; what needs a model is left to `make`."""
         self._fitted(None, {})
         return self
 
@@ -156,7 +158,7 @@ class Spec:
             return self.maker(model, policy, **options)
         except DiscreetError:
             raise
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
             if not self.options:
                 raise
             raise DiscreetError(f"{self.name} cannot use its options {self.options}: {error}") from error
@@ -189,12 +191,12 @@ def _known(name: str) -> str:
 
 
 def _value(text: object, parameter: Parameter) -> object:
-    """The value of an option's text: TOML where it starts like a list, a table or a quotation, else a number or word."""
+    """The value of a text: TOML where it starts like a list, a table or a quotation, else a number or a word."""
     if not isinstance(text, str):
         return text
     if text[:1] in ("[", "{", '"', "'"):
         try:
-            return tomllib.loads(f"value = {text}")["value"]
+            return tomllib.loads(f"value = {text}".replace("\n", " "))["value"]
         except tomllib.TOMLDecodeError as error:
             raise DiscreetError(f"{text!r} is not written as in TOML: {error}") from None
     if parameter.is_text:

@@ -108,7 +108,7 @@ class Parameter:
 def parameters(maker: Callable[..., Any]) -> tuple[Mapping[str, Parameter], bool]:
     """The options of `maker(model, policy, *, options)`, and whether it hands further ones on (`**options`).
 
-    Looked up once: reading type hints takes as long as publishing several events, and a table has people by the thousand.
+    Looked up once: reading type hints takes as long as publishing several events, and a table has thousands of people.
     """
     try:
         hints = get_type_hints(getattr(maker, "__init__") if isinstance(maker, type) else maker)  # noqa: B009  for mypy
@@ -144,7 +144,7 @@ class Place:
         return self.model.contexts.index(str(context))
 
     def covered(self, listed: Iterable[object], what: str) -> None:
-        """Complain about contexts of the model that are not among those listed: silence would leave them unprotected."""
+        """Complain about contexts of the model that are not listed: silence would leave them unprotected."""
         missing = [] if self.model is None else [name for name in self.model.contexts if name not in set(listed)]
         if missing:
             raise DiscreetError(f"{what} leaves out {', '.join(map(repr, missing))}; list every context of the model")

@@ -17,7 +17,7 @@ HELD_OUT = 0.2
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The last days, judged by habits learned from the earlier ones; None where too few days are there to hold some out."""
+    """The last days, judged by habits learned from the earlier ones; None where there are too few to hold some out."""
 
     days: int
     impossible: float | None  # share of the steps that have probability zero
