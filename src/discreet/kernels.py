@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.contracts import Rng
-from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray, integer_weights, power_of_two
+from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray, digest_of, integer_weights, power_of_two
 from discreet.outputs import SUPPRESSED, Output
 
 
@@ -44,6 +44,11 @@ class FiniteKernel:
         matrix = self.weights / float(self.total)
         matrix.setflags(write=False)
         return matrix
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of outputs, weights and total."""
+        return digest_of((self.outputs, self.total, self.weights.shape, self.weights))
 
     @cached_property
     def _cumulative(self) -> IntArray:

@@ -5,7 +5,9 @@ A search or a solver has tolerances of its own, beside its code: what they retur
 
 from __future__ import annotations
 
-from typing import Final, overload
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +77,19 @@ def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_B
     for row in np.flatnonzero(rest < 0):  # floats that sum to a little over one: off the largest
         weights[row, weights[row].argmax()] += rest[row]
     return weights
+
+
+def digest_of(parts: Iterable[object]) -> bytes:
+    """A digest of arrays, by their bytes, and of other values, by their repr; each with its length, so that none runs on."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = _little_endian(part) if isinstance(part, np.ndarray) else repr(part).encode()
+        digest.update(str(len(data)).encode() + b":" + data)
+    return digest.digest()
+
+
+def _little_endian(array: npt.NDArray[Any]) -> bytes:
+    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 def power_of_two(value: int) -> bool:

@@ -29,16 +29,16 @@ outputs s, s bring it to 9/13, gain 0.192.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import Model, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import SlotMechanism
-from discreet.models.arrays import reachable, require_chain
+from discreet.models.arrays import reachable
 from discreet.numerics import SLACK, WEIGHT_BITS, FloatArray, IntArray
 from discreet.outputs import Output, Released
 from discreet.policy import Guarantee, Policy
@@ -90,8 +90,9 @@ class Deception(SlotMechanism, ABC):
     average row there; a session suppresses such a reading.
     """
 
+    needs: ClassVar[Needs] = "chain"
+
     def __init__(self, model: Model, policy: Policy, *, constraints: Constraints = "published") -> None:
-        require_chain(model, type(self).__name__)
         if constraints not in get_args(Constraints):
             raise DiscreetError(f"constraints={constraints!r} is not known; use 'published' or 'bayes'")
         super().__init__(model, policy)
@@ -114,7 +115,7 @@ class Deception(SlotMechanism, ABC):
             self.kernel(slot)
         return tuple(sorted(self._given_up))
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Exact, on the weights that are sampled: the mean over slots of the sum of P(X_t = c) b(c | c) (Eq. 6)."""
         total = 0.0
         for slot, prior in enumerate(self.model.prior):

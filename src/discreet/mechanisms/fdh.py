@@ -24,12 +24,13 @@ checks. The audit finds such breaches, and `Adaptive` with generalized outputs h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.contracts import Model, Utility, is_finite
+from discreet.contracts import Model, Needs, Utility, is_finite
 from discreet.errors import DiscreetError, HierarchyError, did_you_mean
 from discreet.hierarchy import Hierarchy
 from discreet.jit import product
@@ -75,6 +76,8 @@ class Fdh(ContextMechanism):
     and `budget` are the hybrid checks' own options; `checks` are these checks, leaves first, the root having none.
     """
 
+    needs: ClassVar[Needs] = "chain"
+
     def __init__(
         self,
         model: Model,
@@ -88,7 +91,6 @@ class Fdh(ContextMechanism):
         grid: int = 10,
         budget: int | None = None,
     ) -> None:
-        require_chain(model, "Fdh")
         super().__init__(model, policy)
         self.hierarchy = hierarchy
         self._layers = [_Layer(hierarchy, k, model) for k in range(_depth(hierarchy, model))]
@@ -117,6 +119,12 @@ class Fdh(ContextMechanism):
                 "first (the root needs none)"
             )
         return [layer.checked(chain, self.model) for layer, chain in zip(layers, given, strict=False)]
+
+    @classmethod
+    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+        """The first contexts under one node, the last under another."""
+        first, last = list(model.contexts[:-1]), [model.contexts[-1]]
+        return ({"hierarchy": Hierarchy({"top": {"left": first, "right": last} if first else {"right": last}})},)
 
     def start(self) -> State:
         """Every layer's check at its start."""
@@ -186,11 +194,14 @@ class Fdh(ContextMechanism):
         layer, node = self._named[output]
         return layer, (node, *self.hierarchy.ancestors(node))
 
-    def worth(self, output: Output) -> float:
-        """What an output counts towards utility: its layer's weight; silence counts nothing."""
+    def worth(self, context: str, output: Output) -> float:
+        """Its layer's weight, for whatever is shown is true; silence is worth nothing."""
+        return self._worth(output)
+
+    def _worth(self, output: Output) -> float:
         return 0.0 if isinstance(output, Suppressed) else self.weights[self._told(output)[0]]
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Expected worth of a slot's output: exact where a day has at most `STATES` public states, else drawn.
 
         Where it is drawn, half_width is the 95 % half-width; the draws are seeded.
@@ -215,7 +226,7 @@ class Fdh(ContextMechanism):
             for state, mass in level.items():
                 kernel = self.kernel(state)
                 joint = product(mass, kernel.matrix)
-                total += float((joint * [self.worth(output) for output in kernel.outputs]).sum())
+                total += float((joint * [self._worth(output) for output in kernel.outputs]).sum())
                 for number in np.flatnonzero(joint).tolist() if t + 1 < model.slots else ():
                     after = self.advance(state, kernel.outputs[number])
                     arrived = mass * kernel.matrix[:, number]
@@ -233,7 +244,7 @@ class Fdh(ContextMechanism):
             state, total = self.start(), 0.0
             for context in path:
                 kernel = self.kernel(state)
-                worth = np.array([self.worth(output) for output in kernel.outputs])
+                worth = np.array([self._worth(output) for output in kernel.outputs])
                 total += float(kernel.matrix[context] @ worth)
                 state = self.advance(state, kernel.sample(context, rng))
             means.append(total / model.slots)

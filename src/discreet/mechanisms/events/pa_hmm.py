@@ -97,7 +97,7 @@ class PaHmm(SlotMechanism):
     def _kernels(self) -> tuple[FiniteKernel, ...]:
         return tuple(suppressing_kernel(self.model.contexts, row) for row in self._silent)
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Exact: the sum of prior times p over the slots."""
         return Utility(float((self.stretches.prior * self.p).sum() / self.model.slots))
 

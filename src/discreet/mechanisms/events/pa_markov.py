@@ -26,10 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import Model, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import ATTRIBUTES, Events
 from discreet.jit import product
@@ -68,6 +69,8 @@ class PaMarkov(ContextMechanism):
     values of activity, time and location; by default the model's marginals. `internal=False` leaves out the internal
     check, as `NoInternal` does. `checks` are the external ones.
     """
+
+    needs: ClassVar[Needs] = "events"
 
     def __init__(
         self,
@@ -205,7 +208,7 @@ class PaMarkov(ContextMechanism):
             for check, last, value in zip(self.checks, state, shown, strict=True)
         )
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Expected fraction of the attributes that are published: exact, by recursion over each attribute's states."""
         return self._utility
 

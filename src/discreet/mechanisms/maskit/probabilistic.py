@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import Model, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
 from discreet.kernels import FiniteKernel, silent_kernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.maskit.windows import Order, Windows
 from discreet.mechanisms.monotone import best_minimal
-from discreet.models.arrays import require_chain
 from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released
 from discreet.policy import Guarantee, Policy
@@ -62,6 +61,8 @@ class Probabilistic(SlotMechanism):
     Contexts that the model holds impossible at a slot are always suppressed there.
     """
 
+    needs: ClassVar[Needs] = "chain"
+
     def __init__(
         self,
         model: Model,
@@ -73,7 +74,6 @@ class Probabilistic(SlotMechanism):
         budget: int | None = None,
         verify: bool = True,
     ) -> None:
-        require_chain(model, "Probabilistic")
         if search not in get_args(Search):
             raise DiscreetError(f"search={search!r} is not known; use 'exact', 'mondrian' or 'algpr'")
         if grid < 1:
@@ -103,7 +103,7 @@ class Probabilistic(SlotMechanism):
         """Expected fraction of slots released with p (paper, Section 3)."""
         return float((self.windows.prior * (1 - p)).sum() / self.model.slots)
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Exact: the sum of prior (1 - p) over the slots."""
         return Utility(self.utility_of(self.p))
 

@@ -7,17 +7,17 @@ the habits, and their belief is counted from a lower prior (the paper's Example 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.contracts import Mechanism, Model, Utility, is_finite
+from discreet.contracts import AnyMechanism, Model, Needs, Utility, is_finite
 from discreet.errors import DiscreetError, PolicyError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.models import MarkovChain
-from discreet.models.arrays import reachable, require_chain
+from discreet.models.arrays import reachable
 from discreet.numerics import BoolArray, IntArray
 from discreet.outputs import Generalized, Output, Released
 from discreet.policy import Guarantee, Policy, Secret, SecretTable
@@ -45,16 +45,17 @@ class SetLabelled(ContextMechanism):
     10). Since a context is in its own set, the bound holds for one who knows the habits as well.
     """
 
+    needs: ClassVar[Needs] = "chain"
+
     def __init__(
         self,
         model: Model,
         policy: Policy,
         *,
         labels: Mapping[str, Iterable[str]],
-        mechanism: Callable[..., Mechanism[Any]] = Hybrid,
+        mechanism: Callable[..., AnyMechanism] = Hybrid,
         **options: Any,
     ) -> None:
-        require_chain(model, "SetLabelled")
         super().__init__(model, policy)
         self.labels = _complete(labels, model.contexts)
         carriers = _carriers(self.secrets, self.labels, model.contexts)  # (G, n): does the state's set meet the secret
@@ -62,7 +63,7 @@ class SetLabelled(ContextMechanism):
         states = [str(number) for number in range(len(model.contexts))]
         chain = MarkovChain(states, model.initial, model.transitions)
         inner = Policy(_state_secrets(self.secrets, carriers, self.mu), delta=policy.delta)
-        self.mechanism: Mechanism[Any] = mechanism(chain, inner, **options)
+        self.mechanism: AnyMechanism = mechanism(chain, inner, **options)
         self.guarantee = KNOWN_SETS if self.mechanism.guarantee.promises_delta("each") else self.mechanism.guarantee
         self._outward = {
             Released(state): _output(number, context, self.labels[context])
@@ -70,6 +71,12 @@ class SetLabelled(ContextMechanism):
         }
         self._inward = {outward: inward for inward, outward in self._outward.items()}
         self._kernels: dict[Hashable, FiniteKernel] = {}
+
+    @classmethod
+    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+        """The first two contexts cannot be told apart."""
+        first = frozenset(model.contexts[:2])
+        return ({"labels": dict.fromkeys(first, first)},)
 
     def start(self) -> Hashable:
         """The inner check's public state."""
@@ -94,10 +101,13 @@ class SetLabelled(ContextMechanism):
         following: Hashable = self.mechanism.advance(state, self._inward.get(output, output))
         return following
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """The inner check's: a set counts as released, as in the paper's Figure 7."""
-        utility: Utility = self.mechanism.expected_utility()  # type: ignore[attr-defined]  # every check has one
-        return utility
+        return self.mechanism.expected_utility(days)
+
+    def worth(self, context: str, output: Output) -> float:
+        """The inner check's: the set that stands for the context is worth what the context is."""
+        return self.mechanism.worth(str(self.model.contexts.index(context)), self._inward.get(output, output))
 
 
 def _complete(labels: Mapping[str, Iterable[str]], contexts: tuple[str, ...]) -> dict[str, frozenset[str]]:
