@@ -18,7 +18,7 @@ from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.models import MarkovChain
 from discreet.models.arrays import reachable
-from discreet.numerics import BoolArray, IntArray
+from discreet.numerics import SLACK, BoolArray, IntArray
 from discreet.outputs import Generalized, Output, Released
 from discreet.policy import Guarantee, Policy, Secret, SecretTable
 
@@ -41,7 +41,9 @@ class SetLabelled(ContextMechanism):
     Proof. For a secret g at slot t the weak adversary's gain is the sum over states a whose set meets g of
     P(X_t in g | a) times the gain on a: outputs depend on a alone (Claim 8), so the factor is the same before and after.
     Each factor is at most 1, each gain at most delta/mu, and there are mu terms (Claim 9); states of probability zero add
-    nothing. The output distribution is known to the adversary beforehand, so nothing is learned about the habits (Claim
+    nothing. Each term may use the project's slack, so where mu is above 1 the inner check is asked for delta/mu less that
+    slack, and the sum stays within delta itself. A check that remembers earlier states (`Adaptive`) is no different:
+    outputs still depend on states alone. The output distribution is known to the adversary beforehand, so nothing is learned about the habits (Claim
     10). Since a context is in its own set, the bound holds for one who knows the habits as well.
     """
 
@@ -64,6 +66,7 @@ class SetLabelled(ContextMechanism):
         chain = MarkovChain(states, model.initial, model.transitions)
         inner = Policy(_state_secrets(self.secrets, carriers, self.mu), delta=policy.delta)
         self.mechanism: AnyMechanism = mechanism(chain, inner, **options)
+        self.private_contexts = self.mechanism.private_contexts  # states are numbered as contexts are
         self.guarantee = KNOWN_SETS if self.mechanism.guarantee.promises_delta("each") else self.mechanism.guarantee
         self._outward = {
             Released(state): _output(number, context, self.labels[context])
@@ -82,6 +85,10 @@ class SetLabelled(ContextMechanism):
         """The inner check's public state."""
         state: Hashable = self.mechanism.start()
         return state
+
+    def remember(self, memory: int | None, context: int) -> int:
+        """The inner check's."""
+        return self.mechanism.remember(memory, context)
 
     def kernel(self, state: Hashable) -> FiniteKernel:
         """The inner check's kernel with sets in place of states."""
@@ -135,8 +142,20 @@ def _carriers(secrets: SecretTable, labels: Mapping[str, frozenset[str]], contex
 
 
 def _state_secrets(secrets: SecretTable, carriers: BoolArray, mu: IntArray) -> list[Secret]:
-    """Each state that carries a secret is one itself, bounded at every slot by the smallest delta / mu there."""
-    shares = np.where(secrets.active & (mu > 0), secrets.deltas[:, None] / np.maximum(mu, 1), np.inf)  # (G, T)
+    """Each state that carries a secret is one itself, bounded at every slot by the smallest delta / mu there.
+
+    Where several do, less the slack that each may use: the floats' own error, some 1e-16, is then covered by far.
+    """
+    split = secrets.active & (mu > 1)
+    lost = split & (secrets.deltas[:, None] < mu * SLACK)
+    if lost.any():
+        g, t = (int(k) for k in np.argwhere(lost)[0])
+        raise PolicyError(
+            f"delta of secret {secrets.names[g]!r} is {secrets.deltas[g]:g}, too little to be shared by the {mu[g, t]} states that "
+            f"can carry it at slot {t}; give at least {mu[g, t] * SLACK:.1e}, or labels that set it apart"
+        )
+    share = secrets.deltas[:, None] / np.maximum(mu, 1) - np.where(split, SLACK, 0.0)
+    shares = np.where(secrets.active & (mu > 0), share, np.inf)  # (G, T)
     found = []
     for state in range(carriers.shape[1]):
         bounds = np.min(shares[carriers[:, state]], axis=0, initial=np.inf)  # (T,)
