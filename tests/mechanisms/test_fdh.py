@@ -199,6 +199,15 @@ def test_utility_is_drawn_where_states_are_too_many(monkeypatch: pytest.MonkeyPa
         assert abs(drawn.mean - exact) <= 1.5 * drawn.half_width
 
 
+def test_days_that_come_out_alike_do_not_make_a_drawn_utility_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without secrets every drawn day is worth 1; half_width 0 would claim that no day can be worth anything else."""
+    monkeypatch.setattr(hierarchical, "STATES", 3)
+    chain = random_chain(5, n=4, slots=6, zeros=0.0)
+    mechanism = Fdh(chain, d.Policy(), hierarchy=FOUR)
+    assert mechanism.expected_utility() == d.Utility(1.0, 3 / hierarchical.DAYS)
+    assert mechanism.expected_utility(60) == d.Utility(1.0, 3 / 60)
+
+
 def test_layer_weights() -> None:
     chain = random_chain(5, n=4, slots=2, zeros=0.0)
     mechanism = Fdh(chain, d.Policy(), hierarchy=DEEP)

@@ -39,12 +39,12 @@ from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.maskit.probabilistic import Search
 from discreet.mechanisms.maskit.simulatable import LastRelease
+from discreet.mechanisms.utility import simulated_utility
 from discreet.models import MarkovChain
 from discreet.models.arrays import require_chain
 from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Generalized, Output, Released, Suppressed, text_of
 from discreet.policy import Guarantee, Policy, Secret
-from discreet.randomness import SeededEntropy
 
 State = tuple[LastRelease | int, ...]
 """The public state: that of each layer's check, leaves first."""
@@ -204,15 +204,17 @@ class Fdh(ContextMechanism):
     def expected_utility(self, days: int | None = None) -> Utility:
         """Expected worth of a slot's output: exact where a day has at most `STATES` public states, else drawn.
 
-        Where it is drawn, half_width is the 95 % half-width; the draws are seeded.
+        Where it is drawn, half_width is the 95 % half-width; the draws are seeded, and `days` is by default `DAYS`.
         """
-        return self._utility
+        if self._exact is not None:
+            return Utility(self._exact)
+        return self._drawn if days is None else simulated_utility(self, self.worth, days, averaged=True)
 
     @cached_property
-    def _utility(self) -> Utility:
-        exact = self._exact()
-        return self._drawn(DAYS) if exact is None else Utility(exact)
+    def _drawn(self) -> Utility:
+        return simulated_utility(self, self.worth, DAYS, averaged=True)
 
+    @cached_property
     def _exact(self) -> float | None:
         """By recursion over (public state, context): outputs move the state, the chain moves the context."""
         model = self.model
@@ -233,22 +235,6 @@ class Fdh(ContextMechanism):
                     following[after] = following[after] + arrived if after in following else arrived
             level = {state: product(mass, model.transitions[t]) for state, mass in following.items()}
         return total / model.slots
-
-    def _drawn(self, days: int) -> Utility:
-        """The mean over drawn days of what each slot's output is worth on average, given the public state."""
-        rng = SeededEntropy(0)
-        model = self.model
-        chain = MarkovChain(model.contexts, model.initial, model.transitions)
-        means = []
-        for path in chain.sample_codes(days, seed=0).tolist():
-            state, total = self.start(), 0.0
-            for context in path:
-                kernel = self.kernel(state)
-                worth = np.array([self._worth(output) for output in kernel.outputs])
-                total += float(kernel.matrix[context] @ worth)
-                state = self.advance(state, kernel.sample(context, rng))
-            means.append(total / model.slots)
-        return Utility(float(np.mean(means)), 1.96 * float(np.std(means, ddof=1)) / len(means) ** 0.5)
 
 
 class _Layer:

@@ -51,8 +51,14 @@ def tree_utility(mechanism: AnyMechanism, worth: Worth, most: int) -> Utility | 
     return Utility(float(total) / mechanism.model.slots)
 
 
-def simulated_utility(mechanism: AnyMechanism, worth: Worth, days: int, seed: int = 0) -> Utility:
-    """Mean worth of a slot over days drawn from the model, with its 95 % half-width. Seeded, hence repeatable."""
+def simulated_utility(
+    mechanism: AnyMechanism, worth: Worth, days: int, seed: int = 0, *, averaged: bool = False
+) -> Utility:
+    """Mean worth of a slot over days drawn from the model, with its 95 % half-width. Seeded, hence repeatable.
+
+    `averaged` counts for each slot what its outputs are worth on average, given the public state, instead of the one that
+    was drawn: less spread for more work, where outputs are finitely many.
+    """
     contexts = mechanism.model.contexts
     entropy = SeededEntropy(seed)
     means = []
@@ -60,8 +66,13 @@ def simulated_utility(mechanism: AnyMechanism, worth: Worth, days: int, seed: in
         state, private, total = mechanism.start(), None, 0.0
         for context in path:
             private = mechanism.remember(private, context)
-            output = mechanism.kernel(state).sample(private, entropy)
-            total += worth(contexts[context], output)
+            kernel = mechanism.kernel(state)
+            output = kernel.sample(private, entropy)
+            if averaged and is_finite(kernel):
+                worths = np.array([worth(contexts[context], each) for each in kernel.outputs])
+                total += float(kernel.matrix[private] @ worths)
+            else:
+                total += worth(contexts[context], output)
             state = mechanism.advance(state, output)
         means.append(total / mechanism.model.slots)
     spread = float(np.std(means, ddof=1)) if days > 1 else float("inf")
