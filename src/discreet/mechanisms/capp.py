@@ -39,7 +39,7 @@ from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.models.arrays import reachable
-from discreet.numerics import SLACK, WEIGHT_BITS, FloatArray, IntArray
+from discreet.numerics import SLACK, TOTAL, FloatArray, IntArray, weights_to_likeliest
 from discreet.outputs import Output, Released
 from discreet.policy import Guarantee, Policy
 
@@ -57,8 +57,6 @@ EXACT = 2.0**-48
 
 NOISE = 2.0**-40
 """Probabilities below this are taken for the solver's errors and set to zero: they could be all of a column."""
-
-TOTAL = 1 << WEIGHT_BITS
 
 WINDOW = {
     "published": "one output, seen alone, gains at most delta on each secret at its own slot and at the next",
@@ -295,16 +293,8 @@ def _polished(
 
 
 def _weights(probabilities: FloatArray) -> IntArray:
-    """Rows rounded down to integers over TOTAL; what is left goes to each row's largest entry.
-
-    That entry is at least 1/n, where a few parts in 2**52 are lost; in an empty column they would be all there is to
-    see.
-    """
-    chances = np.where(probabilities < NOISE, 0.0, probabilities)
-    weights = np.floor(chances / chances.sum(axis=1, keepdims=True) * TOTAL).astype(np.int64)
-    rows = np.arange(len(weights))
-    weights[rows, weights.argmax(axis=1)] += TOTAL - weights.sum(axis=1)
-    return np.asarray(weights)
+    """Rows as integers over TOTAL, without the solver's errors."""
+    return weights_to_likeliest(np.where(probabilities < NOISE, 0.0, probabilities))
 
 
 def merged(weights: npt.NDArray[np.int64], events: Events) -> IntArray:

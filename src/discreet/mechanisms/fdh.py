@@ -42,14 +42,12 @@ from discreet.mechanisms.maskit.simulatable import LastRelease
 from discreet.mechanisms.utility import simulated_utility
 from discreet.models import MarkovChain
 from discreet.models.arrays import require_chain
-from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray
+from discreet.numerics import TOTAL, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Generalized, Output, Released, Suppressed, text_of
 from discreet.policy import Guarantee, Policy, Secret
 
 State = tuple[LastRelease | int, ...]
 """The public state: that of each layer's check, leaves first."""
-
-TOTAL = 1 << WEIGHT_BITS
 
 STATES = 20_000
 """Public states over a day up to which the expected utility is computed exactly: some seconds."""

@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from discreet.contracts import Model, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
-from discreet.kernels import FiniteKernel, silent_kernel
+from discreet.kernels import FiniteKernel, suppressing_kernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.maskit.windows import Order, Windows
 from discreet.mechanisms.monotone import best_minimal
-from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray
-from discreet.outputs import SUPPRESSED, Output, Released
+from discreet.numerics import FloatArray, IntArray, rounded_up
 from discreet.policy import Guarantee, Policy
 
 Search = Literal["exact", "mondrian", "algpr"]
@@ -127,8 +126,7 @@ class Probabilistic(SlotMechanism):
 
     def _sampled(self, p: FloatArray) -> FloatArray:
         """Rounded up to the weights that are sampled; impossible contexts are suppressed."""
-        scale = float(1 << WEIGHT_BITS)
-        return np.where(self.windows.possible, np.ceil(p * scale) / scale, 1.0)
+        return np.where(self.windows.possible, rounded_up(p), 1.0)
 
     def _given(self, p: npt.ArrayLike, verify: bool) -> FloatArray:
         sampled = self._sampled(self._checked(p))
@@ -229,20 +227,6 @@ class Probabilistic(SlotMechanism):
         self.checks += found.checks
         self.vectors, self.exhaustive = found.vectors, found.exhaustive
         return search.p_of(found.levels)
-
-
-def suppressing_kernel(contexts: tuple[str, ...], p: FloatArray) -> FiniteKernel:
-    """Truth with probability 1 - p (n,), else silence; p are multiples of 2**-52."""
-    n, total = len(p), 1 << WEIGHT_BITS
-    silent = (p * total).astype(np.int64)
-    shown = np.flatnonzero(silent < total)
-    if not len(shown):
-        return silent_kernel(n)
-    outputs: tuple[Output, ...] = (*(Released(contexts[i]) for i in shown), SUPPRESSED)
-    weights = np.zeros((n, len(outputs)), dtype=np.int64)
-    weights[shown, np.arange(len(shown))] = total - silent[shown]
-    weights[:, -1] = silent
-    return FiniteKernel(outputs, weights, total)
 
 
 class _OnGrid:
