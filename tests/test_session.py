@@ -139,17 +139,24 @@ def test_whatever_an_unknown_label_stood_for_the_row_that_is_drawn_is_the_one_th
                     assert drawn.get(slot, private) == private
 
 
-@pytest.mark.parametrize(("back", "span"), SPANS)
-def test_a_lost_private_state_means_silence_until_readings_decide_it(back: int | None, span: float) -> None:
+@pytest.mark.parametrize("back", [0, 1, 2, None])
+def test_a_lost_private_state_means_silence_until_the_next_day(back: int | None) -> None:
+    """Unless the private state is the context itself, which the next reading tells."""
     mechanism = Remembering(back=back)
     for slots in range(1, mechanism.model.slots):
         session = d.Session.resume(mechanism, [d.Suppressed()] * slots)
         assert session.private is None
-        for slot in range(slots, mechanism.model.slots):
-            output = session.release("c1")
-            assert (session.private is None) == (slot < slots + span - 1)
-            assert session.private is not None or output == d.Suppressed()
-        assert session.off_model == min(span - 1, mechanism.model.slots - slots)
+        outputs = [session.release("c1") for _ in range(slots, mechanism.model.slots)]
+        assert (session.private is None) == (back != 0)
+        assert session.off_model == (0 if back == 0 else len(outputs))
+        assert back == 0 or outputs == [d.Suppressed()] * len(outputs)
+
+
+def test_a_label_that_was_never_learned_does_not_bring_a_lost_private_state_back() -> None:
+    session = d.Session.resume(Remembering(back=1), [d.Suppressed()])
+    session.release("never learned")
+    assert [session.release("c1") for _ in range(3)] == [d.Suppressed()] * 3
+    assert session.off_model == 4
 
 
 class Failing:
@@ -273,7 +280,7 @@ def test_noise_has_a_digest_too() -> None:
 
 
 def test_what_is_released_does_not_depend_on_who_judges() -> None:
-    """An observer whose model holds b impossible at first: it is released all the same, and what they believe is theirs."""
+    """An observer whose model holds b impossible at first: it is released all the same, and beliefs are theirs."""
     mine = chain("a", "b", slots=2)
     theirs = d.MarkovChain(("a", "b"), [1, 0], [[[0.9, 0.1], [0.5, 0.5]]])
     mechanism = NoMask(mine, d.Policy(["b"]))

@@ -17,7 +17,7 @@ from discreet.policy import Guarantee, Policy
 State = TypeVar("State", bound=Hashable)
 
 Needs = Literal["chain", "events", "any"]
-"""What a mechanism needs of its model: a Markov chain over contexts, contexts that are events, or nothing in particular."""
+"""What a mechanism needs of its model: a Markov chain over contexts, contexts that are events, or nothing special."""
 
 
 class Rng(Protocol):
@@ -63,7 +63,7 @@ class Kernel(Protocol):
 
     @property
     def digest(self) -> bytes:
-        """A digest of all that `sample` and `likelihood` depend on: equal kernels have equal digests, on every machine."""
+        """Of all that `sample` and `likelihood` depend on: equal kernels have equal digests, on every machine."""
 
     def sample(self, private: int, rng: Rng) -> Output:
         """Draw the output: the only place that sees the truth."""
@@ -145,7 +145,7 @@ def covers_everything(kernel: Kernel) -> TypeGuard[CoversEverything]:
 
 @dataclass(frozen=True)
 class Utility:
-    """Expected fraction of slots released truthfully, or their mean worth: give or take half_width (0 where it is exact)."""
+    """Expected fraction of slots released truthfully, or their mean worth, give or take half_width (0 where exact)."""
 
     mean: float
     half_width: float = 0.0
@@ -187,7 +187,7 @@ class Mechanism(Protocol[State]):
         """The public state after an output; `Suppressed()` is always accepted."""
 
     def remember(self, memory: int | None, context: int) -> int:
-        """The private state after this context, `memory` being the one before: None at the start of a day, and only there."""
+        """The private state after this context; `memory` is the one before, None in a day's first slot only."""
 
     def worth(self, context: str, output: Output) -> float:
         """What an output is worth in a context; `outputs.truthful` unless the mechanism has a measure of its own."""
@@ -219,7 +219,7 @@ class MechanismClass(Protocol):
 
 @runtime_checkable
 class BoundsRatios(Protocol):
-    """A mechanism that bounds how far apart private states can make an output's probability, whatever was output before."""
+    """A mechanism that bounds how far apart private states can make an output's probability, whatever came before."""
 
     def largest_log_ratios(self) -> FloatArray:
         """(T,): no output of the slot has a larger log-ratio between two possible contexts; inf where none is known."""

@@ -91,7 +91,7 @@ def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_B
 
 
 def weights_to_likeliest(chances: FloatArray, total: int = TOTAL) -> IntArray:
-    """Rows of chances, scaled to sum to one, rounded down to integers over total; each row's largest takes what is left."""
+    """Rows scaled to sum to one and rounded down to integers over total; each row's largest takes what is left."""
     weights: IntArray = np.floor(chances / chances.sum(axis=1, keepdims=True) * total).astype(np.int64)
     rows = np.arange(len(weights))
     weights[rows, weights.argmax(axis=1)] += total - weights.sum(axis=1)
@@ -104,7 +104,7 @@ def rounded_up(probabilities: FloatArray) -> FloatArray:
 
 
 def digest_of(parts: Iterable[object]) -> bytes:
-    """A digest of arrays, by their bytes, and of other values, by their repr; each with its length, so that none runs on."""
+    """Of arrays, by their bytes, and of other values, by their repr; each with its length, so that none runs on."""
     digest = hashlib.sha256()
     for part in parts:
         data = _little_endian(part) if isinstance(part, np.ndarray) else repr(part).encode()

@@ -29,8 +29,8 @@ class Session:
     They are suppressed, because what a release of the impossible would tell, no model can say; a kernel that has an
     output for everything (noise around the nearest possible context) gives that instead, and they are counted all the same.
 
-    A release happens whole or not at all: if a draw fails, nothing has changed, and the slot may be released again. What
-    is possible is judged by the mechanism's own model; `adversary` is whose beliefs `belief` and `gains` show.
+    A release happens whole or not at all: if a draw fails, nothing has changed, and the slot may be released again.
+    What is possible is judged by the mechanism's own model; `adversary` is whose beliefs `belief` and `gains` show.
 
     After a label that was never learned, a mechanism that remembers earlier contexts does not know its private state as
     the observer assumes it. It is silent, whatever comes, until the readings since then decide the state by themselves
@@ -42,6 +42,7 @@ class Session:
         self.adversary = Adversary(mechanism) if adversary is None else adversary
         self._rng: Rng = SystemEntropy() if rng is None else rng
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
+        self._remembers = not np.array_equal(mechanism.private_contexts, np.arange(len(self._index)))
         belief = self.adversary.start()
         same = self.adversary.model is mechanism.model
         own = belief if same else Adversary(mechanism, policy=Policy()).start()
@@ -60,18 +61,19 @@ class Session:
     ) -> Session:
         """Go on after a crash: public outputs are replayed, nothing is drawn twice.
 
-        `private` is the last private state, from the person's own store. Where a mechanism remembers and has lost it, the
-        session is silent until readings decide it again, as after a label that was never learned. `digest` is
-        `Session.digest` as it was after the last of the outputs: where it differs, they were drawn by other kernels, and
-        going on would tell more than either set of kernels allows.
+        `private` is the last private state, from the person's own store. A mechanism that remembers and has lost it is
+        silent until the next day: an observer may know of the crash, and silence to the end tells nobody anything. Each
+        such slot is counted as off-model. `digest` is `Session.digest` as it was after the last output: where it
+        differs, they were drawn by other kernels, and going on would tell more than either set of kernels allows.
         """
         session = cls(mechanism, rng=rng, adversary=adversary)
         for output in outputs:
             session._replay(output)
         if digest is not None and digest != session.digest:
             raise DiscreetError(
-                f"the {session.slot} outputs were drawn by other kernels than this mechanism's: by another build, model or "
-                "policy, or some of them are missing. Resume with the mechanism that drew them, or start a new day"
+                f"the {session.slot} outputs were drawn by other kernels than this mechanism's: by another build, "
+                "model or policy, or some of them are missing. Resume with the mechanism that drew them, or start a "
+                "new day"
             )
         if private is not None:
             session._now = session._now._replace(private=_checked_private(session, private), unsure=0)
@@ -81,16 +83,16 @@ class Session:
         """Take an output that was drawn before; the private state that it left is not known from it."""
         if self.slot >= self.mechanism.model.slots:
             raise DiscreetError(
-                f"there are more outputs to resume from than the {self.mechanism.model.slots} slots of a day; give those "
-                "of one day"
+                f"there are more outputs to resume from than the {self.mechanism.model.slots} slots of a day; give "
+                "those of one day"
             )
         kernel = self.mechanism.kernel(self._now.state)
         if not isinstance(output, Suppressed) and not kernel.likelihood(output).any():
             raise DiscreetError(
-                f"output {self.slot} of those to resume from is {output!r}, which this mechanism never gives there; the "
-                "outputs are those of another model, policy or day, or not in their order"
+                f"output {self.slot} of those to resume from is {output!r}, which this mechanism never gives there; "
+                "the outputs are those of another model, policy or day, or not in their order"
             )
-        self._now = self._after(kernel, output, 0, self._span, off_model=False)
+        self._now = self._after(kernel, output, 0, math.inf if self._remembers else 1, off_model=False)
 
     def __enter__(self) -> Session:
         return self
@@ -107,7 +109,7 @@ class Session:
 
     @property
     def private(self) -> int | None:
-        """The last private state, for the person's own store; never to be kept beside public outputs. None if not known."""
+        """The last private state, for the person's own store, never beside public outputs; None where it is unknown."""
         return None if self._now.unsure else self._now.private
 
     @property
@@ -132,7 +134,7 @@ class Session:
 
     @cached_property
     def _span(self) -> float:
-        return memory_span(self.mechanism)
+        return memory_span(self.mechanism) if self._remembers else 1
 
     def release(self, context: str | None) -> Output:
         """What applications see in this slot, given the true context; None where there is no reading."""
@@ -152,10 +154,10 @@ class Session:
         return output
 
     def _remembered(self, context: str | None) -> tuple[int, float]:
-        """The private state with this reading, and how many more readings in a row it takes until it is the true one."""
+        """The private state with this reading, and how many more readings in a row until it is the true one."""
         index = self._index.get(UNKNOWN if context is None else context)
         if index is None:
-            return 0, self._span  # any private state will do: it does not matter once readings have decided it
+            return 0, max(self._now.unsure, self._span)  # any private state will do until readings decide it
         return self.mechanism.remember(self._now.private, index), max(0, self._now.unsure - 1)
 
     def _after(self, kernel: Kernel, output: Output, private: int, unsure: float, *, off_model: bool) -> _Now:
@@ -212,13 +214,11 @@ class _Trail:
 def memory_span(mechanism: AnyMechanism) -> float:
     """How many readings in a row decide the private state, whatever it was before; infinity if no number does.
 
-    1 without memory, 2 with a memory of the previous context. Two private states that lead to the same ones are one class;
-    `apart` (C, C) holds the pairs of classes that equal readings have not brought together yet. It can only shrink: where
-    it stays the same, memory never forgets.
+    1 without memory, 2 with a memory of the previous context. Two private states that lead to the same ones are one
+    class; `apart` (C, C) holds the pairs of classes that equal readings have not brought together yet. It can only
+    shrink: where it stays the same, memory never forgets.
     """
     contexts = range(len(mechanism.model.contexts))
-    if np.array_equal(mechanism.private_contexts, contexts):
-        return 1  # one private state for each context: `remember` can return no other
     states = range(len(mechanism.private_contexts))
     following = np.array([[mechanism.remember(m, c) for c in contexts] for m in states])  # (P, n)
     classes, group = np.unique(following, axis=0, return_inverse=True)  # (C, n), (P,)

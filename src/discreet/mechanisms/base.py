@@ -21,9 +21,9 @@ from discreet.policy import Guarantee, Policy, SecretTable
 class ContextMechanism(ABC):
     """A mechanism whose private state is the current context: it keeps no memory of the true past.
 
-    What is left to write: `guarantee`, `start`, `kernel` and `advance`; `needs`, where not every model will do; `worth`,
-    where an output is worth something else than the truth it tells; `expected_utility`, where there is a quicker or
-    exact way; and `law_cases`, where the constructor needs options.
+    What is left to write: `guarantee`, `start`, `kernel` and `advance`; `needs`, where not every model will do;
+    `worth`, where an output is worth something else than the truth it tells; `expected_utility`, where there is a
+    quicker or exact way; and `law_cases`, where the constructor needs options.
     """
 
     needs: ClassVar[Needs] = "any"

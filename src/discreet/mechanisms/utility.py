@@ -56,8 +56,8 @@ def simulated_utility(
 ) -> Utility:
     """Mean worth of a slot over days drawn from the model, with its 95 % half-width. Seeded, hence repeatable.
 
-    `averaged` counts for each slot what its outputs are worth on average, given the public state, instead of the one that
-    was drawn: less spread for more work, where outputs are finitely many.
+    `averaged` counts for each slot what its outputs are worth on average, given the public state, instead of the one
+    that was drawn: less spread for more work, where outputs are finitely many.
     """
     contexts = mechanism.model.contexts
     entropy = SeededEntropy(seed)

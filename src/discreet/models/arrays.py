@@ -140,7 +140,7 @@ def encoded(rows: Sequence[Sequence[str]], contexts: tuple[str, ...], missing: i
 
 
 def require(needs: Needs, model: Model, name: str) -> None:
-    """Refuse a model that lacks what a mechanism needs; that contexts are events, their labels say when they are read."""
+    """Refuse a model that lacks what a mechanism needs. (Whether contexts are events shows when they are read so.)"""
     if needs == "chain":
         require_chain(model, name)
 

@@ -38,13 +38,14 @@ class SetLabelled(ContextMechanism):
     sees them, every state whose set contains a secret is treated as sensitive, and each such state is bounded by delta/mu,
     mu being the number of states that can carry the secret, counted secret by secret and slot by slot (`mu`, (G, T)).
 
-    Proof. For a secret g at slot t the weak adversary's gain is the sum over states a whose set meets g of
-    P(X_t in g | a) times the gain on a: outputs depend on a alone (Claim 8), so the factor is the same before and after.
-    Each factor is at most 1, each gain at most delta/mu, and there are mu terms (Claim 9); states of probability zero add
-    nothing. Each term may use the project's slack, so where mu is above 1 the inner check is asked for delta/mu less that
-    slack, and the sum stays within delta itself. A check that remembers earlier states (`Adaptive`) is no different:
-    outputs still depend on states alone. The output distribution is known to the adversary beforehand, so nothing is learned about the habits (Claim
-    10). Since a context is in its own set, the bound holds for one who knows the habits as well.
+    Proof. For a secret g at slot t the weak adversary's gain is the sum over states a whose set meets g of P(X_t in g
+    | a) times the gain on a: outputs depend on a alone (Claim 8), so the factor is the same before and after. Each
+    factor is at most 1, each gain at most delta/mu, and there are mu terms (Claim 9); states of probability zero add
+    nothing. Each term may use the project's slack, so where mu is above 1 the inner check is asked for delta/mu less
+    that slack, and the sum stays within delta itself. A check that remembers earlier states (`Adaptive`) is no
+    different: outputs still depend on states alone. The output distribution is known to the adversary beforehand, so
+    nothing is learned about the habits (Claim 10). Since a context is in its own set, the bound holds for one who
+    knows the habits as well.
     """
 
     needs: ClassVar[Needs] = "chain"
@@ -151,8 +152,8 @@ def _state_secrets(secrets: SecretTable, carriers: BoolArray, mu: IntArray) -> l
     if lost.any():
         g, t = (int(k) for k in np.argwhere(lost)[0])
         raise PolicyError(
-            f"delta of secret {secrets.names[g]!r} is {secrets.deltas[g]:g}, too little to be shared by the {mu[g, t]} states that "
-            f"can carry it at slot {t}; give at least {mu[g, t] * SLACK:.1e}, or labels that set it apart"
+            f"delta of secret {secrets.names[g]!r} is {secrets.deltas[g]:g}, too little to be shared by the {mu[g, t]} "
+            f"states that can carry it at slot {t}; give at least {mu[g, t] * SLACK:.1e}, or labels that set it apart"
         )
     share = secrets.deltas[:, None] / np.maximum(mu, 1) - np.where(split, SLACK, 0.0)
     shares = np.where(secrets.active & (mu > 0), share, np.inf)  # (G, T)

@@ -148,7 +148,7 @@ class PerturbedKernel:
 
     @cached_property
     def digest(self) -> bytes:
-        """Of the support, the answers, and the noise around them: integers and epsilons, from which all else follows."""
+        """Of the support, the answers and the noise around them: integers and epsilons, whence all else follows."""
         balls = [sorted(ball.vertices.tolist()) for ball in self.balls]
         levels = [(noise.epsilon, noise.parts) for noise in self.noises]
         answers = [part for each in self.answers for part in (each.step, each.integers)]
@@ -320,20 +320,20 @@ class Dphmm:
         return Past((*state.outputs, output), state.belief.after(told), np.asarray(reached))
 
     def worth(self, context: str, output: Output) -> float:
-        """Nothing: a point is never the context itself. Give `evaluate` a worth of your own, such as minus the distance."""
+        """Nothing: a point is never the context itself. `evaluate` takes another worth, such as minus the distance."""
         return truthful(context, output)
 
     def expected_utility(self, days: int | None = None) -> Utility:
         """Not defined: points are true or not by how far off they are, in the query's own units."""
         raise DiscreetError(
-            "Dphmm shows points, and no point is the true context, so a fraction of slots shown truthfully is not defined; "
-            "measure the distance to the true answers instead: "
+            "Dphmm shows points, and no point is the true context, so a fraction of slots shown truthfully is not "
+            "defined; measure the distance to the true answers instead: "
             "evaluate(mechanism, days, worth=lambda context, output: -distance)"
         )
 
     @classmethod
     def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
-        """The first two contexts are to be told apart by no more than e, the others are corners of a path."""
+        """The first two contexts are joined, and answers are points in the plane, no two of them alike."""
         n = len(model.contexts)
         query = np.array([[k % 2, 0.5 * k * k] for k in range(n)], dtype=np.float64)
         return ({"graph": PolicyGraph.from_edges(n, [[0, 1]] if n > 1 else []), "query": query, "epsilon": 1.0},)
