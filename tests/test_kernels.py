@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.contracts import Finite
-from discreet.kernels import FiniteKernel, silent_kernel
-from discreet.numerics import WEIGHT_BITS
-from discreet.outputs import SUPPRESSED, Output, Released
+from discreet.events import Events
+from discreet.kernels import FiniteKernel, publishing_kernel, silent_kernel, suppressing_kernel
+from discreet.numerics import TOTAL, WEIGHT_BITS
+from discreet.outputs import SUPPRESSED, Output, PartialEvent, Released
 from discreet.randomness import SeededEntropy
 from tests.test_randomness import fits
 
@@ -131,3 +132,34 @@ def test_the_silent_kernel_says_nothing() -> None:
     kernel = silent_kernel(3)
     np.testing.assert_array_equal(kernel.likelihood(SUPPRESSED), np.ones(3))
     assert {kernel.sample(private, SeededEntropy(0)) for private in range(3)} == {SUPPRESSED}
+
+
+def test_the_suppressing_kernel_is_silent_as_often_as_asked_and_no_less() -> None:
+    """Multiples of 2**-52 exactly; anything between them is rounded towards silence."""
+    silent = np.array([1.0, 0.25, 0.0, 1 / 3])
+    kernel = suppressing_kernel(("a", "b", "c", "d"), silent)
+    assert kernel.outputs == (B, C, Released("d"), SUPPRESSED)
+    quarter = TOTAL // 4
+    assert kernel.weights[:3].tolist() == [[0, 0, 0, TOTAL], [3 * quarter, 0, 0, quarter], [0, TOTAL, 0, 0]]
+    asked = Fraction(1 / 3)
+    assert asked <= Fraction(int(kernel.weights[3, 3]), TOTAL) < asked + Fraction(1, TOTAL)
+    assert suppressing_kernel(("a", "b"), np.ones(2)).outputs == (SUPPRESSED,)
+
+
+def test_the_publishing_kernel_shows_what_is_kept_and_nothing_is_silence() -> None:
+    events = Events(("work", "play"), ("day",), ("here",))
+    kernel = publishing_kernel(events, np.array([[True, False, True], [False, False, False]]))
+    assert kernel.outputs == (PartialEvent("work", None, "here"), SUPPRESSED)
+    assert kernel.weights.tolist() == [[1, 0], [0, 1]]
+
+
+def test_equal_kernels_have_equal_digests_and_others_do_not() -> None:
+    kernel = FiniteKernel((A, B), [[1, 3], [2, 2]], 4)
+    assert kernel.digest == FiniteKernel((A, B), np.array([[1, 3], [2, 2]], dtype=np.int32), 4).digest
+    others = [
+        FiniteKernel((A, C), [[1, 3], [2, 2]], 4),
+        FiniteKernel((A, B), [[1, 3], [3, 1]], 4),
+        FiniteKernel((A, B), [[2, 6], [4, 4]], 8),
+        FiniteKernel((A, B), [[1, 3]], 4),
+    ]
+    assert len({kernel.digest, *(other.digest for other in others)}) == 5

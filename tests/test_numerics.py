@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.numerics import SLACK, WEIGHT_BITS, exceeds, integer_weights, power_of_two
+from discreet.numerics import (
+    SLACK,
+    TOTAL,
+    WEIGHT_BITS,
+    digest_of,
+    exceeds,
+    integer_weights,
+    power_of_two,
+    rounded_up,
+    weights_to_likeliest,
+)
 from tests.strategies import random_rows, searches
 
 
@@ -29,6 +39,32 @@ def test_a_sum_just_over_one_is_taken_off_the_largest() -> None:
 def test_what_is_no_row_of_probabilities_is_refused(row: list[float]) -> None:
     with pytest.raises(ValueError, match="row 0 of a kernel"):
         integer_weights(np.array([row]), filler=2)
+
+
+@pytest.mark.parametrize("total", [TOTAL, TOTAL - (TOTAL >> 40), 7])
+def test_what_is_left_goes_to_the_likeliest_and_empty_columns_stay_empty(total: int) -> None:
+    for seed in searches(200):
+        rows = random_rows(np.random.default_rng(seed), (5, 4), zeros=0.3)
+        weights = weights_to_likeliest(3 * rows, total)  # scaled to sum to one
+        assert (weights.sum(axis=1) == total).all()
+        assert (weights[rows == 0] == 0).all()
+        others = np.arange(4) != weights.argmax(axis=1)[:, None]
+        assert (weights[others] <= (rows * total * (1 + 1e-15))[others]).all()  # a float's rounding, not a weight's
+
+
+def test_rounding_up_never_falls_and_ends_on_what_can_be_sampled() -> None:
+    for seed in searches(200):
+        p = np.random.default_rng(seed).random(50)
+        up = rounded_up(p)
+        assert ((up >= p) & (up - p < 1 / TOTAL)).all()
+        assert (up * TOTAL == np.rint(up * TOTAL)).all()
+    assert rounded_up(np.array([0.0, 0.5, 1.0])).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_digests_do_not_run_parts_together_and_know_no_order_of_bytes() -> None:
+    assert digest_of(("ab", "c")) != digest_of(("a", "bc"))
+    array = np.array([[1, 2], [3, 4]])
+    assert digest_of((array,)) == digest_of((array.astype(">i8"),)) == digest_of((np.asfortranarray(array),))
 
 
 def test_powers_of_two() -> None:

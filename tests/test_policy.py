@@ -39,7 +39,7 @@ def test_policies_are_values() -> None:
     assert Policy().contexts == frozenset()
 
 
-@pytest.mark.parametrize("delta", [-0.1, 1.1, float("nan"), float("inf")])
+@pytest.mark.parametrize("delta", [-0.1, 1.1, float("nan"), float("inf"), True, False])
 def test_delta_outside_0_to_1_is_refused_by_name(delta: float) -> None:
     with pytest.raises(PolicyError, match=r"delta of the policy is .*; give a number from 0 to 1"):
         Policy("a", delta)

@@ -6,15 +6,18 @@ not proven for each mechanism, it is the shape of the interface.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeGuard, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy
 
 State = TypeVar("State", bound=Hashable)
+
+Needs = Literal["chain", "events", "any"]
+"""What a mechanism needs of its model: a Markov chain over contexts, contexts that are events, or nothing special."""
 
 
 class Rng(Protocol):
@@ -58,6 +61,10 @@ class Model(Protocol):
 class Kernel(Protocol):
     """P(output | private state) in one slot."""
 
+    @property
+    def digest(self) -> bytes:
+        """Of all that `sample` and `likelihood` depend on: equal kernels have equal digests, on every machine."""
+
     def sample(self, private: int, rng: Rng) -> Output:
         """Draw the output: the only place that sees the truth."""
 
@@ -84,6 +91,10 @@ class Finite(Protocol):
     def matrix(self) -> FloatArray:
         """(P, O)."""
 
+    @property
+    def digest(self) -> bytes:
+        """Of outputs, weights and total."""
+
     def sample(self, private: int, rng: Rng) -> Output:
         """Draw the output."""
 
@@ -102,6 +113,10 @@ class Noisy(Protocol):
     def telling(self, private: IntArray | None = None) -> tuple[Output, ...]:
         """Outputs that tell much about these private states, or about any."""
 
+    @property
+    def digest(self) -> bytes:
+        """Of what the noise is made from."""
+
     def sample(self, private: int, rng: Rng) -> Output:
         """Draw the output."""
 
@@ -114,9 +129,29 @@ def is_noisy(kernel: Kernel) -> TypeGuard[Noisy]:
     return hasattr(kernel, "telling")
 
 
-def covers_everything(kernel: Kernel) -> bool:
-    """Whether a kernel has outputs also for private states that the belief holds impossible: those of a possible one."""
-    return bool(getattr(kernel, "covers_everything", False))
+@runtime_checkable
+class CoversEverything(Protocol):
+    """A kernel with outputs also for private states that the belief holds impossible: those of a possible one."""
+
+    @property
+    def covers_everything(self) -> Literal[True]:
+        """Declared, because a session asks: elsewhere such a reading is silence."""
+
+
+def covers_everything(kernel: Kernel) -> TypeGuard[CoversEverything]:
+    """Whether a kernel has outputs for what the belief holds impossible."""
+    return isinstance(kernel, CoversEverything)
+
+
+@dataclass(frozen=True)
+class Utility:
+    """Expected fraction of slots released truthfully, or their mean worth, give or take half_width (0 where exact)."""
+
+    mean: float
+    half_width: float = 0.0
+
+    def __float__(self) -> float:
+        return self.mean
 
 
 class Mechanism(Protocol[State]):
@@ -138,6 +173,10 @@ class Mechanism(Protocol[State]):
     def private_contexts(self) -> IntArray:
         """(P,): the context of each private state."""
 
+    @property
+    def needs(self) -> Needs:
+        """What it needs of its model; the constructor refuses a model that lacks it."""
+
     def start(self) -> State:
         """The public state at the start of a day."""
 
@@ -148,15 +187,44 @@ class Mechanism(Protocol[State]):
         """The public state after an output; `Suppressed()` is always accepted."""
 
     def remember(self, memory: int | None, context: int) -> int:
-        """The private state after this context, `memory` being the one before (None at the start of a day)."""
+        """The private state after this context; `memory` is the one before, None in a day's first slot only."""
+
+    def worth(self, context: str, output: Output) -> float:
+        """What an output is worth in a context; `outputs.truthful` unless the mechanism has a measure of its own."""
+
+    def expected_utility(self, days: int | None = None) -> Utility:
+        """Expected worth of a slot's output, by the model.
+
+        Exact where that is within reach, else the mean over so many `days` drawn from the model (None: as many as the
+        mechanism thinks fit). A `DiscreetError` where outputs have no worth in this sense says what to measure instead.
+        """
 
 
-@dataclass(frozen=True)
-class Utility:
-    """Expected fraction of slots released truthfully: mean, give or take half_width (0 where it is exact)."""
+AnyMechanism: TypeAlias = Mechanism[Any]
 
-    mean: float
-    half_width: float = 0.0
 
-    def __float__(self) -> float:
-        return self.mean
+class MechanismClass(Protocol):
+    """What `discreet.mechanisms` exports: called with a model, a policy and options it gives a mechanism."""
+
+    @property
+    def needs(self) -> Needs:
+        """What its mechanisms need of their model."""
+
+    def __call__(self, *model_and_policy: Any, **options: Any) -> AnyMechanism:
+        """The mechanism: `Name(model, policy, *, options)`."""
+
+    def law_cases(self, model: Model) -> Iterable[Mapping[str, Any]]:
+        """Options to hold it to the laws with, on a small model; one empty mapping where it needs none."""
+
+
+@runtime_checkable
+class BoundsRatios(Protocol):
+    """A mechanism that bounds how far apart private states can make an output's probability, whatever came before."""
+
+    def largest_log_ratios(self) -> FloatArray:
+        """(T,): no output of the slot has a larger log-ratio between two possible contexts; inf where none is known."""
+
+
+def bounds_ratios(mechanism: AnyMechanism) -> TypeGuard[BoundsRatios]:
+    """Whether a mechanism bounds ratios of probabilities: an audit then has a bound without following its states."""
+    return isinstance(mechanism, BoundsRatios)

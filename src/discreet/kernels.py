@@ -8,8 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.contracts import Rng
-from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray, integer_weights, power_of_two
-from discreet.outputs import SUPPRESSED, Output
+from discreet.events import ATTRIBUTES, Events
+from discreet.numerics import (
+    TOTAL,
+    WEIGHT_BITS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    digest_of,
+    integer_weights,
+    power_of_two,
+    rounded_up,
+)
+from discreet.outputs import SUPPRESSED, Output, PartialEvent, Released
 
 
 class FiniteKernel:
@@ -21,7 +32,7 @@ class FiniteKernel:
         self.total = total
         if self.weights.ndim != 2 or self.weights.shape[1] != len(outputs) or not outputs:
             raise ValueError(f"{len(outputs)} outputs need weights of shape (private states, {len(outputs)})")
-        if not power_of_two(total) or total > 1 << WEIGHT_BITS:
+        if not power_of_two(total) or total > TOTAL:
             raise ValueError(
                 f"total is {total}; use a power of two up to 2**{WEIGHT_BITS}, so that weights / total is exact"
             )
@@ -36,7 +47,7 @@ class FiniteKernel:
     @classmethod
     def rounded(cls, outputs: tuple[Output, ...], probabilities: FloatArray, filler: int) -> FiniteKernel:
         """Round probabilities (private states, outputs) to weights; the output at `filler` takes what rounding leaves."""
-        return cls(outputs, integer_weights(probabilities, filler), 1 << WEIGHT_BITS)
+        return cls(outputs, integer_weights(probabilities, filler), TOTAL)
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -44,6 +55,11 @@ class FiniteKernel:
         matrix = self.weights / float(self.total)
         matrix.setflags(write=False)
         return matrix
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of outputs, weights and total."""
+        return digest_of((self.outputs, self.total, self.weights.shape, self.weights))
 
     @cached_property
     def _cumulative(self) -> IntArray:
@@ -68,3 +84,29 @@ class FiniteKernel:
 def silent_kernel(private_states: int) -> FiniteKernel:
     """Always silent: it changes no belief."""
     return FiniteKernel((SUPPRESSED,), np.ones((private_states, 1), dtype=np.int64), 1)
+
+
+def suppressing_kernel(contexts: tuple[str, ...], silent: FloatArray) -> FiniteKernel:
+    """Truth, or silence with probability `silent` (n,): multiples of 2**-52; anything between is rounded up."""
+    silent = rounded_up(silent)
+    shown = np.flatnonzero(silent < 1)
+    if not len(shown):
+        return silent_kernel(len(silent))
+    outputs: tuple[Output, ...] = (*(Released(contexts[i]) for i in shown), SUPPRESSED)
+    chances = np.zeros((len(silent), len(outputs)))
+    chances[shown, np.arange(len(shown))] = 1 - silent[shown]
+    return FiniteKernel.rounded(outputs, chances, filler=-1)
+
+
+def publishing_kernel(events: Events, kept: BoolArray) -> FiniteKernel:
+    """The kernel that publishes the kept attributes (n, 3) of each event; an event that keeps none is silence."""
+    names = [(*events.values(attribute), None) for attribute in ATTRIBUTES]
+    codes = np.where(kept, events.attribute_index, [len(values) - 1 for values in names])
+    places: dict[Output, int] = {}
+    chosen = []
+    for row in codes.tolist():
+        shown = PartialEvent(*(values[v] for values, v in zip(names, row, strict=True)))
+        chosen.append(places.setdefault(SUPPRESSED if shown == PartialEvent() else shown, len(places)))
+    weights = np.zeros((len(chosen), len(places)), dtype=np.int64)
+    weights[np.arange(len(chosen)), chosen] = 1
+    return FiniteKernel(tuple(places), weights, 1)

@@ -14,7 +14,9 @@ import numpy as np
 
 from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import Kernel, Mechanism, is_finite
+from discreet.contracts import AnyMechanism, Kernel, MechanismClass, Model, is_finite
+from discreet.errors import DiscreetError
+from discreet.mechanisms.utility import TREE, tree_utility
 from discreet.models.sampling import sampled_days
 from discreet.numerics import SLACK, FloatArray, IntArray, exceeds
 from discreet.outputs import SUPPRESSED, Output, Perturbed
@@ -27,6 +29,9 @@ DRAWS = 400
 FALSE_ALARM = 1e-9
 """Chance at most that the sampling law fails a correct kernel, per kernel tested (exact binomial tails; Hoeffding's bound
 where outputs are continuous)."""
+
+AGREEMENT = 1e-9
+"""How far apart two ways to sum the same worths may be: rounding is far below, a wrong count far above."""
 
 
 class LawBroken(AssertionError):  # noqa: N818  # the name says what happened; "LawBrokenError" would say no more
@@ -54,7 +59,7 @@ class Visit:
         return f"slot {self.slot}, public state {self.state!r}, private state {self.private}, output {self.output!r}"
 
 
-def check(mechanism: Mechanism[Any], *, walks: int = 4, seed: int = 0, budget: int | None = 2_000) -> None:
+def check(mechanism: AnyMechanism, *, walks: int = 4, seed: int = 0, budget: int | None = 2_000) -> None:
     """Hold a mechanism to every law, along `walks` days drawn from its model with this seed."""
     _private_states(mechanism)
     _silence_is_accepted(mechanism)
@@ -68,14 +73,22 @@ def check(mechanism: Mechanism[Any], *, walks: int = 4, seed: int = 0, budget: i
             _kernel_is_a_kernel(visit)
             _likelihood(visit)
             _same_state_same_kernel(mechanism, visit)
+            _digest(mechanism, visit)
             highest = np.maximum(highest, visit.after.gains)
         _replay(mechanism, visits)
         if visits:
             _sampling(visits[int(rng.below(len(visits)))], rng)
     _audit_bounds(mechanism, adversary, highest, budget)
+    _utility(mechanism)
 
 
-def _walk(mechanism: Mechanism[Any], adversary: Adversary, path: list[int], rng: SeededEntropy) -> Iterator[Visit]:
+def cases(kind: MechanismClass, model: Model, policy: Policy) -> Iterator[AnyMechanism]:
+    """The mechanisms of a class that the laws are to be tried on: one for each of the options that it names itself."""
+    for options in kind.law_cases(model):
+        yield kind(model, policy, **options)
+
+
+def _walk(mechanism: AnyMechanism, adversary: Adversary, path: list[int], rng: SeededEntropy) -> Iterator[Visit]:
     state, belief = mechanism.start(), adversary.start()
     private: int | None = None
     for slot, context in enumerate(path):
@@ -87,7 +100,7 @@ def _walk(mechanism: Mechanism[Any], adversary: Adversary, path: list[int], rng:
         state, belief = mechanism.advance(state, output), after
 
 
-def _private_states(mechanism: Mechanism[Any]) -> None:
+def _private_states(mechanism: AnyMechanism) -> None:
     law = "remember returns a private state of the current context"
     contexts = mechanism.private_contexts
     for context in range(len(mechanism.model.contexts)):
@@ -97,7 +110,7 @@ def _private_states(mechanism: Mechanism[Any]) -> None:
                 raise LawBroken(law, f"remember({memory}, {context}) is {private}")
 
 
-def _silence_is_accepted(mechanism: Mechanism[Any]) -> None:
+def _silence_is_accepted(mechanism: AnyMechanism) -> None:
     law = "advance accepts silence at any slot"
     state = mechanism.start()
     for slot in range(mechanism.model.slots - 1):
@@ -133,7 +146,7 @@ def _likelihood(visit: Visit) -> None:
                 raise LawBroken(law, f"{visit}: column of {output!r} is not its likelihood")
 
 
-def _same_state_same_kernel(mechanism: Mechanism[Any], visit: Visit) -> None:
+def _same_state_same_kernel(mechanism: AnyMechanism, visit: Visit) -> None:
     law = "same public state, same kernel"
     if not isinstance(visit.state, Hashable) or not isinstance(visit.output, Hashable):
         raise LawBroken(law, f"{visit}: public states and outputs must be hashable")
@@ -152,7 +165,13 @@ def _equal_kernels(visit: Visit, other: Kernel) -> bool:
     return np.array_equal(visit.kernel.likelihood(visit.output), other.likelihood(visit.output))
 
 
-def _replay(mechanism: Mechanism[Any], visits: list[Visit]) -> None:
+def _digest(mechanism: AnyMechanism, visit: Visit) -> None:
+    law = "equal kernels have equal digests"
+    if visit.kernel.digest != mechanism.kernel(visit.state).digest:
+        raise LawBroken(law, f"{visit}: a second look gives another digest")
+
+
+def _replay(mechanism: AnyMechanism, visits: list[Visit]) -> None:
     """The outputs alone, without the truth, lead to equal states with equal kernels: `advance` ignores the truth."""
     law = "public outputs determine the public state"
     state = mechanism.start()
@@ -230,7 +249,7 @@ def _side(outputs: list[Output], coins: FloatArray) -> FloatArray:
     return np.asarray(np.sign(heights), dtype=np.float64)
 
 
-def _audit_bounds(mechanism: Mechanism[Any], adversary: Adversary, highest: FloatArray, budget: int | None) -> None:
+def _audit_bounds(mechanism: AnyMechanism, adversary: Adversary, highest: FloatArray, budget: int | None) -> None:
     result = audit(mechanism, budget=budget)
     law = "the audit bounds every realised gain"
     if exceeds(highest.max(initial=0.0), result.bound):
@@ -249,7 +268,22 @@ def _audit_bounds(mechanism: Mechanism[Any], adversary: Adversary, highest: Floa
         raise LawBroken(law, f"a walk exceeds a delta by {over.max()}")
 
 
-def _covered(mechanism: Mechanism[Any]) -> Policy | None:
+def _utility(mechanism: AnyMechanism) -> None:
+    law = "an exact expected utility is the mean worth of what is output"
+    try:
+        claimed = mechanism.expected_utility()
+    except DiscreetError:  # not defined; it says what to measure instead
+        return
+    if not np.isfinite(claimed.mean) or not claimed.half_width >= 0:
+        raise LawBroken(law, f"{claimed} is no number with a half-width")
+    found = None if claimed.half_width else tree_utility(mechanism, mechanism.worth, TREE)
+    if found is not None and abs(found.mean - claimed.mean) > AGREEMENT:
+        raise LawBroken(
+            law, f"expected_utility() is {claimed.mean}, and every sequence of outputs adds up to {found.mean}"
+        )
+
+
+def _covered(mechanism: AnyMechanism) -> Policy | None:
     """The secrets that the mechanism promises to bound by delta; None if there are none."""
     if mechanism.policy is None or mechanism.guarantee.kind != "exact delta":
         return None

@@ -5,7 +5,9 @@ A search or a solver has tolerances of its own, beside its code: what they retur
 
 from __future__ import annotations
 
-from typing import Final, overload
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +28,9 @@ ROW_SUM: Final = 1e-9
 
 WEIGHT_BITS: Final = 52
 """Kernels are rounded to integer weights over 2**52: quotients are exact in float64, and 2**-40 still has 12 bits."""
+
+TOTAL: Final = 1 << WEIGHT_BITS
+"""What a row of rounded weights sums to."""
 
 RESOLUTION: Final = 2.0**-44
 """Vectors that agree to this, entry by entry and relative to it, are one vector to the audit's bound."""
@@ -58,6 +63,14 @@ def ordered_product(left: FloatArray, right: FloatArray) -> FloatArray:
     return result
 
 
+# Three rules of rounding to weights, each for who must not grow by it:
+# - `integer_weights`: down, and one column, silence say, takes what is left: no other output becomes likelier.
+# - `weights_to_likeliest`: down, and each row's likeliest output takes what is left: it is lost there, whereas a few
+#   parts in 2**52 would be all that there is to see in a column that is otherwise empty.
+# - `rounded_up`: silence up to what can be sampled, where more silence is always safe.
+# (FDH splits integers among layers: down, and the next layer takes what is left.)
+
+
 def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_BITS) -> IntArray:
     """Round rows of probabilities down to integers over 2**bits; column `filler` takes what is left of each row.
 
@@ -75,6 +88,32 @@ def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_B
     for row in np.flatnonzero(rest < 0):  # floats that sum to a little over one: off the largest
         weights[row, weights[row].argmax()] += rest[row]
     return weights
+
+
+def weights_to_likeliest(chances: FloatArray, total: int = TOTAL) -> IntArray:
+    """Rows scaled to sum to one and rounded down to integers over total; each row's largest takes what is left."""
+    weights: IntArray = np.floor(chances / chances.sum(axis=1, keepdims=True) * total).astype(np.int64)
+    rows = np.arange(len(weights))
+    weights[rows, weights.argmax(axis=1)] += total - weights.sum(axis=1)
+    return weights
+
+
+def rounded_up(probabilities: FloatArray) -> FloatArray:
+    """Probabilities as multiples of 2**-WEIGHT_BITS, none of them smaller than it was."""
+    return np.asarray(np.ceil(probabilities * float(TOTAL)) / TOTAL)
+
+
+def digest_of(parts: Iterable[object]) -> bytes:
+    """Of arrays, by their bytes, and of other values, by their repr; each with its length, so that none runs on."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = _little_endian(part) if isinstance(part, np.ndarray) else repr(part).encode()
+        digest.update(str(len(data)).encode() + b":" + data)
+    return digest.digest()
+
+
+def _little_endian(array: npt.NDArray[Any]) -> bytes:
+    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 def power_of_two(value: int) -> bool:

@@ -75,7 +75,7 @@ def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
 
 
 def _checked_delta(delta: object, where: str) -> float:
-    if not isinstance(delta, int | float) or not 0 <= delta <= 1:  # also catches NaN
+    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta <= 1:  # also catches NaN
         raise PolicyError(f"delta of {where} is {delta}; give a number from 0 to 1")
     return float(delta)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
 
 from discreet.errors import DiscreetError
 
@@ -79,15 +78,3 @@ class SeededEntropy(Entropy):
     def _block(self) -> bytes:
         self._index += 1
         return hashlib.shake_256(b"discreet:%s:%d" % (self._seed, self._index)).digest(64)
-
-
-def categorical(weights: Sequence[int], total: int, entropy: Entropy) -> int:
-    """Draw k with probability exactly weights[k] / total, where total is the sum of the weights."""
-    if sum(weights) != total or min(weights) < 0:  # checked before the draw: a wrong total must not pass by luck
-        raise DiscreetError(f"weights must be at least 0 and sum to the total {total}; they sum to {sum(weights)}")
-    left = entropy.below(total)
-    k = 0
-    while left >= weights[k]:
-        left -= weights[k]
-        k += 1
-    return k

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
 from discreet.contexts import UNKNOWN
-from discreet.contracts import Kernel, Mechanism, Rng, covers_everything
+from discreet.contracts import AnyMechanism, Kernel, Rng, covers_everything
 from discreet.errors import DiscreetError
-from discreet.numerics import FloatArray
-from discreet.outputs import SUPPRESSED, Output
+from discreet.numerics import FloatArray, digest_of
+from discreet.outputs import SUPPRESSED, Output, Suppressed
+from discreet.policy import Policy
 from discreet.randomness import SystemEntropy
 
 
@@ -24,43 +28,71 @@ class Session:
     the readings that the model has no place for: labels it never learned, and contexts that it holds impossible now.
     They are suppressed, because what a release of the impossible would tell, no model can say; a kernel that has an
     output for everything (noise around the nearest possible context) gives that instead, and they are counted all the same.
+
+    A release happens whole or not at all: if a draw fails, nothing has changed, and the slot may be released again.
+    What is possible is judged by the mechanism's own model; `adversary` is whose beliefs `belief` and `gains` show.
+
+    After a label that was never learned, a mechanism that remembers earlier contexts does not know its private state as
+    the observer assumes it. It is silent, whatever comes, until the readings since then decide the state by themselves
+    (`memory_span`); those slots are off the model too.
     """
 
-    def __init__(
-        self, mechanism: Mechanism[Any], *, rng: Rng | None = None, adversary: Adversary | None = None
-    ) -> None:
+    def __init__(self, mechanism: AnyMechanism, *, rng: Rng | None = None, adversary: Adversary | None = None) -> None:
         self.mechanism = mechanism
         self.adversary = Adversary(mechanism) if adversary is None else adversary
-        self.off_model = 0
         self._rng: Rng = SystemEntropy() if rng is None else rng
-        self._state = mechanism.start()
-        self._belief: Belief = self.adversary.start()
-        self._private: int | None = None
-        self._forgotten = False
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
         self._remembers = not np.array_equal(mechanism.private_contexts, np.arange(len(self._index)))
+        belief = self.adversary.start()
+        same = self.adversary.model is mechanism.model
+        own = belief if same else Adversary(mechanism, policy=Policy()).start()
+        self._now = _Now(mechanism.start(), belief, own, None, 0, 0, None, _Trail())
 
     @classmethod
     def resume(
         cls,
-        mechanism: Mechanism[Any],
-        outputs: Iterable[Output],
+        mechanism: AnyMechanism,
+        outputs: Iterable[Output] = (),
         private: int | None = None,
         *,
+        digest: str | None = None,
         rng: Rng | None = None,
         adversary: Adversary | None = None,
     ) -> Session:
         """Go on after a crash: public outputs are replayed, nothing is drawn twice.
 
         `private` is the last private state, from the person's own store. A mechanism that remembers and has lost it is
-        silent until the next day, and each such slot is counted as off-model.
+        silent until the next day: an observer may know of the crash, and silence to the end tells nobody anything. Each
+        such slot is counted as off-model. `digest` is `Session.digest` as it was after the last output: where it
+        differs, they were drawn by other kernels, and going on would tell more than either set of kernels allows.
         """
         session = cls(mechanism, rng=rng, adversary=adversary)
         for output in outputs:
-            session._take(mechanism.kernel(session._state), output)
-        session._private = private
-        session._forgotten = session._remembers and private is None and session.slot > 0
+            session._replay(output)
+        if digest is not None and digest != session.digest:
+            raise DiscreetError(
+                f"the {session.slot} outputs were drawn by other kernels than this mechanism's: by another build, "
+                "model or policy, or some of them are missing. Resume with the mechanism that drew them, or start a "
+                "new day"
+            )
+        if private is not None:
+            session._now = session._now._replace(private=_checked_private(session, private), unsure=0)
         return session
+
+    def _replay(self, output: Output) -> None:
+        """Take an output that was drawn before; the private state that it left is not known from it."""
+        if self.slot >= self.mechanism.model.slots:
+            raise DiscreetError(
+                f"there are more outputs to resume from than the {self.mechanism.model.slots} slots of a day; give "
+                "those of one day"
+            )
+        kernel = self.mechanism.kernel(self._now.state)
+        if not isinstance(output, Suppressed) and not kernel.likelihood(output).any():
+            raise DiscreetError(
+                f"output {self.slot} of those to resume from is {output!r}, which this mechanism never gives there; "
+                "the outputs are those of another model, policy or day, or not in their order"
+            )
+        self._now = self._after(kernel, output, 0, math.inf if self._remembers else 1, off_model=False)
 
     def __enter__(self) -> Session:
         return self
@@ -68,22 +100,41 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._private = None  # the truth does not outlive the day
+        self._now = self._now._replace(private=0, unsure=math.inf)  # the truth does not outlive the day
 
     @property
     def slot(self) -> int:
         """The slot that comes next: how many outputs there were."""
-        return self._belief.slot
+        return self._now.belief.slot
 
     @property
     def private(self) -> int | None:
-        """The last private state, for the person's own store; never to be kept beside public outputs."""
-        return self._private
+        """The last private state, for the person's own store, never beside public outputs; None where it is unknown."""
+        return None if self._now.unsure else self._now.private
 
     @property
     def belief(self) -> Belief:
         """What an observer of the outputs so far believes."""
-        return self._belief
+        return self._now.belief
+
+    @property
+    def off_model(self) -> int:
+        """Readings so far that the model has no place for."""
+        return self._now.off_model
+
+    @property
+    def output(self) -> Output | None:
+        """The last output, for a caller that was interrupted before it had it; None before the first."""
+        return self._now.output
+
+    @property
+    def digest(self) -> str:
+        """A digest of the outputs so far and of the kernels that gave them, for `resume`; public, like the outputs."""
+        return self._now.trail.digest.hex()
+
+    @cached_property
+    def _span(self) -> float:
+        return memory_span(self.mechanism) if self._remembers else 1
 
     def release(self, context: str | None) -> Output:
         """What applications see in this slot, given the true context; None where there is no reading."""
@@ -91,22 +142,113 @@ class Session:
             raise DiscreetError(
                 f"the day has {self.mechanism.model.slots} slots and all are released; start a new session"
             )
-        kernel = self.mechanism.kernel(self._state)
-        index = self._index.get(UNKNOWN if context is None else context)
-        self._private = None if index is None else self.mechanism.remember(self._private, index)
-        possible = self._private is not None and not self._forgotten and self._belief.predicted()[self._private] > 0
-        self.off_model += not possible
-        if self._private is not None and not self._forgotten and (possible or covers_everything(kernel)):
-            output = kernel.sample(self._private, self._rng)
+        now = self._now
+        kernel = self.mechanism.kernel(now.state)
+        private, unsure = self._remembered(context)
+        possible = not unsure and bool(now.own.predicted()[private] > 0)
+        if possible or (not unsure and covers_everything(kernel)):
+            output = kernel.sample(private, self._rng)
         else:
             output = SUPPRESSED
-        self._take(kernel, output)
+        self._now = self._after(kernel, output, private, unsure, off_model=not possible)
         return output
 
-    def _take(self, kernel: Kernel, output: Output) -> None:
-        self._belief = self._belief.after(kernel.likelihood(output))
-        self._state = self.mechanism.advance(self._state, output)
+    def _remembered(self, context: str | None) -> tuple[int, float]:
+        """The private state with this reading, and how many more readings in a row until it is the true one."""
+        index = self._index.get(UNKNOWN if context is None else context)
+        if index is None:
+            return 0, max(self._now.unsure, self._span)  # any private state will do until readings decide it
+        return self.mechanism.remember(self._now.private, index), max(0, self._now.unsure - 1)
+
+    def _after(self, kernel: Kernel, output: Output, private: int, unsure: float, *, off_model: bool) -> _Now:
+        now, likelihood = self._now, kernel.likelihood(output)
+        belief = now.belief.after(likelihood)
+        own = belief if now.own is now.belief else now.own.after(likelihood)
+        state = self.mechanism.advance(now.state, output)
+        trail = _Trail(now.trail, kernel, output)
+        return _Now(state, belief, own, private, unsure, now.off_model + off_model, output, trail)
 
     def gains(self) -> Mapping[str, FloatArray | float]:
         """What the outputs so far tell: {secret: (T,) gains at each slot, or one gain for a secret at="any"}."""
-        return self._belief.by_secret()
+        return self._now.belief.by_secret()
+
+
+class _Now(NamedTuple):
+    """All that a release changes, replaced at once: an interrupt finds the slot released or not, never half."""
+
+    state: Any
+    belief: Belief
+    own: Belief  # of an observer with the mechanism's own model: what is possible
+    private: int | None  # None before the first slot, and only there
+    unsure: float  # readings in a row until `private` is what the observer assumes; 0 where it is
+    off_model: int
+    output: Output | None
+    trail: _Trail
+
+
+class _Trail:
+    """The kernels and outputs so far. They are hashed when somebody asks: most sessions are never resumed."""
+
+    __slots__ = ("_digest", "_step")
+
+    def __init__(
+        self, before: _Trail | None = None, kernel: Kernel | None = None, output: Output | None = None
+    ) -> None:
+        self._step = None if before is None or kernel is None else (before, kernel, output)
+        self._digest = b""
+
+    @property
+    def digest(self) -> bytes:
+        steps, trail = [], self
+        while trail._step is not None:
+            steps.append((trail, trail._step))
+            trail = trail._step[0]
+        digest = trail._digest
+        for later, (_, kernel, output) in reversed(steps):
+            digest = digest_of((digest, kernel.digest, output))
+            later._digest = digest
+        self._step = None  # what came before is in the digest now, and need not be kept
+        return digest
+
+
+def memory_span(mechanism: AnyMechanism) -> float:
+    """How many readings in a row decide the private state, whatever it was before; infinity if no number does.
+
+    1 without memory, 2 with a memory of the previous context. Two private states that lead to the same ones are one
+    class; `apart` (C, C) holds the pairs of classes that equal readings have not brought together yet. It can only
+    shrink: where it stays the same, memory never forgets.
+    """
+    contexts = range(len(mechanism.model.contexts))
+    states = range(len(mechanism.private_contexts))
+    following = np.array([[mechanism.remember(m, c) for c in contexts] for m in states])  # (P, n)
+    classes, group = np.unique(following, axis=0, return_inverse=True)  # (C, n), (P,)
+    reached = group.reshape(-1)[classes]  # (C, n): the class that a context leads to
+    apart = ~np.eye(len(classes), dtype=np.bool_)
+    span = 1
+    while apart.any():
+        before, (one, other) = apart, np.nonzero(apart)
+        apart = np.zeros_like(before)
+        for c in contexts:
+            apart[reached[one, c], reached[other, c]] = True
+        np.fill_diagonal(apart, False)
+        if np.array_equal(apart, before):
+            return math.inf
+        span += 1
+    return span
+
+
+def _checked_private(session: Session, private: object) -> int:
+    """A private state that is given, if there is one by now and the mechanism has it."""
+    states = len(session.mechanism.private_contexts)
+    if not session.slot:
+        raise DiscreetError(f"private state {private!r} belongs to no slot: there are no outputs yet; leave it out")
+    try:
+        number = -1 if isinstance(private, bool) else operator.index(private)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if not 0 <= number < states:
+        raise DiscreetError(
+            f"private state {private!r} is none of the mechanism's, which are numbers from 0 to {states - 1}; give "
+            "Session.private as it was stored after the last output, or None where it is lost"
+        )
+    return number

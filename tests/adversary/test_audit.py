@@ -210,6 +210,8 @@ class Noisy(NoMask):
 
 
 class NoisyPoint:
+    digest = b"noisy point"
+
     def sample(self, private: int, rng: Rng) -> Output:
         return d.Perturbed((private + rng.bits(20) * 2.0**-20,))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,32 +11,18 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.contracts import Rng
+from discreet.contracts import Mechanism, MechanismClass, Model, Rng, bounds_ratios, covers_everything
 from discreet.kernels import FiniteKernel
-from discreet.laws import LawBroken, check
-from discreet.mechanisms import NoMask
-from discreet.mechanisms.perturbation import PolicyGraph
+from discreet.laws import LawBroken, cases, check
+from discreet.mechanisms import Dphmm, MaskSensitive, NoMask
 from discreet.outputs import SUPPRESSED, Output, Perturbed, Released
 from discreet.policy import Guarantee
 from tests.mechanisms.events.event_models import event_models, event_policy
 from tests.strategies import random_chain, random_hidden, random_mechanism, random_policy, searches
 
-MECHANISMS = [name for name in d.mechanisms.__all__ if hasattr(getattr(d.mechanisms, name), "kernel")]
+MECHANISMS = sorted(d.mechanisms.WHERE)
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "SetLabelled": {"labels": {"c0": frozenset({"c0", "c1"}), "c1": frozenset({"c0", "c1"}), "c2": frozenset({"c2"})}},
-    "Dphmm": {
-        "graph": PolicyGraph.from_edges(3, [[0, 1]]),
-        "query": np.array([[0.0, 0.0], [1.0, 0.5], [0.0, 2.0]]),
-        "epsilon": 1.0,
-    },
-    "Fdh": {"hierarchy": d.Hierarchy({"top": {"left": ["c0", "c1"], "right": ["c2"]}})},
-}
-
-
-EVENTS_ONLY = {"PaMarkov", "NoInternal"}
-
-CHAINS_ONLY = {"Hybrid", "Probabilistic", "SetLabelled", "Simulatable", "Capp", "EfficientFake", "Fdh"}
+MEMBERS = [name for name in (*vars(Mechanism), *Mechanism.__annotations__) if not name.startswith("_")]
 
 
 def each_slot(policy: d.Policy) -> d.Policy:
@@ -42,22 +30,82 @@ def each_slot(policy: d.Policy) -> d.Policy:
     return d.Policy([secret for secret in policy.secrets if secret.at == "each"] or ["c0"], delta=policy.delta)
 
 
+def models_for(kind: MechanismClass, seed: int) -> Iterator[tuple[Model, d.Policy]]:
+    """A chain and a hidden model, over events where it needs them, each with two policies."""
+    models: list[Model] = (
+        event_models(seed) if kind.needs == "events" else [random_chain(seed), random_hidden(seed, slots=2)]
+    )
+    for model in models:
+        policy = event_policy(seed) if kind.needs == "events" else random_policy(seed, model)
+        yield from ((model, policy), (model, each_slot(policy)))
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_obeys_on_random_models(name: str) -> None:
     """All that discreet.mechanisms has, found by itself: a new one is done when this passes."""
-    kind, options = getattr(d.mechanisms, name), OPTIONS.get(name, {})
+    kind: MechanismClass = getattr(d.mechanisms, name)
     checked = 0
     for seed in searches(6):
-        for model in event_models(seed) if name in EVENTS_ONLY else (random_chain(seed), random_hidden(seed, slots=2)):
-            policy = event_policy(seed) if name in EVENTS_ONLY else random_policy(seed, model)
-            for asked in (policy, each_slot(policy)):
-                if name in CHAINS_ONLY and model.emissions is not None:
-                    with pytest.raises(d.DiscreetError, match="chain"):
-                        kind(model, asked, **options)
-                    continue
-                check(kind(model, asked, **options), seed=seed, walks=2)
+        for model, policy in models_for(kind, seed):
+            if kind.needs == "chain" and model.emissions is not None:
+                with pytest.raises(d.DiscreetError, match=f"{name} needs a Markov chain"):
+                    list(cases(kind, model, policy))
+                continue
+            for mechanism in cases(kind, model, policy):
+                check(mechanism, seed=seed, walks=2)
                 checked += 1
     assert checked >= 12
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_has_the_whole_contract(name: str) -> None:
+    """Each member of the Protocol; where utility is not defined, an error that says what to measure instead."""
+    kind: MechanismClass = getattr(d.mechanisms, name)
+    model, policy = next(models_for(kind, 0))
+    for mechanism in cases(kind, model, policy):
+        for member in MEMBERS:
+            assert hasattr(mechanism, member), member
+        assert mechanism.needs == kind.needs
+        assert mechanism.worth(model.contexts[0], SUPPRESSED) == 0
+        try:
+            utility = float(mechanism.expected_utility(5))
+        except d.DiscreetError as refused:
+            told = str(refused)
+            assert re.search("not defined; measure .* instead", told), told
+        else:
+            assert 0 <= utility <= 1
+
+
+def test_a_new_mechanism_needs_no_list_but_its_own_class() -> None:
+    """What it needs of the model, and the options to try it with, stand on the class."""
+
+    class Sometimes(MaskSensitive):
+        needs = "chain"
+
+        def __init__(self, model: Model, policy: d.Policy, *, often: int) -> None:
+            super().__init__(model, policy)
+            self.often = often
+
+        @classmethod
+        def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+            return {"often": 1}, {"often": len(model.contexts)}
+
+    chain = random_chain(1)
+    made = list(cases(Sometimes, chain, d.Policy("c0")))
+    assert [mechanism.often for mechanism in made if isinstance(mechanism, Sometimes)] == [1, 3]
+    for mechanism in made:
+        check(mechanism)
+    with pytest.raises(d.DiscreetError, match="Sometimes needs a Markov chain"):
+        list(cases(Sometimes, random_hidden(1), d.Policy("c0")))
+
+
+def test_a_bound_on_ratios_and_covering_everything_are_declared() -> None:
+    chain = random_chain(1, zeros=0.0)
+    noise, plain = next(cases(Dphmm, chain, d.Policy("c0"))), NoMask(chain, d.Policy("c0"))
+    assert covers_everything(noise.kernel(noise.start()))
+    assert not covers_everything(plain.kernel(plain.start()))
+    assert bounds_ratios(noise)
+    assert not bounds_ratios(plain)
 
 
 def test_a_gain_beyond_the_audits_bound_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,6 +160,28 @@ def test_a_kernel_that_depends_on_when_it_is_asked_is_caught() -> None:
         check(spoiled(kernel=kernel))
 
 
+def test_a_digest_that_changes_is_caught() -> None:
+    class Restless(FiniteKernel):
+        @property
+        def digest(self) -> bytes:
+            return repr(id(self)).encode()
+
+    def kernel(self: Broken, state: int) -> FiniteKernel:
+        made = Restless(tuple(Released(context) for context in self.model.contexts), np.eye(3, dtype=np.int64), 1)
+        self.__dict__.setdefault("made", []).append(made)  # or the second would be where the first was
+        return made
+
+    with pytest.raises(LawBroken, match="equal digests"):
+        check(spoiled(kernel=kernel))
+
+
+def test_a_utility_that_is_not_the_mean_worth_is_caught() -> None:
+    for utility in (d.Utility(0.5), d.Utility(float("nan"))):
+        with pytest.raises(LawBroken, match="the mean worth of what is output"):
+            check(spoiled(expected_utility=lambda self, days=None, utility=utility: utility))
+    check(spoiled(worth=lambda self, context, output: 0.25, expected_utility=lambda self, days=None: d.Utility(0.25)))
+
+
 def test_a_state_that_remembers_more_than_the_outputs_is_caught() -> None:
     def advance(self: Any, state: int, output: Output) -> int:
         self.count = getattr(self, "count", 0) + 1
@@ -148,6 +218,8 @@ def test_samples_that_do_not_follow_the_weights_are_caught() -> None:
 
 class Spoilt:
     """Noise whose draws and likelihood need not agree: both shift with the private state, each by its own amount."""
+
+    digest = b"spoilt"
 
     def __init__(self, drawn: float, told: float) -> None:
         self.drawn, self.told = drawn, told

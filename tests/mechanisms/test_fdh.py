@@ -182,7 +182,7 @@ def test_the_guarantee_holds_for_the_leaves_alone() -> None:
 def test_utility_equals_the_enumeration() -> None:
     for seed in searches(30):
         mechanism = random_fdh(seed)
-        total = sum(float(p.probability) * mechanism.worth(p.outputs[-1]) for p in prefixes(mechanism))
+        total = sum(float(p.probability) * mechanism.worth("", p.outputs[-1]) for p in prefixes(mechanism))
         utility = mechanism.expected_utility()
         assert utility.half_width == 0
         assert float(utility) * mechanism.model.slots == pytest.approx(total, abs=1e-12)
@@ -199,12 +199,25 @@ def test_utility_is_drawn_where_states_are_too_many(monkeypatch: pytest.MonkeyPa
         assert abs(drawn.mean - exact) <= 1.5 * drawn.half_width
 
 
+def test_days_that_come_out_alike_do_not_make_a_drawn_utility_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without secrets every drawn day is worth 1; half_width 0 would claim that no day can be worth anything else."""
+    monkeypatch.setattr(hierarchical, "STATES", 3)
+    chain = random_chain(5, n=4, slots=6, zeros=0.0)
+    mechanism = Fdh(chain, d.Policy(), hierarchy=FOUR)
+    assert mechanism.expected_utility() == d.Utility(1.0, 3 / hierarchical.DAYS)
+    assert mechanism.expected_utility(60) == d.Utility(1.0, 3 / 60)
+
+
 def test_layer_weights() -> None:
     chain = random_chain(5, n=4, slots=2, zeros=0.0)
     mechanism = Fdh(chain, d.Policy(), hierarchy=DEEP)
     assert mechanism.weights == (1.0, 0.5, 0.0, 0.0)
-    assert [mechanism.worth(o) for o in (d.Released("c1"), d.Generalized("B"), d.Generalized("west"))] == [1, 0.5, 0]
-    assert mechanism.worth(d.Suppressed()) == 0
+    assert [mechanism.worth("c1", o) for o in (d.Released("c1"), d.Generalized("B"), d.Generalized("west"))] == [
+        1,
+        0.5,
+        0,
+    ]
+    assert mechanism.worth("c1", d.Suppressed()) == 0
     assert float(mechanism.expected_utility()) == pytest.approx(1, abs=1e-12)  # without secrets all are leaves
     assert float(Fdh(chain, d.Policy(), hierarchy=DEEP, weights=[3, 2, 1, 0]).expected_utility()) == pytest.approx(3)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, Found, explore
 from discreet.adversary.interval import TimeIsUp, bound, ratio_bound, search, state_graph, walk
-from discreet.contracts import Mechanism, Model, is_finite, is_noisy
+from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
 from discreet.numerics import SLACK, FloatArray
 from discreet.outputs import Output
@@ -78,7 +78,7 @@ def all_hold(audits: Iterable[Audit]) -> bool | None:
 
 
 def audit(
-    mechanism: Mechanism[Any],
+    mechanism: AnyMechanism,
     policy: Policy | None = None,
     model: Model | None = None,
     budget: int | None = None,
@@ -115,7 +115,7 @@ def audit(
 
 
 def _interval(
-    mechanism: Mechanism[Any], adversary: Adversary, found: Found, limit: Callable[[float], Budget], used: int
+    mechanism: AnyMechanism, adversary: Adversary, found: Found, limit: Callable[[float], Budget], used: int
 ) -> Audit:
     graphing, searching = limit(0.6), limit(0.8)
     graph = state_graph(mechanism, adversary, graphing)
@@ -137,9 +137,8 @@ def _interval(
         walk(mechanism, adversary, found, drawing)
         searching.used += drawing.used
     bounds = 1 - adversary.priors
-    ratios = getattr(mechanism, "largest_log_ratios", None)
-    if ratios is not None and adversary.model is mechanism.model:
-        bounds = np.minimum(ratio_bound(adversary, ratios()), bounds)
+    if adversary.model is mechanism.model and bounds_ratios(mechanism):
+        bounds = np.minimum(ratio_bound(adversary, mechanism.largest_log_ratios()), bounds)
         told = "bound from the largest ratios of probabilities that the mechanism allows, over the whole day"
     elif graph is None:
         told = "no bound below certainty: public states are too many to follow, or outputs are continuous"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.contexts import Day
-from discreet.contracts import Kernel, Mechanism
+from discreet.contracts import AnyMechanism, Kernel, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.models.arrays import encoded
 from discreet.models.chain import MarkovChain
@@ -47,7 +47,9 @@ def overnight(days: Iterable[Day], contexts: Sequence[str]) -> FloatArray:
 class AcrossMidnight:
     """A mechanism repeated over `days` days of one long chain; each secret holds on each day, at="any" for each apart."""
 
-    def __init__(self, mechanism: Mechanism[Any], nights: npt.ArrayLike, days: int = 2) -> None:
+    needs: ClassVar[Needs] = "chain"
+
+    def __init__(self, mechanism: AnyMechanism, nights: npt.ArrayLike, days: int = 2) -> None:
         day = mechanism.model
         if day.emissions is not None or len(mechanism.private_contexts) != len(day.contexts):
             raise DiscreetError("days are joined for Markov chains, and for mechanisms that keep no private memory")
@@ -76,6 +78,14 @@ class AcrossMidnight:
     def remember(self, memory: int | None, context: int) -> int:
         """The private state is the context."""
         return context
+
+    def worth(self, context: str, output: Output) -> float:
+        """The day's own."""
+        return self._mechanism.worth(context, output)
+
+    def expected_utility(self, days: int | None = None) -> Utility:
+        """Not defined: what a day is worth is asked of the day's mechanism."""
+        raise DiscreetError("AcrossMidnight is for judging; ask the day's mechanism for its expected utility")
 
 
 def _repeated(policy: Policy, slots: int, days: int) -> Policy:

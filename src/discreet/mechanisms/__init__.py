@@ -8,19 +8,23 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from discreet.mechanisms.adaptive.adaptive import Adaptive
-    from discreet.mechanisms.baselines import MaskSensitive, NoMask
-    from discreet.mechanisms.capp import Capp, EfficientFake
-    from discreet.mechanisms.events.pa_hmm import PaHmm
-    from discreet.mechanisms.events.pa_markov import NoInternal, PaMarkov, SensitiveMask
-    from discreet.mechanisms.fdh import Fdh
-    from discreet.mechanisms.maskit.hybrid import Hybrid
-    from discreet.mechanisms.maskit.probabilistic import Probabilistic
-    from discreet.mechanisms.maskit.set_labelled import SetLabelled
-    from discreet.mechanisms.maskit.simulatable import Simulatable
-    from discreet.mechanisms.perturbation.dphmm import Dphmm
-    from discreet.models.bundle import Published
+if TYPE_CHECKING:  # a line here and one below make a mechanism known; `as` marks what is exported
+    from discreet.mechanisms.adaptive.adaptive import Adaptive as Adaptive
+    from discreet.mechanisms.baselines import MaskSensitive as MaskSensitive
+    from discreet.mechanisms.baselines import NoMask as NoMask
+    from discreet.mechanisms.capp import Capp as Capp
+    from discreet.mechanisms.capp import EfficientFake as EfficientFake
+    from discreet.mechanisms.events.pa_hmm import PaHmm as PaHmm
+    from discreet.mechanisms.events.pa_markov import NoInternal as NoInternal
+    from discreet.mechanisms.events.pa_markov import PaMarkov as PaMarkov
+    from discreet.mechanisms.events.pa_markov import SensitiveMask as SensitiveMask
+    from discreet.mechanisms.fdh import Fdh as Fdh
+    from discreet.mechanisms.maskit.hybrid import Hybrid as Hybrid
+    from discreet.mechanisms.maskit.probabilistic import Probabilistic as Probabilistic
+    from discreet.mechanisms.maskit.set_labelled import SetLabelled as SetLabelled
+    from discreet.mechanisms.maskit.simulatable import Simulatable as Simulatable
+    from discreet.mechanisms.perturbation.dphmm import Dphmm as Dphmm
+    from discreet.models.bundle import Published as Published
 
 WHERE = {
     "Adaptive": "adaptive.adaptive",
@@ -41,24 +45,7 @@ WHERE = {
 }
 """The module of each mechanism, below this package."""
 
-__all__ = [
-    "Adaptive",
-    "Capp",
-    "Dphmm",
-    "EfficientFake",
-    "Fdh",
-    "Hybrid",
-    "MaskSensitive",
-    "NoInternal",
-    "NoMask",
-    "PaHmm",
-    "PaMarkov",
-    "Probabilistic",
-    "Published",
-    "SensitiveMask",
-    "SetLabelled",
-    "Simulatable",
-]
+__all__ = [*WHERE, "Published"]
 
 
 def __getattr__(name: str) -> object:

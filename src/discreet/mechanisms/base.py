@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
 import numpy as np
 
-from discreet.contracts import Model
+from discreet.contracts import Kernel, Model, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.events import Events
+from discreet.mechanisms.utility import mean_worth
+from discreet.models.arrays import require
 from discreet.numerics import IntArray
-from discreet.outputs import Output
-from discreet.policy import Policy, SecretTable
+from discreet.outputs import Output, truthful
+from discreet.policy import Guarantee, Policy, SecretTable
 
 
-class ContextMechanism:
-    """A mechanism whose private state is the current context: it keeps no memory of the true past."""
+class ContextMechanism(ABC):
+    """A mechanism whose private state is the current context: it keeps no memory of the true past.
+
+    What is left to write: `guarantee`, `start`, `kernel` and `advance`; `needs`, where not every model will do;
+    `worth`, where an output is worth something else than the truth it tells; `expected_utility`, where there is a
+    quicker or exact way; and `law_cases`, where the constructor needs options.
+    """
+
+    needs: ClassVar[Needs] = "any"
+    guarantee: Guarantee
 
     def __init__(self, model: Model, policy: Policy) -> None:
+        require(self.needs, model, type(self).__name__)
         self.model = model
         self.policy = policy
         self.secrets: SecretTable = policy.for_model(model.contexts, model.slots)
@@ -24,6 +39,31 @@ class ContextMechanism:
     def remember(self, memory: int | None, context: int) -> int:
         """The private state is the context."""
         return context
+
+    @abstractmethod
+    def start(self) -> Any:
+        """The public state at the start of a day."""
+
+    @abstractmethod
+    def kernel(self, state: Any) -> Kernel:
+        """P(output | context), from public state alone, deterministic."""
+
+    @abstractmethod
+    def advance(self, state: Any, output: Output) -> Any:
+        """The public state after an output; `Suppressed()` is always accepted."""
+
+    def worth(self, context: str, output: Output) -> float:
+        """How much of the truth an output tells."""
+        return truthful(context, output)
+
+    def expected_utility(self, days: int | None = None) -> Utility:
+        """Over every sequence of outputs where these are few, else the mean over `days` days of the model."""
+        return mean_worth(self, days)
+
+    @classmethod
+    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+        """It needs no options."""
+        return ({},)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, {len(self.policy.secrets)} secrets, delta={self.policy.delta:g})"

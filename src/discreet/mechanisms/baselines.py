@@ -28,7 +28,7 @@ class NoMask(SlotMechanism):
         """The identity."""
         return self._kernel
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Every slot is released."""
         return Utility(1.0)
 
@@ -59,6 +59,6 @@ class MaskSensitive(SlotMechanism):
         """Truth for what is not secret at the slot, silence for what is."""
         return self._kernels[state]
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """The prior of everything that is not secret."""
         return Utility(float(1 - (self.model.prior * self._hidden).sum() / self.model.slots))

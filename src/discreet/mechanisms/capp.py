@@ -29,17 +29,17 @@ outputs s, s bring it to 9/13, gain 0.192.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import Model, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import SlotMechanism
-from discreet.models.arrays import reachable, require_chain
-from discreet.numerics import SLACK, WEIGHT_BITS, FloatArray, IntArray
+from discreet.models.arrays import reachable
+from discreet.numerics import SLACK, TOTAL, FloatArray, IntArray, weights_to_likeliest
 from discreet.outputs import Output, Released
 from discreet.policy import Guarantee, Policy
 
@@ -57,8 +57,6 @@ EXACT = 2.0**-48
 
 NOISE = 2.0**-40
 """Probabilities below this are taken for the solver's errors and set to zero: they could be all of a column."""
-
-TOTAL = 1 << WEIGHT_BITS
 
 WINDOW = {
     "published": "one output, seen alone, gains at most delta on each secret at its own slot and at the next",
@@ -90,8 +88,9 @@ class Deception(SlotMechanism, ABC):
     average row there; a session suppresses such a reading.
     """
 
+    needs: ClassVar[Needs] = "chain"
+
     def __init__(self, model: Model, policy: Policy, *, constraints: Constraints = "published") -> None:
-        require_chain(model, type(self).__name__)
         if constraints not in get_args(Constraints):
             raise DiscreetError(f"constraints={constraints!r} is not known; use 'published' or 'bayes'")
         super().__init__(model, policy)
@@ -114,7 +113,7 @@ class Deception(SlotMechanism, ABC):
             self.kernel(slot)
         return tuple(sorted(self._given_up))
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Exact, on the weights that are sampled: the mean over slots of the sum of P(X_t = c) b(c | c) (Eq. 6)."""
         total = 0.0
         for slot, prior in enumerate(self.model.prior):
@@ -294,16 +293,8 @@ def _polished(
 
 
 def _weights(probabilities: FloatArray) -> IntArray:
-    """Rows rounded down to integers over TOTAL; what is left goes to each row's largest entry.
-
-    That entry is at least 1/n, where a few parts in 2**52 are lost; in an empty column they would be all there is to
-    see.
-    """
-    chances = np.where(probabilities < NOISE, 0.0, probabilities)
-    weights = np.floor(chances / chances.sum(axis=1, keepdims=True) * TOTAL).astype(np.int64)
-    rows = np.arange(len(weights))
-    weights[rows, weights.argmax(axis=1)] += TOTAL - weights.sum(axis=1)
-    return np.asarray(weights)
+    """Rows as integers over TOTAL, without the solver's errors."""
+    return weights_to_likeliest(np.where(probabilities < NOISE, 0.0, probabilities))
 
 
 def merged(weights: npt.NDArray[np.int64], events: Events) -> IntArray:

@@ -24,12 +24,13 @@ checks. The audit finds such breaches, and `Adaptive` with generalized outputs h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.contracts import Model, Utility, is_finite
+from discreet.contracts import Model, Needs, Utility, is_finite
 from discreet.errors import DiscreetError, HierarchyError, did_you_mean
 from discreet.hierarchy import Hierarchy
 from discreet.jit import product
@@ -38,17 +39,15 @@ from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.maskit.probabilistic import Search
 from discreet.mechanisms.maskit.simulatable import LastRelease
+from discreet.mechanisms.utility import simulated_utility
 from discreet.models import MarkovChain
 from discreet.models.arrays import require_chain
-from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray
+from discreet.numerics import TOTAL, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Generalized, Output, Released, Suppressed, text_of
 from discreet.policy import Guarantee, Policy, Secret
-from discreet.randomness import SeededEntropy
 
 State = tuple[LastRelease | int, ...]
 """The public state: that of each layer's check, leaves first."""
-
-TOTAL = 1 << WEIGHT_BITS
 
 STATES = 20_000
 """Public states over a day up to which the expected utility is computed exactly: some seconds."""
@@ -75,6 +74,8 @@ class Fdh(ContextMechanism):
     and `budget` are the hybrid checks' own options; `checks` are these checks, leaves first, the root having none.
     """
 
+    needs: ClassVar[Needs] = "chain"
+
     def __init__(
         self,
         model: Model,
@@ -88,7 +89,6 @@ class Fdh(ContextMechanism):
         grid: int = 10,
         budget: int | None = None,
     ) -> None:
-        require_chain(model, "Fdh")
         super().__init__(model, policy)
         self.hierarchy = hierarchy
         self._layers = [_Layer(hierarchy, k, model) for k in range(_depth(hierarchy, model))]
@@ -117,6 +117,12 @@ class Fdh(ContextMechanism):
                 "first (the root needs none)"
             )
         return [layer.checked(chain, self.model) for layer, chain in zip(layers, given, strict=False)]
+
+    @classmethod
+    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+        """The first contexts under one node, the last under another."""
+        first, last = list(model.contexts[:-1]), [model.contexts[-1]]
+        return ({"hierarchy": Hierarchy({"top": {"left": first, "right": last} if first else {"right": last}})},)
 
     def start(self) -> State:
         """Every layer's check at its start."""
@@ -186,22 +192,27 @@ class Fdh(ContextMechanism):
         layer, node = self._named[output]
         return layer, (node, *self.hierarchy.ancestors(node))
 
-    def worth(self, output: Output) -> float:
-        """What an output counts towards utility: its layer's weight; silence counts nothing."""
+    def worth(self, context: str, output: Output) -> float:
+        """Its layer's weight, for whatever is shown is true; silence is worth nothing."""
+        return self._worth(output)
+
+    def _worth(self, output: Output) -> float:
         return 0.0 if isinstance(output, Suppressed) else self.weights[self._told(output)[0]]
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Expected worth of a slot's output: exact where a day has at most `STATES` public states, else drawn.
 
-        Where it is drawn, half_width is the 95 % half-width; the draws are seeded.
+        Where it is drawn, half_width is the 95 % half-width; the draws are seeded, and `days` is by default `DAYS`.
         """
-        return self._utility
+        if self._exact is not None:
+            return Utility(self._exact)
+        return self._drawn if days is None else simulated_utility(self, self.worth, days, averaged=True)
 
     @cached_property
-    def _utility(self) -> Utility:
-        exact = self._exact()
-        return self._drawn(DAYS) if exact is None else Utility(exact)
+    def _drawn(self) -> Utility:
+        return simulated_utility(self, self.worth, DAYS, averaged=True)
 
+    @cached_property
     def _exact(self) -> float | None:
         """By recursion over (public state, context): outputs move the state, the chain moves the context."""
         model = self.model
@@ -215,29 +226,13 @@ class Fdh(ContextMechanism):
             for state, mass in level.items():
                 kernel = self.kernel(state)
                 joint = product(mass, kernel.matrix)
-                total += float((joint * [self.worth(output) for output in kernel.outputs]).sum())
+                total += float((joint * [self._worth(output) for output in kernel.outputs]).sum())
                 for number in np.flatnonzero(joint).tolist() if t + 1 < model.slots else ():
                     after = self.advance(state, kernel.outputs[number])
                     arrived = mass * kernel.matrix[:, number]
                     following[after] = following[after] + arrived if after in following else arrived
             level = {state: product(mass, model.transitions[t]) for state, mass in following.items()}
         return total / model.slots
-
-    def _drawn(self, days: int) -> Utility:
-        """The mean over drawn days of what each slot's output is worth on average, given the public state."""
-        rng = SeededEntropy(0)
-        model = self.model
-        chain = MarkovChain(model.contexts, model.initial, model.transitions)
-        means = []
-        for path in chain.sample_codes(days, seed=0).tolist():
-            state, total = self.start(), 0.0
-            for context in path:
-                kernel = self.kernel(state)
-                worth = np.array([self.worth(output) for output in kernel.outputs])
-                total += float(kernel.matrix[context] @ worth)
-                state = self.advance(state, kernel.sample(context, rng))
-            means.append(total / model.slots)
-        return Utility(float(np.mean(means)), 1.96 * float(np.std(means, ddof=1)) / len(means) ** 0.5)
 
 
 class _Layer:

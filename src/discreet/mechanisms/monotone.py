@@ -34,35 +34,6 @@ class Oracle(Protocol):
         """A minimal vector below levels, for which the predicate holds, and how many checks it took."""
 
 
-class Bisection:
-    """The oracle of a bare predicate: coordinates are lowered in `order`, each by bisection."""
-
-    def __init__(self, predicate: Callable[[IntArray], bool], order: Iterable[int]) -> None:
-        self._predicate = predicate
-        self._order = tuple(order)
-
-    def holds(self, levels: IntArray) -> bool:
-        """The predicate itself."""
-        return self._predicate(levels)
-
-    def minimal(self, levels: IntArray) -> tuple[IntArray, int]:
-        """Lower each coordinate to the smallest level that the others, as they are, allow (MaskIt, Section 3.2)."""
-        found = levels.copy()
-        checks = 0
-        for k in self._order:
-            low, high = 0, int(found[k])
-            while low < high:
-                middle = (low + high) // 2
-                found[k] = middle
-                checks += 1
-                if self._predicate(found):
-                    high = middle
-                else:
-                    low = middle + 1
-            found[k] = high
-        return found, checks
-
-
 @dataclass(frozen=True)
 class Found:
     """The best minimal vector, its value, how many minimal vectors and checks it took, and whether none was left out."""

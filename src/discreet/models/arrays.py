@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
@@ -10,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.contexts import UNKNOWN, Day
-from discreet.contracts import Model
+from discreet.contracts import Model, Needs
 from discreet.errors import DiscreetError, ModelError, did_you_mean
-from discreet.numerics import ROW_SUM, BoolArray, FloatArray, IntArray, normalised, ordered_product
+from discreet.numerics import ROW_SUM, BoolArray, FloatArray, IntArray, digest_of, normalised, ordered_product
 
 
 def labels(contexts: Iterable[str]) -> tuple[str, ...]:
@@ -79,11 +78,7 @@ def homogeneous(transition: npt.ArrayLike, states: int, slots: int) -> FloatArra
 
 def fingerprint(parts: Iterable[object]) -> str:
     """A digest of labels and arrays: equal models have equal fingerprints."""
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode()
-        digest.update(str(len(data)).encode() + b":" + data)
-    return digest.hexdigest()
+    return digest_of(parts).hex()
 
 
 Labels = Sequence[Day] | Sequence[Sequence[str]] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
@@ -142,6 +137,12 @@ def encoded(rows: Sequence[Sequence[str]], contexts: tuple[str, ...], missing: i
             + did_you_mean(str(label), contexts)
         ) from None
     return codes.reshape(len(rows), -1)
+
+
+def require(needs: Needs, model: Model, name: str) -> None:
+    """Refuse a model that lacks what a mechanism needs. (Whether contexts are events shows when they are read so.)"""
+    if needs == "chain":
+        require_chain(model, name)
 
 
 def require_chain(model: Model, name: str) -> None:

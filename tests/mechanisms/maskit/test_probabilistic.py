@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -13,8 +14,8 @@ from discreet.adversary.enumerate import expected_releases, worst
 from discreet.mechanisms import Probabilistic
 from discreet.mechanisms.maskit.probabilistic import Search
 from discreet.mechanisms.maskit.windows import LEAST, Order, Windows
-from discreet.mechanisms.monotone import Bisection, best_minimal
-from discreet.numerics import SLACK, WEIGHT_BITS, FloatArray
+from discreet.mechanisms.monotone import best_minimal
+from discreet.numerics import SLACK, WEIGHT_BITS, FloatArray, IntArray
 from tests.mechanisms.enumeration import grid_vectors, releases_suppressed, tiny, worst_suppressed
 from tests.mechanisms.test_baselines import CASES, golden_chain
 from tests.strategies import random_chain, random_hidden, random_policy, searches
@@ -91,6 +92,35 @@ def test_found_vectors_are_minimal() -> None:
                     below = p.copy()
                     below[t, i] = max(0.0, p[t, i] - step)
                     assert not windows.is_private(below), (seed, order.name, t, i)
+
+
+class Bisection:
+    """The oracle of a bare predicate: coordinates are lowered in `order`, each by bisection."""
+
+    def __init__(self, predicate: Callable[[IntArray], bool], order: Iterable[int]) -> None:
+        self._predicate = predicate
+        self._order = tuple(order)
+
+    def holds(self, levels: IntArray) -> bool:
+        """The predicate itself."""
+        return self._predicate(levels)
+
+    def minimal(self, levels: IntArray) -> tuple[IntArray, int]:
+        """Lower each coordinate to the smallest level that the others, as they are, allow (MaskIt, Section 3.2)."""
+        found = levels.copy()
+        checks = 0
+        for k in self._order:
+            low, high = 0, int(found[k])
+            while low < high:
+                middle = (low + high) // 2
+                found[k] = middle
+                checks += 1
+                if self._predicate(found):
+                    high = middle
+                else:
+                    low = middle + 1
+            found[k] = high
+        return found, checks
 
 
 def test_mondrian_equals_the_papers_loop() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ import pytest
 
 import discreet as d
 from discreet.adversary.enumerate import prefixes
+from discreet.kernels import FiniteKernel
 from discreet.laws import check as check_laws
-from discreet.mechanisms import Hybrid, MaskSensitive, Probabilistic, Published, SetLabelled, Simulatable
-from discreet.numerics import SLACK
+from discreet.mechanisms import Adaptive, Hybrid, MaskSensitive, Probabilistic, Published, SetLabelled, Simulatable
+from discreet.mechanisms.base import SlotMechanism
+from discreet.numerics import SLACK, WEIGHT_BITS
 from discreet.randomness import SeededEntropy
 from tests.mechanisms.maskit.test_probabilistic import random_case, within_delta
 from tests.strategies import random_chain, random_hidden, searches
@@ -28,7 +32,7 @@ def random_labels(seed: int, chain: d.MarkovChain) -> dict[str, set[str]]:
     }
 
 
-def weak_gain(check: SetLabelled, secret: d.Secret) -> float:
+def weak_gain(check: SetLabelled, secret: d.Secret) -> Fraction:
     """The largest gain of any adversary who knows the sets, whatever P(context | state) it holds within them.
 
     The gain is the sum over states of P(in the secret | state) times the gain on the state; the factors lie between 0 and
@@ -38,11 +42,11 @@ def weak_gain(check: SetLabelled, secret: d.Secret) -> float:
     slots = range(check.model.slots) if secret.slots is None else secret.slots
     carriers = [context for context in contexts if check.labels[context] & secret.contexts]
     states = d.Policy([d.Secret(context) for context in carriers], delta=1.0)
-    largest = 0.0
+    largest = Fraction(0)
     for prefix in prefixes(check, policy=states):
         for u in slots:
-            gains = (float(prefix.gains[context, u]) for context in carriers)
-            largest = max(largest, sum(gain for gain in gains if gain > 0))
+            gains = (Fraction(prefix.gains[context, u]) for context in carriers)
+            largest = max(largest, sum((gain for gain in gains if gain > 0), Fraction(0)))
     return largest
 
 
@@ -53,8 +57,57 @@ def test_no_weak_adversary_gains_more_than_delta(kind: Any) -> None:
         check = SetLabelled(chain, policy, labels=random_labels(seed, chain), mechanism=kind)
         for secret in policy.secrets:
             if secret.at == "each":
-                assert weak_gain(check, secret) <= policy.delta_of(secret) + len(chain.contexts) * SLACK, seed
+                assert weak_gain(check, secret) <= Fraction(policy.delta_of(secret)) + Fraction(SLACK), seed
         assert within_delta(check, policy), seed  # nor does one who knows the habits
+
+
+@pytest.mark.parametrize("outputs", ["suppress", "deceive"])
+@pytest.mark.parametrize("memory", ["last", "none"])
+def test_a_check_that_remembers_keeps_its_promise_too(outputs: str, memory: str) -> None:
+    remembered = 0
+    for seed in searches(20):
+        chain, policy = random_case(seed)
+        options: dict[str, Any] = {"mechanism": Adaptive, "outputs": outputs, "memory": memory}
+        check = SetLabelled(chain, policy, labels=random_labels(seed, chain), **options)
+        check_laws(check, seed=seed)
+        remembered += len(check.private_contexts) > len(chain.contexts)
+        for secret in policy.secrets:
+            if secret.at == "each":
+                assert weak_gain(check, secret) <= Fraction(policy.delta_of(secret)) + Fraction(SLACK), seed
+    assert (remembered > 0) == (memory == "last")
+
+
+class ToTheLimit(SlotMechanism):
+    """One slot, whose silence gains each secret its delta and half the slack, as a check may that meets its bound."""
+
+    guarantee = d.Guarantee("exact delta", "to the limit and a little beyond", covers=frozenset({"each"}))
+
+    def kernel(self, state: int) -> FiniteKernel:
+        assert len(self.policy.secrets) == 4
+        bound = Fraction(self.secrets.deltas[0]) + Fraction(SLACK) / 2
+        # five states of 1/5 each: silence of weight 1 for the four that are secret, w for the fifth
+        w = 1 / (Fraction(1, 5) + bound) - 4
+        weight = math.ceil(w * 2**WEIGHT_BITS)
+        rows = [[0, 2**WEIGHT_BITS]] * 4 + [[2**WEIGHT_BITS - weight, weight]]
+        return FiniteKernel((d.Released("4"), d.Suppressed()), rows, 2**WEIGHT_BITS)
+
+
+def test_the_slack_is_used_once_not_once_a_state() -> None:
+    """s may be behind four of five states; a check that uses its own slack on each used four of them together."""
+    chain = d.MarkovChain(("s", "a", "b", "c", "x"), [0.2] * 5, np.zeros((0, 5, 5)))
+    policy = d.Policy("s", delta=0.1)
+    labels = {context: {context, "s"} for context in "sabc"}
+    check = SetLabelled(chain, policy, labels=labels, mechanism=ToTheLimit)
+    gain = weak_gain(check, policy.secrets[0])
+    assert Fraction(0.1) - 4 * Fraction(SLACK) < gain <= Fraction(0.1) + Fraction(SLACK)
+
+
+def test_a_delta_that_cannot_be_shared_is_refused() -> None:
+    chain = random_chain(3, n=3, slots=2, zeros=0.0)
+    labels = {"c0": {"c0", "c1"}, "c1": {"c0", "c1"}}
+    with pytest.raises(d.DiscreetError, match="delta of secret 'c0' is 0, too little to be shared by the 2 states"):
+        SetLabelled(chain, d.Policy("c0", delta=0), labels=labels)
+    assert SetLabelled(chain, d.Policy("c2", delta=0), labels=labels).guarantee.kind == "exact delta"
 
 
 def test_mu_is_counted_by_secret_and_slot() -> None:
@@ -65,7 +118,8 @@ def test_mu_is_counted_by_secret_and_slot() -> None:
     inner = check.mechanism.policy
     assert inner is not None
     bounds = {(min(secret.contexts), slot): secret.delta for secret in inner.secrets for slot in secret.slots or ()}
-    assert bounds == {("0", 0): 0.15, ("1", 0): 0.15, ("0", 1): 0.3, ("1", 1): 0.3, ("2", 0): 0.3, ("2", 1): 0.3}
+    half = 0.15 - SLACK
+    assert bounds == {("0", 0): half, ("1", 0): half, ("0", 1): 0.3, ("1", 1): 0.3, ("2", 0): 0.3, ("2", 1): 0.3}
 
 
 def test_without_labels_it_is_the_check_itself() -> None:

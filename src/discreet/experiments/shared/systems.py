@@ -14,7 +14,6 @@ from discreet.experiments.shared.tables import Cell
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms import Adaptive, Capp, EfficientFake, Fdh, Hybrid, MaskSensitive, Simulatable
 from discreet.models.chain import MarkovChain
-from discreet.outputs import truthful
 from discreet.policy import Policy
 
 System = Literal[
@@ -111,15 +110,12 @@ def judge(
     follows = getattr(mechanism, "follows", "")
     if days is None:
         return Judged(learned, float("nan"), initialise, follows=follows)
-    drawn = isinstance(mechanism, Adaptive)
+    drawn = isinstance(mechanism, Adaptive)  # FDH draws as many days as it thinks fit
     utility = mechanism.expected_utility(days) if drawn else mechanism.expected_utility()
     return Judged(learned, utility.mean, initialise, utility.half_width, follows)
 
 
 def _worth(mechanism: Any) -> Worth:
     """What an output of this mechanism is worth, as in its expected utility."""
-    if isinstance(mechanism, Adaptive):
-        return mechanism.vocabulary.worth_of
-    if isinstance(mechanism, Fdh):
-        return lambda context, output: mechanism.worth(output)
-    return truthful
+    worth: Worth = mechanism.worth
+    return worth

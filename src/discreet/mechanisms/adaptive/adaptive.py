@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import Kernel, Model, Utility
+from discreet.contracts import Kernel, Model, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Events
 from discreet.hierarchy import Hierarchy
@@ -22,7 +23,7 @@ from discreet.mechanisms.adaptive.decision import Decider, Value, Vocabulary
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.base import events_of
 from discreet.mechanisms.maskit.hybrid import Hybrid
-from discreet.mechanisms.utility import simulated_utility, tree_utility
+from discreet.mechanisms.utility import DAYS, TREE, simulated_utility, tree_utility
 from discreet.numerics import IntArray
 from discreet.outputs import Generalized, Output, Released, truthful
 from discreet.policy import Guarantee, Policy
@@ -33,9 +34,6 @@ Plan = Literal["full", "lazy"]
 
 PAIRS = 400
 """Pairs (previous, current) of a slot that memory keeps apart; programmes grow with them."""
-
-TREE = 2_000
-"""Kernels of a tree of outputs that is small enough to know its utility exactly."""
 
 AHEAD = 1e-9
 """Hybrid is followed where it is ahead by more than this: the silence that is mixed in costs 2**-40."""
@@ -90,6 +88,8 @@ class Adaptive:
     first release, compares with `Hybrid` and follows the better: `follows` says which. Likewise "generalize" follows
     "suppress" where that is better, on days short enough to know. plan="lazy" starts at once and decides as it goes. `effort` counts programmes, those given up (silence instead), and kernels mended after rounding.
     """
+
+    needs: ClassVar[Needs] = "any"
 
     def __init__(
         self,
@@ -163,6 +163,16 @@ class Adaptive:
         n = len(self.model.contexts)
         return n + int(self._group[self.private_contexts[memory]]) * n + context
 
+    def worth(self, context: str, output: Output) -> float:
+        """What an output is worth in a context: `value`, or its default."""
+        return self.vocabulary.worth_of(context, output)
+
+    @classmethod
+    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+        """The defaults, fakes, and a hierarchy of two layers."""
+        tree = Hierarchy({"top": list(model.contexts)})
+        return {}, {"outputs": "deceive"}, {"outputs": "generalize", "hierarchy": tree, "memory": "none"}
+
     def start(self) -> Any:
         """The public state at the start of a day."""
         return self._machine.start()
@@ -176,7 +186,7 @@ class Adaptive:
         """The public state after an output."""
         return self._machine.advance(state, output)
 
-    def expected_utility(self, days: int = 200) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Expected worth of a slot: exact where it is tabled or days are short, else the mean over days of the model.
 
         half_width is then the 95 % half-width; the draws are seeded.
@@ -186,7 +196,9 @@ class Adaptive:
         if self._utility is None and not self._large:
             self._utility = tree_utility(self, self.vocabulary.worth_of, TREE)
             self._large = self._utility is None
-        return simulated_utility(self, self.vocabulary.worth_of, days) if self._utility is None else self._utility
+        if self._utility is None:
+            return simulated_utility(self, self.vocabulary.worth_of, DAYS if days is None else days)
+        return self._utility
 
 
 def remembered(model: Model) -> IntArray:

@@ -18,7 +18,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.contracts import Rng, Utility
 from discreet.mechanisms.adaptive.decision import TOTAL, Decider
 from discreet.mechanisms.maskit.simulatable import LastRelease
-from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray
+from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray, digest_of
 from discreet.outputs import SUPPRESSED, Output, Released
 
 UNLIKELY = 2.0**-36
@@ -65,6 +65,11 @@ class ReleaseKernel:
     def matrix(self) -> FloatArray:
         """(P, n + 1): weights / total."""
         return self.weights / float(TOTAL)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of what the weights are made from."""
+        return digest_of((self.outputs, self.total, self._contexts, self._release))
 
 
 class Entry(NamedTuple):

@@ -20,12 +20,11 @@ import numpy as np
 
 from discreet.contracts import Model, Utility
 from discreet.errors import DiscreetError
-from discreet.kernels import FiniteKernel
+from discreet.kernels import FiniteKernel, suppressing_kernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.events.stretches import Stretches
-from discreet.mechanisms.maskit.probabilistic import suppressing_kernel
 from discreet.mechanisms.monotone import best_minimal
-from discreet.numerics import ROOM, WEIGHT_BITS, FloatArray, IntArray
+from discreet.numerics import ROOM, FloatArray, IntArray, rounded_up
 from discreet.policy import Guarantee, Policy
 
 BUDGET = 5_000
@@ -81,8 +80,7 @@ class PaHmm(SlotMechanism):
         top = np.full(search.size, self.grid)
         found = best_minimal(top, search, search.value, budget=self.budget)
         self.vectors, self.checks, self.exhaustive = found.vectors, found.checks, found.exhaustive
-        scale = float(1 << WEIGHT_BITS)
-        silent = np.ceil(search.silent(found.levels) * scale) / scale  # what is sampled; rounded up, which is safe
+        silent = rounded_up(search.silent(found.levels))  # what is sampled
         return silent if self.stretches.is_private(silent) else np.ones_like(silent)
 
     def worst_gain(self) -> float:
@@ -97,7 +95,7 @@ class PaHmm(SlotMechanism):
     def _kernels(self) -> tuple[FiniteKernel, ...]:
         return tuple(suppressing_kernel(self.model.contexts, row) for row in self._silent)
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Exact: the sum of prior times p over the slots."""
         return Utility(float((self.stretches.prior * self.p).sum() / self.model.slots))
 

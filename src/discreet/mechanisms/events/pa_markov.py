@@ -26,14 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import Model, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import ATTRIBUTES, Events
 from discreet.jit import product
-from discreet.kernels import FiniteKernel
+from discreet.kernels import FiniteKernel, publishing_kernel
 from discreet.mechanisms.base import ContextMechanism, events_of
 from discreet.mechanisms.baselines import MaskSensitive
 from discreet.mechanisms.maskit.simulatable import LastRelease, Simulatable
@@ -45,8 +46,6 @@ from discreet.policy import Guarantee, Policy, Secret
 
 State = tuple[LastRelease, ...]
 """The public state: that of each attribute's external check."""
-
-NOTHING = PartialEvent()
 
 ATTRIBUTE_ALONE = (
     "seen alone, by an observer who takes the attribute's chain for the habits, each attribute's outputs keep the gain on "
@@ -68,6 +67,8 @@ class PaMarkov(ContextMechanism):
     values of activity, time and location; by default the model's marginals. `internal=False` leaves out the internal
     check, as `NoInternal` does. `checks` are the external ones.
     """
+
+    needs: ClassVar[Needs] = "events"
 
     def __init__(
         self,
@@ -205,7 +206,7 @@ class PaMarkov(ContextMechanism):
             for check, last, value in zip(self.checks, state, shown, strict=True)
         )
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Expected fraction of the attributes that are published: exact, by recursion over each attribute's states."""
         return self._utility
 
@@ -278,17 +279,3 @@ def named_values(events: Events, inside: BoolArray, attribute: int) -> IntArray 
     having = np.bincount(column)
     secret = np.bincount(column[inside], minlength=len(having))
     return np.flatnonzero(secret) if ((secret == 0) | (secret == having)).all() else None
-
-
-def publishing_kernel(events: Events, kept: BoolArray) -> FiniteKernel:
-    """The kernel that publishes the kept attributes (n, 3) of each event; an event that keeps none is silence."""
-    names = [(*events.values(attribute), None) for attribute in ATTRIBUTES]
-    codes = np.where(kept, events.attribute_index, [len(values) - 1 for values in names])
-    places: dict[Output, int] = {}
-    chosen = []
-    for row in codes.tolist():
-        shown = PartialEvent(*(values[v] for values, v in zip(names, row, strict=True)))
-        chosen.append(places.setdefault(SUPPRESSED if shown == NOTHING else shown, len(places)))
-    weights = np.zeros((len(chosen), len(places)), dtype=np.int64)
-    weights[np.arange(len(chosen)), chosen] = 1
-    return FiniteKernel(tuple(places), weights, 1)

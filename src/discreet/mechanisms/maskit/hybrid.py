@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from discreet.contracts import Kernel, Mechanism, Model, Utility
+from discreet.contracts import AnyMechanism, Kernel, Model, Needs, Utility
 from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit.probabilistic import Probabilistic, Search
 from discreet.mechanisms.maskit.simulatable import LastRelease, Simulatable
@@ -19,6 +19,8 @@ class Hybrid(ContextMechanism):
     Of equals the simulatable check is chosen: it needs no coins. The choice looks at model and policy alone, so it says
     nothing, and the chosen check's guarantee holds.
     """
+
+    needs: ClassVar[Needs] = "chain"
 
     def __init__(
         self,
@@ -36,7 +38,7 @@ class Hybrid(ContextMechanism):
         lead = float(self.probabilistic.expected_utility()) - float(self.simulatable.expected_utility())
         self.chosen: Literal["simulatable", "probabilistic"] = "probabilistic" if lead > 0 else "simulatable"
         self.advantage = abs(lead)
-        self._check: Mechanism[Any] = self.probabilistic if lead > 0 else self.simulatable
+        self._check: AnyMechanism = self.probabilistic if lead > 0 else self.simulatable
         self.guarantee = self._check.guarantee
 
     def start(self) -> LastRelease | int:
@@ -52,7 +54,7 @@ class Hybrid(ContextMechanism):
         following: LastRelease | int = self._check.advance(state, output)
         return following
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """The better of the two, exact."""
         best = self.simulatable if self.chosen == "simulatable" else self.probabilistic
         return best.expected_utility()

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import Model, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
-from discreet.kernels import FiniteKernel, silent_kernel
+from discreet.kernels import FiniteKernel, suppressing_kernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.maskit.windows import Order, Windows
 from discreet.mechanisms.monotone import best_minimal
-from discreet.models.arrays import require_chain
-from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray
-from discreet.outputs import SUPPRESSED, Output, Released
+from discreet.numerics import FloatArray, IntArray, rounded_up
 from discreet.policy import Guarantee, Policy
 
 Search = Literal["exact", "mondrian", "algpr"]
@@ -62,6 +60,8 @@ class Probabilistic(SlotMechanism):
     Contexts that the model holds impossible at a slot are always suppressed there.
     """
 
+    needs: ClassVar[Needs] = "chain"
+
     def __init__(
         self,
         model: Model,
@@ -73,7 +73,6 @@ class Probabilistic(SlotMechanism):
         budget: int | None = None,
         verify: bool = True,
     ) -> None:
-        require_chain(model, "Probabilistic")
         if search not in get_args(Search):
             raise DiscreetError(f"search={search!r} is not known; use 'exact', 'mondrian' or 'algpr'")
         if grid < 1:
@@ -103,7 +102,7 @@ class Probabilistic(SlotMechanism):
         """Expected fraction of slots released with p (paper, Section 3)."""
         return float((self.windows.prior * (1 - p)).sum() / self.model.slots)
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Exact: the sum of prior (1 - p) over the slots."""
         return Utility(self.utility_of(self.p))
 
@@ -127,8 +126,7 @@ class Probabilistic(SlotMechanism):
 
     def _sampled(self, p: FloatArray) -> FloatArray:
         """Rounded up to the weights that are sampled; impossible contexts are suppressed."""
-        scale = float(1 << WEIGHT_BITS)
-        return np.where(self.windows.possible, np.ceil(p * scale) / scale, 1.0)
+        return np.where(self.windows.possible, rounded_up(p), 1.0)
 
     def _given(self, p: npt.ArrayLike, verify: bool) -> FloatArray:
         sampled = self._sampled(self._checked(p))
@@ -229,20 +227,6 @@ class Probabilistic(SlotMechanism):
         self.checks += found.checks
         self.vectors, self.exhaustive = found.vectors, found.exhaustive
         return search.p_of(found.levels)
-
-
-def suppressing_kernel(contexts: tuple[str, ...], p: FloatArray) -> FiniteKernel:
-    """Truth with probability 1 - p (n,), else silence; p are multiples of 2**-52."""
-    n, total = len(p), 1 << WEIGHT_BITS
-    silent = (p * total).astype(np.int64)
-    shown = np.flatnonzero(silent < total)
-    if not len(shown):
-        return silent_kernel(n)
-    outputs: tuple[Output, ...] = (*(Released(contexts[i]) for i in shown), SUPPRESSED)
-    weights = np.zeros((n, len(outputs)), dtype=np.int64)
-    weights[shown, np.arange(len(shown))] = total - silent[shown]
-    weights[:, -1] = silent
-    return FiniteKernel(outputs, weights, total)
 
 
 class _OnGrid:

@@ -7,18 +7,18 @@ the habits, and their belief is counted from a lower prior (the paper's Example 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.contracts import Mechanism, Model, Utility, is_finite
+from discreet.contracts import AnyMechanism, Model, Needs, Utility, is_finite
 from discreet.errors import DiscreetError, PolicyError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.models import MarkovChain
-from discreet.models.arrays import reachable, require_chain
-from discreet.numerics import BoolArray, IntArray
+from discreet.models.arrays import reachable
+from discreet.numerics import SLACK, BoolArray, IntArray
 from discreet.outputs import Generalized, Output, Released
 from discreet.policy import Guarantee, Policy, Secret, SecretTable
 
@@ -38,12 +38,17 @@ class SetLabelled(ContextMechanism):
     sees them, every state whose set contains a secret is treated as sensitive, and each such state is bounded by delta/mu,
     mu being the number of states that can carry the secret, counted secret by secret and slot by slot (`mu`, (G, T)).
 
-    Proof. For a secret g at slot t the weak adversary's gain is the sum over states a whose set meets g of
-    P(X_t in g | a) times the gain on a: outputs depend on a alone (Claim 8), so the factor is the same before and after.
-    Each factor is at most 1, each gain at most delta/mu, and there are mu terms (Claim 9); states of probability zero add
-    nothing. The output distribution is known to the adversary beforehand, so nothing is learned about the habits (Claim
-    10). Since a context is in its own set, the bound holds for one who knows the habits as well.
+    Proof. For a secret g at slot t the weak adversary's gain is the sum over states a whose set meets g of P(X_t in g
+    | a) times the gain on a: outputs depend on a alone (Claim 8), so the factor is the same before and after. Each
+    factor is at most 1, each gain at most delta/mu, and there are mu terms (Claim 9); states of probability zero add
+    nothing. Each term may use the project's slack, so where mu is above 1 the inner check is asked for delta/mu less
+    that slack, and the sum stays within delta itself. A check that remembers earlier states (`Adaptive`) is no
+    different: outputs still depend on states alone. The output distribution is known to the adversary beforehand, so
+    nothing is learned about the habits (Claim 10). Since a context is in its own set, the bound holds for one who
+    knows the habits as well.
     """
+
+    needs: ClassVar[Needs] = "chain"
 
     def __init__(
         self,
@@ -51,10 +56,9 @@ class SetLabelled(ContextMechanism):
         policy: Policy,
         *,
         labels: Mapping[str, Iterable[str]],
-        mechanism: Callable[..., Mechanism[Any]] = Hybrid,
+        mechanism: Callable[..., AnyMechanism] = Hybrid,
         **options: Any,
     ) -> None:
-        require_chain(model, "SetLabelled")
         super().__init__(model, policy)
         self.labels = _complete(labels, model.contexts)
         carriers = _carriers(self.secrets, self.labels, model.contexts)  # (G, n): does the state's set meet the secret
@@ -62,7 +66,8 @@ class SetLabelled(ContextMechanism):
         states = [str(number) for number in range(len(model.contexts))]
         chain = MarkovChain(states, model.initial, model.transitions)
         inner = Policy(_state_secrets(self.secrets, carriers, self.mu), delta=policy.delta)
-        self.mechanism: Mechanism[Any] = mechanism(chain, inner, **options)
+        self.mechanism: AnyMechanism = mechanism(chain, inner, **options)
+        self.private_contexts = self.mechanism.private_contexts  # states are numbered as contexts are
         self.guarantee = KNOWN_SETS if self.mechanism.guarantee.promises_delta("each") else self.mechanism.guarantee
         self._outward = {
             Released(state): _output(number, context, self.labels[context])
@@ -71,10 +76,20 @@ class SetLabelled(ContextMechanism):
         self._inward = {outward: inward for inward, outward in self._outward.items()}
         self._kernels: dict[Hashable, FiniteKernel] = {}
 
+    @classmethod
+    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+        """The first two contexts cannot be told apart."""
+        first = frozenset(model.contexts[:2])
+        return ({"labels": dict.fromkeys(first, first)},)
+
     def start(self) -> Hashable:
         """The inner check's public state."""
         state: Hashable = self.mechanism.start()
         return state
+
+    def remember(self, memory: int | None, context: int) -> int:
+        """The inner check's."""
+        return self.mechanism.remember(memory, context)
 
     def kernel(self, state: Hashable) -> FiniteKernel:
         """The inner check's kernel with sets in place of states."""
@@ -94,10 +109,13 @@ class SetLabelled(ContextMechanism):
         following: Hashable = self.mechanism.advance(state, self._inward.get(output, output))
         return following
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """The inner check's: a set counts as released, as in the paper's Figure 7."""
-        utility: Utility = self.mechanism.expected_utility()  # type: ignore[attr-defined]  # every check has one
-        return utility
+        return self.mechanism.expected_utility(days)
+
+    def worth(self, context: str, output: Output) -> float:
+        """The inner check's: the set that stands for the context is worth what the context is."""
+        return self.mechanism.worth(str(self.model.contexts.index(context)), self._inward.get(output, output))
 
 
 def _complete(labels: Mapping[str, Iterable[str]], contexts: tuple[str, ...]) -> dict[str, frozenset[str]]:
@@ -125,8 +143,20 @@ def _carriers(secrets: SecretTable, labels: Mapping[str, frozenset[str]], contex
 
 
 def _state_secrets(secrets: SecretTable, carriers: BoolArray, mu: IntArray) -> list[Secret]:
-    """Each state that carries a secret is one itself, bounded at every slot by the smallest delta / mu there."""
-    shares = np.where(secrets.active & (mu > 0), secrets.deltas[:, None] / np.maximum(mu, 1), np.inf)  # (G, T)
+    """Each state that carries a secret is one itself, bounded at every slot by the smallest delta / mu there.
+
+    Where several do, less the slack that each may use: the floats' own error, some 1e-16, is then covered by far.
+    """
+    split = secrets.active & (mu > 1)
+    lost = split & (secrets.deltas[:, None] < mu * SLACK)
+    if lost.any():
+        g, t = (int(k) for k in np.argwhere(lost)[0])
+        raise PolicyError(
+            f"delta of secret {secrets.names[g]!r} is {secrets.deltas[g]:g}, too little to be shared by the {mu[g, t]} "
+            f"states that can carry it at slot {t}; give at least {mu[g, t] * SLACK:.1e}, or labels that set it apart"
+        )
+    share = secrets.deltas[:, None] / np.maximum(mu, 1) - np.where(split, SLACK, 0.0)
+    shares = np.where(secrets.active & (mu > 0), share, np.inf)  # (G, T)
     found = []
     for state in range(carriers.shape[1]):
         bounds = np.min(shares[carriers[:, state]], axis=0, initial=np.inf)  # (T,)

@@ -16,18 +16,18 @@ slots and their proof are the same.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import Model, Needs, Utility
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.jit import product
 from discreet.kernels import FiniteKernel, silent_kernel
 from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit import loops
 from discreet.mechanisms.maskit.windows import Steps
-from discreet.models.arrays import reachable, require_chain
+from discreet.models.arrays import reachable
 from discreet.numerics import ROOM, BoolArray, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released, Suppressed
 from discreet.policy import Guarantee, Policy
@@ -50,6 +50,7 @@ class Simulatable(ContextMechanism):
     the check goes on as after any silence.
     """
 
+    needs: ClassVar[Needs] = "chain"
     guarantee = Guarantee(
         "exact delta",
         "whatever is output, the gain on each secret at each slot stays within its delta: release slots depend on earlier "
@@ -57,7 +58,6 @@ class Simulatable(ContextMechanism):
     )
 
     def __init__(self, model: Model, policy: Policy, *, lookahead: bool = False) -> None:
-        require_chain(model, "Simulatable")
         super().__init__(model, policy)
         self.lookahead = lookahead
         self._possible = reachable(model)
@@ -171,6 +171,6 @@ class Simulatable(ContextMechanism):
                 return LastRelease(state.slot + 1, state.slot, self._index[context])
         raise DiscreetError(f"Simulatable releases contexts or nothing, never {output!r}")
 
-    def expected_utility(self) -> Utility:
+    def expected_utility(self, days: int | None = None) -> Utility:
         """Exact, by the recursion of the paper's Section 5.1 over the table."""
         return Utility(self._total / self.model.slots)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import Model, Rng
-from discreet.errors import PolicyError
+from discreet.contracts import Model, Needs, Rng, Utility
+from discreet.errors import DiscreetError, PolicyError
 from discreet.mechanisms.perturbation.exponential import exponential
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.lattice import Answers
@@ -28,8 +29,8 @@ from discreet.mechanisms.perturbation.protection import (
     check_method,
     protection_of,
 )
-from discreet.numerics import BoolArray, FloatArray, IntArray
-from discreet.outputs import Output, Perturbed
+from discreet.numerics import BoolArray, FloatArray, IntArray, digest_of
+from discreet.outputs import Output, Perturbed, truthful
 from discreet.policy import Guarantee, Policy
 
 SupportRule = str | tuple[str, float]
@@ -66,7 +67,7 @@ class PerturbedKernel:
     context that the belief holds impossible has an output, one that says nothing more than the others do.
     """
 
-    covers_everything = True
+    covers_everything: Literal[True] = True
 
     def __init__(
         self, queries: Sequence[Sensitivity], epsilons: Sequence[float], inside: BoolArray, protected: Protected
@@ -145,6 +146,14 @@ class PerturbedKernel:
             for ball, answers in zip(self.balls, self.answers, strict=True)
         )
 
+    @cached_property
+    def digest(self) -> bytes:
+        """Of the support, the answers and the noise around them: integers and epsilons, whence all else follows."""
+        balls = [sorted(ball.vertices.tolist()) for ball in self.balls]
+        levels = [(noise.epsilon, noise.parts) for noise in self.noises]
+        answers = [part for each in self.answers for part in (each.step, each.integers)]
+        return digest_of((self.support, len(self._place), balls, levels, *answers))
+
     def degree(self, context: int) -> int:
         """The context's degree of protection (Definition 5.2): members of the support within every query's ball."""
         context = int(self.stand_ins[context])
@@ -204,6 +213,8 @@ class Dphmm:
     `("mass", 0.01)` for the smallest set that holds all but 0.01 of the belief, others being released as their nearest
     member. Answers are rounded to multiples of `step`, a power of two: by default 2**-20 of their range in the plane.
     """
+
+    needs: ClassVar[Needs] = "any"
 
     def __init__(
         self,
@@ -307,6 +318,25 @@ class Dphmm:
         if not reached.any():
             reached = process.push(state.belief.slot, before, np.ones(len(told))) > 0
         return Past((*state.outputs, output), state.belief.after(told), np.asarray(reached))
+
+    def worth(self, context: str, output: Output) -> float:
+        """Nothing: a point is never the context itself. `evaluate` takes another worth, such as minus the distance."""
+        return truthful(context, output)
+
+    def expected_utility(self, days: int | None = None) -> Utility:
+        """Not defined: points are true or not by how far off they are, in the query's own units."""
+        raise DiscreetError(
+            "Dphmm shows points, and no point is the true context, so a fraction of slots shown truthfully is not "
+            "defined; measure the distance to the true answers instead: "
+            "evaluate(mechanism, days, worth=lambda context, output: -distance)"
+        )
+
+    @classmethod
+    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+        """The first two contexts are joined, and answers are points in the plane, no two of them alike."""
+        n = len(model.contexts)
+        query = np.array([[k % 2, 0.5 * k * k] for k in range(n)], dtype=np.float64)
+        return ({"graph": PolicyGraph.from_edges(n, [[0, 1]] if n > 1 else []), "query": query, "epsilon": 1.0},)
 
     def odometer(self, outputs: Iterable[Output]) -> Odometer:
         """What these outputs have cost, slot by slot."""
