@@ -46,7 +46,7 @@ def capp(
 
     Example: discreet reproduce capp --data DIR --figure 2
     """
-    from discreet.experiments.capp.run import ALL, Reproduction
+    from discreet.experiments.capp.run import CappReproduction
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.people import Rules
     from discreet.experiments.shared.subjects import Setting
@@ -56,8 +56,6 @@ def capp(
     setting = Setting(rules, secrets, "random", secrets_from, delta, smoothing, training, seed, days)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress, people), setting)
-        for name in ALL if figure == "all" else (figure,):
-            yield reproduction.figure(name)
+        return CappReproduction(Cohort(data, pool, progress, people), setting).figures(figure)
 
     shared.run("capp", out, processes, {"setting": asdict(setting)}, results, json=json)

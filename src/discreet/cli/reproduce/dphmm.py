@@ -53,20 +53,24 @@ def dphmm(
 
     Example: discreet reproduce dphmm --data DIR --figure 11
     """
-    from discreet.experiments.dphmm.figures import ALL, Plan, Reproduction
-    from discreet.experiments.dphmm.run import BEIJING, LOS_ANGELES
+    from discreet.experiments.dphmm.run import DphmmReproduction
+    from discreet.experiments.dphmm.sequences import DphmmSetting
     from discreet.experiments.shared.cohort import Cohort
+    from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES
     from discreet.mechanisms.perturbation.noise import checked_epsilon
 
-    plan = Plan(sequences, slots, checked_epsilon(epsilon), start, seed)
+    setting = DphmmSetting(sequences, slots, checked_epsilon(epsilon), start, seed)
     beijing = replace(BEIJING, fastest=fastest)
     recordings = {"geolife": (beijing,), "gowalla": (LOS_ANGELES,), "both": (beijing, LOS_ANGELES)}[dataset]
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress), plan, recordings)
-        for name in ALL if figure == "all" else (figure,):
-            yield reproduction.figure(name)
+        return DphmmReproduction(Cohort(data, pool, progress), setting, recordings).figures(figure)
 
     shared.run(
-        "dphmm", out, processes, {"plan": asdict(plan), "data": [asdict(one) for one in recordings]}, results, json=json
+        "dphmm",
+        out,
+        processes,
+        {"plan": asdict(setting), "data": [asdict(one) for one in recordings]},
+        results,
+        json=json,
     )

@@ -65,8 +65,8 @@ def fdh(
 
     Example: discreet reproduce fdh --data DIR --figure 6
     """
-    from discreet.experiments.fdh.person import Plan
-    from discreet.experiments.fdh.run import ALL, NAMES, Reproduction, levels_of
+    from discreet.experiments.fdh.person import Layering
+    from discreet.experiments.fdh.run import DATA_SETS, FdhReproduction, levels_of
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.people import Rules
     from discreet.experiments.shared.subjects import Setting
@@ -77,12 +77,10 @@ def fdh(
     setting = Setting(
         rules, delta=delta, sensitive="home", smoothing=smoothing, training=training, seed=seed, days=days
     )
-    plan = Plan(levels, search, memory)
-    sets = tuple(NAMES) if dataset == "both" else (dataset,)
+    layering = Layering(levels, search, memory)
+    sets = tuple(DATA_SETS) if dataset == "both" else (dataset,)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress, people), setting, plan, sets)
-        for name in ALL if figure == "all" else (figure,):
-            yield reproduction.figure(name)
+        return FdhReproduction(Cohort(data, pool, progress, people), setting, layering, sets).figures(figure)
 
-    shared.run("fdh", out, processes, {"setting": asdict(setting), "plan": asdict(plan)}, results, json=json)
+    shared.run("fdh", out, processes, {"setting": asdict(setting), "plan": asdict(layering)}, results, json=json)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from discreet.experiments.charts import plots
-from discreet.experiments.shared.cells import BEIJING, LOS_ANGELES
+from discreet.experiments.charts import lines
+from discreet.experiments.charts.lines import Look
 from discreet.experiments.shared.cohort import Cohort
-from discreet.experiments.shared.compared import UP, Person, breaches, compared, each_person, swept, utility
+from discreet.experiments.shared.compared import UP, Comparison, breaches, compared, each_person, swept, utility
 from discreet.experiments.shared.figures import Figure
 from discreet.experiments.shared.people import Level, Rules, Trace, check_ins, meals, reality_mining
+from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES
 from discreet.experiments.shared.subjects import Setting, subject
-from discreet.experiments.shared.systems import NAMES, NEED_HIERARCHY, System
+from discreet.experiments.shared.systems import PROVEN, label, system
 from discreet.experiments.shared.tables import Cell, Table
 from discreet.hierarchy import Hierarchy
 
@@ -21,7 +22,18 @@ DELTAS = (0.05, 0.1, 0.2, 0.3)
 DAYS = 10
 """Held-out days of a person that are judged, unless the setting says."""
 
-SYSTEMS: tuple[System, ...] = tuple(name for name in NAMES if name not in ("no-mask", "probabilistic"))
+SYSTEMS = (
+    "mask-sensitive",
+    "simulatable",
+    "hybrid",
+    "fdh",
+    "efficient-fake",
+    "capp",
+    "capp-bayes",
+    "suppress",
+    "generalize",
+    "deceive",
+)
 """NoMask releases everything; Hybrid is the better of Probabilistic and Simulatable."""
 
 
@@ -53,7 +65,7 @@ SOURCES = (
 
 def everything(
     trace: Trace, setting: Setting, above: Level | None, deltas: Sequence[float]
-) -> dict[float, Person] | None:
+) -> dict[float, Comparison] | None:
     """Every system on one person at every delta; those that need a hierarchy only where there is one."""
     one = subject(trace, setting)
     if one is None:
@@ -62,9 +74,9 @@ def everything(
     return {delta: compared(one, replace(setting, delta=delta), systems_for(above), tree=tree) for delta in deltas}
 
 
-def systems_for(above: Level | None) -> tuple[System, ...]:
+def systems_for(above: Level | None) -> tuple[str, ...]:
     """The systems that can be built."""
-    return SYSTEMS if above is not None else tuple(name for name in SYSTEMS if name not in NEED_HIERARCHY)
+    return SYSTEMS if above is not None else tuple(name for name in SYSTEMS if "hierarchy" not in system(name).given)
 
 
 def two_layers(contexts: Sequence[str], trace: Trace, level: Level, above: Level) -> Hierarchy:
@@ -81,7 +93,7 @@ def two_layers(contexts: Sequence[str], trace: Trace, level: Level, above: Level
 
 def on_data_sets(
     cohort: Cohort, setting: Setting, sources: Sequence[Source] = SOURCES, deltas: tuple[float, ...] = DELTAS
-) -> Iterator[Figure]:
+) -> Figure:
     """The picture."""
     days = DAYS if setting.days is None else setting.days
     own = replace(setting, pool="places", days=days)
@@ -95,14 +107,14 @@ def on_data_sets(
         columns.append((source, len(found), swept(points, systems_for(source.above))))
         rows += _rows(source, points, systems_for(source.above))
         tables += [each_person(people, replace(each, delta=delta), source.name) for delta, people in points.items()]
-    yield _picture(columns, deltas, rows, Table.joined(tables), own)
+    return _picture(columns, deltas, rows, Table.joined(tables), own)
 
 
-def _rows(source: Source, points: dict[float, list[Person]], systems: Sequence[System]) -> list[dict[str, Cell]]:
+def _rows(source: Source, points: dict[float, list[Comparison]], systems: Sequence[str]) -> list[dict[str, Cell]]:
     return [
         {
             "data": source.name,
-            "system": NAMES[name],
+            "system": label(name),
             "delta": delta,
             "people": len(people),
             "utility": utility(people, name),
@@ -113,7 +125,7 @@ def _rows(source: Source, points: dict[float, list[Person]], systems: Sequence[S
     ]
 
 
-Column = tuple[Source, int, dict[str, dict[str, tuple[float, ...]]]]
+Column = tuple[Source, int, dict[str, dict[Look, tuple[float, ...]]]]
 
 
 def _picture(
@@ -128,7 +140,7 @@ def _picture(
     measures = list(columns[0][2])
     panels = tuple(
         tuple(
-            plots.Panel(_caption(source, count, measure), "delta", deltas, curves[measure], up)
+            lines.Panel(_caption(source, count, measure), "delta", deltas, curves[measure], up)
             for source, count, curves in columns
         )
         for measure, up in zip(measures, UP, strict=True)
@@ -138,7 +150,7 @@ def _picture(
         "people breached: those with a (slot, secret) pair over delta after some prefix of a judged day",
         "nothing is carried but Reality Mining's readings: most slots of the others are unknown, and count when released",
     )
-    chart = partial(plots.grid, title, note, panels)
+    chart = partial(lines.grid, title, note, panels, legend=PROVEN)
     return Figure("picture", title, note, Table.of(rows), each, remarks, chart)
 
 

@@ -6,10 +6,10 @@ People are numbers from 1 on, in the order of the file: no name or label of the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from discreet.clock import Clock
 from discreet.contexts import OTHER, UNKNOWN, Day, carry_forward, merge_rare
 from discreet.data import Columns, read_days
 from discreet.errors import DataError, DiscreetError, did_you_mean
+from discreet.experiments.shared.runs import Progress
 
 Level = Literal["tower", "site", "area", "region", "meal", "venue", "category", "kind", "cell"]
 """What a context is: a cell tower or what lies above it, or (in other files) a meal, a venue or what lies above that, or a
@@ -85,7 +86,13 @@ class Trace:
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-Progress = Callable[[int, int], None]
+Item = TypeVar("Item")
+
+
+def spread(items: Sequence[Item], most: int | None) -> list[Item]:
+    """At most so many of them, evenly spread; None for all."""
+    count = len(items) if most is None else min(most, len(items))
+    return [items[k * len(items) // count] for k in range(count)]
 
 
 def reality_mining(folder: Path, rules: Rules, progress: Progress | None = None) -> list[Trace]:

@@ -15,7 +15,8 @@ from discreet.errors import DiscreetError
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
-Report = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
+"""Hears how much is done, of how much."""
 
 
 class Workers:
@@ -24,7 +25,7 @@ class Workers:
     def __init__(self, pool: ProcessPoolExecutor | None) -> None:
         self._pool = pool
 
-    def map(self, work: Callable[[Item], Answer], items: Sequence[Item], report: Report) -> list[Answer]:
+    def map(self, work: Callable[[Item], Answer], items: Sequence[Item], report: Progress) -> list[Answer]:
         """The answers in the order of the items; `report` hears of each that is done. `work` must be picklable."""
         if self._pool is None:
             answers = []

@@ -1,103 +1,35 @@
-"""Adaptive release on recorded people: what it is expected to release, and what an observer learns of the second halves."""
+"""Adaptive release on recorded people: tables and charts."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from discreet.experiments.charts import plots
-from discreet.experiments.shared.cohort import Cohort
+from discreet.experiments.adaptive.person import DRAWN, OURS, Expected, Halves
+from discreet.experiments.charts import bars as bar_charts
+from discreet.experiments.charts import lines
+from discreet.experiments.charts.bars import Bar
 from discreet.experiments.shared.figures import Figure, bar, shares
-from discreet.experiments.shared.people import Trace
 from discreet.experiments.shared.replay import Learned
-from discreet.experiments.shared.subjects import Setting, subject
-from discreet.experiments.shared.systems import NAMES, Judged, System, build, judge
+from discreet.experiments.shared.subjects import Setting
+from discreet.experiments.shared.systems import label, system
 from discreet.experiments.shared.tables import Cell, Table, mean
 from discreet.models.learn import Smoothing
 
-DRAWN = 30
-"""Days drawn from the model for the expected utility of deceiving, which is not known exactly."""
 
-OURS: tuple[System, ...] = ("suppress", "deceive")
-BASELINES: tuple[System, ...] = ("mask-sensitive", "hybrid")
-SMOOTHINGS: tuple[Smoothing, ...] = ("none", "auto")
-
-
-@dataclass(frozen=True)
-class Halves:
-    """A person's held-out days, released by suppressing and by deceiving."""
-
-    number: int
-    contexts: int
-    impossible: float
-    systems: dict[System, Judged]
-
-
-@dataclass(frozen=True)
-class Expected:
-    """Utilities that a person's model expects; the half-width is deceiving's, the others are exact."""
-
-    number: int
-    utility: dict[System, float]
-    half_width: float
-
-
-def second_half(trace: Trace, setting: Setting) -> Halves | None:
-    """Release the held-out days by both; suppressing knows its expected utility from its table."""
-    one = subject(trace, setting)
-    if one is None:
-        return None
-    suppress, deceive = (
-        judge(name, one, setting.delta, setting.seed, days=days) for name, days in zip(OURS, (1, None), strict=True)
-    )
-    return Halves(one.number, len(one.chain.contexts), one.impossible, {"suppress": suppress, "deceive": deceive})
-
-
-def expect(trace: Trace, setting: Setting, days: int = DRAWN) -> Expected | None:
-    """What the model expects of the others."""
-    one = subject(trace, setting)
-    if one is None:
-        return None
-    policy = one.policy(setting.delta)
-    known: dict[System, float] = {name: build(name, one.chain, policy).expected_utility().mean for name in BASELINES}
-    drawn = build("deceive", one.chain, policy).expected_utility(days)
-    return Expected(one.number, {**known, "deceive": drawn.mean}, drawn.half_width)
-
-
-def on_people(cohort: Cohort, setting: Setting, smoothings: Sequence[Smoothing] = SMOOTHINGS) -> Iterator[Figure]:
-    """The expected utilities, with the setting's smoothing, and the second halves, with each smoothing."""
-    traces = cohort.read(setting.rules)
-    halves: dict[Smoothing, list[Halves]] = {}
-    seconds: dict[Smoothing, float] = {}
-    left_out: tuple[str, ...] = ()
-    for smoothing in dict.fromkeys((setting.smoothing, *smoothings)):
-        work = partial(second_half, setting=replace(setting, smoothing=smoothing))
-        started = time.perf_counter()
-        halves[smoothing] = cohort.over(f"second halves, smoothing {smoothing}", work, traces, needed=True)
-        seconds[smoothing] = time.perf_counter() - started
-        if smoothing == setting.smoothing:
-            expected = cohort.over("expected utility", partial(expect, setting=setting), traces, needed=True)
-            if len(expected) < len(traces):
-                left_out = (f"people with one context only, left out: {len(traces) - len(expected)}",)
-            yield _expectations(expected, halves[smoothing], setting, left_out)
-    yield _second_halves(halves, seconds, setting, left_out)
-
-
-def _expectations(
+def expectations(
     people: Sequence[Expected], halves: Sequence[Halves], setting: Setting, remarks: tuple[str, ...]
 ) -> Figure:
     """Expected utility: suppress against Hybrid, deceive against MaskSensitive."""
     suppress = {one.number: one.systems["suppress"] for one in halves}
     whole = [{**one.utility, "suppress": suppress[one.number].expected} for one in people]
-    order: tuple[System, ...] = ("mask-sensitive", "hybrid", *OURS)
+    order = ("mask-sensitive", "hybrid", *OURS)
     at = {name: mean([one[name] for one in whole]) for name in order}
     lead = [one["suppress"] - one["hybrid"] for one in whole]
     follows = mean([suppress[one.number].follows == "hybrid" for one in people])
     rows: list[dict[str, Cell]] = [
         {
-            "system": NAMES[name],
+            "system": label(name),
             "smoothing": setting.smoothing,
             "expected utility": at[name],
             "of Hybrid's": at[name] / at["hybrid"] if at["hybrid"] else None,
@@ -109,7 +41,7 @@ def _expectations(
         [
             {
                 "person": one.number,
-                **{NAMES[name]: known[name] for name in order},
+                **{label(name): known[name] for name in order},
                 "half-width of deceive": one.half_width,
                 "follows": suppress[one.number].follows,
             }
@@ -126,12 +58,12 @@ def _expectations(
     title = "Expected utility"
     note = f"{len(people)} people, {setting.described()}"
     ranked = sorted(whole, key=lambda one: (one["suppress"], one["hybrid"]))
-    series = {NAMES[name]: tuple(one[name] for one in ranked) for name in order}
-    chart = partial(plots.ranked, title, note, series, across="people, by what suppressing is expected to release")
+    series = {system(name).look: tuple(one[name] for one in ranked) for name in order}
+    chart = partial(lines.ranked, title, note, series, across="people, by what suppressing is expected to release")
     return Figure("expected", title, note, Table.of(rows), each, told, chart)
 
 
-def _second_halves(
+def second_halves(
     halves: Mapping[Smoothing, Sequence[Halves]],
     seconds: Mapping[Smoothing, float],
     setting: Setting,
@@ -148,7 +80,7 @@ def _second_halves(
             used = mean([judged.learned.shown.utility for judged in found])
             rows.append(
                 {
-                    "system": NAMES[name],
+                    "system": label(name),
                     "smoothing": smoothing,
                     "people": len(people),
                     "utility": used,
@@ -161,7 +93,7 @@ def _second_halves(
                     "follows hybrid": mean([judged.follows == "hybrid" for judged in found]),
                 }
             )
-            bars.append((f"{NAMES[name]}, {smoothing}", learned))
+            bars.append((f"{label(name)}, {smoothing}", learned))
         each += [_person(one, name, smoothing) for one in people for name in OURS]
     title = "Second halves"
     note = f"{setting.described().replace(f'smoothing {setting.smoothing}', 'smoothing as told')}"
@@ -174,22 +106,22 @@ def _second_halves(
         "impossible, which are suppressed; impossible: held-out steps that it does",
         *remarks,
     )
-    chart = partial(plots.bars, title, note, tuple(_mean_bar(label, learned) for label, learned in bars))
+    chart = partial(bar_charts.bars, title, note, tuple(_mean_bar(which, learned) for which, learned in bars))
     return Figure("second_halves", title, note, Table.of(rows), Table.of(each), told, chart)
 
 
-def _mean_bar(label: str, learned: Sequence[Learned]) -> plots.Bar:
+def _mean_bar(which: str, learned: Sequence[Learned]) -> Bar:
     found = [shares(one) for one in learned]
-    return bar(label, {key: mean([share[key] for share in found]) for key in found[0]})
+    return bar(which, {key: mean([share[key] for share in found]) for key in found[0]})
 
 
-def _person(one: Halves, name: System, smoothing: Smoothing) -> dict[str, Cell]:
+def _person(one: Halves, name: str, smoothing: Smoothing) -> dict[str, Cell]:
     judged = one.systems[name]
     return {
         "person": one.number,
         "contexts": one.contexts,
         "smoothing": smoothing,
-        "system": NAMES[name],
+        "system": label(name),
         "utility": judged.learned.shown.utility,
         "pairs over": judged.learned.pairs,
         "worst gain": judged.learned.worst_gain,

@@ -16,8 +16,8 @@ from discreet.experiments.fdh.figures import Group
 from discreet.experiments.fdh.person import (
     SYSTEMS,
     Layered,
+    Layering,
     Outcome,
-    Plan,
     footprint,
     layered,
     outcome,
@@ -39,7 +39,7 @@ from tests.experiments.recorded import RECORDED, made_up
 
 RULES = Rules(level="tower", slots=12, merge_below=0.02, least_days=16)
 SETTING = Setting(RULES, secrets=3, delta=0.1, days=4)
-PLAN = Plan(TOWERS, memory="none")
+LAYERING = Layering(TOWERS, memory="none")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def trace(folder: Path) -> Trace:
 
 @pytest.fixture(scope="module")
 def one(trace: Trace) -> Layered:
-    found = layered(trace, SETTING, PLAN)
+    found = layered(trace, SETTING, LAYERING)
     assert found is not None
     return found
 
@@ -90,7 +90,7 @@ def test_an_outcome_is_what_a_session_shows_slot_by_slot(one: Layered, name: str
     policy = one.subject.policy(0.1)
     build: dict[str, Callable[[], Mechanism[Any]]] = {
         "fdh": lambda: Fdh(one.subject.chain, policy, hierarchy=one.hierarchy, search="mondrian"),
-        "adaptive": lambda: fdh.adaptive(one, policy, PLAN),
+        "adaptive": lambda: fdh.adaptive(one, policy, LAYERING),
     }
     rng = SeededEntropy(seed_for(0, one.subject.number, "release"))
     mechanism, shown, worth = build[name](), [0] * 5, 0.0
@@ -132,7 +132,7 @@ def test_of_readings_leaves_slots_without_one_out() -> None:
 
 
 def test_a_sweep_keeps_the_promises_that_are_proven(trace: Trace, one: Layered) -> None:
-    swept = sweep(trace, SETTING, PLAN, (0.1, 0.5))
+    swept = sweep(trace, SETTING, LAYERING, (0.1, 0.5))
     assert swept is not None
     assert swept.nodes[0] == len(one.subject.chain.contexts)
     assert swept.nodes[-1] == 1
@@ -157,7 +157,7 @@ def _timeless(found: Outcome) -> Outcome:
 
 
 def test_times_are_of_each_system_alone(trace: Trace) -> None:
-    found = timed(trace, SETTING, PLAN)
+    found = timed(trace, SETTING, LAYERING)
     assert found is not None
     assert set(found.training) == set(found.decision) == {"hybrid", "fdh", "generalize"}
     assert min(*found.training.values(), *found.decision.values()) > 0
@@ -166,9 +166,9 @@ def test_times_are_of_each_system_alone(trace: Trace) -> None:
 
 def test_nobody_without_two_contexts(trace: Trace) -> None:
     alone = replace(trace, days=tuple(replace(day, contexts=("c0002",) * 96) for day in trace.days))
-    assert layered(alone, SETTING, PLAN) is None
-    assert sweep(alone, SETTING, PLAN) is None
-    assert timed(alone, SETTING, PLAN) is None
+    assert layered(alone, SETTING, LAYERING) is None
+    assert sweep(alone, SETTING, LAYERING) is None
+    assert timed(alone, SETTING, LAYERING) is None
 
 
 def test_a_footprint_counts_everything_once() -> None:
@@ -181,9 +181,9 @@ def test_a_footprint_counts_everything_once() -> None:
 
 
 def test_of_withheld_is_of_everybody_together() -> None:
-    def person(layers: tuple[float, ...], off: float) -> fdh.Swept:
+    def person(layers: tuple[float, ...], off: float) -> fdh.LayeredSweep:
         found = Outcome(0.0, None, layers, 1 - sum(layers), off, 0, 0, 0.0, 0.0)
-        return fdh.Swept(1, (2, 1, 1), 1, 1, 0.0, 0.0, {0.1: fdh.Point({"fdh": found}, {})})
+        return fdh.LayeredSweep(1, (2, 1, 1), 1, 1, 0.0, 0.0, {0.1: fdh.Point({"fdh": found}, {})})
 
     # 0.2 of 0.6 that are withheld, and nothing of 0: not the mean of 1/3 and nothing
     people = [person((0.3, 0.2, 0.4), 0.1), person((1.0, 0.0, 0.0), 0.0)]
@@ -207,10 +207,10 @@ def test_venues_have_a_hierarchy_too(folder: Path) -> None:
     rules = Rules(level="venue", slots=24, carry_hours=0.0, backward=False, merge_below=0.0, least_days=16)
     found = check_ins(folder, rules)
     assert [trace.number for trace in found] == [1, 2, 3]
-    one = layered(found[0], Setting(rules, days=2), Plan(VENUES))
+    one = layered(found[0], Setting(rules, days=2), Layering(VENUES))
     assert one is not None
     assert [len(layer) for layer in one.hierarchy.layers][2:] == [len(set(found[0].names["kind"].values())) + 1, 1]
-    sound = fdh.adaptive(one, one.subject.policy(0.1), Plan(VENUES))
+    sound = fdh.adaptive(one, one.subject.policy(0.1), Layering(VENUES))
     assert isinstance(sound, Adaptive)
     assert sound.memory == "last"
     assert outcome(sound, one, 0).pairs == 0
@@ -221,7 +221,7 @@ def test_on_recorded_people_fdh_breaches_and_the_sound_ones_do_not() -> None:
     rules = Rules(level="tower", merge_below=0.02)
     trace = reality_mining(RECORDED, rules)[50]
     setting = Setting(rules, secrets=3, smoothing="auto", days=5)
-    swept = sweep(trace, setting, Plan(TOWERS, memory="none"), (0.25,))
+    swept = sweep(trace, setting, Layering(TOWERS, memory="none"), (0.25,))
     assert swept is not None
     systems = swept.points[0.25].systems
     assert systems["fdh"].pairs > 0
