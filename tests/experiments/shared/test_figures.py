@@ -14,7 +14,7 @@ from discreet.cli.reproduce.capp import capp
 from discreet.cli.reproduce.dphmm import dphmm
 from discreet.cli.reproduce.fdh import fdh
 from discreet.cli.reproduce.maskit import maskit
-from discreet.cli.reproduce.sppatp import sppatp
+from discreet.cli.reproduce.s_ppatp import s_ppatp
 from discreet.errors import DiscreetError
 from discreet.experiments.adaptive.run import PARTS
 from discreet.experiments.capp.run import CappReproduction
@@ -69,7 +69,7 @@ def test_the_command_offers_every_figure() -> None:
         (fdh, FdhReproduction(cohort, setting, Layering(("tower",)))),
         (capp, CappReproduction(cohort, setting)),
         (dphmm, DphmmReproduction(cohort, DphmmSetting())),
-        (sppatp, SPpatpReproduction(cohort, EventSetting())),
+        (s_ppatp, SPpatpReproduction(cohort, EventSetting())),
     ]
     for command, reproduction in papers:
         assert choices(command, "figure") == set(reproduction.makers()), command.__name__

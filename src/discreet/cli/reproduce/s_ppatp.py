@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.experiments.shared.runs import Workers
 
 
-def sppatp(
+def s_ppatp(
     data: shared.Data,
     out: shared.Out = Path("out/s-ppatp"),
     figure: Annotated[
