@@ -58,7 +58,7 @@ def test_a_fake_is_no_release_and_no_silence(mechanism: type[Capp]) -> None:
 
 
 def test_a_secret_that_was_faked_can_be_breached() -> None:
-    """Slots that are always alike, both contexts secret: CAPP tells the truth with 3/5 each time, and the majority tells."""
+    """Slots that are always alike, both contexts secret. CAPP tells the truth with 3/5 each time; most tell it."""
     chain = MarkovChain(("s", "x"), [0.5, 0.5], [[[1.0, 0.0], [0.0, 1.0]]] * 5)
     learned = observed(Capp(chain, Policy(["s", "x"], delta=0.1)), [Day(("s",) * 6)] * 20, ["s"], seed=1)
     assert learned.breached_faked > 0

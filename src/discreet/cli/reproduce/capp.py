@@ -41,8 +41,8 @@ def capp(
 ) -> None:
     """Repeat CAPP's experiments (Figures 2 to 5) on Reality Mining, with what an exact observer learns beside them.
 
-    Figures 2 and 4 have home as the secret, 3 and 5 --secrets places at random; 4 and 5 run over deltas from 0.05 to 0.3.
-    Each result is printed, and written to --out as CSV (a summary, and a row a person, who is a number) and PNG.
+    Figures 2 and 4 have home as the secret, 3 and 5 --secrets places at random; 4 and 5 run over deltas from 0.05 to
+    0.3. Each result is printed, and written to --out as CSV (a summary, and a row a person, who is a number) and PNG.
 
     Example: discreet reproduce capp --data DIR --figure 2
     """

@@ -24,7 +24,8 @@ def dphmm(
     figure: Annotated[
         Literal["10", "11", "12", "13", "hulls", "noise", "map", "families", "all"],
         typer.Option(
-            help="Which of the paper's results; hulls: what makes them; noise: Laplace beside K-norm; map: a released way; families: both kinds of promise."
+            help="Which of the paper's results; hulls: what makes them; noise: Laplace beside K-norm; "
+            "map: a released way; families: both kinds of promise."
         ),
     ] = "all",
     dataset: Annotated[
@@ -48,8 +49,9 @@ def dphmm(
 ) -> None:
     """Repeat DPHMM's experiments (Figures 10 to 13) on GeoLife within Beijing's third ring and Gowalla in Los Angeles.
 
-    Run time, degree of protection and error of G_util, G_trs and DPLS, slot by slot and over epsilon and r. Each result is
-    printed, and written to --out as CSV (a summary, and a row a sequence, which is a number) and PNG. No place is written.
+    Run time, degree of protection and error of G_util, G_trs and DPLS, slot by slot and over epsilon and r. Each result
+    is printed, and written to --out as CSV (a summary, and a row a sequence, which is a number) and PNG. No place is
+    written.
 
     Example: discreet reproduce dphmm --data DIR --figure 11
     """

@@ -59,9 +59,9 @@ def fdh(
 ) -> None:
     """Repeat FDH's experiments (Table I, Figures 4 to 6) on Reality Mining's towers and Foursquare's venues.
 
-    Home is the secret in Table I and Figure 6, three and five places at random in Figures 4 and 5. What the exact observer
-    learns stands beside each. Results are printed, and written to --out as CSV (a summary, and a row a person, who is a
-    number) and PNG.
+    Home is the secret in Table I and Figure 6, three and five places at random in Figures 4 and 5. What the exact
+    observer learns stands beside each. Results are printed, and written to --out as CSV (a summary, and a row a person,
+    who is a number) and PNG.
 
     Example: discreet reproduce fdh --data DIR --figure 6
     """

@@ -50,8 +50,8 @@ def expectations(
     )
     error = sum(one.half_width**2 for one in people) ** 0.5 / len(people)
     told = (
-        f"suppress is below Hybrid for {sum(ahead < -1e-9 for ahead in lead)} people, by {max(0.0, -min(lead)):.1e} at most; "
-        f"it follows Hybrid for {100 * follows:.0f} % of them",
+        f"suppress is below Hybrid for {sum(ahead < -1e-9 for ahead in lead)} people, by {max(0.0, -min(lead)):.1e} "
+        f"at most; it follows Hybrid for {100 * follows:.0f} % of them",
         f"exact, except deceive: a mean over {DRAWN} days of each person's model, together within {error:.4f} (95 %)",
         *remarks,
     )
@@ -102,8 +102,8 @@ def second_halves(
             f"smoothing {smoothing}: {taken:.0f} s for both systems and everybody"
             for smoothing, taken in seconds.items()
         ),
-        "pairs over: (slot, secret) pairs over delta after some prefix of a day; off model: readings that the model holds "
-        "impossible, which are suppressed; impossible: held-out steps that it does",
+        "pairs over: (slot, secret) pairs over delta after some prefix of a day; off model: readings that the model "
+        "holds impossible, which are suppressed; impossible: held-out steps that it does",
         *remarks,
     )
     chart = partial(bar_charts.bars, title, note, tuple(_mean_bar(which, learned) for which, learned in bars))

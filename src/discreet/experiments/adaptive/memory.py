@@ -6,13 +6,15 @@ smoothing, which makes steps possible that were never seen.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from discreet.adversary.belief import Adversary
+from discreet.adversary.belief import Adversary, Belief
 from discreet.contexts import Day
 from discreet.contracts import Model, is_finite
 from discreet.evaluation.replay import replay
@@ -88,22 +90,34 @@ def walked(item: tuple[Variant, Trace], setting: Setting, days: int) -> Walked |
 
 
 def _along(mechanism: Adaptive, days: Sequence[Day]) -> tuple[list[float], list[float]]:
-    """Each slot counts with its expected worth given what was output before: less noise than what was drawn."""
+    """Utility of each day, and seconds of each kernel.
+
+    A slot counts with its expected worth given what was output before: less noise than what was drawn. Its kernel is
+    asked for before the session does, which then finds it kept, so that the time is the kernel's alone.
+    """
     adversary = Adversary(mechanism)
     worth = np.maximum(mechanism.vocabulary.worth, 0.0)[mechanism.private_contexts]  # (P, O); 0 where not allowed
     column = {output: k for k, output in enumerate(mechanism.vocabulary.outputs)}
-    utility, seconds = [], []
-    state, belief, total = mechanism.start(), adversary.start(), 0.0
-    for moment in replay(mechanism, days, rng=SeededEntropy(1), judge=adversary):
-        seconds.append(moment.seconds)
-        kernel = mechanism.kernel(state)  # the one that was drawn from, which is kept
+    utility: list[float] = []
+    seconds: list[float] = []
+
+    def expected(state: Any, belief: Belief) -> float:
+        started = time.perf_counter()
+        kernel = mechanism.kernel(state)
+        seconds.append(time.perf_counter() - started)
         assert is_finite(kernel)
         of_outputs = worth[:, [column[output] for output in kernel.outputs]]
-        total += float(belief.predicted() @ (kernel.matrix * of_outputs).sum(axis=1))
-        state, belief = mechanism.advance(state, moment.output), moment.belief
-        if moment.ends_day:
-            utility.append(total / len(moment.day))
-            state, belief, total = mechanism.start(), adversary.start(), 0.0
+        return float(belief.predicted() @ (kernel.matrix * of_outputs).sum(axis=1))
+
+    rng = SeededEntropy(1)
+    for day in days:
+        state = mechanism.start()
+        total = expected(state, adversary.start())
+        for moment in replay(mechanism, [day], rng=rng, judge=adversary):
+            if not moment.ends_day:
+                state = mechanism.advance(state, moment.output)
+                total += expected(state, moment.belief)
+        utility.append(total / len(day))
     return utility, seconds
 
 
@@ -135,7 +149,7 @@ def on_memory(cohort: Cohort, setting: Setting, variants: Sequence[Variant], *, 
     note = f"the {len(chosen)} of {len(found)} people with the most pairs, {contexts} contexts, {dense.described()}"
     remarks = (
         f"utility: means over {days} days of each one's model, the same for all; lost: against all pairs kept",
-        "people over: how many of them all have more pairs than the cap; a decision's time is of a release: kernel, draw and belief",
+        "people over: how many of them all have more pairs than the cap; a decision's time is without the observer's",
         f"the library's own cap is {Adaptive.pairs}",
     )
     drawn = {f"{variant.outputs}, {variant}": _each_mean(own) for variant, own in by_variant.items()}

@@ -1,4 +1,4 @@
-"""Adaptive release on one recorded person: what is expected to be released, and what an observer learns of the second half."""
+"""Adaptive release on one recorded person: what is expected of it, and what an observer learns of the second half."""
 
 from __future__ import annotations
 

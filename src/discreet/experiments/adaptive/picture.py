@@ -148,7 +148,8 @@ def _picture(
     remarks = (
         "utility: the fraction of held-out slots released truthfully (an ancestor one layer up counts half)",
         "people breached: those with a (slot, secret) pair over delta after some prefix of a judged day",
-        "nothing is carried but Reality Mining's readings: most slots of the others are unknown, and count when released",
+        "nothing is carried but Reality Mining's readings: most slots of the others are unknown, and count when "
+        "released",
     )
     chart = partial(lines.grid, title, note, panels, legend=PROVEN)
     return Figure("picture", title, note, Table.of(rows), each, remarks, chart)

@@ -43,10 +43,10 @@ def privacy_breaches(which: str, secret: str, people: Sequence[Comparison], sett
         bars.append(bar(label(name), at))
     note = f"{len(people)} people, {setting.described()}"
     remarks = (
-        "shares of the held-out slots, means over people; breached: secret slots whose posterior, given the day's whole "
-        "output, is over prior + delta",
-        "people breached: the share of people with a (slot, secret) pair, true or not, over delta after some prefix of a "
-        "held-out day; pairs over: those pairs, all people together; expected: utility by the model",
+        "shares of the held-out slots, means over people; breached: secret slots whose posterior, given the day's "
+        "whole output, is over prior + delta",
+        "people breached: the share of people with a (slot, secret) pair, true or not, over delta after some prefix "
+        "of a held-out day; pairs over: those pairs, all people together; expected: utility by the model",
     )
     chart = partial(bar_charts.bars, title, note, tuple(bars))
     return Figure(f"figure{which}", title, note, Table.of(rows), each_person(people, setting), remarks, chart)

@@ -40,9 +40,11 @@ class City:
 
     @property
     def query(self) -> FloatArray:
-        """(n, 2): the cells' centres east and north, in sides of a cell: halves, which the noise's lattice holds exactly.
+        """(n, 2): the cells' centres east and north, in sides of a cell: halves, which the noise's lattice holds
+        exactly.
 
-        In other units centres would be rounded, and cells on a hull's border, which are many in a grid, would fall in or out.
+        In other units centres would be rounded, and cells on a hull's border, which are many in a grid, would fall in
+        or out.
         """
         return self.grid.corners(self.contexts) / self.grid.side + 0.5
 
@@ -64,11 +66,12 @@ class City:
     def described(self) -> str:
         """The city in a few words."""
         cells = f"{len(self.contexts)} cells of {self.recording.side / KILOMETRE:g} km"
-        return f"{self.recording.name}: {cells}, {len(self.tracks)} of {self.found} sequences of {self.tracks.shape[1]} slots"
+        count, slots = self.tracks.shape
+        return f"{self.recording.name}: {cells}, {count} of {self.found} sequences of {slots} slots"
 
 
 def read_city(folder: Path, recording: Recording, count: int, slots: int, progress: Progress | None = None) -> City:
-    """Learn from everybody; take so many sequences, evenly spread over all that are long enough, cut into such lengths."""
+    """Learn from everybody; take so many sequences, evenly spread over all that are long enough, cut to length."""
     if count < 1 or slots < 2:
         raise DiscreetError(f"{count} sequences of {slots} slots cannot be released; give 1 or more, of 2 or more")
     read = read_positions(existing(folder, recording.file), progress=progress)

@@ -1,6 +1,7 @@
 """Both families on the same cells: mechanisms that bound the gain on a secret, and noise that bounds ratios over edges.
 
-A common measure of what is left to learn is how far the observer's best point, the mean of the belief, is from the truth.
+A common measure of what is left to learn is how far the observer's best point, the mean of the belief, is from the
+truth.
 """
 
 from __future__ import annotations
@@ -162,8 +163,9 @@ def families(cohort: Cohort, city: City, seed: int) -> Figure:
     title = "Both families on the same cells"
     chain = scene.chain
     note = (
-        f"{city.recording.name}: the {len(chain.contexts)} most visited cells of {SIDE / KILOMETRE:g} km, {chain.slots} slots, "
-        f"secret: one of them, delta {scene.policy.delta:g}; {scene.days} days drawn from the chain"
+        f"{city.recording.name}: the {len(chain.contexts)} most visited cells of {SIDE / KILOMETRE:g} km, "
+        f"{chain.slots} slots, secret: one of them, delta {scene.policy.delta:g}; {scene.days} days drawn from the "
+        "chain"
     )
     remarks = (
         "worst gain found and bound: the audit's interval for the gain on the secret, at any slot, after any outputs",

@@ -25,7 +25,7 @@ EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Of Figure 12: the paper's are lost with the figure."""
 
 FURTHER = (6000.0, 10_000.0)
-"""Radii, in metres, beyond those of Figure 13, to see where the graph's own edges outgrow those that protection adds."""
+"""Radii, in metres, beyond those of Figure 13, to see where the graph's edges outgrow those that protection adds."""
 
 SHOWN = (1, 5, 10, 20, 50, 99)
 """Slots in the tables of what changes over time; slot 0 is known to the observer."""
@@ -60,8 +60,8 @@ def run_time(of: Sequences) -> Figure:
         panels.append(_panel(city.recording.name, city, curves, "milliseconds a slot", logarithmic=True))
     title = "Figure 10: run time"
     remarks = (
-        "milliseconds a slot, medians over sequences: belief, graph, hull, noise and draw; kernels kept: as used, where "
-        "a set of possible cells that occurred before is not computed again",
+        "milliseconds a slot, medians over sequences: belief, graph, hull, noise and draw; kernels kept: as used, "
+        "where a set of possible cells that occurred before is not computed again",
         "possible: cells in the support at the last slot, mean over sequences",
     )
     chart = partial(lines.courses, title, of.caption, (panels,))
@@ -239,8 +239,8 @@ def noise(of: Sequences) -> Figure:
     title = "Noise shaped by the hull, and Laplace noise"
     remarks = (
         "kilometres, means over sequences and slots; ratio: Laplace's error by K-norm's",
-        f"one hull: the mean length of {DRAWS} draws for the cells possible at the end, drawn from the hull and by way of "
-        "its isotropic position (the planar isotropic mechanism): the same law, so equal but for chance "
+        f"one hull: the mean length of {DRAWS} draws for the cells possible at the end, drawn from the hull and by "
+        "way of its isotropic position (the planar isotropic mechanism): the same law, so equal but for chance "
         "(a standard error of 0.2 % each)",
     )
     chart = partial(marks.strips, title, of.caption, bars, across="error with K-norm noise, as a share of Laplace's")

@@ -143,7 +143,7 @@ def _building(mechanism: Dphmm, kernel: PerturbedKernel) -> float:
 
 
 def noise_of(hull: Hull, epsilon: float, draws: int, seed: int) -> dict[str, float]:
-    """Mean length of noise of one hull, drawn directly and in isotropic position: one law, so the same but for chance."""
+    """Mean length of noise of one hull, drawn directly and in isotropic position: one law, so equal but for chance."""
     noise = ContinuousNoise(hull, epsilon)
     ways = {"K-norm": noise.sample, "isotropic": noise.isotropic}
     lengths = {}

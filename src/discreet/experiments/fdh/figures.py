@@ -125,8 +125,8 @@ def figure5(groups: Sequence[Group]) -> Figure:
         panels.append(lines.Panel(beside[0].data, "delta", beside[0].deltas, series, "MB held by FDH"))
     title = "Figure 5: memory"
     remarks = (
-        "what the checks hold after they were built and have released the days: chains, vectors, tables and kernels; the "
-        "paper measures a phone's whole process",
+        "what the checks hold after they were built and have released the days: chains, vectors, tables and kernels; "
+        "the paper measures a phone's whole process",
     )
     chart = partial(lines.amounts, title, _note(groups), tuple(panels))
     return Figure("figure5", title, _note(groups), Table.of(rows), _memory_of(groups), remarks, chart)
@@ -178,8 +178,8 @@ def layers(groups: Sequence[Group], delta: float, secrets: Sequence[str]) -> Fig
     remarks = (
         "shares of the slots, means over people; off model: silent because the model holds the reading impossible; of "
         "readings: utility over the slots that have one",
-        "breached: share of people with a gain above delta on a held-out day; pairs over: (slot, secret) pairs over delta "
-        "after some prefix of a day, all people together",
+        "breached: share of people with a gain above delta on a held-out day; pairs over: (slot, secret) pairs over "
+        "delta after some prefix of a day, all people together",
     )
     chart = partial(bar_charts.bars, title, _note(groups), tuple(bars), fates=bar_charts.LAYERS)
     return Figure("layers", title, _note(groups), Table.of(rows), people_of(groups), remarks, chart)
@@ -238,7 +238,8 @@ def table1(timed: Sequence[tuple[str, Setting, Sequence[Timed]]]) -> Figure:
     title = "Table I: times"
     own = ", ".join(f"{len(people)} of {data}" for data, _, people in timed)
     setting = timed[0][1]
-    note = f"people: {own}; {setting.rules.slots} slots, smoothing {setting.smoothing}, secret: home, delta {setting.delta:g}"
+    how = f"{setting.rules.slots} slots, smoothing {setting.smoothing}, secret: home, delta {setting.delta:g}"
+    note = f"people: {own}; {how}"
     remarks = (
         "means over people; training: learning the chain and building the name; release: Session.release, with the "
         "observer's belief in every secret and slot",

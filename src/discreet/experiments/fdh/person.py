@@ -1,7 +1,7 @@
 """FDH's experiments (Jiang, Huang, Wei, Section IV): what is computed for one person.
 
-Utility is the mean worth of a slot's output on held-out days: 1 for the context itself, 0.5 one layer up, 0 above, as in
-the paper. What the exact adversary gains stands beside it. The functions on traces are what `runs.Workers` maps over
+Utility is the mean worth of a slot's output on held-out days: 1 for the context itself, 0.5 one layer up, 0 above, as
+in the paper. What the exact adversary gains stands beside it. The functions on traces are what `runs.Workers` maps over
 people.
 """
 
@@ -85,9 +85,9 @@ def layered(trace: Trace, setting: Setting, layering: Layering) -> Layered | Non
 class Outcome:
     """One system on one person's held-out days; shares are of the slots.
 
-    `layers` are the shares shown at each layer, the contexts themselves first and the root last. `off_model` is the part
-    of `silent` that no mechanism decides: readings that the model holds impossible. `pairs` are (slot, secret) pairs whose
-    gain exceeded delta after some prefix of a day.
+    `layers` are the shares shown at each layer, the contexts themselves first and the root last. `off_model` is the
+    part of `silent` that no mechanism decides: readings that the model holds impossible. `pairs` are (slot, secret)
+    pairs whose gain exceeded delta after some prefix of a day.
     """
 
     utility: float

@@ -39,8 +39,8 @@ def levels_of(text: str) -> tuple[Level, ...]:
 class FdhReproduction(Reproduction):
     """The experiments on a cohort's data sets.
 
-    The setting's delta is that of Table I and the layers; its secrets are the paper's own for each figure. Its rules are
-    those of Reality Mining: a check-in says nothing of the hours after it, so in Foursquare nothing is carried.
+    The setting's delta is that of Table I and the layers; its secrets are the paper's own for each figure. Its rules
+    are those of Reality Mining: a check-in says nothing of the hours after it, so in Foursquare nothing is carried.
     """
 
     cohort: Cohort

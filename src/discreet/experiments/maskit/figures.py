@@ -56,8 +56,8 @@ def figure4(people: Sequence[Compared], setting: Setting) -> Figure:
     summary = Table.of(rows)
     title = "Figure 4: what is released and suppressed"
     remarks = (
-        "shares of the held-out slots, means over people; breached: secret slots whose posterior, given the day's whole "
-        "output, is over prior + delta; of silent: as a share of the silent secret slots",
+        "shares of the held-out slots, means over people; breached: secret slots whose posterior, given the day's "
+        "whole output, is over prior + delta; of silent: as a share of the silent secret slots",
         "what NoMask leaves silent is what the model holds impossible: no session releases that",
         "pairs over: (slot, secret) pairs, true or not, over delta after some prefix of a day, all people together",
     )

@@ -1,4 +1,4 @@
-"""S-PPATP's tables and figures, with what the paper tells of its own beside them: the curves of its figures are lost."""
+"""S-PPATP's tables and figures, with what the paper tells of its own beside them: its curves are lost."""
 
 from __future__ import annotations
 
@@ -173,9 +173,10 @@ def _each(group: PublishedGroup, kinds: Sequence[Kind], deltas: Sequence[float],
 
 
 MEASURED = (
-    "breach rate: the paper's Eq. 2, the mean over people of the share of positions where some secret's gain, given the "
-    "whole output, is over delta; by Bayes, with the model that judges",
-    "by chains, by topics: the same as the paper reckons it for PA-Markov (Eq. 14 to 16, 24) and for PA-HMM (Eq. 20 to 22)",
+    "breach rate: the paper's Eq. 2, the mean over people of the share of positions where some secret's gain, given "
+    "the whole output, is over delta; by Bayes, with the model that judges",
+    "by chains, by topics: the same as the paper reckons it for PA-Markov (Eq. 14 to 16, 24) and for PA-HMM (Eq. 20 "
+    "to 22)",
 )
 
 
@@ -360,7 +361,8 @@ def figure10(groups: Sequence[PublishedGroup]) -> Figure:
                     )
         panels.append(tuple(beside))
     counts = {group.data: len(group.people) for group in groups}
-    note = f"{', '.join(f'{name}: {count} people' for name, count in counts.items())}; one secret a person; each model judges what it publishes"
+    people = ", ".join(f"{name}: {count} people" for name, count in counts.items())
+    note = f"{people}; one secret a person; each model judges what it publishes"
     draw = partial(lines.grid, title, note, tuple(panels), legend="hidden states")
     remarks = ("R-hat over 1.05: the sampler's chains ended in different places, and the best of them is the model",)
     return Figure("figure10", title, note, Table.of(rows), NOBODY, remarks, draw)
@@ -392,8 +394,8 @@ def table5(groups: Sequence[PublishedGroup]) -> Figure:
         + ", secrets of each attribute, delta 0.3"
     )
     remarks = (
-        "published: with what every event tells an exact observer of every position; the paper's times are for its algorithms "
-        "alone, on a machine it does not describe",
+        "published: with what every event tells an exact observer of every position; the paper's times are for its "
+        "algorithms alone, on a machine it does not describe",
     )
     draw = partial(marks.timings, title, note, tuple(timings))
     return Figure("table5", title, note, Table.of(rows), NOBODY, remarks, draw)

@@ -1,8 +1,8 @@
 """S-PPATP's experiments (Li and Sun 2020, Section 5): one person's events, secrets, and what is measured.
 
 Each trajectory is judged twice. *Exactly*: by Bayes, with the person's event model, the mechanism and the whole output;
-and *as the paper reckons*, by its equations: PA-Markov's side by Eq. 14 to 16 and 24, PA-HMM's by Eq. 20 to 22. What the two
-make of the same output shows which of its breaches the paper could not see.
+and *as the paper reckons*, by its equations: PA-Markov's side by Eq. 14 to 16 and 24, PA-HMM's by Eq. 20 to 22. What
+the two make of the same output shows which of its breaches the paper could not see.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class EventSubject:
 def subject(
     number: int, whole: Sequence[Trajectory], model: TopicModel, window: int, seed: int, *, own: bool = True
 ) -> EventSubject | None:
-    """A person by their trajectories: the first `window` events of the first; None without two values of each attribute.
+    """A person by their trajectories: the first `window` events of the first; None without two values of each
+    attribute.
 
     With `own` the model is over the events that this person ever has, which the observer is taken to know.
     """
@@ -161,7 +162,8 @@ def sweep(one: EventSubject, cells: Sequence[Cell], *, budget: int = BUDGET, see
 
 
 def _by_chains(one: EventSubject, policy: Policy, outputs: Sequence[Output]) -> float:
-    """Eq. 14 to 16 and 24: a shown value is known; one that is withheld is told by its chain, or by what is shown beside it.
+    """Eq. 14 to 16 and 24: a shown value is known; one that is withheld is told by its chain, or by what is shown
+    beside it.
 
     Each attribute has a chain of its own, silence says nothing, and what is shown beside a value speaks alone.
     """
@@ -208,7 +210,7 @@ def _internal(one: EventSubject, inside: BoolArray, i: int, values: tuple[str | 
 
 
 def _by_topics(mechanism: Mechanism[Any], outputs: Sequence[Output]) -> float:
-    """Eq. 20 to 22: the posterior of the topics, and from it the events', as if the output at a position said no more."""
+    """Eq. 20 to 22: the posterior of the topics, and from it the events', as if a position's output said no more."""
     model, policy = mechanism.model, mechanism.policy
     if model.emissions is None or policy is None:
         return float("nan")

@@ -1,4 +1,4 @@
-"""Files of positions: GeoLife within Beijing's third ring, Gowalla in Los Angeles, and the rules by which they are read."""
+"""Files of positions: GeoLife within Beijing's third ring and Gowalla in Los Angeles, and how they are read."""
 
 from __future__ import annotations
 
@@ -67,5 +67,5 @@ LOS_ANGELES = Recording(
     radius=2000.0,
     radii=(1000.0, 2000.0, 3000.0, 4000.0),
 )
-"""Minutes of GeoLife are one sequence until five are missing, or a step is faster than 120 km/h; Gowalla's check-ins are
-steps however far apart."""
+"""Minutes of GeoLife are one sequence until five are missing, or a step is faster than 120 km/h; Gowalla's check-ins
+are steps however far apart."""

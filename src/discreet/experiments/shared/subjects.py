@@ -26,11 +26,11 @@ Pool = Literal["places", "all"]
 class Setting:
     """What an experiment is done with, besides its mechanisms.
 
-    The first `training` of a person's days is learned, the rest is judged; with 1 the days that were learned are. Held-out
-    labels that were never learned are `other` if that was learned (as in `discreet evaluate`), else suppressed. Secrets
-    are drawn from the contexts that were learned, without `unknown` and `other` where `pool` is "places": `random` ones,
-    `home` (the most frequent place) or the `rare` ones (the least frequent). One context at least stays no secret. With
-    `days`, at most so many held-out days are judged, evenly spread.
+    The first `training` of a person's days is learned, the rest is judged; with 1 the days that were learned are.
+    Held-out labels that were never learned are `other` if that was learned (as in `discreet evaluate`), else
+    suppressed. Secrets are drawn from the contexts that were learned, without `unknown` and `other` where `pool` is
+    "places": `random` ones, `home` (the most frequent place) or the `rare` ones (the least frequent). One context at
+    least stays no secret. With `days`, at most so many held-out days are judged, evenly spread.
     """
 
     rules: Rules = field(default_factory=Rules)

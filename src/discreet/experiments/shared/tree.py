@@ -53,9 +53,9 @@ def grown(days: Sequence[Day], names: Names, levels: Sequence[str], share: float
     """The tree over some levels, finest first, of days at the finest.
 
     A context that fills less than `share` of the slots with a reading joins the other rare ones below its parent. If
-    these are rare even together, they join those below the next ancestor, and so on; at the root all that is left is one
-    leaf. A merged leaf has a node of its own on each layer below the ancestor that its contexts have in common: there it
-    is "another one". `unknown` is never merged, and has nodes of its own up to the root.
+    these are rare even together, they join those below the next ancestor, and so on; at the root all that is left is
+    one leaf. A merged leaf has a node of its own on each layer below the ancestor that its contexts have in common:
+    there it is "another one". `unknown` is never merged, and has nodes of its own up to the root.
     """
     if not 0 <= share < 1:
         raise DiscreetError(f"the share below which contexts are merged is {share}; give a number from 0 to below 1")
