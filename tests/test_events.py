@@ -174,6 +174,9 @@ def test_the_last_interval_runs_over_midnight() -> None:
     assert rule.locate(dt.datetime(2026, 7, 1, 20, 0, tzinfo=dt.UTC)) == "late shift"  # 22:00 in Paris
     assert rule.locate(dt.datetime(2026, 1, 1, 20, 0, tzinfo=dt.UTC)) == "early"  # 21:00
     assert Intervals().locate(dt.datetime(2026, 1, 1, 6)) == "morning"
+    assert rule.on("Asia/Tokyo") is rule
+    assert Intervals().on(None).locate(dt.datetime(2026, 1, 1, 5, tzinfo=dt.UTC)) == "night"
+    assert Intervals().on("Europe/Paris").locate(dt.datetime(2026, 1, 1, 5, tzinfo=dt.UTC)) == "morning"
     assert Intervals({"day": "00:00"}).locate(dt.datetime(2026, 1, 1, 23, 59)) == "day"
 
 

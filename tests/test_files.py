@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.files import written_whole
+from discreet.files import folder_whole, written_whole
 
 
 def test_what_is_written_is_there_and_nothing_beside_it(tmp_path: Path) -> None:
@@ -66,3 +66,23 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(DiscreetError, match=r"folder: cannot be written"), written_whole(folder) as file:
         file.write(b"x")
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def half_filled(target: Path) -> None:
+    with folder_whole(target) as beside:
+        (beside / "one").write_text("1")
+        assert not target.exists()
+        raise KeyboardInterrupt
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "models"
+    with pytest.raises(KeyboardInterrupt):
+        half_filled(target)
+    assert list(tmp_path.iterdir()) == []
+    with folder_whole(target) as beside:
+        (beside / "one").write_text("1")
+    assert [path.name for path in target.iterdir()] == ["one"]
+    assert list(tmp_path.iterdir()) == [target]
+    with pytest.raises(DiscreetError, match="cannot be made"), folder_whole(tmp_path / "none" / "models"):
+        pass

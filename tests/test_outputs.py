@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import datetime as dt
 import json
+import math
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from discreet.outputs import (
     Output,
     PartialEvent,
     Perturbed,
+    Release,
     Released,
     Suppressed,
     from_wire,
@@ -80,3 +83,53 @@ def test_kinds_differ_even_with_the_same_word() -> None:
 def test_a_message_that_is_no_output_says_what_is_missing(message: dict[str, object], complaint: str) -> None:
     with pytest.raises(DiscreetError, match=complaint):
         from_wire(message)
+
+
+DATE, PARIS = dt.date(2024, 5, 1), dt.timezone(dt.timedelta(hours=2))
+
+
+def test_the_wire_form_of_a_release_is_pinned() -> None:
+    release = Release("p01", DATE, 17, dt.datetime(2024, 5, 1, 8, 30, tzinfo=PARIS), Perturbed((1.5, -2.0)))
+    wire = {
+        "person": "p01",
+        "date": "2024-05-01",
+        "slot": 17,
+        "start": "2024-05-01T08:30:00+02:00",
+        "kind": "perturbed",
+        "value": "1.5 -2",
+        "point": [1.5, -2.0],
+    }
+    assert release.to_wire() == json.loads(release.to_json()) == wire
+    assert Release.from_wire(wire) == release
+
+
+@given(st.none() | words, st.dates(), st.integers(0, 1440), st.none() | st.datetimes(timezones=st.just(PARIS)), outputs)
+def test_every_release_survives_json(
+    person: str | None, date: dt.date, slot: int, start: dt.datetime | None, output: Output
+) -> None:
+    if isinstance(output, Perturbed) and not all(map(math.isfinite, output.point)):
+        with pytest.raises(DiscreetError, match="is not finite"):
+            Release(person, date, slot, start, output).to_json()
+    else:
+        release = Release(person, date, slot, start, output)
+        assert Release.from_wire(json.loads(release.to_json())) == release
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"person": 1}, "person 1 and slot 17 of a release must be text"),
+        ({"slot": "17"}, "slot '17' of a release must be"),
+        ({"slot": True}, "slot True"),
+        ({"date": "1 May"}, "date '1 May' and start None of a release must be ISO 8601"),
+        ({"start": 5}, "start 5 of a release"),
+        ({"kind": "hidden"}, "kind 'hidden' is not known"),
+    ],
+)
+def test_a_message_that_is_no_release_says_what_is_wrong(change: dict[str, object], complaint: str) -> None:
+    wire = Release(None, DATE, 17, None, SUPPRESSED).to_wire()
+    with pytest.raises(DiscreetError, match=complaint):
+        Release.from_wire(wire | change)
+    for key in change:
+        with pytest.raises(DiscreetError, match=key if key != "kind" else "None"):
+            Release.from_wire({name: value for name, value in wire.items() if name != key})

@@ -11,6 +11,9 @@ from discreet.errors import DiscreetError
 
 DAY_SECONDS = 86_400
 
+FIRST_YEAR, LAST_YEAR = 1970, 2099
+"""The dates that are dealt with: those of epoch seconds, as far ahead as time zones are foreseeable at all."""
+
 
 def seconds_of(time: str, what: str) -> int:
     """Seconds after midnight of a clock time such as "04:00" or "24:00"."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.errors import DiscreetError
@@ -42,6 +42,10 @@ class Day:
 
     def __len__(self) -> int:
         return len(self.contexts)
+
+    def fitted(self, contexts: Collection[str]) -> Day:
+        """The day in the words of a model with these contexts: see `fitted`."""
+        return replace(self, contexts=tuple(fitted(context, contexts) for context in self.contexts))
 
 
 def carry_forward(days: Iterable[Day], slots: int, *, backward: bool = False) -> list[Day]:
@@ -109,6 +113,17 @@ def merge_rare(days: Sequence[Day], share: float, *, into: str = OTHER, keep: It
         replace(day, contexts=tuple(rename[day.person].get(context, context) for context in day.contexts))
         for day in days
     ]
+
+
+def fitted(context: str, contexts: Collection[str]) -> str:
+    """A context as a model knows it: one that it never learned is `other`, where it has that; `unknown` stays what it is."""
+    return OTHER if context not in contexts and context != UNKNOWN and OTHER in contexts else context
+
+
+def shares(days: Iterable[Day]) -> dict[str, float]:
+    """The share of the slots that each context fills, the largest first."""
+    counts = Counter(context for day in days for context in day.contexts)
+    return {context: count / counts.total() for context, count in counts.most_common()}
 
 
 def by_frequency(seen: Mapping[str, int]) -> tuple[str, ...]:

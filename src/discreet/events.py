@@ -10,7 +10,7 @@ import datetime as dt
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, product
 from typing import Literal
@@ -21,7 +21,7 @@ from discreet.clock import DAY_SECONDS, Clock, seconds_of
 from discreet.contexts import by_frequency
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.numerics import IntArray
-from discreet.outputs import PartialEvent
+from discreet.outputs import MARK, PartialEvent
 from discreet.policy import At, Secret
 
 Attribute = Literal["activity", "time", "location"]
@@ -31,9 +31,6 @@ ATTRIBUTES: tuple[Attribute, ...] = ("activity", "time", "location")
 
 PARTS = {"night": "00:00", "morning": "06:00", "afternoon": "12:00", "evening": "18:00"}
 """The intervals of time where nothing else is asked for."""
-
-MARK = "|"
-"""What stands between the attributes in an event's label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +75,12 @@ def _checked(value: object, attribute: str) -> None:
 class Intervals:
     """The rule that makes time intervals of timestamps: parts of the day, each from its clock time to the next part's.
 
-    The last part lasts until the first of the next day. Clock times are on the wall clock of `zone`.
+    The last part lasts until the first of the next day. Clock times are on the wall clock of `zone`; where it is None,
+    on that of whatever the rule is used on, and of UTC where that says nothing.
     """
 
     parts: Mapping[str, str] = field(default_factory=lambda: dict(PARTS))
-    zone: str = "UTC"
+    zone: str | None = None
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -98,7 +96,7 @@ class Intervals:
         _ = self._clock  # checks the zone
 
     @classmethod
-    def of(cls, rule: str, zone: str = "UTC") -> Intervals:
+    def of(cls, rule: str, zone: str | None = None) -> Intervals:
         """From text: "night 00:00, morning 06:00, afternoon 12:00, evening 18:00"."""
         parts: dict[str, str] = {}
         for entry in rule.split(","):
@@ -110,6 +108,10 @@ class Intervals:
                 )
             parts[name.strip()] = start
         return cls(parts, zone)
+
+    def on(self, zone: str | None) -> Intervals:
+        """The same rule on the wall clock of `zone`, unless the rule states one of its own."""
+        return self if self.zone is not None or zone is None else replace(self, zone=zone)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,7 +125,7 @@ class Intervals:
 
     @cached_property
     def _clock(self) -> Clock:
-        return Clock(slots=DAY_SECONDS, zone=self.zone)
+        return Clock(slots=DAY_SECONDS, zone=self.zone or "UTC")
 
     def locate(self, timestamp: dt.datetime) -> str:
         """The interval of a timestamp; one without a zone is taken as wall-clock time in the rule's zone."""

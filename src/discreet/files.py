@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,4 +41,21 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
         ) from None
     except BaseException:
         beside.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def folder_whole(path: str | Path) -> Iterator[Path]:
+    """A folder to fill beside the target, which gets its name at the end: it appears whole or not at all."""
+    target = Path(path)
+    try:
+        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise DiscreetError(f"{target}: cannot be made: {error.strerror}; choose a folder you can write to") from None
+    try:
+        yield beside
+        beside.chmod(0o755)
+        beside.rename(target)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
         raise

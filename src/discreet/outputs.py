@@ -1,7 +1,9 @@
-"""What an application sees in a slot, and how it looks on the wire."""
+"""What an application sees in a slot, whose and when it is, and how both look on the wire."""
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,18 +50,21 @@ Output = Released | Generalized | Suppressed | Perturbed | PartialEvent
 
 SUPPRESSED = Suppressed()
 
+MARK = "|"
+"""What stands between the attributes of an event: in its label, and where an output is shown in a word."""
+
 
 def truthful(context: str, output: Output) -> float:
     """How much of the true context an output tells; utility everywhere is the mean of this, unless a worth is given.
 
-    1 for the context itself, a third for each attribute of an event ("activity|time|location") that is shown as it is, and
-    0 for everything else: silence, fakes, and ancestors, whose worth is their layer's.
+    1 for the context itself, a third for each attribute of an event ("activity|time|location") that is shown as it is,
+    and 0 for everything else: silence, fakes, and ancestors, whose worth is their layer's.
     """
     match output:
         case Released(label):
             return float(label == context)
         case PartialEvent(activity, time, location):
-            shown, true = (activity, time, location), context.split("|")
+            shown, true = (activity, time, location), context.split(MARK)
             return sum(map(operator.eq, shown, true)) / len(shown) if len(true) == len(shown) else 0.0
     return 0.0
 
@@ -125,4 +130,59 @@ def text_of(output: Output) -> str:
         case Perturbed(point):
             return " ".join(f"{value:.6g}" for value in point)
         case PartialEvent(activity, time, location):
-            return "|".join(part or "" for part in (activity, time, location))
+            return MARK.join(part or "" for part in (activity, time, location))
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """An output with where it belongs: whose, on which date, in which slot."""
+
+    person: str | None
+    date: dt.date
+    slot: int
+    start: dt.datetime | None
+    """When the slot starts, where a clock says so."""
+    output: Output
+
+    @property
+    def kind(self) -> str:
+        """The kind of output, as on the wire."""
+        return str(to_wire(self.output)["kind"])
+
+    def to_wire(self) -> dict[str, object]:
+        """The release as a JSON object: where it belongs, the output in a word, and its wire form."""
+        return {
+            "person": self.person,
+            "date": self.date.isoformat(),
+            "slot": self.slot,
+            "start": None if self.start is None else self.start.isoformat(),
+            "kind": self.kind,
+            "value": text_of(self.output),
+        } | to_wire(self.output)
+
+    @classmethod
+    def from_wire(cls, message: Mapping[str, object]) -> Release:
+        """The release that `to_wire` wrote; anything else is an error that names what is wrong."""
+        try:
+            person, date, slot, start = (message[key] for key in ("person", "date", "slot", "start"))
+        except KeyError as missing:
+            raise DiscreetError(f"a release lacks {missing}; write it as Release.to_wire does") from None
+        if type(slot) is not int or not (person is None or isinstance(person, str)):
+            raise DiscreetError(
+                f"person {person!r} and slot {slot!r} of a release must be text (or null) and a whole number"
+            )
+        try:
+            day = dt.date.fromisoformat(_text(date))
+            when = None if start is None else dt.datetime.fromisoformat(_text(start))
+        except (TypeError, ValueError):
+            raise DiscreetError(
+                f"date {date!r} and start {start!r} of a release must be ISO 8601, such as 2024-05-01"
+            ) from None
+        return cls(person, day, slot, when, from_wire(message))
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        try:
+            return json.dumps(self.to_wire(), ensure_ascii=False, allow_nan=False)
+        except ValueError:
+            raise DiscreetError(f"{self.output} is not finite, and JSON has no such numbers; leave it out") from None

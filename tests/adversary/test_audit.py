@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import discreet as d
 from discreet.adversary import Adversary, Witness, audit, beliefs_along
+from discreet.adversary.audit import all_hold
 from discreet.adversary.enumerate import worst
 from discreet.contracts import Rng
 from discreet.laws import check
@@ -223,3 +225,12 @@ def test_continuous_outputs_are_walked_at_random() -> None:
     assert "continuous" in result.method
     assert result.witness is not None
     check(mechanism)
+
+
+def test_several_audits_hold_together_only_if_each_does() -> None:
+    model = d.MarkovChain.homogeneous(("a", "s"), [0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], slots=2)
+    held, broken = (audit(d.mechanisms.NoMask(model, d.Policy(["s"], delta=delta))) for delta in (0.9, 0.1))
+    undecided = replace(held, bound=1.0, exact=False, bound_excess=0.1)
+    assert all_hold([held, held]) is True
+    assert all_hold([held, undecided]) is None
+    assert all_hold([undecided, broken, held]) is False

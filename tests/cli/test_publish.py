@@ -3,13 +3,18 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import os
+import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from discreet.events import Trajectory
 from discreet.models.simulate_events import topic_model, trajectories
+from discreet.publish import Plan, Report, publish, publish_person
+from discreet.publish.person import entropy_of
 from tests.cli.conftest import Discreet, error_of
 
 HOURS = {"interval 1": 2, "interval 2": 8, "interval 3": 20}
@@ -123,6 +128,30 @@ def test_a_seed_repeats_and_its_absence_draws_from_the_system(
     assert len(drawn) >= len(rows_of(third))
 
 
+@pytest.mark.parametrize("habits", [["--habits", "chain"], ["--habits", "topics", "--topics", "2"]])
+def test_a_worker_could_publish_what_the_command_asks_for(
+    discreet: Discreet, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, habits: list[str]
+) -> None:
+    sent: list[bytes] = []
+
+    def spied(plan: Plan, trajectories: Sequence[Trajectory], *arguments: Any, **options: Any) -> Report:
+        sent.extend(pickle.dumps((publish_person, plan, one, entropy_of(one.person, 1))) for one in trajectories)
+        return publish(plan, trajectories, *arguments, **options)
+
+    monkeypatch.setattr("discreet.publish.publish", spied)
+    out = tmp_path / "out.csv"
+    ran = discreet(*given(cards, out, "--secret", "activity=activity 1", "--option", "plan=lazy", *habits))
+    assert ran.code == 0, ran.err
+    shown: dict[str, list[tuple[str | None, ...]]] = {}
+    for work, plan, one, rng in map(pickle.loads, sent):
+        rows, _ = work(plan, one, rng)
+        shown[one.person] = [(row.activity, row.time, row.location) for row in rows]
+    assert shown == {
+        person: [tuple(row[name] or None for name in ("what", "at", "place")) for row in rows]
+        for person, rows in by_person(rows_of(out)).items()
+    }
+
+
 def test_a_policy_file_with_a_union(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text(
@@ -164,7 +193,7 @@ def test_pa_markov_says_that_nothing_is_proven(discreet: Discreet, cards: Path, 
         (["--secret", "mood=good"], "no attribute 'mood'"),
         (["--secret", "activity=activity 1", "--mechanism", "adaptiv"], "no mechanism 'adaptiv'"),
         (["--secret", "activity=activity 1", "--mechanism", "pa-hmm", "--option", "windows=3"], "did you mean"),
-        (["--secret", "activity=activity 1", "--window", "-1"], "windows of -1"),
+        (["--secret", "activity=activity 1", "--window", "-1"], "pieces of -1"),
         (["--secret", "activity=activity 1", "--topics", "2"], "--topics is for --habits topics"),
         (["--secret", "activity=activity 1", "--delta", "2"], "from 0 to 1"),
         (["--secret", "activity=activity 1", "--location", "plce"], "name the right one with --location"),

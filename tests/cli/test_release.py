@@ -36,9 +36,22 @@ def test_out_is_written_in_the_format_of_its_ending(discreet: Discreet, given: l
     assert ran.code == 0
     rows = list(read_releases(out))
     assert len(rows) == 42 * 48
-    assert any(isinstance(row[4], Suppressed) for row in rows)
+    assert any(isinstance(row.output, Suppressed) for row in rows)
     document = discreet("release", *given, READINGS, "--out", out, "--json").json
     assert document == {"mechanism": "mask-sensitive", "days": 42, "releases": 2016, "out": str(out)}
+
+
+def test_standard_output_is_what_out_writes(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
+    """A lone carriage return included, which csv does not quote by itself before Python 3.13."""
+    data = tmp_path / "data.csv"
+    data.write_bytes(b'user,timestamp,context\n"p\r1",2026-03-02T08:00:00+01:00,work\n')
+    shown = discreet("release", *given, data).out
+    assert discreet("release", *given, data, "--out", tmp_path / "out.csv").code == 0
+    assert shown.encode() == (tmp_path / "out.csv").read_bytes()
+    assert '\n"p\r1","2026-03-02","0",' in shown
+    objects = discreet("release", *given, data, "--json").json["releases"]
+    assert discreet("release", *given, data, "--out", tmp_path / "out.jsonl").code == 0
+    assert objects == [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
 
 
 def test_json_of_a_file_is_one_document(discreet: Discreet, given: list[str]) -> None:
@@ -87,7 +100,7 @@ def test_a_week_model_takes_the_part_of_the_date(discreet: Discreet, models: Pat
     out = tmp_path / "out.csv"
     week = ["--model", models / "week.model", "--policy", POLICY, "--mechanism", "NoMask"]
     assert discreet("release", *week, READINGS, "--out", out).code == 0
-    assert all(isinstance(row[4], Released) for row in read_releases(out))
+    assert all(isinstance(row.output, Released) for row in read_releases(out))
 
 
 @contextmanager
@@ -130,6 +143,50 @@ def test_a_closed_pipe_is_no_error(given: list[str]) -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(timeout=60) == 141
+
+
+def gap(readings: Path, without: set[str]) -> Path:
+    """The example's readings but for those dates."""
+    lines = Path(READINGS).read_text().splitlines(keepends=True)
+    readings.write_text("".join(line for line in lines if not any(date in line for date in without)))
+    return readings
+
+
+def test_a_date_without_readings_is_a_day_like_any_other(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
+    """Rows that are missing would tell that the phone was off."""
+    ran = discreet("release", *given, gap(tmp_path / "gap.csv", {"2026-01-20", "2026-01-21"}))
+    assert ran.code == 0
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert len(rows) == 42 * 48
+    assert [row["slot"] for row in rows] == [str(slot) for slot in range(48)] * 42
+    assert len({row["date"] for row in rows}) == 42
+    assert {row["kind"] for row in rows if row["date"] == "2026-01-21"} == {"suppressed"}  # nothing is known of it
+    assert "off model" in ran.err
+
+
+def test_a_date_without_a_model_is_refused_before_anything_is_written(
+    discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weekend = {f"2026-01-{number:02d}" for number in (10, 11)}
+    week = gap(tmp_path / "week.csv", weekend | {f"2026-02-{number:02d}" for number in range(1, 29)})
+    lines = [line for line in week.read_text().splitlines() if line < "p01,2026-01-17" or line.startswith("user")]
+    week.write_text("\n".join(lines) + "\n")
+    model = tmp_path / "weekdays.model"
+    learned = discreet("learn", week, "--zone", "Europe/Paris", "--keep", "hospital", "--weekparts", "--out", model)
+    assert learned.code == 0, learned.err
+    (tmp_path / "policy.toml").write_text("delta = 0.1\n")
+    release = ["release", "--model", model, "--policy", tmp_path / "policy.toml", "--mechanism", "no-mask"]
+    assert "2026-01-10 is a weekend" in error_of(discreet(*release, week))
+    monkeypatch.setattr("sys.stdin", io.StringIO("home\n"))
+    assert "2026-01-10 is a weekend" in error_of(discreet(*release, "--date", "2026-01-10"))
+
+
+@pytest.mark.parametrize("date", ["9999-12-31", "0001-01-01"])
+def test_dates_beyond_time_zones(
+    discreet: Discreet, given: list[str], monkeypatch: pytest.MonkeyPatch, date: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("home\n" * 49))
+    assert "2099-12-31" in error_of(discreet("release", *given, "--date", date))
 
 
 def test_bad_input(discreet: Discreet, given: list[str], models: Path, family: Path, tmp_path: Path) -> None:

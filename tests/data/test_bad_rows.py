@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from discreet.clock import Clock
-from discreet.data import Columns, csv_file, read_days
+from discreet.data import Columns, formats, read_days
 from discreet.errors import DataError
 
 CLOCK = Clock(1)
@@ -69,8 +69,8 @@ def test_the_first_bad_row_is_named_whatever_is_wrong_with_it(tmp_path: Path) ->
 def test_lines_are_counted_over_blocks_and_only_the_first_bad_rows_are_described(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csv_file, "BLOCK", 64)
-    monkeypatch.setattr(csv_file, "LONGEST_ROW", 128)
+    monkeypatch.setattr(formats.csv, "BLOCK", 64)
+    monkeypatch.setattr(formats.csv, "LONGEST_ROW", 128)
     rows = [b'p,0,"x\ny"', b"p,0,home", b"p,?,home"] * 50
     bad = read_days(table(tmp_path, *rows), CLOCK, skip_bad=True).bad
     assert bad.count == 50

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.clock import Clock
 from discreet.contexts import Day
-from discreet.data import Columns, csv_file, parquet_file, read_days, slots
+from discreet.data import Columns, formats, read_days, slots
 from discreet.errors import DataError, DiscreetError
 from tests.data import twin
 
@@ -30,9 +30,9 @@ CHANGES = [dt.datetime(2024, *md, tzinfo=dt.UTC) for md in ((3, 9), (3, 30), (4,
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So small that rows, quotes and slots are cut by the ends of batches."""
-    monkeypatch.setattr(csv_file, "BLOCK", 300)
-    monkeypatch.setattr(csv_file, "LONGEST_ROW", 400)
-    monkeypatch.setattr(parquet_file, "BATCH", 7)
+    monkeypatch.setattr(formats.csv, "BLOCK", 300)
+    monkeypatch.setattr(formats.csv, "LONGEST_ROW", 400)
+    monkeypatch.setattr(formats.parquet, "BATCH", 7)
     monkeypatch.setattr(slots, "UNMERGED", 10)
     monkeypatch.setattr(slots, "SPREAD", 20)
 

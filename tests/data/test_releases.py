@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.clock import Clock
-from discreet.data import ReleaseRow, read_releases, releases, write_releases
+from discreet.data import Release, ReleaseRow, read_releases, releases, write_releases
+from discreet.data.releases import print_releases
 from discreet.errors import DataError, DiscreetError
 from discreet.outputs import SUPPRESSED, Generalized, Output, PartialEvent, Perturbed, Released
 
@@ -29,7 +31,7 @@ exact_points = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_si
 short_points = st.lists(st.integers(-99999, 99999).map(lambda k: k / 16), max_size=3).map(tuple)
 
 
-def rows_of(points: st.SearchStrategy[tuple[float, ...]]) -> st.SearchStrategy[list[ReleaseRow]]:
+def rows_of(points: st.SearchStrategy[tuple[float, ...]]) -> st.SearchStrategy[list[Release]]:
     outputs: st.SearchStrategy[Output] = st.one_of(
         labels.map(Released),
         labels.map(Generalized),
@@ -40,14 +42,14 @@ def rows_of(points: st.SearchStrategy[tuple[float, ...]]) -> st.SearchStrategy[l
     dates, slots = st.dates(dt.date(1970, 1, 2), dt.date(2099, 1, 1)), st.integers(0, 47)
     whole = st.tuples(st.none() | labels, dates, slots, st.booleans(), outputs)
     return st.lists(
-        whole.map(lambda row: (row[0], row[1], row[2], CLOCK.start_of(row[1], row[2]) if row[3] else None, row[4])),
+        whole.map(lambda row: Release(*row[:3], CLOCK.start_of(row[1], row[2]) if row[3] else None, row[4])),
         max_size=8,
     )
 
 
-def instants(rows: list[ReleaseRow]) -> list[tuple[object, ...]]:
+def instants(rows: list[Release]) -> list[tuple[object, ...]]:
     """Rows whose starts compare as written: wall clock and offset."""
-    return [(*row[:3], row[3] and row[3].isoformat(), row[4]) for row in rows]
+    return [(row.person, row.date, row.slot, row.start and row.start.isoformat(), row.output) for row in rows]
 
 
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
@@ -55,31 +57,48 @@ same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixtur
 
 @same_folder
 @given(rows=rows_of(exact_points), ending=st.sampled_from(["jsonl", "jsonl.gz"]))
-def test_json_lines_give_back_every_row_exactly(tmp_path: Path, rows: list[ReleaseRow], ending: str) -> None:
+def test_json_lines_give_back_every_row_exactly(tmp_path: Path, rows: list[Release], ending: str) -> None:
     path = tmp_path / f"out.{ending}"
     if not rows:
-        rows = [("p", dt.date(2024, 1, 1), 0, None, SUPPRESSED)]
+        rows = [Release("p", dt.date(2024, 1, 1), 0, None, SUPPRESSED)]
     assert write_releases(path, iter(rows)) == len(rows)
     assert instants(list(read_releases(path))) == instants(rows)
 
 
 @same_folder
 @given(rows=rows_of(short_points), ending=st.sampled_from(["csv", "csv.gz"]))
-def test_csv_gives_back_rows_with_six_digits(tmp_path: Path, rows: list[ReleaseRow], ending: str) -> None:
-    rows = [row for row in rows if not isinstance(row[4], Perturbed) or len(str(row[4].point)) < 9]
+def test_csv_gives_back_rows_with_six_digits(tmp_path: Path, rows: list[Release], ending: str) -> None:
+    rows = [row for row in rows if not isinstance(row.output, Perturbed) or len(str(row.output.point)) < 9]
     path = tmp_path / f"out.{ending}"
     assert write_releases(path, iter(rows)) == len(rows)
     assert instants(list(read_releases(path))) == instants(rows)
 
 
-def sample() -> list[ReleaseRow]:
+@same_folder
+@given(rows=rows_of(short_points))
+def test_standard_output_is_the_file(tmp_path: Path, rows: list[Release]) -> None:
+    shown = io.StringIO(newline="")
+    assert print_releases(shown, iter(rows)) == write_releases(tmp_path / "out.csv", iter(rows)) == len(rows)
+    assert shown.getvalue().encode() == (tmp_path / "out.csv").read_bytes()
+
+
+def test_standard_output_quotes_and_refuses_as_the_file_does() -> None:
+    shown = io.StringIO(newline="")
+    date = dt.date(2024, 1, 1)
+    rows = [Release("p", date, 0, None, Released("a\rb")), Release("p", date, 1, None, PartialEvent("a|b"))]
+    with pytest.raises(DataError, match=r"standard output, release 2: an attribute holds '\|'.* --json"):
+        print_releases(shown, rows)
+    assert shown.getvalue() == HEAD + '"p","2024-01-01","0","","released","a\rb"\n'
+
+
+def sample() -> list[Release]:
     date = dt.date(2024, 10, 26)
     start = CLOCK.start_of(date, 44)
     return [
-        ("p1", date, 44, start, Released('a, "b"')),
-        ("p1", date, 45, start + dt.timedelta(minutes=30), SUPPRESSED),
-        ("p2", date, 46, None, Perturbed((0.1, 1 / 3))),
-        (None, date, 47, None, PartialEvent("eat", None, "hall")),
+        Release("p1", date, 44, start, Released('a, "b"')),
+        Release("p1", date, 45, start + dt.timedelta(minutes=30), SUPPRESSED),
+        Release("p2", date, 46, None, Perturbed((0.1, 1 / 3))),
+        Release(None, date, 47, None, PartialEvent("eat", None, "hall")),
     ]
 
 
@@ -117,7 +136,7 @@ def test_nothing_is_left_when_the_rows_break_off(tmp_path: Path, ending: str) ->
     path = tmp_path / f"t.{ending}"
     path.write_bytes(b"what was there before")
 
-    def breaking() -> Iterator[ReleaseRow]:
+    def breaking() -> Iterator[Release]:
         yield from sample()
         raise RuntimeError("the source is gone")
 
@@ -133,12 +152,12 @@ def test_rows_are_taken_as_they_are_written(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(releases, "ROW_GROUP", 7)
     path = tmp_path / f"t.{ending}"
     date = dt.date(2024, 1, 1)
-    count = write_releases(path, (("p", date, k % 48, None, Released(str(k))) for k in range(1000)))
+    count = write_releases(path, (Release("p", date, k % 48, None, Released(str(k))) for k in range(1000)))
     assert count == 1000
     if ending == "parquet":
         assert pl.read_parquet(path)["value"].to_list() == [str(k) for k in range(1000)]
     else:
-        assert [row[4] for row in read_releases(path)] == [Released(str(k)) for k in range(1000)]
+        assert [row.output for row in read_releases(path)] == [Released(str(k)) for k in range(1000)]
 
 
 def test_no_rows(tmp_path: Path) -> None:
@@ -164,7 +183,7 @@ def test_what_cannot_be_written(
     tmp_path: Path, ending: str, output: Output, start: dt.datetime | None, message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        write_releases(tmp_path / f"t.{ending}", [("p", dt.date(2024, 1, 1), 0, start, output)])
+        write_releases(tmp_path / f"t.{ending}", [Release("p", dt.date(2024, 1, 1), 0, start, output)])
     assert not list(tmp_path.iterdir())
 
 
@@ -186,11 +205,11 @@ HEAD = "person,date,slot,start,kind,value\n"
         ("t.csv", HEAD + "p,2024-01-01,0,,relased,home\n", "line 2: .*'relased' is not known"),
         ("t.csv", HEAD + "p,2024-01-01,0,,partial event,a|b\n", "line 2: .*2 attributes instead of 3"),
         ("t.csv", HEAD + 'p,2024-01-01,0,,released,"home\n', "line 2: not CSV"),
-        ("t.jsonl", "{}\n", "line 1: .*'person' is missing"),
+        ("t.jsonl", "{}\n", "line 1: .*a release lacks 'person'"),
         ("t.jsonl", "[]\n", "line 1: .*not a JSON object"),
         ("t.jsonl", '\n{"person": "p', "line 2: "),
-        ("t.jsonl", '{"person": 1, "slot": 0, "start": null}\n', "line 1: .*person 1"),
-        ("t.jsonl", '{"person": "p", "slot": 0, "start": 5}\n', "line 1: "),
+        ("t.jsonl", '{"person": 1, "date": "2024-01-01", "slot": 0, "start": null}\n', "line 1: .*person 1"),
+        ("t.jsonl", '{"person": "p", "date": "2024-01-01", "slot": 0, "start": 5}\n', "line 1: .*start 5"),
         ("t.parquet", "x", "read Parquet with polars"),
         ("t.txt", "x", "ending says no format"),
     ],
@@ -210,3 +229,7 @@ def test_releases_that_are_not_utf8_or_break_off(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl.gz").write_bytes(whole[:-20])
     with pytest.raises(DataError, match="break off"):
         list(read_releases(tmp_path / "t.jsonl.gz"))
+
+
+def test_the_former_name_is_the_record() -> None:
+    assert ReleaseRow is Release

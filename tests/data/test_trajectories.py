@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.data import EventColumns, csv_file, parquet_file, read_trajectories
+from discreet.data import EventColumns, formats, read_trajectories
 from discreet.errors import DataError, DiscreetError
 from discreet.events import Event, Intervals, Trajectory
 from tests.data import twin
@@ -22,14 +22,15 @@ RULES = (
     Intervals(zone="Europe/Paris"),
     Intervals.of("early 05:30, late shift 21:45", zone="Australia/Lord_Howe"),
     Intervals.of("all 00:00"),
+    Intervals(),
 )
 
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So small that rows are cut by the ends of batches."""
-    monkeypatch.setattr(csv_file, "BLOCK", 300)
-    monkeypatch.setattr(parquet_file, "BATCH", 7)
+    monkeypatch.setattr(formats.csv, "BLOCK", 300)
+    monkeypatch.setattr(formats.parquet, "BATCH", 7)
 
 
 def random_rows(rng: random.Random, zone: str | None, count: int) -> list[tuple[str, ...]]:
@@ -45,6 +46,7 @@ def random_rows(rng: random.Random, zone: str | None, count: int) -> list[tuple[
 
 def by_loop(path: Path, rule: Intervals, zone: str | None) -> tuple[list[Trajectory], int, int]:
     """(trajectories, unordered, duplicates) by csv, datetime and sorted."""
+    rule = rule if rule.zone or not zone else Intervals(rule.parts, zone)
     held: dict[str, list[tuple[dt.datetime, str, str]]] = {}
     unordered = duplicates = 0
     with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
@@ -124,6 +126,29 @@ def test_bad_rows_are_named_or_counted(tmp_path: Path, row: str, problem: str) -
     found = read_trajectories(path, skip_bad=True)
     assert (found.rows, len(found.bad), found.events) == (3, 1, 2)
     assert "line 3" in found.bad.first[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (None, ["evening", "morning"]),
+        (Intervals(), ["evening", "morning"]),
+        (Intervals.of("early 00:00, late 18:00"), ["late", "early"]),
+        (Intervals(zone="UTC"), ["afternoon", "night"]),
+        (Intervals(zone="America/New_York"), ["afternoon", "night"]),
+    ],
+)
+def test_the_zone_of_timestamps_is_that_of_intervals_which_state_none(
+    tmp_path: Path, rule: Intervals | None, expected: list[str]
+) -> None:
+    path = table(tmp_path / "t.csv", "p,2026-06-01T19:30:00,home,eat", "p,2026-06-02T06:30:00,home,eat")
+    given = () if rule is None else (rule,)
+    found = read_trajectories(path, *given, zone="Europe/Paris")
+    assert [event.time for event in found[0].events] == expected
+    assert found[0].timestamps == (
+        dt.datetime(2026, 6, 1, 17, 30, tzinfo=dt.UTC),
+        dt.datetime(2026, 6, 2, 4, 30, tzinfo=dt.UTC),
+    )
 
 
 def test_a_timestamp_without_any_zone_is_always_an_error(tmp_path: Path) -> None:

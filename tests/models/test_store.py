@@ -16,7 +16,8 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.models import HiddenMarkovModel, MarkovChain, Models, load, save
 from discreet.models.simulate import person
-from discreet.models.store import AnyModel
+from discreet.models.store import files_for, save_all
+from discreet.models.week import AnyModel
 from tests.models.test_chain import LABELS, random_chain
 from tests.models.test_hidden import random_model
 from tests.models.test_learn import dated, habits
@@ -242,3 +243,19 @@ def test_a_file_that_is_not_there_or_cannot_be_written_is_named(tmp_path: Path) 
         load(tmp_path)
     with pytest.raises(DiscreetError, match=r"cannot be written: .*; choose a folder"):
         save(tmp_path / "none" / "model", SMALL["learned"])
+
+
+def test_people_have_a_file_each_in_a_folder_that_appears_whole(tmp_path: Path) -> None:
+    chain, out = random_chain(1), tmp_path / "people"
+    files = files_for(out, ["ann", "b/../b"])
+    assert files == {"ann": out / "ann.model", "b/../b": out / "b%2F..%2Fb.model"}  # a name leads nowhere else
+    with pytest.raises(AttributeError):
+        save_all(out, {files["ann"]: chain, files["b/../b"]: None})  # type: ignore[dict-item]
+    assert list(tmp_path.iterdir()) == []
+    save_all(out, dict.fromkeys(files.values(), chain))
+    assert facts(load(files["b/../b"])) == facts(chain)
+    assert files_for(out, ["ann"]) == {"ann": out / "ann.model"}  # the folder is there now
+    alone = tmp_path / "alone.model"
+    save_all(alone, {files_for(alone, ["ann"])["ann"]: chain})
+    with pytest.raises(FileFormatError, match="2 people; give a folder"):
+        files_for(alone, ["ann", "bob"])

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Event, Events, Trajectory
+from discreet.mechanisms.named import Spec
 from discreet.policy import Policy, Secret
 from discreet.publish import ChainHabits, Plan, TopicHabits, policy_for
 from discreet.publish.plan import cut, cut_all, settled
@@ -12,12 +14,12 @@ from tests.mechanisms.events.event_models import SMALL
 WORK, PLAY = Event("work", "day", "here"), Event("play", "day", "there")
 
 
-def test_windows_hold_every_event_once_and_in_order() -> None:
+def test_pieces_hold_every_event_once_and_in_order() -> None:
     whole = Trajectory("ann", (WORK, PLAY, PLAY, WORK, WORK))
     assert [part.events for part in cut(whole, 2)] == [(WORK, PLAY), (PLAY, WORK), (WORK,)]
     assert cut(whole, None) == [whole]
     assert [len(part) for part in cut_all([whole, whole], 3)] == [3, 2, 3, 2]
-    with pytest.raises(DiscreetError, match="windows of 0 events"):
+    with pytest.raises(DiscreetError, match="pieces of 0 events"):
         cut_all([whole], 0)
 
 
@@ -83,11 +85,37 @@ def test_topics_are_over_the_triples_that_occur() -> None:
     assert chosen.model.topics == chosen.choice.topics
 
 
-def test_a_plan_refuses_windows_of_nothing() -> None:
-    with pytest.raises(DiscreetError, match="windows of -1"):
-        Plan(ChainHabits(), Policy(), lambda *_: None, -1)  # type: ignore[arg-type]
+def test_a_plan_refuses_pieces_of_nothing() -> None:
+    with pytest.raises(DiscreetError, match="pieces of -1"):
+        Plan(ChainHabits(), Policy(), piece_length=-1)
 
 
 def test_events_of_a_plan_need_not_be_all_triples() -> None:
     occurring = Events(("work", "play"), ("day",), ("here", "there"), occurring=(WORK, PLAY))
     assert policy_for(Policy("activity=play"), occurring).secrets[0].contexts == {PLAY.label}
+
+
+def test_adaptive_shows_attributes_unless_it_is_told_otherwise() -> None:
+    plan = Plan(ChainHabits(), Policy())
+    assert (plan.mechanism.name, dict(plan.mechanism.options)) == ("adaptive", {"outputs": "attributes"})
+    whole = Spec("adaptive", {"outputs": "suppress"})
+    assert Plan(ChainHabits(), Policy(), whole).mechanism == whole
+    assert Plan(ChainHabits(), Policy(), Spec("pa-markov")).mechanism == Spec("pa-markov")
+
+
+def test_a_plan_is_learned_from_the_people_in_any_order() -> None:
+    people = [Trajectory(name, (WORK, PLAY, WORK) * 4) for name in ("ann", "bob")] + [
+        Trajectory("eve", (PLAY, PLAY, WORK))
+    ]
+    plan = Plan.learn(people, Policy("activity=play"), topics=2, piece_length=5)
+    assert plan.policy == policy_for(Policy("activity=play"), Events.from_trajectories(people, occurring_only=True))
+    assert plan.piece_length == 5
+    assert isinstance(plan.habits, TopicHabits)
+    other = Plan.learn(people[::-1], Policy("activity=play"), topics=2, piece_length=5)
+    assert isinstance(other.habits, TopicHabits)
+    assert other.habits.model.people == plan.habits.model.people == ("ann", "bob", "eve")
+    for table in ("initial", "transitions", "activity", "time", "location"):
+        assert np.array_equal(getattr(other.habits.model, table), getattr(plan.habits.model, table)), table
+    assert Plan.learn(people, Policy("activity=play"), habits="chain").habits == ChainHabits()
+    with pytest.raises(DiscreetError, match="a number of topics is for"):
+        Plan.learn(people, Policy("activity=play"), habits="chain", topics=2)

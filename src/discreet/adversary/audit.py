@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -69,6 +69,12 @@ class Audit:
         if self.excess > SLACK:
             return False
         return True if self.bound_excess <= SLACK else None
+
+
+def all_hold(audits: Iterable[Audit]) -> bool | None:
+    """Whether every one holds: False as soon as one does not, None where one is open."""
+    held = [audit.holds for audit in audits]
+    return False if False in held else None if None in held else True
 
 
 def audit(

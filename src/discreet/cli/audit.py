@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import Habits, read_habits, read_policy_for, read_spec
+from discreet.cli.inputs import read_model, read_policy_for, read_spec
 from discreet.cli.terminal import busy, percent, print_json, table
 
 if TYPE_CHECKING:
@@ -36,32 +36,32 @@ def audit(
 
     Example: discreet audit --model p01.model --policy examples/policy.toml --mechanism mask-sensitive
     """
+    from discreet.adversary.audit import all_hold
     from discreet.adversary.audit import audit as run_audit
+    from discreet.models.week import parts_of
 
     spec = read_spec(mechanism, option)
-    habits = read_habits(model)
+    habits = read_model(model)
     secrets = read_policy_for(policy, habits)
     audits: dict[str | None, Audit] = {}
-    for part, habit in habits.parts.items():
+    for part, habit in parts_of(habits).items():
         made = spec.make(habit, secrets)
         with busy(f"auditing {spec.name}"):
             audits[part] = run_audit(made, budget=budget, seconds=seconds)
     if json:
-        parts = [_object(part, result, secrets, habits) for part, result in audits.items()]
-        held = [result.holds for result in audits.values()]
-        holds = False if False in held else None if None in held else True
-        print_json({"mechanism": spec.name, "holds": holds, "parts": parts})
+        parts = [_object(part, result, secrets, habits.clock) for part, result in audits.items()]
+        print_json({"mechanism": spec.name, "holds": all_hold(audits.values()), "parts": parts})
     else:
         for part, result in audits.items():
             _print(spec.name + (f", {part}s" if part else ""), result, secrets, habits.clock)
-    if not all(result.holds for result in audits.values()):
+    if not all_hold(audits.values()):
         raise typer.Exit(1)
 
 
 # --- for machines
 
 
-def _object(part: str | None, result: Audit, policy: Policy, habits: Habits) -> dict[str, object]:
+def _object(part: str | None, result: Audit, policy: Policy, clock: Clock | None) -> dict[str, object]:
     return {
         "part": part,
         "holds": result.holds,
@@ -79,8 +79,8 @@ def _object(part: str | None, result: Audit, policy: Policy, habits: Habits) -> 
             }
             for secret in policy.secrets
         ],
-        "witness": None if result.witness is None else _witness(result.witness, habits.clock),
-        "breach": None if result.breach is None else _witness(result.breach, habits.clock),
+        "witness": None if result.witness is None else _witness(result.witness, clock),
+        "breach": None if result.breach is None else _witness(result.breach, clock),
         "kernels": result.kernels,
         "searched": result.method,
     }

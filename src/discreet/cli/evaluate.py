@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, read_habits, read_policy_for, read_spec
+from discreet.cli.inputs import ReadingOptions, read_model, read_policy_for, read_spec
 from discreet.cli.terminal import note, print_json, progress, table
-from discreet.contexts import Day
 
 if TYPE_CHECKING:
     from discreet.evaluation.metrics import Evaluation
@@ -42,16 +41,15 @@ def evaluate(
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml --mechanism no-mask
     """
     from discreet.evaluation.metrics import evaluate as run_evaluation
+    from discreet.models.week import days_by_part, parts_of
 
     spec = read_spec(mechanism, option)
-    habits = read_habits(model)
+    habits = read_model(model)
     secrets = read_policy_for(policy, habits)
-    mechanisms = {part: spec.make(habit, secrets) for part, habit in habits.parts.items()}
+    mechanisms = {part: spec.make(habit, secrets) for part, habit in parts_of(habits).items()}
     reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
     days, readings = reading.read_one(data, habits)
-    by_part: dict[str | None, list[Day]] = {}
-    for day in days:
-        by_part.setdefault(habits.part_of(day), []).append(day)
+    by_part = days_by_part(habits, days)
     results: dict[str | None, Evaluation] = {}
     done = 0
     with progress("evaluating") as report:
@@ -62,7 +60,9 @@ def evaluate(
             report(done, len(days))
 
         for part, own in by_part.items():
-            results[part] = run_evaluation(mechanisms[part], own, seed=seed, progress=one_more)
+            contexts = mechanisms[part].model.contexts
+            known = [day.fitted(contexts) for day in own]
+            results[part] = run_evaluation(mechanisms[part], known, seed=seed, progress=one_more)
     breached = any(result.breached_days for result in results.values())
     if json:
         parts = [{"part": part, **asdict(result)} for part, result in results.items()]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.cli.terminal import progress
 from discreet.clock import Clock
@@ -15,75 +15,40 @@ from discreet.contexts import OTHER, Day
 from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
-    from discreet.contracts import Mechanism, Model
     from discreet.data import Readings
-    from discreet.events import Events
     from discreet.mechanisms.named import Spec
-    from discreet.models.store import AnyModel
+    from discreet.models.week import AnyModel
     from discreet.policy import Policy
 
 
 # --- models and policies
 
 
-@dataclass(frozen=True)
-class Habits:
-    """A person's models by part of the week, {None: model} where there is only one, and their clock."""
-
-    parts: Mapping[str | None, Model]
-    clock: Clock | None
-
-    def part_of(self, day: Day) -> str | None:
-        """The part of the week that a day belongs to."""
-        if None in self.parts:
-            return None
-        from discreet.models.week import weekpart
-
-        if day.date is None:
-            raise DiscreetError("the model tells weekdays from weekends, and a day has no date; give --date")
-        part = weekpart(day.date)
-        if part not in self.parts:
-            raise DiscreetError(f"{day.date} is a {part}, and no {part} was learned; learn from days that have some")
-        return part
-
-    def fitted(self, label: str) -> str:
-        """The label as the model knows it: rare ones were merged into `other` when it was learned."""
-        contexts = next(iter(self.parts.values())).contexts
-        return OTHER if label not in contexts and OTHER in contexts else label
-
-
-def read_habits(path: Path) -> Habits:
+def read_model(path: Path) -> AnyModel:
     """The model of a file; a folder of models is an error that says so."""
     from discreet.models.store import load
-    from discreet.models.week import Models
 
     if path.is_dir():
         some = sorted(inner.name for inner in path.iterdir())[:3]
         raise DiscreetError(f"{path}: is a folder; give one model in it as --model (it holds {', '.join(some)})")
-    model: AnyModel = load(path)
-    parts: dict[str | None, Model] = {}
-    if isinstance(model, Models):
-        parts.update(model)
-    else:
-        parts[None] = model
-    clock: Clock | None = getattr(next(iter(parts.values())), "clock", None)
-    return Habits(parts, clock)
+    return load(path)
 
 
-def read_policy_for(path: Path, habits: Habits) -> Policy:
+def read_policy_for(path: Path, model: AnyModel) -> Policy:
     """The policy, its clock times read on the model's clock, checked against the model."""
+    from discreet.models.week import parts_of
     from discreet.policy import read_policy
 
-    policy, clock = read_policy(path, habits.clock)
-    if habits.clock is not None and clock != habits.clock:
+    policy, clock = read_policy(path, model.clock)
+    if model.clock is not None and clock != model.clock:
         raise PolicyError(
             f"{path}: its [clock] is not the one that the model was learned with; leave [clock] out, or learn again"
         )
-    for model in habits.parts.values():
+    for part in parts_of(model).values():
         try:
-            policy.for_model(model.contexts, model.slots)
+            policy.for_model(part.contexts, part.slots)
         except PolicyError as error:
-            merged = OTHER in model.contexts and "never seen" in str(error)
+            merged = OTHER in part.contexts and "never seen" in str(error)
             remedy = f"; if it was merged into {OTHER!r} as rare, learn again with --keep" if merged else ""
             raise PolicyError(f"{path}: {error}{remedy}") from None
     return policy
@@ -99,27 +64,6 @@ def read_spec(mechanism: str, options: Sequence[str] | None) -> Spec:
     if ":" in mechanism and (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)  # a class of one's own is looked for in the working directory too
     return Spec.from_text(mechanism, options or ())
-
-
-def kebab(name: str) -> str:
-    """MaskSensitive to mask-sensitive."""
-    from discreet.mechanisms.named import Spec
-
-    return Spec(name).name
-
-
-def mechanism_class(name: str) -> type[Any]:
-    """The class of that name."""
-    from discreet.mechanisms.named import Spec
-
-    return Spec(name).maker  # type: ignore[return-value]
-
-
-def make_mechanism(
-    name: str, model: Model, policy: Policy, options: Sequence[str] | None, *, events: Events | None = None
-) -> Mechanism[Any]:
-    """The mechanism with its options given as key=value; `events` where the contexts are events."""
-    return read_spec(name, options).make(model, policy, events=events)
 
 
 # --- readings
@@ -165,19 +109,18 @@ class ReadingOptions:
             raise DataError(f"{path}: there is no person {self.person!r}; {did_you_mean(self.person, readings.people)}")
         return replace(readings, people={self.person: readings.people[self.person]})
 
-    def read_one(self, path: Path, habits: Habits) -> tuple[list[Day], Readings]:
-        """The days of one person, in the words of their model."""
-        if habits.clock is None:
+    def read_one(self, path: Path, model: AnyModel) -> tuple[list[Day], Readings]:
+        """The days of one person, on the clock of their model."""
+        if model.clock is None:
             raise DiscreetError(
                 "the model carries no clock, so it is not known where its slots are; learn it with discreet learn"
             )
-        readings = self.read(path, habits.clock)
+        readings = self.read(path, model.clock)
         if len(readings.people) > 1:
             raise DataError(
                 f"{path}: holds {len(readings.people)} people, the model the habits of one; choose with --person"
             )
-        days = next(iter(readings.people.values()))
-        return [replace(day, contexts=tuple(map(habits.fitted, day.contexts))) for day in days], readings
+        return next(iter(readings.people.values())), readings
 
 
 _SPOKEN = (

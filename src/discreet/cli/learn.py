@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
-from urllib.parse import quote
 
 import typer
 
@@ -17,18 +14,13 @@ from discreet.cli import options
 from discreet.cli.inputs import ReadingOptions
 from discreet.cli.terminal import note, percent, print_json, progress, table
 from discreet.clock import Clock
-from discreet.contexts import Day
+from discreet.contexts import Day, shares
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.data import BadRows
-    from discreet.models.chain import MarkovChain
-    from discreet.models.week import Models
+    from discreet.models.held_out import HeldOut
 
-HELD_OUT = 0.2
-"""The share of the last days that a model learned from the earlier ones is tried on."""
-
-ENDING = ".model"
 DAY_CLOCK = "The day's clock"
 
 
@@ -82,18 +74,22 @@ def learn(
 
     Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """
+    from discreet.models.chain import MarkovChain
+    from discreet.models.held_out import held_out
+    from discreet.models.store import save_all
+
     reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
     clock = Clock(slots, zone, cut)
     readings = reading.read(data, clock, merge_below=merge_below, keep=keep or ())
-    learner = _Learner(smoothing, weekparts, clock)
-    files = _targets(out, list(readings.people))
+    fit = partial(MarkovChain.fit, smoothing=smoothing, by="weekpart" if weekparts else None, clock=clock)
+    files = _files(out, list(readings.people))
     models, summaries = {}, []
     with progress("learning") as report:
         for done, (name, days) in enumerate(readings.people.items(), 1):
-            models[name] = learner.fit(days)
-            summaries.append(learner.summary(name, files[name], days))
+            models[files[name]] = fit(days)
+            summaries.append(_summary(name, files[name], days, clock, held_out(days, fit)))
             report(done, len(readings.people))
-    _save(out, {files[name]: model for name, model in models.items()})
+    save_all(out, models)
     if json:
         bad = {"count": readings.bad.count, "first": list(readings.bad.first)}
         print_json({"rows": readings.rows, "bad_rows": bad, "people": [asdict(summary) for summary in summaries]})
@@ -117,89 +113,28 @@ class Summary:
     held_out_log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
 
 
-@dataclass(frozen=True)
-class _Learner:
-    smoothing: Literal["auto", "none"]
-    weekparts: bool
-    clock: Clock
-
-    def fit(self, days: list[Day]) -> MarkovChain | Models:
-        from discreet.models.chain import MarkovChain
-
-        if self.weekparts:
-            return MarkovChain.fit(days, self.smoothing, by="weekpart", clock=self.clock)
-        return MarkovChain.fit(days, self.smoothing, clock=self.clock)
-
-    def summary(self, person: str, file: Path, days: list[Day]) -> Summary:
-        counts = Counter(context for day in days for context in day.contexts)
-        total = counts.total()
-        held = round(HELD_OUT * len(days))
-        impossible, likelihood = self._tried(days[:-held], days[-held:]) if held else (None, None)
-        return Summary(
-            person=person,
-            model=str(file),
-            days=len(days),
-            first=str(days[0].date),
-            last=str(days[-1].date),
-            clock={"slots": self.clock.slots, "zone": self.clock.zone, "cut": self.clock.cut},
-            contexts={label: count / total for label, count in counts.most_common()},
-            held_out_days=held,
-            held_out_impossible=impossible,
-            held_out_log_likelihood=likelihood,
-        )
-
-    def _tried(self, earlier: list[Day], last: list[Day]) -> tuple[float, float | None]:
-        """How much of the last days a model of the earlier ones holds impossible, and how likely the rest is."""
-        import numpy as np
-
-        from discreet.models.week import Models, weekpart
-
-        model = self.fit(earlier)
-        steps = []
-        for day in last:
-            chain: MarkovChain | None
-            if isinstance(model, Models):
-                chain = None if day.date is None else model.get(weekpart(day.date))
-            else:
-                chain = model
-            # A part of the week that was never seen holds nothing possible.
-            steps.append(np.full((1, len(day)), -np.inf) if chain is None else chain.step_log_likelihood([day]))
-        logs = np.concatenate(steps)
-        possible = np.isfinite(logs)
-        return float(1 - possible.mean()), float(logs[possible].mean()) if possible.any() else None
+def _summary(person: str, file: Path, days: list[Day], clock: Clock, last: HeldOut) -> Summary:
+    return Summary(
+        person=person,
+        model=str(file),
+        days=len(days),
+        first=str(days[0].date),
+        last=str(days[-1].date),
+        clock={"slots": clock.slots, "zone": clock.zone, "cut": clock.cut},
+        contexts=shares(days),
+        held_out_days=last.days,
+        held_out_impossible=last.impossible,
+        held_out_log_likelihood=last.log_likelihood,
+    )
 
 
-def _targets(out: Path, people: Sequence[str]) -> Mapping[str, Path]:
-    """The file of each person: `out` itself for one, files in the folder `out` for several."""
-    if len(people) == 1 and not out.is_dir():
-        return {people[0]: out}
-    if out.exists() and not out.is_dir():
-        raise DiscreetError(
-            f"{out}: is a file, and the data holds {len(people)} people; give a folder as --out, or choose with --person"
-        )
-    return {name: out / f"{quote(name, safe=' @+,')}{ENDING}" for name in people}
+def _files(out: Path, people: list[str]) -> dict[str, Path]:
+    from discreet.models.store import files_for
 
-
-def _save(out: Path, models: Mapping[Path, MarkovChain | Models]) -> None:
-    """Save them all; a new folder appears whole or not at all."""
-    from discreet.models.store import save
-
-    if (len(models) == 1 and out in models) or out.is_dir():
-        for path, model in models.items():
-            save(path, model)
-        return
     try:
-        beside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    except OSError as error:
-        raise DiscreetError(f"{out}: cannot be made: {error.strerror}; choose a folder you can write to") from None
-    try:
-        for path, model in models.items():
-            save(beside / path.name, model)
-        beside.chmod(0o755)
-        beside.rename(out)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+        return files_for(out, people)
+    except DiscreetError as error:
+        raise DiscreetError(f"{error}, with --person") from None
 
 
 def _print(summaries: Sequence[Summary], rows: int, bad: BadRows) -> None:

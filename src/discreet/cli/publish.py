@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import in_options, kebab, make_mechanism, mechanism_class
+from discreet.cli.inputs import in_options, read_spec
 from discreet.cli.terminal import note, print_json, progress, table
 from discreet.errors import DataError, DiscreetError, PolicyError
 
 if TYPE_CHECKING:
-    from discreet.contracts import Mechanism, Model
-    from discreet.data import EventColumns, Trajectories
-    from discreet.events import Events
+    from discreet.data import EventColumns, Source, Trajectories
+    from discreet.events import Intervals
     from discreet.policy import Policy
-    from discreet.publish import Plan, Report
-    from discreet.publish.plan import Habits
+    from discreet.publish import PersonReport, Plan, Report
 
 HABITS = "The habits"
 LISTED = 10
@@ -103,42 +104,32 @@ def publish(
 
     Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
     """
-    from discreet.data import EventColumns, published_columns, write_published
+    from discreet.data import EventColumns, open_source, published_columns, write_published
     from discreet.data.published import check_target
-    from discreet.events import Events, Intervals
-    from discreet.publish import Plan, Report
+    from discreet.events import Intervals
+    from discreet.publish import Plan
     from discreet.publish import publish as run_publish
-    from discreet.publish.plan import checked_window, cut_all
-    from discreet.randomness import SeededEntropy, SystemEntropy
+    from discreet.publish.plan import checked_length
 
     length = window or None
-    checked_window(length)
+    checked_length(length)
     check_target(out, data)
     stated = _stated(secret, policy, delta)
-    mechanism_class(mechanism)  # a wrong name is told before the work
+    spec = read_spec(mechanism, option)  # what is wrong with it is told before the work
+    if habits == "chain" and topics is not None:
+        raise DiscreetError("--topics is for --habits topics; leave one of them out")
     columns = EventColumns(user or None, time, location, activity)
-    read = _read(data, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
-    roles, left_out = published_columns(data, columns)
-    laid = _laid(stated, Events.from_trajectories(read, occurring_only=True), policy)
-    known = _learned(habits, list(cut_all(read, length)) if habits == "topics" else [], topics)
-    given = list(option or ())
-    if kebab(mechanism) == "adaptive" and not any(text.startswith("outputs=") for text in given):
-        given.append("outputs=attributes")
-
-    def make(model: Model, own: Policy, events: Events) -> Mechanism[Any]:
-        return make_mechanism(mechanism, model, own, given, events=events)
-
-    plan = Plan(known, laid, make, length)
-    report = Report()
-    rng = SystemEntropy() if seed is None else SeededEntropy(seed)
-    order = sorted(range(len(read)), key=read.people.__getitem__)  # the order of the file would tell who came first
+    source = open_source(data)
+    read = _read(source, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
+    roles, left_out = published_columns(source, columns)
+    with _naming(policy), progress("learning habits") as tell:
+        plan = Plan.learn(read, stated, spec, habits=habits, topics=topics, piece_length=length, progress=tell)
     with progress("publishing") as tell:
-        rows = run_publish(plan, (read[k] for k in order), rng, report, lambda done: tell(done, len(order)))
-        write_published(out, roles, rows)
+        report = run_publish(plan, read, partial(write_published, out, roles), seed=seed, progress=tell)
     if json:
-        print_json(_document(plan, report, read, mechanism, given, roles, left_out, out, seed))
+        print_json(_document(plan, report, read, roles, left_out, out, seed))
     else:
-        _print(plan, report, mechanism, out)
+        _print(plan, report, out)
     _tell(read, left_out, seed)
     if report.breached:
         raise typer.Exit(1)
@@ -159,45 +150,33 @@ def _stated(secret: list[str] | None, policy: Path | None, delta: float | None) 
     return stated
 
 
-def _laid(stated: Policy, events: Events, path: Path | None) -> Policy:
-    """The policy over the events of the table; errors name the file it stands in."""
-    from discreet.publish import policy_for
-
+@contextmanager
+def _naming(policy: Path | None) -> Iterator[None]:
+    """Errors about secrets name the file that they stand in."""
     try:
-        return policy_for(stated, events)
+        yield
     except PolicyError as error:
-        raise PolicyError(f"{path}: {error}" if path is not None else f"--secret: {error}") from None
+        raise PolicyError(f"{policy or '--secret'}: {error}") from None
 
 
-def _read(path: Path, intervals: Any, columns: EventColumns, naive_zone: str | None, skip_bad: bool) -> Trajectories:
+def _read(
+    source: Source, intervals: Intervals, columns: EventColumns, naive_zone: str | None, skip_bad: bool
+) -> Trajectories:
     from discreet.data import read_trajectories
 
-    with progress(f"reading {path.name}") as report:
+    with progress(f"reading {Path(source.name).name}") as report:
         try:
             return read_trajectories(
-                path, intervals, columns=columns, zone=naive_zone, skip_bad=skip_bad, progress=report
+                source, intervals, columns=columns, zone=naive_zone, skip_bad=skip_bad, progress=report
             )
         except DataError as error:
             raise DataError(in_options(str(error))) from None
-
-
-def _learned(habits: Literal["topics", "chain"], windows: list[Any], topics: int | None) -> Habits:
-    from discreet.publish import ChainHabits, TopicHabits
-
-    if habits == "chain":
-        if topics is not None:
-            raise DiscreetError("--topics is for --habits topics; leave one of them out")
-        return ChainHabits()
-    with progress("learning topics") as report:
-        return TopicHabits.learn(windows, topics, progress=report)
 
 
 def _document(
     plan: Plan,
     report: Report,
     read: Trajectories,
-    mechanism: str,
-    given: list[str],
     roles: dict[str, str],
     left_out: list[str],
     out: Path,
@@ -212,12 +191,12 @@ def _document(
         "out": str(out),
         "columns": list(roles.values()),
         "left_out": left_out,
-        "mechanism": kebab(mechanism),
-        "options": given,
-        "guarantee": None if guarantee is None else {"kind": guarantee.kind, "statement": guarantee.statement},
+        "mechanism": plan.mechanism.name,
+        "options": [f"{key}={_text(value)}" for key, value in plan.mechanism.options.plain().items()],
+        "guarantee": {"kind": guarantee.kind, "statement": guarantee.statement},
         "habits": habits.name,
         "topics_tried": None if choice is None else {str(count): score for count, score in choice.scores.items()},
-        "window": plan.window,
+        "window": plan.piece_length,
         "seed": seed,
         "policy": {
             "delta": plan.policy.delta,
@@ -232,29 +211,48 @@ def _document(
         "breach_rate": report.breach_rate,
         "breached": report.breached,
         "worst_gain": report.worst_gain,
-        "off_model": sum(one.off_model for one in report.people),
-        "settled": sum(one.settled for one in report.people),
+        "off_model": report.off_model,
+        "settled": report.settled,
         "by_secret": report.by_secret,
-        "people": [asdict(one) | {"utility": one.utility, "breach_rate": one.breach_rate} for one in report.people],
+        "people": [_person(one) for one in report.people],
     }
 
 
-def _print(plan: Plan, report: Report, mechanism: str, out: Path) -> None:
-    from discreet.numerics import SLACK
+def _text(value: object) -> str:
+    """An option's value as --option takes it."""
+    return value if isinstance(value, str) else dumps(value)
 
-    windows = "whole trajectories" if plan.window is None else f"windows of {plan.window} events"
-    print(f"{report.events} events of {len(report.people)} people, by {kebab(mechanism)}, in {out}")
+
+def _person(one: PersonReport) -> dict[str, Any]:
+    return {
+        "person": one.person,
+        "events": one.events,
+        "windows": one.pieces,
+        "attributes": one.attributes,
+        "silent": one.silent,
+        "breached": one.breached,
+        "worst_gain": one.worst_gain,
+        "off_model": one.off_model,
+        "settled": one.settled,
+        "by_secret": one.by_secret,
+        "utility": one.utility,
+        "breach_rate": one.breach_rate,
+    }
+
+
+def _print(plan: Plan, report: Report, out: Path) -> None:
+    from discreet.numerics import exceeds
+
+    windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
+    print(f"{report.events} events of {len(report.people)} people, by {plan.mechanism.name}, in {out}")
     print(f"judged by: {plan.habits.name}, {windows}\n")
-    silent, off, sure = (
-        sum(getattr(one, what) for one in report.people) for what in ("silent", "off_model", "settled")
-    )
     rows = [
         ["utility", f"{report.utility:.4f}", "of the attributes are shown"],
-        ["silent", f"{silent / report.events:.4f}", "of the events show nothing"],
+        ["silent", f"{report.silent / report.events:.4f}", "of the events show nothing"],
         ["breach rate", f"{report.breach_rate:.4f}", "of the positions are breached, mean over people"],
         ["worst gain", f"{report.worst_gain:.4f}", "belief minus prior"],
-        ["off model", str(off), "events that the model has no place for"],
-        ["settled", str(sure), "positions where habits alone tell a secret"],
+        ["off model", str(report.off_model), "events that the model has no place for"],
+        ["settled", str(report.settled), "positions where habits alone tell a secret"],
     ]
     width = max(len(row[1]) for row in rows)
     print("\n".join(f"{what:<11}  {value:>{width}}  {words}" for what, value, words in rows) + "\n")
@@ -262,7 +260,7 @@ def _print(plan: Plan, report: Report, mechanism: str, out: Path) -> None:
     lines = []
     for one in plan.policy.secrets:
         gain, limit = worst.get(one.name, 0.0), plan.policy.delta_of(one)
-        lines.append([one.name, f"{gain:.4f}", f"{limit:.4f}", "breached" if gain > limit + SLACK else "kept"])
+        lines.append([one.name, f"{gain:.4f}", f"{limit:.4f}", "breached" if exceeds(gain, limit) else "kept"])
     print(table(["secret", "worst gain", "delta", ""], lines) + "\n")
     people = sorted(report.people, key=lambda one: -one.worst_gain)[:LISTED]
     people_rows = [
@@ -272,9 +270,9 @@ def _print(plan: Plan, report: Report, mechanism: str, out: Path) -> None:
     print(table(["person", "events", "utility", "breach rate", "worst gain"], people_rows))
     if len(report.people) > LISTED:
         print(f"and {len(report.people) - LISTED} more, none with a larger gain")
-    if report.guarantee is not None:
-        proven = "proven" if report.guarantee.proven else "not proven"
-        print(f"\nguarantee ({report.guarantee.kind}, {proven}): {report.guarantee.statement}")
+    guarantee = report.guarantee
+    proven = "proven" if guarantee.proven else "not proven"
+    print(f"\nguarantee ({guarantee.kind}, {proven}): {guarantee.statement}")
 
 
 def _tell(read: Trajectories, left_out: list[str], seed: int | None) -> None:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
-import json as json_text
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import Habits, ReadingOptions, read_habits, read_policy_for, read_spec, slots_of
+from discreet.cli.inputs import ReadingOptions, read_model, read_policy_for, read_spec, slots_of
 from discreet.cli.terminal import note, print_json, progress
-from discreet.contexts import UNKNOWN, Carry, Day
 from discreet.errors import DiscreetError
+from discreet.outputs import Release, text_of
 
 if TYPE_CHECKING:
-    from discreet.adversary.belief import Adversary
-    from discreet.contracts import Mechanism
-    from discreet.data import ReleaseRow
-    from discreet.mechanisms.named import Spec
-    from discreet.session import Session
+    from discreet.clock import Clock
+    from discreet.live import Stream
 
 STDIN = Path("-")
 
@@ -68,132 +63,73 @@ def release(
 
     Example: discreet release --model p01.model --policy examples/policy.toml --mechanism mask-sensitive today.csv
     """
+    from discreet.live import Stream, span
+
     spec = read_spec(mechanism, option)
-    habits = read_habits(model)
-    gate = _Gate(habits, spec, policy)
+    habits = read_model(model)
+    make = partial(spec.make, policy=read_policy_for(policy, habits))
+    carried = 0 if habits.clock is None else slots_of(carry, habits.clock)
     if data == STDIN:
         if out is not None:
             raise DiscreetError("--out is for files of readings; redirect what comes from standard input with >")
-        first = _first_date(date, habits)
-        carried = Carry(0 if habits.clock is None else slots_of(carry, habits.clock))
-        if sys.stdin.isatty():
-            note("one context a line and slot, an empty line where there is no reading; Ctrl-D ends")
-        _stream(gate, first, carried, json)
-        gate.tell(0)
+        with Stream(habits, make, start=_first_date(date, habits.clock), carry=carried) as stream:
+            _answer(stream, json)
+        _tell(stream, 0)
         return
-    reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
+    # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
+    reading = ReadingOptions(user, time, context, start, end, naive_zone, "0", skip_bad, person)
     days, readings = reading.read_one(data, habits)
-    rows = gate.rows(days)
-    if out is not None:
-        from discreet.data import write_releases
-
-        written = write_releases(out, rows)
-        if json:
-            print_json({"mechanism": spec.name, "days": len(days), "releases": written, "out": str(out)})
-        else:
-            print(f"{written} outputs of {len(days)} days, by {spec.name}, in {out}")
-    elif json:
-        print_json({"mechanism": spec.name, "days": len(days), "releases": [_object(row) for row in rows]})
-    else:
-        _print_csv(rows)
-    gate.tell(readings.bad.count)
+    first, dates = span(days)
+    with Stream(habits, make, start=first, carry=carried, person=days[0].person) as stream:
+        rows = _followed(stream.releases(days), dates * stream.slots)
+        _write(rows, dates, spec.name, out, json)
+    _tell(stream, readings.bad.count)
 
 
-class _Gate:
-    """The mechanism of each part of the week, drawing from the operating system's entropy."""
-
-    def __init__(self, habits: Habits, spec: Spec, policy: Path) -> None:
-        from discreet.adversary.belief import Adversary
-
-        secrets = read_policy_for(policy, habits)
-        self.habits = habits
-        self.off_model = 0
-        self._parts: dict[str | None, tuple[Mechanism[Any], Adversary]] = {}
-        for part, model in habits.parts.items():
-            made = spec.make(model, secrets)
-            self._parts[part] = made, Adversary(made)
-
-    def session(self, day: Day) -> Session:
-        """A new day."""
-        from discreet.session import Session
-
-        mechanism, adversary = self._parts[self.habits.part_of(day)]
-        return Session(mechanism, adversary=adversary)
-
-    def rows(self, days: list[Day]) -> Iterator[ReleaseRow]:
-        """Every slot of every day."""
-        clock = self.habits.clock
-        with progress("releasing") as report:
-            for done, day in enumerate(days, 1):
-                if day.date is None:
-                    raise DiscreetError("a day of the data has no date; give timestamps")
-                with self.session(day) as session:
-                    for slot, context in enumerate(day.contexts):
-                        start = None if clock is None else clock.start_of(day.date, slot)
-                        yield day.person, day.date, slot, start, session.release(context)
-                    self.off_model += session.off_model
-                report(done, len(days))
-
-    def tell(self, skipped: int) -> None:
-        """What only the person may know goes to stderr."""
-        if skipped:
-            note(f"{skipped} bad rows were skipped")
-        if self.off_model:
-            note(f"off model: {self.off_model} (readings the model has no place for; said here only, not on stdout)")
-
-
-def _first_date(date: str | None, habits: Habits) -> dt.date:
+def _first_date(date: str | None, clock: Clock | None) -> dt.date:
     if date is None:
         now = dt.datetime.now(dt.UTC)
-        return now.date() if habits.clock is None else habits.clock.locate(now)[0]
+        return now.date() if clock is None else clock.locate(now)[0]
     try:
         return dt.date.fromisoformat(date)
     except ValueError:
         raise DiscreetError(f"--date is {date!r}; write it as YYYY-MM-DD") from None
 
 
-def _stream(gate: _Gate, date: dt.date, carried: Carry, json: bool) -> None:
+def _answer(stream: Stream, json: bool) -> None:
     """One line in, one line out, flushed: whoever waits for the output has it before the next input."""
-    clock = gate.habits.clock
-    lines = iter(sys.stdin.readline, "")
-    for line in lines:
-        with gate.session(Day(("today",), date=date)) as session:
-            for slot, reading in enumerate(chain([line], islice(lines, session.mechanism.model.slots - 1))):
-                context = carried.over(reading.strip() or UNKNOWN)
-                output = session.release(None if context == UNKNOWN else gate.habits.fitted(context))
-                start = None if clock is None else clock.start_of(date, slot)
-                print(_line((None, date, slot, start, output), json), flush=True)
-        gate.off_model += session.off_model
-        date += dt.timedelta(days=1)
+    if sys.stdin.isatty():
+        note("one context a line and slot, an empty line where there is no reading; Ctrl-D ends")
+    for line in iter(sys.stdin.readline, ""):
+        released = stream.release(line.strip() or None)
+        print(released.to_json() if json else text_of(released.output), flush=True)
 
 
-def _line(row: ReleaseRow, json: bool) -> str:
-    from discreet.outputs import text_of
-
-    return json_text.dumps(_object(row), ensure_ascii=False) if json else text_of(row[4])
-
-
-def _object(row: ReleaseRow) -> dict[str, object]:
-    """A release for machines: where it stands, and its wire form."""
-    from discreet.outputs import to_wire
-
-    person, date, slot, start, output = row
-    where = {
-        "person": person,
-        "date": date.isoformat(),
-        "slot": slot,
-        "start": None if start is None else start.isoformat(),
-    }
-    return where | to_wire(output)
+def _followed(rows: Iterator[Release], total: int) -> Iterator[Release]:
+    with progress("releasing") as report:
+        for done, row in enumerate(rows, 1):
+            yield row
+            report(done, total)
 
 
-def _print_csv(rows: Iterable[ReleaseRow]) -> None:
-    """The table that --out writes as .csv."""
-    from discreet.data.releases import HEADER
-    from discreet.outputs import text_of, to_wire
+def _write(rows: Iterator[Release], days: int, mechanism: str, out: Path | None, json: bool) -> None:
+    from discreet.data.releases import print_releases, write_releases
 
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(HEADER)
-    for person, date, slot, start, output in rows:
-        shown = "" if start is None else start.isoformat()
-        writer.writerow((person or "", date.isoformat(), slot, shown, to_wire(output)["kind"], text_of(output)))
+    if out is not None:
+        written = write_releases(out, rows)
+        if json:
+            print_json({"mechanism": mechanism, "days": days, "releases": written, "out": str(out)})
+        else:
+            print(f"{written} outputs of {days} days, by {mechanism}, in {out}")
+    elif json:
+        print_json({"mechanism": mechanism, "days": days, "releases": [row.to_wire() for row in rows]})
+    else:
+        print_releases(sys.stdout, rows)
+
+
+def _tell(stream: Stream, skipped: int) -> None:
+    """What only the person may know goes to stderr."""
+    if skipped:
+        note(f"{skipped} bad rows were skipped")
+    if stream.off_model:
+        note(f"off model: {stream.off_model} (readings the model has no place for; said here only, not on stdout)")

@@ -2,11 +2,14 @@
 
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import Columns, EventColumns, PositionColumns
+from discreet.data.formats import open_source
 from discreet.data.positions import Positions, Track, read_positions, sequences
 from discreet.data.published import published_columns, write_published
 from discreet.data.readings import Readings, read_days
 from discreet.data.releases import ReleaseRow, read_releases, write_releases
+from discreet.data.source import Source
 from discreet.data.trajectories import Trajectories, read_trajectories
+from discreet.outputs import Release
 
 __all__ = [
     "BadRows",
@@ -15,9 +18,12 @@ __all__ = [
     "PositionColumns",
     "Positions",
     "Readings",
+    "Release",
     "ReleaseRow",
+    "Source",
     "Track",
     "Trajectories",
+    "open_source",
     "published_columns",
     "read_days",
     "read_positions",

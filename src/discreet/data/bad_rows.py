@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from discreet.data.source import Fault, Origin
 from discreet.errors import DataError
 
 SHOWN = 5
@@ -23,42 +23,31 @@ class BadRows:
         return self.count
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What is wrong with one row. `line` is the line that an editor shows, or the row of a Parquet file, from 1."""
-
-    line: int
-    column: str | None
-    value: object
-    problem: str
+def described(origin: Origin, fault: Fault) -> str:
+    """File, number, column, value and problem, in a line."""
+    column = "" if fault.column is None else f", column {fault.column!r}"
+    return f"{origin.file}, {origin.unit} {fault.number}{column}: {_shown(fault.value)} {fault.problem}"
 
 
 class Tally:
-    """Collects the faults of one file, or raises the first when bad rows are not to be skipped."""
+    """Collects the faults of one source, or raises the first when bad rows are not to be skipped."""
 
-    def __init__(self, path: Path, place: str, *, skip: bool) -> None:
-        self._path = path
-        self._place = place
+    def __init__(self, *, skip: bool) -> None:
         self._skip = skip
         self._count = 0
         self._first: list[str] = []
 
-    def describe(self, fault: Fault) -> str:
-        """File, place, column, value and problem, in a line."""
-        column = "" if fault.column is None else f", column {fault.column!r}"
-        return f"{self._path}, {self._place} {fault.line}{column}: {_shown(fault.value)} {fault.problem}"
-
-    def add(self, faults: Sequence[Fault], count: int) -> None:
+    def add(self, origin: Origin, faults: Sequence[Fault], count: int) -> None:
         """Take `count` faults of one batch, of which at least the first few are given."""
         if not count:
             return
-        faults = sorted(faults, key=lambda fault: fault.line)
+        faults = sorted(faults, key=lambda fault: fault.number)
         if not self._skip:
             raise DataError(
-                f"{self.describe(faults[0])}; fix it, or skip and count such rows with --skip-bad (skip_bad=True)"
+                f"{described(origin, faults[0])}; fix it, or skip and count such rows with --skip-bad (skip_bad=True)"
             )
         self._count += count
-        self._first += [self.describe(fault) for fault in faults[: SHOWN - len(self._first)]]
+        self._first += [described(origin, fault) for fault in faults[: SHOWN - len(self._first)]]
 
     def summary(self) -> BadRows:
         """What was skipped so far."""

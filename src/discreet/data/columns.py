@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from discreet.errors import DataError, did_you_mean
+from discreet.outputs import MARK
+
+Kind = Literal["text", "time", "degrees"]
+"""What the values of a role are."""
 
 
 @dataclass(frozen=True)
-class Named:
+class ColumnNames:
     """The names of the columns that are read, by role; all others are left alone."""
 
     user: str | None = "user"
@@ -37,15 +40,23 @@ class Named:
         roles = (user, *self.times, *others, *self.degrees)
         return {role: name for role in roles if (name := getattr(self, role)) is not None}
 
-    def find(self, path: Path, header: Sequence[str]) -> dict[str, int]:
+    def kinds(self) -> dict[str, Kind]:
+        """{role: what its values are} of the columns that are read."""
+
+        def kind(role: str) -> Kind:
+            return "text" if role in self.texts else "degrees" if role in self.degrees else "time"
+
+        return {role: kind(role) for role in self.names()}
+
+    def find(self, file: str, header: Sequence[str]) -> dict[str, int]:
         """{role: position in the header}; a name that is not there, or there twice, is an error."""
         found = {}
         for role, name in self.names().items():
             if header.count(name) > 1:
-                raise DataError(f"{path}: column {name!r} occurs {header.count(name)} times; rename all but one")
+                raise DataError(f"{file}: column {name!r} occurs {header.count(name)} times; rename all but one")
             if name not in header:
                 raise DataError(
-                    f"{path}: there is no column {name!r} for the {role}; {self._remedy(role, name, header)}"
+                    f"{file}: there is no column {name!r} for the {role}; {self._remedy(role, name, header)}"
                 )
             found[role] = header.index(name)
         return found
@@ -61,7 +72,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Columns(Named):
+class Columns(ColumnNames):
     """The columns of a table of readings.
 
     A table holds readings (`timestamp`) or intervals (`start` and `end`, which then stand in for `timestamp`).
@@ -89,7 +100,7 @@ class Columns(Named):
 
 
 @dataclass(frozen=True)
-class EventColumns(Named):
+class EventColumns(ColumnNames):
     """The columns of a table of events; with `user=None` the whole file is one person, named after the file."""
 
     location: str = "location"
@@ -97,12 +108,12 @@ class EventColumns(Named):
 
     texts = ("user", "activity", "location")
     one_row = "event"
-    reserved = "|"
+    reserved = MARK
 
 
 @dataclass(frozen=True)
-class PositionColumns(Named):
-    """The columns of a table of positions in degrees; with `user=None` the whole file is one person, named after the file."""
+class PositionColumns(ColumnNames):
+    """The columns of a table of positions in degrees; with `user=None` the file is one person, named after it."""
 
     latitude: str = "lat"
     longitude: str = "lon"

@@ -15,12 +15,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 
+from discreet.clock import LAST_YEAR
 from discreet.errors import DataError
 
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+"""Where instants, and the days of slots, are counted from."""
+
 Epoch = Literal["auto", "seconds", "milliseconds"]
+"""What a bare number counts since then."""
 
 SECOND = 1_000_000
-FIRST_YEAR, LAST_YEAR = 1970, 2099
 LATEST = int(dt.datetime(LAST_YEAR + 1, 1, 1, tzinfo=dt.UTC).timestamp()) * SECOND
 
 MILLISECONDS_FROM = 1e11
@@ -96,7 +100,7 @@ def _micros(seconds: list[int]) -> pl.Series:
 
 
 def with_instant(frame: pl.DataFrame, role: str, *, zone: str | None, epoch: Epoch) -> pl.DataFrame:
-    """Add `{role}_instant` (null where unreadable) and `{role}_naive` (true where a zone had to be stated and is not)."""
+    """Add `{role}_instant` (null where unreadable) and `{role}_naive` (whether a zone had to be stated and is not)."""
     held = frame.schema[role]
     column = pl.col(role)
     if held.is_numeric():

@@ -13,7 +13,8 @@ import polars as pl
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import PositionColumns
 from discreet.data.instants import SECOND, Epoch
-from discreet.data.rows import Codes, Progress, Table, positions_of
+from discreet.data.source import Source
+from discreet.data.table import Codes, Progress, Table, positions_of
 from discreet.errors import DataError
 from discreet.numerics import FloatArray, IntArray
 from discreet.places import Cells, distances
@@ -21,7 +22,7 @@ from discreet.places import Cells, distances
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """One person's positions in the order of time: instants (m,) in microseconds since 1970, positions (m, 2) in degrees."""
+    """One person's positions in order of time: instants (m,), microseconds since 1970; positions (m, 2), degrees."""
 
     instants: IntArray
     positions: FloatArray
@@ -55,6 +56,8 @@ class Positions:
     """Rows read, the bad ones included."""
     bad: BadRows = field(default_factory=BadRows)
     """Rows skipped, with what was wrong with the first few."""
+    passed_over: int = 0
+    """Records of something else than positions, in logs that mix several kinds."""
 
     @property
     def all(self) -> FloatArray:
@@ -63,7 +66,7 @@ class Positions:
 
 
 def read_positions(
-    path: str | Path,
+    source: Source | str | Path,
     *,
     columns: PositionColumns = PositionColumns(),  # noqa: B008  frozen, so one for all calls is safe
     zone: str | None = None,
@@ -71,15 +74,15 @@ def read_positions(
     skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> Positions:
-    """The positions of each person in a .csv, .csv.gz or .parquet table; times and bad rows as in `read_days`.
+    """The positions of each person in a file (`formats.FORMATS`) or other `Source`.
 
-    A latitude or longitude that is no number, NaN or outside its range makes a row bad. Positions at one instant stay in
-    the file's order. Memory: about 40 bytes a row.
+    Times and bad rows are as in `read_days`. A latitude or longitude that is no number, NaN or outside its range makes
+    a row bad. Positions at one instant stay in the file's order. Memory: about 40 bytes a row.
     """
-    table, people = Table(Path(path), columns, zone=zone, epoch=epoch, skip_bad=skip_bad), Codes()
-    wanted = ("person", "timestamp_instant", "line", "latitude_degrees", "longitude_degrees")
+    table, people = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad), Codes()
+    wanted = ("person", "timestamp_instant", "order", "latitude_degrees", "longitude_degrees")
     parts = [sound.with_columns(person=people.of(sound["user"])).select(wanted) for sound in table.batches(progress)]
-    rows = pl.concat(parts).sort("person", "timestamp_instant", "line")
+    rows = pl.concat(parts).sort("person", "timestamp_instant", "order")
     bounds = np.searchsorted(rows["person"].to_numpy(), np.arange(len(people.names) + 1))
     instants, where = rows["timestamp_instant"].to_numpy(), positions_of(rows)
     return Positions(
@@ -89,6 +92,7 @@ def read_positions(
         },
         table.rows,
         table.bad,
+        table.passed_over,
     )
 
 

@@ -11,9 +11,11 @@ from typing import BinaryIO
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from discreet.data import csv_file, parquet_file
 from discreet.data.columns import EventColumns
-from discreet.data.releases import ROW_GROUP, as_text, format_of, written_as
+from discreet.data.formats import open_source
+from discreet.data.releases import ROW_GROUP
+from discreet.data.source import Source
+from discreet.data.streams import as_text, ending_of, written_as
 from discreet.errors import DataError
 from discreet.outputs import PartialEvent
 
@@ -23,17 +25,18 @@ Row = tuple[str, PartialEvent]
 """(person, what is shown)."""
 
 
-def published_columns(path: Path, columns: EventColumns) -> tuple[dict[str, str], list[str]]:
+def published_columns(source: Source | str | Path, columns: EventColumns) -> tuple[dict[str, str], list[str]]:
     """({role: column} in the order of the table, the columns that are not read)."""
-    header = (parquet_file if path.name.lower().endswith(".parquet") else csv_file).names(path)
-    places = columns.find(path, header)
+    source = open_source(source)
+    header = source.header
+    places = columns.find(source.name, header)
     roles = {role: header[place] for role, place in sorted(places.items(), key=lambda item: item[1])}
     return roles, [name for name in header if name not in roles.values()]
 
 
 def check_target(path: Path, data: Path) -> None:
     """Refuse a place where the published table cannot stand, before the work rather than after it."""
-    format_of(path, ENDINGS, "published events")
+    ending_of(path, ENDINGS, "published events")
     if not path.parent.is_dir():
         raise DataError(f"{path}: there is no folder {path.parent}; make it, or choose another")
     if path.exists() and data.exists() and path.samefile(data):
@@ -43,11 +46,11 @@ def check_target(path: Path, data: Path) -> None:
 def write_published(path: str | Path, roles: dict[str, str], rows: Iterable[Row]) -> int:
     """Write rows as they come, under these columns, in the format of the path's ending, and say how many.
 
-    Withheld attributes are empty in CSV and null in Parquet. In the place of the timestamp stands the time of the event,
-    which is an interval. The file appears whole or not at all, also where `rows` raises.
+    Withheld attributes are empty in CSV and null in Parquet. In the place of the timestamp stands the time of the
+    event, which is an interval. The file appears whole or not at all, also where `rows` raises.
     """
     path = Path(path)
-    write = {".csv": _write_csv, ".parquet": _write_parquet}[format_of(path, ENDINGS, "published events")]
+    write = {".csv": _write_csv, ".parquet": _write_parquet}[ending_of(path, ENDINGS, "published events")]
     count = 0
 
     def cells() -> Iterator[tuple[str | None, ...]]:

@@ -15,13 +15,12 @@ from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, Day, carry_forward, merge_rare
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import Columns, PositionColumns
-from discreet.data.instants import Epoch
-from discreet.data.rows import Codes, Progress, Table, check_option, positions_of
+from discreet.data.instants import EPOCH, Epoch
 from discreet.data.slots import Pick, Standing, of_intervals, of_readings
+from discreet.data.source import Source
+from discreet.data.table import Codes, Progress, Table, check_option, positions_of
 from discreet.errors import DataError
 from discreet.places import Cells
-
-NO_DAY = dt.date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,8 @@ class Readings:
     """Rows read, the bad ones included."""
     bad: BadRows = field(default_factory=BadRows)
     """Rows skipped, with what was wrong with the first few."""
+    passed_over: int = 0
+    """Records of something else than readings, in logs that mix several kinds."""
 
     @property
     def days(self) -> list[Day]:
@@ -41,7 +42,7 @@ class Readings:
 
 
 def read_days(
-    path: str | Path,
+    source: Source | str | Path,
     clock: Clock,
     *,
     columns: Columns | PositionColumns = Columns(),  # noqa: B008  frozen, so one for all calls is safe
@@ -57,7 +58,7 @@ def read_days(
     skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> Readings:
-    """The days of each person in a .csv, .csv.gz or .parquet table of readings or intervals.
+    """The days of each person in readings or intervals: a file (`formats.FORMATS`) or other `Source`.
 
     **Timestamps** are numbers (epoch seconds; from 1e11 on milliseconds, unless `epoch` says which), ISO 8601 with an
     offset or Z, or ISO 8601 without one, which `zone` must then place: an IANA name, often the clock's own. A time
@@ -90,7 +91,7 @@ def read_days(
     if isinstance(columns, PositionColumns) != (cells is not None):
         missing = "cells=, such as discreet.places.Grid" if cells is None else "columns=PositionColumns(...)"
         raise DataError(f"contexts from positions need both columns and cells; pass {missing} too")
-    table = Table(Path(path), columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
+    table = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
     people, contexts, standing = Codes(), Codes(), Standing(pick)
     spread = of_intervals if "start" in columns.times else of_readings
     for sound in table.batches(progress):
@@ -104,6 +105,7 @@ def read_days(
         {person: _filled(own, carry, backward, merge_below, kept) for person, own in days.items()},
         table.rows,
         table.bad,
+        table.passed_over,
     )
 
 
@@ -134,7 +136,7 @@ def _own_days(
     table = np.full((len(shown), slots), len(labels) - 1, dtype=np.int64)
     table[np.searchsorted(shown, dates), slot % slots] = context
     return [
-        Day(tuple(labels[row]), date=NO_DAY + dt.timedelta(days=int(date)), person=person)
+        Day(tuple(labels[row]), date=EPOCH.date() + dt.timedelta(days=int(date)), person=person)
         for date, row in zip(shown, table, strict=True)
     ]
 

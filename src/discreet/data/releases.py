@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
-import gzip
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,13 +19,13 @@ from typing import BinaryIO, TextIO
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from discreet.data.csv_file import opened
+from discreet.data.streams import as_text, ending_of, opened, written_as
 from discreet.errors import DataError, DiscreetError
-from discreet.files import written_whole
-from discreet.outputs import Output, PartialEvent, from_wire, text_of, to_wire
+from discreet.events import ATTRIBUTES
+from discreet.outputs import MARK, Output, PartialEvent, Release, from_wire, text_of
 
-ReleaseRow = tuple[str | None, dt.date, int, dt.datetime | None, Output]
-"""(person, date, slot, when the slot starts, output)."""
+ReleaseRow = Release
+"""The name by which tables of releases have known them."""
 
 HEADER = ("person", "date", "slot", "start", "kind", "value")
 
@@ -37,97 +35,71 @@ ROW_GROUP = 50_000
 """Rows of a Parquet file that are held and written at a time."""
 
 
-def write_releases(path: str | Path, rows: Iterable[ReleaseRow]) -> int:
+def write_releases(path: str | Path, releases: Iterable[Release]) -> int:
     """Write releases as they come, in the format of the path's ending, and say how many.
 
-    The file appears whole or not at all, also where `rows` raises. Memory does not grow with the rows.
+    The file appears whole or not at all, also where `releases` raises. Memory does not grow with them.
     """
     path = Path(path)
-    write = {".csv": _write_csv, ".jsonl": _write_json_lines, ".parquet": _write_parquet}[format_of(path, ENDINGS)]
-    counted = _Counted(path, rows)
+    write = {".csv": _write_csv, ".jsonl": _write_json_lines, ".parquet": _write_parquet}[
+        ending_of(path, ENDINGS, "releases")
+    ]
+    counted = _Counted(str(path), releases)
     with written_as(path) as file:
         write(file, counted)
     return counted.count
 
 
-@contextmanager
-def written_as(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears whole or not at all, compressed where its name ends in .gz."""
-    with written_whole(path) as file:
-        if path.suffix.lower() == ".gz":
-            # No time stamp inside: the same rows give the same bytes.
-            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as zipped:
-                yield zipped  # type: ignore[misc]  # a GzipFile is written like any other
-        else:
-            yield file
-
-
-def format_of(path: Path, endings: tuple[str, ...], what: str = "releases") -> str:
-    """The format that a file's ending asks for."""
-    for ending in endings:
-        if path.name.lower().endswith(ending):
-            return ending.removesuffix(".gz")
-    raise DataError(f"{path}: the ending says no format for {what}; use {', '.join(endings[:-1])} or {endings[-1]}")
+def print_releases(text: TextIO, releases: Iterable[Release], name: str = "standard output") -> int:
+    """Write releases as CSV, the same as in a .csv file, and say how many."""
+    counted = _Counted(name, releases)
+    _print_csv(text, counted)
+    return counted.count
 
 
 class _Counted:
-    """The rows, counted as they pass; what cannot be written is an error that names the row."""
+    """The releases, counted as they pass; what cannot be written is an error that names the release."""
 
-    def __init__(self, path: Path, rows: Iterable[ReleaseRow]) -> None:
-        self._path = path
-        self._rows = rows
+    def __init__(self, name: str, releases: Iterable[Release]) -> None:
+        self._name = name
+        self._releases = releases
         self.count = 0
 
-    def __iter__(self) -> Iterator[ReleaseRow]:
-        for row in self._rows:
+    def __iter__(self) -> Iterator[Release]:
+        for release in self._releases:
             self.count += 1
-            yield row
+            yield release
 
     def refuse(self, problem: str) -> DataError:
-        return DataError(f"{self._path}, release {self.count}: {problem}")
+        return DataError(f"{self._name}, release {self.count}: {problem}")
 
 
-@contextmanager
-def as_text(file: BinaryIO) -> Iterator[TextIO]:
-    """A text layer that leaves the file beneath it open."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    try:
-        yield text
-        text.flush()
-    finally:
-        text.detach()
-
-
-def _write_csv(file: BinaryIO, rows: _Counted) -> None:
+def _write_csv(file: BinaryIO, releases: _Counted) -> None:
     with as_text(file) as text:
-        plain = csv.writer(text, lineterminator="\n")
-        quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        plain.writerow(HEADER)
-        for person, date, slot, start, output in rows:
-            if isinstance(output, PartialEvent) and "|" in "".join(_parts(output)):
-                raise rows.refuse("an attribute holds '|', which separates them in CSV; write .jsonl")
-            shown = "" if start is None else start.isoformat()
-            row = (person or "", date.isoformat(), slot, shown, to_wire(output)["kind"], text_of(output))
-            # Before Python 3.13 a lone carriage return is not quoted by itself, and reads as the end of the row.
-            writer = quoted if "\r" in f"{row[0]}{row[-1]}" else plain
-            writer.writerow(row)
+        _print_csv(text, releases)
 
 
-def _parts(event: PartialEvent) -> Iterator[str]:
-    return (part for part in (event.activity, event.time, event.location) if part is not None)
+def _print_csv(text: TextIO, releases: _Counted) -> None:
+    plain = csv.writer(text, lineterminator="\n")
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writerow(HEADER)
+    for release in releases:
+        output = release.output
+        if isinstance(output, PartialEvent) and text_of(output).count(MARK) != len(ATTRIBUTES) - 1:
+            raise releases.refuse(f"an attribute holds {MARK!r}, which parts them in CSV; write JSON (.jsonl, --json)")
+        start = "" if release.start is None else release.start.isoformat()
+        cells = (release.person or "", release.date.isoformat(), release.slot, start, release.kind, text_of(output))
+        # Before Python 3.13 a lone carriage return is not quoted by itself, and reads as the end of the row.
+        (quoted if "\r" in f"{cells[0]}{cells[-1]}" else plain).writerow(cells)
 
 
-def _write_json_lines(file: BinaryIO, rows: _Counted) -> None:
+def _write_json_lines(file: BinaryIO, releases: _Counted) -> None:
     with as_text(file) as text:
-        for person, date, slot, start, output in rows:
-            wire = to_wire(output)
-            shown = None if start is None else start.isoformat()
-            values = (person, date.isoformat(), slot, shown, wire["kind"], text_of(output))
+        for release in releases:
             try:
-                line = json.dumps(dict(zip(HEADER, values, strict=True)) | wire, ensure_ascii=False, allow_nan=False)
-            except ValueError:
-                raise rows.refuse(f"{output} is not finite; JSON has no such numbers") from None
-            text.write(line + "\n")
+                text.write(release.to_json() + "\n")
+            except DiscreetError as error:
+                raise releases.refuse(str(error)) from None
 
 
 PARQUET_SCHEMA: dict[str, pl.DataType] = {
@@ -140,26 +112,26 @@ PARQUET_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-def _write_parquet(file: BinaryIO, rows: _Counted) -> None:
+def _write_parquet(file: BinaryIO, releases: _Counted) -> None:
     def frames(
         _columns: list[str] | None, _where: pl.Expr | None, _rows: int | None, _batch: int | None
     ) -> Iterator[pl.DataFrame]:
-        source = map(row_of, rows)
-        for first in source:
-            group = [first, *islice(source, ROW_GROUP - 1)]
+        rows = map(row_of, releases)
+        for first in rows:
+            group = [first, *islice(rows, ROW_GROUP - 1)]
             yield pl.DataFrame(group, schema=PARQUET_SCHEMA, orient="row")
 
-    def row_of(row: ReleaseRow) -> tuple[object, ...]:
-        person, date, slot, start, output = row
+    def row_of(release: Release) -> tuple[object, ...]:
+        start = release.start
         if start is not None and start.tzinfo is None:
-            raise rows.refuse(f"the start {start.isoformat()} has no time zone; Parquet keeps starts in UTC")
+            raise releases.refuse(f"the start {start.isoformat()} has no time zone; Parquet keeps starts in UTC")
         shown = None if start is None else start.astimezone(dt.UTC)
-        return person, date, slot, shown, to_wire(output)["kind"], text_of(output)
+        return release.person, release.date, release.slot, shown, release.kind, text_of(release.output)
 
     register_io_source(frames, schema=PARQUET_SCHEMA).sink_parquet(file, row_group_size=ROW_GROUP)
 
 
-def read_releases(path: str | Path) -> Iterator[ReleaseRow]:
+def read_releases(path: str | Path) -> Iterator[Release]:
     """The releases of a CSV or JSON lines file, one at a time.
 
     Starts come back with the offset that they were written with. From CSV, the points of `Perturbed` come back with six
@@ -168,15 +140,15 @@ def read_releases(path: str | Path) -> Iterator[ReleaseRow]:
     path = Path(path)
     if path.name.lower().endswith(".parquet"):
         raise DataError(f"{path}: releases are read back from .csv and .jsonl; read Parquet with polars.read_parquet")
-    read = {".csv": _read_csv, ".jsonl": _read_json_lines}[format_of(path, ENDINGS[:-1])]
+    read = {".csv": _read_csv, ".jsonl": _read_json_lines}[ending_of(path, ENDINGS[:-1], "releases")]
     return _read_rows(path, read)
 
 
-Located = tuple[int, Callable[[], ReleaseRow]]
+Located = tuple[int, Callable[[], Release]]
 """A line, and how to make its row: so that one place can name the line of whatever goes wrong."""
 
 
-def _read_rows(path: Path, read: Callable[[Path, TextIO], Iterator[Located]]) -> Iterator[ReleaseRow]:
+def _read_rows(path: Path, read: Callable[[Path, TextIO], Iterator[Located]]) -> Iterator[Release]:
     with opened(path, empty=True) as (stream, _), io.TextIOWrapper(stream, encoding="utf-8", newline="") as text:
         line = 0
         try:
@@ -207,12 +179,12 @@ def _read_csv(path: Path, text: TextIO) -> Iterator[Located]:
         raise DataError(f"{path}, line {line}: not CSV: {error}") from None
 
 
-def _row_of_csv(fields: list[str]) -> ReleaseRow:
+def _row_of_csv(fields: list[str]) -> Release:
     if len(fields) != len(HEADER):
         raise ValueError(f"{len(fields)} fields instead of {len(HEADER)}")
     person, date, slot, start, kind, value = fields
     when = dt.datetime.fromisoformat(start) if start else None
-    return person or None, dt.date.fromisoformat(date), int(slot), when, _from_text(kind, value)
+    return Release(person or None, dt.date.fromisoformat(date), int(slot), when, _from_text(kind, value))
 
 
 def _from_text(kind: str, value: str) -> Output:
@@ -221,10 +193,10 @@ def _from_text(kind: str, value: str) -> Output:
     if kind == "perturbed":
         message["point"] = [float(part) for part in value.split()]
     if kind == "partial event":
-        parts = value.split("|")
-        if len(parts) != 3:
-            raise ValueError(f"{value!r} has {len(parts)} attributes instead of 3")
-        message |= dict(zip(("activity", "time", "location"), (part or None for part in parts), strict=True))
+        parts = value.split(MARK)
+        if len(parts) != len(ATTRIBUTES):
+            raise ValueError(f"{value!r} has {len(parts)} attributes instead of {len(ATTRIBUTES)}")
+        message |= dict(zip(ATTRIBUTES, (part or None for part in parts), strict=True))
     return from_wire(message)
 
 
@@ -234,12 +206,8 @@ def _read_json_lines(path: Path, text: TextIO) -> Iterator[Located]:
             yield line, partial(_row_of_json, record)
 
 
-def _row_of_json(record: str) -> ReleaseRow:
+def _row_of_json(record: str) -> Release:
     message = json.loads(record)
     if not isinstance(message, dict):
         raise ValueError("the line is not a JSON object")
-    person, slot, start = message["person"], message["slot"], message["start"]
-    if not isinstance(slot, int) or not (person is None or isinstance(person, str)):
-        raise ValueError(f"person {person!r} and slot {slot!r} must be text and a whole number")
-    when = None if start is None else dt.datetime.fromisoformat(start)
-    return person, dt.date.fromisoformat(message["date"]), slot, when, from_wire(message)
+    return Release.from_wire(message)

@@ -1,7 +1,7 @@
 """Readings and intervals to slots, and which reading stands in a slot.
 
 A slot is one number here: days since 1970 times the slots of a day, plus the slot. Frames of slots have the columns
-person and context (codes), slot, weight (readings, or microseconds), when (an instant) and line.
+person and context (codes), slot, weight (readings, or microseconds), when (an instant) and order (of the rows).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SPREAD = 500_000
 UNMERGED = 1_000_000
 """Rows that are put aside before they are merged into the slots so far."""
 
-SLOT_COLUMNS = ("person", "slot", "context", "weight", "when", "line")
+SLOT_COLUMNS = ("person", "slot", "context", "weight", "when", "order")
 
 
 def slot_of(clock: Clock, wall: pl.Expr) -> pl.Expr:
@@ -79,7 +79,7 @@ class Standing:
 
     def __init__(self, pick: Pick) -> None:
         self._keys = ["person", "slot"] if pick == "last" else ["person", "slot", "context"]
-        self._order = ["when", "line"] if pick == "last" else ["weight", "when", "line"]
+        self._order = ["when", "order"] if pick == "last" else ["weight", "when", "order"]
         self._merged: pl.DataFrame | None = None
         self._waiting: list[pl.DataFrame] = []
         self._rows = 0
@@ -101,8 +101,8 @@ class Standing:
 
     def _reduced(self, slots: pl.DataFrame) -> pl.DataFrame:
         """A row a key: the last in time, then in the file, with the weight of all."""
-        ordered = slots.sort("when", "line")
-        others = [name for name in ("context", "when", "line") if name not in self._keys]
+        ordered = slots.sort("when", "order")
+        others = [name for name in ("context", "when", "order") if name not in self._keys]
         totals = ordered.group_by(self._keys).agg(pl.col("weight").sum(), *(pl.col(name).last() for name in others))
         return totals.select(SLOT_COLUMNS)
 

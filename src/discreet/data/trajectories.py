@@ -14,13 +14,12 @@ import polars as pl
 
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import EventColumns
-from discreet.data.instants import SECOND, Epoch, zone_named
-from discreet.data.rows import Codes, Progress, Table
+from discreet.data.instants import EPOCH, SECOND, Epoch, zone_named
+from discreet.data.source import Source
+from discreet.data.table import Codes, Progress, Table
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.events import Event, Intervals, Trajectory
 from discreet.numerics import IntArray
-
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +88,7 @@ class Trajectories(Sequence[Trajectory]):
 
 
 def read_trajectories(
-    path: str | Path,
+    source: Source | str | Path,
     intervals: Intervals = Intervals(),  # noqa: B008  frozen, so one for all calls is safe
     *,
     columns: EventColumns = EventColumns(),  # noqa: B008  likewise
@@ -98,11 +97,11 @@ def read_trajectories(
     skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> Trajectories:
-    """The trajectory of each person in a .csv, .csv.gz or .parquet table with one event a row.
+    """The trajectory of each person in a table with one event a row: a file (`formats.FORMATS`) or other `Source`.
 
     **Timestamps** are read as by `read_days`: epoch numbers, ISO 8601 with an offset, or without one where `zone` says
     which. Offsets may differ from row to row. An event's **time** is the part of the day by the rule `intervals`, on
-    the wall clock of the rule's zone: `zone` is only for reading timestamps.
+    the wall clock of the rule's own zone, or else of `zone`, or else of UTC.
 
     **Order** is that of the instants, then of the rows; how many events had to be sorted is told (`unordered`). Rows
     that say exactly the same are one event (`duplicates`); two different events at one instant are two.
@@ -113,7 +112,8 @@ def read_trajectories(
     **Bad rows**, among them an empty user, activity or location, are a DataError that names file, line, column and
     value, or with `skip_bad` are counted in `.bad`. A timestamp whose zone is nowhere stated is always an error.
     """
-    table = Table(Path(path), columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
+    intervals = intervals.on(zone)
+    table = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
     people, activities, locations = Codes(), Codes(), Codes()
     parts = [
         sound.select(
@@ -145,6 +145,6 @@ def read_trajectories(
 
 def _interval(intervals: Intervals) -> pl.Expr:
     """The number of each instant's interval: `Intervals.locate`, a column at a time."""
-    second = zone_named(intervals.zone).wall(pl.col("instant")) // SECOND % 86_400
+    second = zone_named(intervals.zone or "UTC").wall(pl.col("instant")) // SECOND % 86_400
     part = pl.lit(pl.Series(intervals.starts, dtype=pl.Int64)).search_sorted(second, side="right").cast(pl.Int64) - 1
     return pl.when(part < 0).then(len(intervals.names) - 1).otherwise(part)

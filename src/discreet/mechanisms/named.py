@@ -125,7 +125,7 @@ class Spec:
             )
         return own  # type: ignore[no-any-return]
 
-    def parameters(self) -> dict[str, Parameter]:
+    def parameters(self) -> Mapping[str, Parameter]:
         """The options that the constructor takes, and those of the mechanism inside it to which it hands further ones on."""
         found, hands_on = parameters(self.maker)
         if hands_on and "mechanism" in found:

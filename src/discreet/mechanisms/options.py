@@ -10,6 +10,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -103,19 +104,24 @@ class Parameter:
         return any(want.words == TEXT for want in wants(self.hint))
 
 
-def parameters(maker: Callable[..., Any]) -> tuple[dict[str, Parameter], bool]:
-    """The options of `maker(model, policy, *, options)`, and whether it hands further ones on (`**options`)."""
+@cache
+def parameters(maker: Callable[..., Any]) -> tuple[Mapping[str, Parameter], bool]:
+    """The options of `maker(model, policy, *, options)`, and whether it hands further ones on (`**options`).
+
+    Looked up once: reading type hints takes as long as publishing several events, and a table has people by the thousand.
+    """
     try:
         hints = get_type_hints(getattr(maker, "__init__") if isinstance(maker, type) else maker)  # noqa: B009  for mypy
     except Exception:  # names that exist for type checkers only: then any value is taken as it is
         hints = {}
-    found, hands_on = {}, False
+    found: dict[str, Parameter] = {}
+    hands_on = False
     for parameter in list(inspect.signature(maker).parameters.values())[2:]:
         if parameter.kind is parameter.VAR_KEYWORD:
             hands_on = True
         elif parameter.kind is not parameter.VAR_POSITIONAL:
             found[parameter.name] = Parameter(hints.get(parameter.name, Any), parameter.default)
-    return found, hands_on
+    return types.MappingProxyType(found), hands_on
 
 
 # --- fitting

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
 from discreet.clock import Clock
 from discreet.errors import FileFormatError
-from discreet.files import written_whole
+from discreet.files import folder_whole, written_whole
 from discreet.models.chain import MarkovChain
 from discreet.models.hidden import HiddenMarkovModel
 from discreet.models.learn import Counts
-from discreet.models.week import Models
+from discreet.models.week import AnyModel, Models
 
+ENDING = ".model"
 FORMAT = "discreet model"
 VERSION = 1
-AnyModel = MarkovChain | HiddenMarkovModel | Models
 
 
 def save(path: str | Path, model: AnyModel) -> None:
@@ -33,6 +34,28 @@ def save(path: str | Path, model: AnyModel) -> None:
         contents.update({f"{name}/{key}": array for key, array in held.items()})
     with written_whole(path) as file:
         np.savez_compressed(file, allow_pickle=False, header=np.array(json.dumps(header)), **contents)
+
+
+def files_for(out: Path, people: Sequence[str]) -> dict[str, Path]:
+    """The file of each person: `out` itself for one, files in the folder `out` for several."""
+    if len(people) == 1 and not out.is_dir():
+        return {people[0]: out}
+    if out.exists() and not out.is_dir():
+        raise FileFormatError(
+            f"{out}: is a file, and there are {len(people)} people; give a folder, or choose one person"
+        )
+    return {name: out / f"{quote(name, safe=' @+,')}{ENDING}" for name in people}
+
+
+def save_all(out: Path, models: Mapping[Path, AnyModel]) -> None:
+    """Save models to the files of `files_for`; a new folder appears whole or not at all."""
+    if (len(models) == 1 and out in models) or out.is_dir():
+        for path, model in models.items():
+            save(path, model)
+        return
+    with folder_whole(out) as beside:
+        for path, model in models.items():
+            save(beside / path.name, model)
 
 
 def load(path: str | Path) -> AnyModel:

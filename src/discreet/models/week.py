@@ -12,6 +12,7 @@ from discreet.contexts import Day, by_frequency
 from discreet.errors import DiscreetError
 from discreet.models import arrays
 from discreet.models.chain import MarkovChain
+from discreet.models.hidden import HiddenMarkovModel
 from discreet.models.learn import Counts, Smoothing
 
 WEEKPARTS = ("weekday", "weekend")
@@ -32,12 +33,23 @@ class Models(Mapping[str, MarkovChain]):
     def __len__(self) -> int:
         return len(self._chains)
 
-    def for_date(self, date: dt.date) -> MarkovChain:
-        """The chain for a date."""
+    def part_of(self, date: dt.date | None) -> str:
+        """The part of the week that a date belongs to; one that was not learned is an error."""
+        if date is None:
+            raise DiscreetError("the habits tell weekdays from weekends, and a day has no date; give its date")
         part = weekpart(date)
         if part not in self._chains:
             raise DiscreetError(f"{date} is a {part}, and no {part} was learned; learn from days that have some")
-        return self._chains[part]
+        return part
+
+    def for_date(self, date: dt.date) -> MarkovChain:
+        """The chain for a date."""
+        return self._chains[self.part_of(date)]
+
+    @property
+    def clock(self) -> Clock | None:
+        """When slots are, where known."""
+        return next(iter(self._chains.values())).clock
 
     def updated(self, day: Day) -> Models:
         """The models with one more day learned: equal to learning all days at once."""
@@ -54,6 +66,28 @@ class Models(Mapping[str, MarkovChain]):
             order = _order_of(learned.values())
             learned = {name: counts.over(order) for name, counts in learned.items()}
         return Models({name: MarkovChain.from_counts(learned[name], clock=clock) for name in sorted(learned)})
+
+
+AnyModel = MarkovChain | HiddenMarkovModel | Models
+"""A person's habits, whether or not they tell parts of the week apart."""
+
+
+def parts_of(model: AnyModel) -> dict[str | None, MarkovChain | HiddenMarkovModel]:
+    """The model of each part of the week; {None: model} where there is one for all."""
+    return dict(model.items()) if isinstance(model, Models) else {None: model}
+
+
+def part_on(model: AnyModel, date: dt.date | None) -> str | None:
+    """Whose turn it is on a date: a key of `parts_of`."""
+    return model.part_of(date) if isinstance(model, Models) else None
+
+
+def days_by_part(model: AnyModel, days: Iterable[Day]) -> dict[str | None, list[Day]]:
+    """The days that each part's model serves, in their order; a day that no part serves is an error."""
+    sorted_days: dict[str | None, list[Day]] = {}
+    for day in days:
+        sorted_days.setdefault(part_on(model, day.date), []).append(day)
+    return sorted_days
 
 
 def _counts_of(name: str, chain: MarkovChain) -> Counts:

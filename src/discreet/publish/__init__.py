@@ -1,6 +1,18 @@
 """Publishing tables of events: a plan for all people, carried out person after person."""
 
-from discreet.publish.local import Report, publish
+from discreet.publish.local import publish
+from discreet.publish.person import publish_person
 from discreet.publish.plan import ChainHabits, Plan, TopicHabits, policy_for
+from discreet.publish.report import PersonReport, PieceReport, Report
 
-__all__ = ["ChainHabits", "Plan", "Report", "TopicHabits", "policy_for", "publish"]
+__all__ = [
+    "ChainHabits",
+    "PersonReport",
+    "PieceReport",
+    "Plan",
+    "Report",
+    "TopicHabits",
+    "policy_for",
+    "publish",
+    "publish_person",
+]

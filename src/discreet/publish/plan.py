@@ -5,35 +5,36 @@ All of it is public: an observer is taken to know the plan, the learned habits i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Literal, Protocol
 
-from discreet.contracts import Mechanism, Model
+from discreet.contracts import Model
 from discreet.errors import DiscreetError, PolicyError
-from discreet.events import MARK, Events, Trajectory
+from discreet.events import Events, Trajectory
+from discreet.mechanisms.named import Spec
 from discreet.models.topics import TopicChoice, TopicModel, choose_topics
 from discreet.models.trajectories import fit_event_chain
+from discreet.outputs import MARK
 from discreet.policy import Policy, Secret
 
-Make = Callable[[Model, Policy, Events], Mechanism[Any]]
-"""Makes the mechanism for a person's model, their secrets, and the events that the model's contexts are."""
-
 Progress = Callable[[int, int], None]
+
+ADAPTIVE = Spec("adaptive")
 
 SWEEPS = 2_000
 """Of the sampler, at most, for each number of topics."""
 
 
 class Habits(Protocol):
-    """The model of each person, of which observers are taken to know it."""
+    """The model of each person, which observers are taken to know."""
 
     @property
     def name(self) -> str:
         """What judges, in a word."""
 
-    def of(self, windows: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
-        """The model of trajectories of `slots` events of the person whose windows these are, and what its contexts are."""
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+        """The model of a piece of `slots` events of the person whose pieces these are, and what its contexts are."""
 
 
 @dataclass(frozen=True)
@@ -51,26 +52,30 @@ class TopicHabits:
         doubt = "" if found is None or found.converged else ", not converged"
         return f"event HMM of {self.model.topics} topics{doubt}"
 
-    def of(self, windows: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
         """The person's hidden Markov model."""
-        return self.model.person(windows[0].person, slots), self.model.events
+        return self.model.person(pieces[0].person, slots), self.model.events
 
     @classmethod
     def learn(
         cls,
-        windows: Sequence[Trajectory],
+        pieces: Iterable[Trajectory],
         topics: int | None = None,
         *,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> TopicHabits:
-        """From all people's windows; without a number of topics, the one that predicts held-out events best."""
-        events = Events.from_trajectories(windows, occurring_only=True)
+        """From all people's pieces; without a number of topics, the one that predicts held-out events best.
+
+        The sampler takes people in order of their names: habits are public, and must not depend on who came first.
+        """
+        ordered = sorted(pieces, key=lambda piece: piece.person)  # stable: each person's pieces stay in order
+        events = Events.from_trajectories(ordered, occurring_only=True)
         choice = None
         if topics is None:
-            choice = choose_topics(windows, events=events, sweeps=SWEEPS, seed=seed, progress=progress)
+            choice = choose_topics(ordered, events=events, sweeps=SWEEPS, seed=seed, progress=progress)
             topics = choice.topics
-        return cls(TopicModel.fit(windows, topics, events=events, sweeps=SWEEPS, seed=seed, progress=progress), choice)
+        return cls(TopicModel.fit(ordered, topics, events=events, sweeps=SWEEPS, seed=seed, progress=progress), choice)
 
 
 @dataclass(frozen=True)
@@ -79,48 +84,86 @@ class ChainHabits:
 
     name: str = "event chain"
 
-    def of(self, windows: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
         """The person's chain."""
-        events = Events.from_trajectories(windows, occurring_only=True)
-        return fit_event_chain(windows, events, slots), events
+        events = Events.from_trajectories(pieces, occurring_only=True)
+        return fit_event_chain(pieces, events, slots), events
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How every person's events are published. `policy` is over all people's events, see `policy_for`.
+    """How every person's events are published: data, so that a worker or a record of the run can have it.
 
-    Trajectories are cut to windows of `window` events, each a day of its own: what windows tell about each other is not
-    bounded. None leaves them whole.
+    `policy` is over all people's events, see `policy_for`. `mechanism` is made for each person's habits; Adaptive shows
+    attributes unless its options say otherwise.
+
+    Trajectories are cut to pieces of `piece_length` events, each a day of its own: what pieces tell about each other is
+    not bounded. None leaves them whole.
     """
 
     habits: Habits
     policy: Policy
-    make: Make
-    window: int | None = None
+    mechanism: Spec = ADAPTIVE
+    piece_length: int | None = None
 
     def __post_init__(self) -> None:
-        checked_window(self.window)
+        checked_length(self.piece_length)
+        object.__setattr__(self, "mechanism", for_events(self.mechanism))
+
+    @classmethod
+    def learn(
+        cls,
+        trajectories: Collection[Trajectory],
+        policy: Policy,
+        mechanism: Spec = ADAPTIVE,
+        *,
+        habits: Literal["topics", "chain"] = "topics",
+        topics: int | None = None,
+        piece_length: int | None = 50,
+        progress: Progress | None = None,
+    ) -> Plan:
+        """The plan for these people, gone through twice: their habits are learned, and the policy is laid over their events.
+
+        `habits` are topics of all people together, `topics` of them or as many as predict held-out events best, or a
+        chain over each person's own events.
+        """
+        checked_length(piece_length)
+        laid = policy_for(policy, Events.from_trajectories(trajectories, occurring_only=True))
+        if habits == "topics":
+            known: Habits = TopicHabits.learn(cut_all(trajectories, piece_length), topics, progress=progress)
+        elif topics is None:
+            known = ChainHabits()
+        else:
+            raise DiscreetError("a number of topics is for habits='topics'; leave one of them out")
+        return cls(known, laid, mechanism, piece_length)
 
 
-def checked_window(window: int | None) -> None:
-    """Refuse windows of no events."""
-    if window is not None and window < 1:
-        raise DiscreetError(f"trajectories cannot be cut to windows of {window} events; give 1 or more")
+def for_events(mechanism: Spec) -> Spec:
+    """The mechanism as tables of events want it: Adaptive withholds single attributes rather than whole events."""
+    if mechanism.name == "adaptive" and "outputs" not in mechanism.options:
+        return mechanism.with_options(outputs="attributes")
+    return mechanism
 
 
-def cut(trajectory: Trajectory, window: int | None) -> list[Trajectory]:
-    """The trajectory in windows of so many events, the last perhaps shorter; timestamps are left behind."""
-    length = len(trajectory) if window is None else window
+def checked_length(piece_length: int | None) -> None:
+    """Refuse pieces of no events."""
+    if piece_length is not None and piece_length < 1:
+        raise DiscreetError(f"trajectories cannot be cut to pieces of {piece_length} events; give 1 or more")
+
+
+def cut(trajectory: Trajectory, piece_length: int | None) -> list[Trajectory]:
+    """The trajectory in pieces of so many events, the last perhaps shorter; timestamps are left behind."""
+    length = len(trajectory) if piece_length is None else piece_length
     return [
         replace(trajectory, events=trajectory.events[start : start + length], timestamps=None)
         for start in range(0, len(trajectory), length)
     ]
 
 
-def cut_all(trajectories: Iterable[Trajectory], window: int | None) -> Iterator[Trajectory]:
-    """The windows of all people."""
-    checked_window(window)
-    return (part for trajectory in trajectories for part in cut(trajectory, window))
+def cut_all(trajectories: Iterable[Trajectory], piece_length: int | None) -> Iterator[Trajectory]:
+    """The pieces of all people."""
+    checked_length(piece_length)
+    return (piece for trajectory in trajectories for piece in cut(trajectory, piece_length))
 
 
 # --- secrets
@@ -145,7 +188,7 @@ def _laid(secret: Secret, events: Events) -> Secret:
         contexts = frozenset().union(*(_events_of(context, events) for context in secret.contexts))
     except DiscreetError as error:
         raise PolicyError(f"secret {secret.name!r}: {error}") from None
-    return replace_contexts(secret, contexts)
+    return _with_contexts(secret, contexts)
 
 
 def _events_of(context: str, events: Events) -> frozenset[str]:
@@ -157,7 +200,7 @@ def _events_of(context: str, events: Events) -> frozenset[str]:
     return events.secret(attribute, value).contexts
 
 
-def replace_contexts(secret: Secret, contexts: frozenset[str]) -> Secret:
+def _with_contexts(secret: Secret, contexts: frozenset[str]) -> Secret:
     """The same secret with other contexts."""
     return Secret(secret.name, contexts, delta=secret.delta, at=secret.at)
 
@@ -173,5 +216,5 @@ def settled(policy: Policy, contexts: Sequence[str]) -> tuple[Policy, bool]:
         here = secret.contexts & known
         certain |= here == known
         if here and here != known:
-            kept.append(replace_contexts(secret, here))
+            kept.append(_with_contexts(secret, here))
     return Policy(kept, delta=policy.delta), certain

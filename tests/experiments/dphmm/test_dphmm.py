@@ -15,7 +15,7 @@ from discreet.experiments.dphmm.city import City, read_city
 from discreet.experiments.dphmm.families import FAMILIES, judge, scene_of
 from discreet.experiments.dphmm.person import Parameters, Work, graph_of, mechanism_of, noise_of, work
 from discreet.experiments.dphmm.run import DphmmReproduction
-from discreet.experiments.dphmm.sequences import DphmmSetting
+from discreet.experiments.dphmm.sequences import Trial
 from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES, Recording
 from discreet.mechanisms.perturbation import degrees_of_protection
 from discreet.models import MarkovChain
@@ -129,7 +129,7 @@ def test_isotropic_noise_is_the_same_law(city: City) -> None:
 
 
 def test_figures_have_a_row_for_each(folder: Path, tmp_path: Path) -> None:
-    reproduction = DphmmReproduction(quiet(folder), DphmmSetting(sequences=2, slots=SLOTS))
+    reproduction = DphmmReproduction(quiet(folder), Trial(sequences=2, slots=SLOTS))
     ten, eleven, twelve, thirteen = (reproduction.figure(which) for which in ("10", "11", "12", "13"))
     assert len(ten.summary.rows) == 2 * 3
     assert len(eleven.summary.rows) == 2 * 2 * 3
@@ -181,7 +181,7 @@ def test_bad_plans_and_data_are_told(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_city(tmp_path, BEIJING, 2, SLOTS)
     with pytest.raises(DiscreetError, match="start="):
-        DphmmSetting(start="home")  # type: ignore[arg-type]
+        Trial(start="home")  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded data is not part of the project")

@@ -16,7 +16,7 @@ from discreet.experiments.fdh.figures import Group
 from discreet.experiments.fdh.person import (
     SYSTEMS,
     Layered,
-    Layering,
+    Layers,
     Outcome,
     footprint,
     layered,
@@ -39,7 +39,7 @@ from tests.experiments.recorded import RECORDED, made_up
 
 RULES = Rules(level="tower", slots=12, merge_below=0.02, least_days=16)
 SETTING = Setting(RULES, secrets=3, delta=0.1, days=4)
-LAYERING = Layering(TOWERS, memory="none")
+LAYERS = Layers(TOWERS, memory="none")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def trace(folder: Path) -> Trace:
 
 @pytest.fixture(scope="module")
 def one(trace: Trace) -> Layered:
-    found = layered(trace, SETTING, LAYERING)
+    found = layered(trace, SETTING, LAYERS)
     assert found is not None
     return found
 
@@ -90,7 +90,7 @@ def test_an_outcome_is_what_a_session_shows_slot_by_slot(one: Layered, name: str
     policy = one.subject.policy(0.1)
     build: dict[str, Callable[[], Mechanism[Any]]] = {
         "fdh": lambda: Fdh(one.subject.chain, policy, hierarchy=one.hierarchy, search="mondrian"),
-        "adaptive": lambda: fdh.adaptive(one, policy, LAYERING),
+        "adaptive": lambda: fdh.adaptive(one, policy, LAYERS),
     }
     rng = SeededEntropy(seed_for(0, one.subject.number, "release"))
     mechanism, shown, worth = build[name](), [0] * 5, 0.0
@@ -132,7 +132,7 @@ def test_of_readings_leaves_slots_without_one_out() -> None:
 
 
 def test_a_sweep_keeps_the_promises_that_are_proven(trace: Trace, one: Layered) -> None:
-    swept = sweep(trace, SETTING, LAYERING, (0.1, 0.5))
+    swept = sweep(trace, SETTING, LAYERS, (0.1, 0.5))
     assert swept is not None
     assert swept.nodes[0] == len(one.subject.chain.contexts)
     assert swept.nodes[-1] == 1
@@ -157,7 +157,7 @@ def _timeless(found: Outcome) -> Outcome:
 
 
 def test_times_are_of_each_system_alone(trace: Trace) -> None:
-    found = timed(trace, SETTING, LAYERING)
+    found = timed(trace, SETTING, LAYERS)
     assert found is not None
     assert set(found.training) == set(found.decision) == {"hybrid", "fdh", "generalize"}
     assert min(*found.training.values(), *found.decision.values()) > 0
@@ -166,9 +166,9 @@ def test_times_are_of_each_system_alone(trace: Trace) -> None:
 
 def test_nobody_without_two_contexts(trace: Trace) -> None:
     alone = replace(trace, days=tuple(replace(day, contexts=("c0002",) * 96) for day in trace.days))
-    assert layered(alone, SETTING, LAYERING) is None
-    assert sweep(alone, SETTING, LAYERING) is None
-    assert timed(alone, SETTING, LAYERING) is None
+    assert layered(alone, SETTING, LAYERS) is None
+    assert sweep(alone, SETTING, LAYERS) is None
+    assert timed(alone, SETTING, LAYERS) is None
 
 
 def test_a_footprint_counts_everything_once() -> None:
@@ -207,10 +207,10 @@ def test_venues_have_a_hierarchy_too(folder: Path) -> None:
     rules = Rules(level="venue", slots=24, carry_hours=0.0, backward=False, merge_below=0.0, least_days=16)
     found = check_ins(folder, rules)
     assert [trace.number for trace in found] == [1, 2, 3]
-    one = layered(found[0], Setting(rules, days=2), Layering(VENUES))
+    one = layered(found[0], Setting(rules, days=2), Layers(VENUES))
     assert one is not None
     assert [len(layer) for layer in one.hierarchy.layers][2:] == [len(set(found[0].names["kind"].values())) + 1, 1]
-    sound = fdh.adaptive(one, one.subject.policy(0.1), Layering(VENUES))
+    sound = fdh.adaptive(one, one.subject.policy(0.1), Layers(VENUES))
     assert isinstance(sound, Adaptive)
     assert sound.memory == "last"
     assert outcome(sound, one, 0).pairs == 0
@@ -221,7 +221,7 @@ def test_on_recorded_people_fdh_breaches_and_the_sound_ones_do_not() -> None:
     rules = Rules(level="tower", merge_below=0.02)
     trace = reality_mining(RECORDED, rules)[50]
     setting = Setting(rules, secrets=3, smoothing="auto", days=5)
-    swept = sweep(trace, setting, Layering(TOWERS, memory="none"), (0.25,))
+    swept = sweep(trace, setting, Layers(TOWERS, memory="none"), (0.25,))
     assert swept is not None
     systems = swept.points[0.25].systems
     assert systems["fdh"].pairs > 0

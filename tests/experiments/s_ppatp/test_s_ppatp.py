@@ -121,7 +121,7 @@ def slow_topics(mechanism: Any, outputs: Sequence[Output]) -> float:
 
 def test_the_reckoning_by_topics_is_that_of_every_path() -> None:
     from discreet.adversary.belief import Adversary
-    from discreet.publish.local import publish_window
+    from discreet.publish.person import publish_piece
     from discreet.randomness import SeededEntropy
 
     some = 0.0
@@ -130,7 +130,7 @@ def test_the_reckoning_by_topics_is_that_of_every_path() -> None:
         one = someone(seed, length=5)
         for system in systems:
             mechanism = made(system, one, one.policy("all", 0.05), budget=100)
-            outputs, _ = publish_window(mechanism, Adversary(mechanism), one.window, SeededEntropy(seed))
+            outputs, _ = publish_piece(mechanism, Adversary(mechanism), one.window, SeededEntropy(seed))
             found = _by_topics(mechanism, outputs)
             assert found == pytest.approx(slow_topics(mechanism, outputs))
             some += found

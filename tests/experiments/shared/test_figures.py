@@ -19,8 +19,8 @@ from discreet.errors import DiscreetError
 from discreet.experiments.adaptive.run import PARTS
 from discreet.experiments.capp.run import CappReproduction
 from discreet.experiments.dphmm.run import DphmmReproduction
-from discreet.experiments.dphmm.sequences import DphmmSetting
-from discreet.experiments.fdh.person import Layering
+from discreet.experiments.dphmm.sequences import Trial
+from discreet.experiments.fdh.person import Layers
 from discreet.experiments.fdh.run import FdhReproduction
 from discreet.experiments.maskit.person import Checks
 from discreet.experiments.maskit.run import MaskitReproduction
@@ -66,9 +66,9 @@ def test_the_command_offers_every_figure() -> None:
     cohort, setting = quiet(Path()), Setting()
     papers: list[tuple[Callable[..., None], Reproduction]] = [
         (maskit, MaskitReproduction(cohort, setting, Checks())),
-        (fdh, FdhReproduction(cohort, setting, Layering(("tower",)))),
+        (fdh, FdhReproduction(cohort, setting, Layers(("tower",)))),
         (capp, CappReproduction(cohort, setting)),
-        (dphmm, DphmmReproduction(cohort, DphmmSetting())),
+        (dphmm, DphmmReproduction(cohort, Trial())),
         (s_ppatp, SPpatpReproduction(cohort, EventSetting())),
     ]
     for command, reproduction in papers:

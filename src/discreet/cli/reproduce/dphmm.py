@@ -56,12 +56,12 @@ def dphmm(
     Example: discreet reproduce dphmm --data DIR --figure 11
     """
     from discreet.experiments.dphmm.run import DphmmReproduction
-    from discreet.experiments.dphmm.sequences import DphmmSetting
+    from discreet.experiments.dphmm.sequences import Trial
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES
     from discreet.mechanisms.perturbation.noise import checked_epsilon
 
-    setting = DphmmSetting(sequences, slots, checked_epsilon(epsilon), start, seed)
+    setting = Trial(sequences, slots, checked_epsilon(epsilon), start, seed)
     beijing = replace(BEIJING, fastest=fastest)
     recordings = {"geolife": (beijing,), "gowalla": (LOS_ANGELES,), "both": (beijing, LOS_ANGELES)}[dataset]
 

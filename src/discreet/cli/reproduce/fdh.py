@@ -65,7 +65,7 @@ def fdh(
 
     Example: discreet reproduce fdh --data DIR --figure 6
     """
-    from discreet.experiments.fdh.person import Layering
+    from discreet.experiments.fdh.person import Layers
     from discreet.experiments.fdh.run import DATA_SETS, FdhReproduction, levels_of
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.people import Rules
@@ -77,7 +77,7 @@ def fdh(
     setting = Setting(
         rules, delta=delta, sensitive="home", smoothing=smoothing, training=training, seed=seed, days=days
     )
-    layering = Layering(levels, search, memory)
+    layering = Layers(levels, search, memory)
     sets = tuple(DATA_SETS) if dataset == "both" else (dataset,)
 
     def results(pool: Workers) -> Iterator[Figure]:

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from discreet.experiments.dphmm import figures
 from discreet.experiments.dphmm.families import families
-from discreet.experiments.dphmm.sequences import DphmmSetting, Sequences
+from discreet.experiments.dphmm.sequences import Sequences, Trial
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import Figure, Reproduction
 from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES, Recording
@@ -19,7 +19,7 @@ class DphmmReproduction(Reproduction):
     """The experiments on some cities."""
 
     cohort: Cohort
-    setting: DphmmSetting
+    setting: Trial
     recordings: tuple[Recording, ...] = (BEIJING, LOS_ANGELES)
 
     @cached_property

@@ -18,7 +18,7 @@ TOGETHER = 2
 
 
 @dataclass(frozen=True)
-class DphmmSetting:
+class Trial:
     """What is released, and how."""
 
     sequences: int = 20
@@ -37,7 +37,7 @@ class Sequences:
     """The sequences of some cities, released by any parameters; what figures share is computed once."""
 
     cohort: Cohort
-    setting: DphmmSetting
+    setting: Trial
     recordings: tuple[Recording, ...] = (BEIJING, LOS_ANGELES)
     _cities: list[City] = field(default_factory=list)
     _found: dict[tuple[str, Parameters], list[Measured]] = field(default_factory=dict)

@@ -41,7 +41,7 @@ SYSTEMS = ("mask-sensitive", "hybrid", "fdh", "generalize")
 
 
 @dataclass(frozen=True)
-class Layering:
+class Layers:
     """The layers, finest first and without the root, and how the systems are built."""
 
     levels: tuple[Level, ...]
@@ -58,7 +58,7 @@ class Layered:
     fit: float
 
 
-def layered(trace: Trace, setting: Setting, layering: Layering) -> Layered | None:
+def layered(trace: Trace, setting: Setting, layering: Layers) -> Layered | None:
     """The person by the rules; None for one who has no two contexts, or none that may be secret.
 
     Held-out leaves that were never learned are the merged leaf nearest to them that was, else suppressed.
@@ -168,7 +168,7 @@ class LayeredSweep:
     points: dict[float, Point]
 
 
-def sweep(trace: Trace, setting: Setting, layering: Layering, deltas: Sequence[float] = DELTAS) -> LayeredSweep | None:
+def sweep(trace: Trace, setting: Setting, layering: Layers, deltas: Sequence[float] = DELTAS) -> LayeredSweep | None:
     """Every system at every delta. Hybrid is FDH's check of the lowest layer, as in the paper."""
     one = layered(trace, setting, layering)
     if one is None:
@@ -183,7 +183,7 @@ def sweep(trace: Trace, setting: Setting, layering: Layering, deltas: Sequence[f
     return LayeredSweep(person.number, nodes, person.trained_days, days, person.impossible, person.hidden, points)
 
 
-def _point(one: Layered, policy: Policy, layering: Layering, seed: int) -> Point:
+def _point(one: Layered, policy: Policy, layering: Layers, seed: int) -> Point:
     chain = one.subject.chain
     fdh = Fdh(chain, policy, hierarchy=one.hierarchy, search=layering.search)
     systems: dict[str, Outcome] = {
@@ -209,7 +209,7 @@ def footprint(thing: object) -> int:
     return sum(sys.getsizeof(each) for each in seen.values())
 
 
-def adaptive(one: Layered, policy: Policy, layering: Layering) -> Adaptive:
+def adaptive(one: Layered, policy: Policy, layering: Layers) -> Adaptive:
     """The sound one; lazy, because a day's tree of outputs is too large to compare with anything beforehand."""
     return Adaptive(
         one.subject.chain, policy, outputs="generalize", hierarchy=one.hierarchy, memory=layering.memory, plan="lazy"
@@ -226,7 +226,7 @@ class Timed:
     decision: dict[str, float]
 
 
-def timed(trace: Trace, setting: Setting, layering: Layering) -> Timed | None:
+def timed(trace: Trace, setting: Setting, layering: Layers) -> Timed | None:
     """Each system built on its own."""
     one = layered(trace, setting, layering)
     if one is None:

@@ -10,7 +10,7 @@ from typing import Literal
 from discreet.errors import DiscreetError
 from discreet.experiments.fdh import figures as fdh_figures
 from discreet.experiments.fdh.figures import Group
-from discreet.experiments.fdh.person import DELTAS, Layering, sweep, timed
+from discreet.experiments.fdh.person import DELTAS, Layers, sweep, timed
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import Figure, Reproduction
 from discreet.experiments.shared.people import TOWERS, VENUES, Level, Trace, check_ins, reality_mining
@@ -45,7 +45,7 @@ class FdhReproduction(Reproduction):
 
     cohort: Cohort
     setting: Setting
-    layering: Layering
+    layering: Layers
     data: tuple[DataSet, ...] = ("reality-mining", "foursquare")
     deltas: tuple[float, ...] = DELTAS
     _traces: dict[DataSet, list[Trace]] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class FdhReproduction(Reproduction):
             self._traces[data] = self.cohort.read(self._setting(data, HOME).rules, reader)
         return self._traces[data]
 
-    def _layering(self, data: DataSet) -> Layering:
+    def _layering(self, data: DataSet) -> Layers:
         return self.layering if data == "reality-mining" else replace(self.layering, levels=VENUES)
 
     def _setting(self, data: DataSet, choice: Choice) -> Setting:

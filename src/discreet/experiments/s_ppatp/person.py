@@ -26,7 +26,7 @@ from discreet.models.topics import TopicModel
 from discreet.numerics import BoolArray, FloatArray, exceeds
 from discreet.outputs import Output, PartialEvent, truthful
 from discreet.policy import Policy
-from discreet.publish.local import publish_window, shown
+from discreet.publish.person import publish_piece, shown
 from discreet.randomness import SeededEntropy
 
 SYSTEMS = (
@@ -137,13 +137,13 @@ def outcome(
     ready = time.perf_counter()
     adversary = Adversary(mechanism)
     labels = [event.label for event in one.window.events]
-    outputs, told = publish_window(mechanism, adversary, one.window, SeededEntropy(seed * 1_000_003 + one.number))
+    outputs, told = publish_piece(mechanism, adversary, one.window, SeededEntropy(seed * 1_000_003 + one.number))
     finished = time.perf_counter()
     count = len(labels)
     return Publication(
         utility=sum(map(truthful, labels, outputs)) / count,
         breach_rate=told.breached / count,
-        worst_gain=max(told.by_secret.values()),
+        worst_gain=max(0.0, *told.by_secret.values()),
         off_model=told.off_model,
         by_chains=_by_chains(one, policy, outputs) if name in ("no-mask", "no-internal", "pa-markov") else None,
         by_topics=_by_topics(mechanism, outputs) if name in ("no-mask", "sensitive-mask", "pa-hmm") else None,

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from discreet.data import csv_file, parquet_file
-from discreet.data.bad_rows import SHOWN, BadRows, Fault, Tally
-from discreet.data.batch import Batch
-from discreet.data.columns import Named
-from discreet.data.instants import FIRST_YEAR, LAST_YEAR, LATEST, Epoch, with_instant
+from discreet.clock import FIRST_YEAR, LAST_YEAR
+from discreet.data.bad_rows import SHOWN, BadRows, Tally, described
+from discreet.data.columns import ColumnNames
+from discreet.data.formats import open_source
+from discreet.data.instants import LATEST, Epoch, with_instant
+from discreet.data.source import Batch, Fault, Source
 from discreet.errors import DataError, did_you_mean
 from discreet.numerics import FloatArray
 
@@ -21,7 +22,7 @@ DEGREES = {"latitude": 90, "longitude": 180}
 """How far from zero they go."""
 
 Progress = Callable[[int, int], None]
-"""Called with how much of the file is read, and how much there is: bytes of a CSV file, rows of a Parquet file."""
+"""Called with how much of the source is read, and how much there is: bytes of a CSV file, rows of a Parquet file."""
 
 
 def check_option(name: str, value: str, known: Collection[str]) -> None:
@@ -52,17 +53,21 @@ class Codes:
 
 
 class Table:
-    """A .csv, .csv.gz or .parquet file, read once from its start to its end.
+    """The sound rows of a source, read once from its start to its end; a path is opened as one.
 
-    `rows` and `bad` say how many rows were read, the bad ones included, and which were skipped, so far.
+    `rows`, `bad` and `passed_over` say how many rows were read, the bad ones included, which were skipped, and how many
+    records spoke of something else, so far.
     """
 
-    def __init__(self, path: Path, columns: Named, *, zone: str | None, epoch: Epoch, skip_bad: bool) -> None:
+    def __init__(
+        self, source: Source | str | Path, columns: ColumnNames, *, zone: str | None, epoch: Epoch, skip_bad: bool
+    ) -> None:
         check_option("epoch", epoch, ("auto", "seconds", "milliseconds"))
-        self._path, self._columns, self._zone, self._epoch = path, columns, zone, epoch
-        self._batches, place = _reader(path, columns)
-        self._tally = Tally(path, place, skip=skip_bad)
+        self._columns, self._zone, self._epoch = columns, zone, epoch
+        self._source = open_source(source)
+        self._tally = Tally(skip=skip_bad)
         self.rows = 0
+        self.passed_over = 0
 
     @property
     def bad(self) -> BadRows:
@@ -70,75 +75,56 @@ class Table:
         return self._tally.summary()
 
     def batches(self, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
-        """The sound rows, batch by batch: line, user, the texts, `{role}_instant` and `{role}_degrees`.
+        """The sound rows, batch by batch: order, user, the texts, `{role}_instant` and `{role}_degrees`.
 
-        A table without any sound row is an error.
+        `order` counts rows over all files of the source. A table without any sound row is an error.
         """
-        for batch in self._batches:
-            self.rows += batch.rows
+        for batch in self._source.batches(self._columns):
             sound = self._sound(batch)
-            if self._columns.user is None:
-                sound = sound.with_columns(user=pl.lit(_stem(self._path)))
+            if "user" not in sound.columns:
+                sound = sound.with_columns(user=pl.lit(batch.origin.person))
+            self.rows += batch.rows
+            self.passed_over += batch.passed_over
             if sound.height:
                 yield sound
             if progress is not None:
                 progress(batch.done, batch.total)
+        name, one_row = self._source.name, self._columns.one_row
         if self.rows == 0:
-            raise DataError(
-                f"{self._path}: the table has a header and no rows; expected one {self._columns.one_row} a row"
-            )
+            raise DataError(f"{name}: the table has a header and no rows; expected one {one_row} a row")
         if self.rows == self.bad.count:
-            raise DataError(f"{self._path}: none of the {self.rows} rows can be used; the first: {self.bad.first[0]}")
+            raise DataError(f"{name}: none of the {self.rows} rows can be used; the first: {self.bad.first[0]}")
 
     def _sound(self, batch: Batch) -> pl.DataFrame:
         """The batch with an instant for each time, and without its bad rows, which go to the tally."""
-        frame, tally = batch.frame, self._tally
+        frame = batch.frame.with_columns(order=pl.int_range(self.rows, self.rows + pl.len(), dtype=pl.Int64))
         names = self._columns.names()
         for role in self._columns.times:
             frame = with_instant(frame, role, zone=self._zone, epoch=self._epoch)
             naive = frame.filter(pl.col(f"{role}_naive"))
             if naive.height:
-                line, value = naive.row(0, named=True)["line"], naive.row(0, named=True)[role]
+                number, value = naive.row(0, named=True)["number"], naive.row(0, named=True)[role]
                 what = "does not say which time zone it is in; pass zone=, for example zone='Europe/Paris'"
-                raise DataError(tally.describe(Fault(line, names[role], _plain(value), what)))
+                raise DataError(described(batch.origin, Fault(number, names[role], _plain(value), what)))
         for role in self._columns.degrees:
             frame = frame.with_columns(_degrees(frame, role).alias(f"{role}_degrees"))
-        problems = _problems(self._columns)
-        number = pl.coalesce(pl.when(wrong).then(pl.lit(k)) for k, (_, _, wrong) in enumerate(problems))
-        frame = frame.with_columns(__problem=number)
+        problems = _problems(self._columns, frame.columns)
+        wrong = pl.coalesce(pl.when(where).then(pl.lit(k)) for k, (_, _, where) in enumerate(problems))
+        frame = frame.with_columns(__problem=wrong)
         bad = frame.filter(pl.col("__problem").is_not_null())
         faults = []
         for row in bad.head(SHOWN).iter_rows(named=True):
             role, what, _ = problems[row["__problem"]]
-            faults.append(Fault(row["line"], names[role], _plain(row[role]), what))
-        tally.add([*batch.faults, *faults], len(batch.faults) + bad.height)
+            faults.append(Fault(row["number"], names[role], _plain(row[role]), what))
+        self._tally.add(batch.origin, [*batch.faults, *faults], len(batch.faults) + bad.height)
         return frame.filter(pl.col("__problem").is_null()).drop("__problem")
 
 
-def _reader(path: Path, columns: Named) -> tuple[Iterator[Batch], str]:
-    """The reader that the file's ending asks for, and what it counts."""
-    name = path.name.lower()
-    if name.endswith((".csv", ".csv.gz")):
-        return csv_file.batches(path, columns), "line"
-    if name.endswith(".parquet"):
-        return parquet_file.batches(path, columns), "row"
-    raise DataError(f"{path}: the ending says no format that can be read; use .csv, .csv.gz or .parquet")
-
-
-def _stem(path: Path) -> str:
-    """The file's name without its endings: the person, where a file is one person's."""
-    name = path.name
-    for ending in (".gz", ".csv", ".parquet"):
-        if name.lower().endswith(ending):
-            name = name[: -len(ending)]
-    return name or path.name
-
-
-def _problems(columns: Named) -> list[tuple[str, str, pl.Expr]]:
+def _problems(columns: ColumnNames, there: Collection[str]) -> list[tuple[str, str, pl.Expr]]:
     """(role, what is wrong, where): what a row can be bad for; the first that holds is named."""
     found: list[tuple[str, str, pl.Expr]] = []
     for role in columns.texts:
-        if role in columns.names():
+        if role in there:
             empty = pl.col(role).is_null() | (pl.col(role).str.strip_chars() == "")
             found.append((role, f"is not a {role}" if role != "activity" else "is not an activity", empty))
             if columns.reserved is not None and role != "user":

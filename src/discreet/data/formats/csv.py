@@ -7,12 +7,8 @@ and keeps no line numbers, so that a bad row could neither be told from an empty
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import re
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -21,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.data.bad_rows import Fault
-from discreet.data.batch import Batch
-from discreet.data.columns import Named
+from discreet.data.columns import ColumnNames
+from discreet.data.source import Batch, Fault, Origin, ends_with, stem
+from discreet.data.streams import opened
 from discreet.errors import DataError
 
 BLOCK = 4 << 20
@@ -34,78 +30,74 @@ LONGEST_ROW = 1 << 20
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-MAGIC = {
-    b"\x1f\x8b": "gzip data; name it .csv.gz",
-    b"PAR1": "a Parquet file; name it .parquet",
-    b"PK\x03\x04": "a zip archive or spreadsheet; save it as CSV",
-    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
-}
-
 FIELD = rb'(?:"(?:[^"]|"")*+"|[^",\n]*+)'
 """A field of RFC 4180. The possessive repeats keep a file full of stray quotes from taking for ever."""
 
 RECORD = re.compile(FIELD + rb"(?:," + FIELD + rb")*+\n")
 
-Positions = npt.NDArray[np.int64]
+Offsets = npt.NDArray[np.int64]
 
 
-@contextmanager
-def opened(path: Path, *, empty: bool = False) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """(the decompressed stream, the file beneath it); every way in which reading can fail is a DataError.
+class Csv:
+    """Comma-separated values with a header (RFC 4180), UTF-8. They have no mark of their own, so the ending decides."""
 
-    A file of no bytes is one of them, unless the format has no header and so may be `empty`.
-    """
-    zipped = path.suffix.lower() == ".gz"
-    try:
-        with path.open("rb") as raw:
-            start = raw.peek(4)[:4]
-            if not start and (zipped or not empty):
-                raise DataError(f"{path}: the file is empty; expected a header and rows")
-            if zipped and not start.startswith(b"\x1f\x8b"):
-                raise DataError(f"{path}: the name ends in .gz but this is not gzip data; rename or compress it")
-            if not zipped:
-                for magic, what in MAGIC.items():
-                    if start.startswith(magic):
-                        raise DataError(f"{path}: this is {what}")
-                yield raw, raw
-            else:
-                with gzip.GzipFile(fileobj=raw, mode="rb") as stream:
-                    yield io.BufferedReader(stream), raw
-    except EOFError:
-        raise DataError(f"{path}: the gzip data break off before their end; copy or download the file again") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"{path}: the gzip data are damaged ({error}); copy or download the file again") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
+    name = "csv"
+    endings = (".csv", ".csv.gz")
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """By the ending."""
+        return ends_with(path, self.endings)
+
+    def open(self, path: Path) -> CsvSource:
+        """The rows of a CSV file."""
+        return CsvSource(path)
 
 
-def batches(path: Path, columns: Named) -> Iterator[Batch]:
+class CsvSource:
     """The rows of a CSV file, block by block. Holds one block of bytes and its columns at a time."""
-    with opened(path) as (stream, raw):
-        total = path.stat().st_size
-        header, data = _header(path, stream)
-        found = columns.find(path, header)
-        line = 2 + sum(name.count("\n") for name in header)
-        while True:
-            more = stream.read(BLOCK)
-            if not more and data and not data.endswith(b"\n"):
-                data += b"\n"
-            data = data.replace(b"\r\n", b"\n")
-            rows = _split(data, line, header, final=not more)
-            if rows.used == 0 and len(data) > LONGEST_ROW:
-                raise DataError(f"{path}, line {line}: the row is longer than a megabyte; is this a table of readings?")
-            yield Batch(_frame(path, data, rows, found), rows.faults, raw.tell(), total)
-            if not more:
-                return
-            line += data.count(b"\n", 0, rows.used)
-            data = data[rows.used :] + more
 
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._origin = Origin(str(path), "line", stem(path, Csv.endings))
+        self._header: list[str] | None = None
 
-def names(path: Path) -> list[str]:
-    """The column names of a CSV file."""
-    with opened(path) as (stream, _):
-        return _header(path, stream)[0]
+    @property
+    def name(self) -> str:
+        """The path."""
+        return self._origin.file
+
+    @property
+    def header(self) -> list[str]:
+        """The column names; the file is not opened again for them once it has been read."""
+        if self._header is None:
+            with opened(self._path) as (stream, _):
+                self._header = _header(self._path, stream)[0]
+        return self._header
+
+    def batches(self, columns: ColumnNames) -> Iterator[Batch]:
+        """The rows, all values as text."""
+        path = self._path
+        with opened(path) as (stream, raw):
+            total = path.stat().st_size
+            header, data = _header(path, stream)
+            self._header = header
+            found = columns.find(self.name, header)
+            line = 2 + sum(name.count("\n") for name in header)
+            while True:
+                more = stream.read(BLOCK)
+                if not more and data and not data.endswith(b"\n"):
+                    data += b"\n"
+                data = data.replace(b"\r\n", b"\n")
+                rows = _split(data, line, header, final=not more)
+                if rows.used == 0 and len(data) > LONGEST_ROW:
+                    raise DataError(
+                        f"{path}, line {line}: the row is longer than a megabyte; is this a table of readings?"
+                    )
+                yield Batch(self._origin, _frame(path, data, rows, found), rows.faults, raw.tell(), total)
+                if not more:
+                    return
+                line += data.count(b"\n", 0, rows.used)
+                data = data[rows.used :] + more
 
 
 def _header(path: Path, stream: BinaryIO) -> tuple[list[str], bytes]:
@@ -130,9 +122,9 @@ def _header(path: Path, stream: BinaryIO) -> tuple[list[str], bytes]:
 class _Rows:
     """Where the sound rows of a block start and end, their lines, and what is wrong with the others."""
 
-    starts: Positions
-    ends: Positions
-    lines: Positions
+    starts: Offsets
+    ends: Offsets
+    lines: Offsets
     used: int
     faults: list[Fault] = field(default_factory=list)
 
@@ -164,7 +156,7 @@ def _split(data: bytes, line: int, header: list[str], *, final: bool) -> _Rows:
     return rows
 
 
-def _quoted_rows(data: bytes, *, final: bool) -> tuple[Positions, Positions, Positions]:
+def _quoted_rows(data: bytes, *, final: bool) -> tuple[Offsets, Offsets, Offsets]:
     """Starts, ends and numbers of fields where fields may be quoted and hold line breaks; 0 fields: a stray quote."""
     starts, ends, fields = [], [], []
     place = 0
@@ -218,9 +210,8 @@ def _utf8_only(data: bytes, rows: _Rows, header: list[str]) -> _Rows:
 
 def _frame(path: Path, data: bytes, rows: _Rows, found: dict[str, int]) -> pl.DataFrame:
     """The columns that are read, as text, under the names of their roles, with the line of each row."""
-    schema = dict.fromkeys(["line", *found])
     if not len(rows.starts):
-        return pl.DataFrame(schema={name: pl.Int64 if name == "line" else pl.String for name in schema})
+        return pl.DataFrame(schema={"number": pl.Int64, **dict.fromkeys(found, pl.String)})
     whole = int((rows.ends - rows.starts).sum()) == rows.used
     spans = zip(rows.starts.tolist(), rows.ends.tolist(), strict=True)
     text = data[: rows.used] if whole else b"".join(data[start:end] for start, end in spans)
@@ -238,4 +229,4 @@ def _frame(path: Path, data: bytes, rows: _Rows, found: dict[str, int]) -> pl.Da
     if table.height != len(rows.lines):
         raise DataError(f"{path}: {len(rows.lines)} rows were found but {table.height} read; check its quotes")
     roles = {role: table[:, wanted.index(place)] for role, place in found.items()}
-    return pl.DataFrame({"line": rows.lines, **roles})
+    return pl.DataFrame({"number": rows.lines, **roles})

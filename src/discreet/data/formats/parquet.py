@@ -1,0 +1,113 @@
+"""Parquet tables, in batches that polars streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from discreet.data.columns import ColumnNames, Kind
+from discreet.data.source import Batch, Origin, ends_with, stem
+from discreet.errors import DataError
+
+BATCH = 100_000
+"""Rows at a time. Polars decodes a row group at a time beneath, so a file's own row groups add to memory."""
+
+MAGIC = b"PAR1"
+
+EXPECTED: dict[Kind, str] = {
+    "text": "text or whole numbers",
+    "degrees": "numbers, in degrees",
+    "time": "a datetime, epoch seconds, or ISO 8601 text",
+}
+"""What a column must hold to be of a kind."""
+
+
+class Parquet:
+    """Parquet files, by their ending or by the mark that they start with."""
+
+    name = "parquet"
+    endings = (".parquet",)
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """By the ending, or by the first bytes."""
+        return ends_with(path, self.endings) or head.startswith(MAGIC)
+
+    def open(self, path: Path) -> ParquetSource:
+        """The rows of a Parquet file."""
+        return ParquetSource(path)
+
+
+class ParquetSource:
+    """The rows of a Parquet file, batch by batch."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._origin = Origin(str(path), "row", stem(path, Parquet.endings))
+        self._header: list[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return self._origin.file
+
+    @property
+    def header(self) -> list[str]:
+        """The column names; the file is not opened again for them once it has been read."""
+        if self._header is None:
+            with _scanned(self._path) as table:
+                self._header = table.collect_schema().names()
+        return self._header
+
+    def batches(self, columns: ColumnNames) -> Iterator[Batch]:
+        """The rows, text columns as text."""
+        with _scanned(self._path) as table:
+            schema = table.collect_schema()
+            self._header = schema.names()
+            columns.find(self.name, self._header)
+            kinds = columns.kinds()
+            roles = [
+                self._column(role, name, schema[name], kinds[role]).alias(role)
+                for role, name in columns.names().items()
+            ]
+            total = int(table.select(pl.len()).collect().item())
+            done = 0
+            for frame in (
+                table.with_row_index("__number", offset=1)
+                .select(pl.col("__number").cast(pl.Int64).alias("number"), *roles)
+                .collect_batches(chunk_size=BATCH, maintain_order=True)
+            ):
+                done += frame.height
+                yield Batch(self._origin, frame, done=done, total=total)
+
+    def _column(self, role: str, name: str, held: pl.DataType, kind: Kind) -> pl.Expr:
+        """A column, or an error where its type cannot hold values of the kind."""
+        fits = {
+            "text": isinstance(held, pl.String | pl.Categorical | pl.Enum) or held.is_integer(),
+            "degrees": isinstance(held, pl.String) or held.is_numeric(),
+            "time": isinstance(held, pl.String | pl.Datetime) or held.is_numeric(),
+        }
+        if not fits[kind]:
+            raise DataError(f"{self.name}: column {name!r} holds {held}; the {role} must be {EXPECTED[kind]}")
+        return pl.col(name).cast(pl.String) if kind == "text" else pl.col(name)
+
+
+@contextmanager
+def _scanned(path: Path) -> Iterator[pl.LazyFrame]:
+    """The file as a table that nothing is read of yet; every way in which reading can fail is a DataError."""
+    try:
+        with path.open("rb") as raw:
+            start = raw.read(len(MAGIC))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
+    if not start:
+        raise DataError(f"{path}: the file is empty; expected a Parquet table")
+    if start != MAGIC:
+        raise DataError(f"{path}: this is not a Parquet file; rename or convert it")
+    try:
+        yield pl.scan_parquet(path, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        raise DataError(f"{path}: the Parquet file is damaged ({why}); copy or write it again") from None

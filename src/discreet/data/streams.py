@@ -1,0 +1,84 @@
+"""Files as streams of bytes or text, gzipped where their names end in .gz."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from discreet.errors import DataError
+from discreet.files import written_whole
+
+MAGIC = {
+    b"\x1f\x8b": "gzip data; name it {ending}.gz",
+    b"PAR1": "a Parquet file; name it .parquet",
+    b"PK\x03\x04": "a zip archive or spreadsheet; save it as CSV",
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+}
+"""First bytes of what is often taken for text, and what to do about it."""
+
+
+@contextmanager
+def opened(path: Path, *, empty: bool = False) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """(the decompressed stream, the file beneath it); every way in which reading can fail is a DataError.
+
+    A file of no bytes is one of them, unless the format has no header and so may be `empty`.
+    """
+    zipped = path.suffix.lower() == ".gz"
+    try:
+        with path.open("rb") as raw:
+            start = raw.peek(4)[:4]
+            if not start and (zipped or not empty):
+                raise DataError(f"{path}: the file is empty; expected a header and rows")
+            if zipped and not start.startswith(b"\x1f\x8b"):
+                raise DataError(f"{path}: the name ends in .gz but this is not gzip data; rename or compress it")
+            if not zipped:
+                for magic, what in MAGIC.items():
+                    if start.startswith(magic):
+                        raise DataError(f"{path}: this is {what.format(ending=path.suffix)}")
+                yield raw, raw
+            else:
+                with gzip.GzipFile(fileobj=raw, mode="rb") as stream:
+                    yield io.BufferedReader(stream), raw
+    except EOFError:
+        raise DataError(f"{path}: the gzip data break off before their end; copy or download the file again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{path}: the gzip data are damaged ({error}); copy or download the file again") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
+
+
+@contextmanager
+def written_as(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears whole or not at all, compressed where its name ends in .gz."""
+    with written_whole(path) as file:
+        if path.suffix.lower() == ".gz":
+            # No time stamp inside: the same rows give the same bytes.
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as zipped:
+                yield zipped  # type: ignore[misc]  # a GzipFile is written like any other
+        else:
+            yield file
+
+
+def ending_of(path: Path, endings: tuple[str, ...], what: str) -> str:
+    """Which of the endings a file that is to hold `what` has, without .gz."""
+    for ending in endings:
+        if path.name.lower().endswith(ending):
+            return ending.removesuffix(".gz")
+    raise DataError(f"{path}: the ending says no format for {what}; use {', '.join(endings[:-1])} or {endings[-1]}")
+
+
+@contextmanager
+def as_text(file: BinaryIO) -> Iterator[TextIO]:
+    """A text layer that leaves the file beneath it open."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    try:
+        yield text
+        text.flush()
+    finally:
+        text.detach()

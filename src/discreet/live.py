@@ -1,0 +1,161 @@
+"""One person, day after day: from readings to outputs. No input or output of its own.
+
+Which model serves a date, what a reading is called there, how long it stands, and where one day ends and the next begins
+are decided here and nowhere else: a file, a pipe and a gateway that are given the same readings and the same source of
+chance release the same.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from types import TracebackType
+from typing import Any
+
+from discreet.adversary.belief import Adversary
+from discreet.clock import FIRST_YEAR, LAST_YEAR
+from discreet.contexts import UNKNOWN, Carry, Day, fitted
+from discreet.contracts import Mechanism, Model, Rng
+from discreet.errors import DiscreetError
+from discreet.models.week import AnyModel, part_on, parts_of
+from discreet.outputs import Release
+from discreet.randomness import SystemEntropy
+from discreet.session import Session
+
+ONE_DAY = dt.timedelta(days=1)
+
+
+def span(days: Sequence[Day]) -> tuple[dt.date, int]:
+    """The first date of days in order, and how many dates there are up to the last, those without a day included."""
+    dates = [day.date for day in days if day.date is not None]
+    if not dates or len(dates) < len(days):
+        raise DiscreetError("there is no day, or one without a date; give days with their dates")
+    return dates[0], (dates[-1] - dates[0]).days + 1
+
+
+class Stream:
+    """Releases one person's days from `start` on: `Stream(week, make, start=date)`, then `.release("home")` slot by slot.
+
+    `make(model)` gives the mechanism for a model (`partial(spec.make, policy=policy)`, or a constructor of your own); it
+    is called once for each part of the week. A reading stands for `carry` further slots without one, over midnight too. A
+    label that was never learned is `other`, where the model has that; no reading is `unknown`.
+
+    Every slot of every date has exactly one output. A date on which nothing was read is a day of `unknown`, released like
+    any other: a day that is missing would tell that the phone was off.
+    """
+
+    def __init__(
+        self,
+        model: AnyModel,
+        make: Callable[[Model], Mechanism[Any]],
+        *,
+        start: dt.date,
+        carry: int = 0,
+        person: str | None = None,
+        rng: Rng | None = None,
+    ) -> None:
+        self.model = model
+        self.person = person
+        self.date = start
+        self.clock = model.clock
+        self.slots = next(iter(parts_of(model).values())).slots
+        self._carry = Carry(carry)
+        self._rng: Rng = SystemEntropy() if rng is None else rng
+        self._off_model = 0
+        self._today: Session | None = None
+        self._check(start)
+        made = {part: make(habits) for part, habits in parts_of(model).items()}
+        self._made = {part: (mechanism, Adversary(mechanism)) for part, mechanism in made.items()}
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end()  # the truth does not outlive the stream
+        self._carry = Carry(0)
+
+    @property
+    def slot(self) -> int:
+        """The slot that comes next, on `date`."""
+        return 0 if self._today is None else self._today.slot
+
+    @property
+    def off_model(self) -> int:
+        """Readings that the model had no place for. Only the person may know: it depends on the truth."""
+        return self._off_model + (0 if self._today is None else self._today.off_model)
+
+    def release(self, reading: str | None) -> Release:
+        """What applications see in the next slot, given its reading, or None where there is none."""
+        today = self._session()
+        carried = copy(self._carry)  # kept only if the draw succeeds, so that a slot can be tried again
+        context = carried.over(UNKNOWN if reading is None else reading)
+        slot = today.slot
+        output = today.release(fitted(context, today.mechanism.model.contexts))
+        self._carry = carried
+        start = None if self.clock is None else self.clock.start_of(self.date, slot)
+        released = Release(self.person, self.date, slot, start, output)
+        if today.slot == self.slots:
+            self._end()
+            self.date += ONE_DAY
+        return released
+
+    def releases(self, days: Sequence[Day]) -> Iterator[Release]:
+        """Every slot from the stream's date to the last of these days; dates in between that have no day are `unknown`.
+
+        Days that go backwards, repeat, or have no model are an error before anything is released.
+        """
+        if self.slot:
+            raise DiscreetError(f"{self.date} is released up to slot {self.slot}; finish it slot by slot first")
+        for date, day in zip(self._dates(days), days, strict=True):
+            if len(day) != self.slots:
+                raise DiscreetError(
+                    f"{date} has {len(day)} slots, the model {self.slots}; cut the days with the clock of the model"
+                )
+        return self._released(days)
+
+    def _dates(self, days: Sequence[Day]) -> Iterator[dt.date]:
+        """The date of each day, when each date up to it is known to have a model."""
+        following = self.date
+        for day in days:
+            if day.date is None:
+                raise DiscreetError("a day has no date; give Day(..., date=...)")
+            if day.person not in (None, self.person):
+                raise DiscreetError(
+                    f"{day.date} is {day.person}'s, the stream {self.person}'s; a stream is one person's"
+                )
+            if day.date < following:
+                raise DiscreetError(
+                    f"{day.date} comes after {following - ONE_DAY} or a later date; sort days, and give each date once"
+                )
+            while following <= day.date:
+                self._check(following)
+                following += ONE_DAY
+            yield day.date
+
+    def _released(self, days: Sequence[Day]) -> Iterator[Release]:
+        for day in days:
+            while day.date is not None and self.date < day.date:
+                yield self.release(None)
+            for context in day.contexts:
+                yield self.release(context)
+
+    def _check(self, date: dt.date) -> None:
+        if not FIRST_YEAR <= date.year <= LAST_YEAR:
+            raise DiscreetError(f"the date is {date}; give one from {FIRST_YEAR}-01-01 to {LAST_YEAR}-12-31")
+        part_on(self.model, date)
+
+    def _session(self) -> Session:
+        if self._today is None:
+            self._check(self.date)
+            mechanism, adversary = self._made[part_on(self.model, self.date)]
+            self._today = Session(mechanism, rng=self._rng, adversary=adversary)
+        return self._today
+
+    def _end(self) -> None:
+        if self._today is not None:
+            self._off_model += self._today.off_model
+            with self._today:
+                self._today = None

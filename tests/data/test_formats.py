@@ -1,0 +1,229 @@
+"""The seam: any source will do, and a new format is one file and one line."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import polars as pl
+import pytest
+
+from discreet.clock import Clock
+from discreet.contexts import UNKNOWN
+from discreet.data import (
+    Columns,
+    EventColumns,
+    PositionColumns,
+    formats,
+    open_source,
+    published_columns,
+    read_days,
+    read_positions,
+    read_trajectories,
+    records,
+)
+from discreet.data.columns import ColumnNames
+from discreet.data.formats.csv import Csv
+from discreet.data.records import MessageFormat, Record
+from discreet.data.source import Batch, Fault, Format, Origin, Source, stem
+from discreet.errors import DataError
+from discreet.events import Event
+from discreet.places import Grid, Plane
+from tests.data.toy_format import Toy
+
+CLOCK = Clock(4)
+TOY: MessageFormat = Toy()
+GRID = Grid(340.0, Plane(40.0, 116.0))
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, TOY))  # the one line
+
+
+def written(path: Path, *lines: str) -> Path:
+    content = "\n".join((*lines, "")).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+HOME = '{"_toy": "zone", "at": "2024-05-01T08:30:00+02:00", "zone": "home", "unheard of": [1]}'
+WORK = '{"_toy": "zone", "at": "2024-05-01T12:00:00+00:00", "zone": "work", "who": "bob"}'
+BATTERY = '{"_toy": "battery", "level": 3}'
+FIX = '{"_toy": "fix", "at": "2024-05-01T20:00:00+00:00", "lat": 40.0001, "lon": 116.0001}'
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize("name", ["ann.toy", "ann.toy.gz", "ann.TOY"])
+def test_a_registered_format_goes_through_read_days(tmp_path: Path, name: str) -> None:
+    found = read_days(written(tmp_path / name, HOME, "", BATTERY, WORK, FIX), CLOCK)
+    assert {who: day.contexts for who, (day,) in found.people.items()} == {
+        "ann": (UNKNOWN, "home", UNKNOWN, UNKNOWN),
+        "bob": (UNKNOWN, UNKNOWN, "work", UNKNOWN),
+    }
+    assert (found.rows, found.bad.count, found.passed_over) == (2, 0, 2)
+
+
+@pytest.mark.usefixtures("toy")
+def test_positions_and_intervals_of_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "BATCH", 2)
+    stay = '{"_toy": "zone", "at": "2024-05-01T00:00Z", "until": "2024-05-01T12:00Z", "zone": "home"}'
+    path = written(tmp_path / "ann.toy", HOME, BATTERY, WORK, FIX, stay)
+    tracks = read_positions(path)
+    assert tracks.people["ann"].positions.tolist() == [[40.0001, 116.0001]]
+    assert (tracks.rows, tracks.passed_over) == (1, 4)
+    (day,) = read_days(path, CLOCK, columns=PositionColumns(), cells=GRID).days
+    assert day.contexts == (UNKNOWN, UNKNOWN, UNKNOWN, "e0n0")
+    (day,) = read_days(path, CLOCK, columns=Columns(user=None, start="-", end="-")).days
+    assert (day.person, day.contexts) == ("ann", ("home", "home", UNKNOWN, UNKNOWN))
+
+
+@pytest.mark.usefixtures("toy")
+def test_times_of_records_are_exact_to_the_microsecond(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    zones = [dt.UTC, dt.timezone(dt.timedelta(hours=-9, minutes=-30)), ZoneInfo("Europe/Paris")]
+    first, last = dt.datetime(1970, 1, 2, tzinfo=dt.UTC), dt.datetime(2099, 12, 30, tzinfo=dt.UTC)
+    microseconds = (last - first) // dt.timedelta(microseconds=1)
+    stamps = sorted(first + dt.timedelta(microseconds=rng.randrange(microseconds)) for _ in range(300))
+    shown = [stamp.astimezone(rng.choice(zones)).isoformat() for stamp in stamps]
+    lines = [f'{{"_toy": "fix", "at": "{stamp}", "lat": 1.0, "lon": 2.0}}' for stamp in shown]
+    track = read_positions(written(tmp_path / "ann.toy", *lines)).people["ann"]
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    assert track.instants.tolist() == [(stamp - epoch) // dt.timedelta(microseconds=1) for stamp in stamps]
+
+
+@pytest.mark.usefixtures("toy")
+def test_progress_of_messages_rises_to_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "BATCH", 3)
+    path = written(tmp_path / "ann.toy", *[HOME] * 500)
+    seen: list[tuple[int, int]] = []
+    assert read_days(path, CLOCK, progress=lambda done, total: seen.append((done, total))).rows == 500
+    assert seen == sorted(seen)
+    assert seen[-1] == (path.stat().st_size, path.stat().st_size)
+
+
+@pytest.mark.usefixtures("toy")
+def test_bad_messages_are_named_by_file_and_line_or_counted(tmp_path: Path) -> None:
+    path = written(tmp_path / "ann.toy", HOME, "", "{broken", HOME.replace("2024-05-01T08", "yesterday"))
+    with pytest.raises(DataError, match=r"ann\.toy, line 3: '\{broken' is not JSON; fix it, or skip"):
+        read_days(path, CLOCK)
+    found = read_days(path, CLOCK, skip_bad=True)
+    assert (found.rows, found.bad.count) == (3, 2)
+    assert "line 4, column 'at': 'yesterday:30:00+02:00' is not a time" in found.bad.first[1]
+    # The values are judged as those of a table are.
+    written(path, HOME, FIX.replace("40.0001", "91.5"), HOME.replace("2024", "1950"))
+    with pytest.raises(DataError, match=r"line 2, column 'lat': 91\.5 is outside -90 to 90 degrees"):
+        read_positions(path)
+    with pytest.raises(DataError, match=r"line 3, column 'timestamp': .* is outside the years 1970 to 2099"):
+        read_days(path, CLOCK)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_line_without_an_end_is_one_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rather than as much memory as the file takes."""
+    monkeypatch.setattr(records, "LONGEST", 200)
+    fits = HOME[:-1] + " " * (199 - len(HOME)) + "}"
+    path = written(tmp_path / "ann.toy", HOME, HOME + " " * 1000, fits, "x" * 200, HOME)
+    found = read_days(path, CLOCK, skip_bad=True)
+    assert (found.rows, found.bad.count) == (5, 2)
+    assert "line 2: " in found.bad.first[0]
+    assert "is too long for a message" in found.bad.first[0]
+    assert "line 4: " in found.bad.first[1]
+
+
+@pytest.mark.usefixtures("toy")
+def test_files_without_what_is_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path / "ann.toy", BATTERY)
+    with pytest.raises(DataError, match=r"ann\.toy: holds no reading, and 1 records of something else"):
+        read_days(path, CLOCK)
+    with pytest.raises(DataError, match=r"ann\.toy: there is no activity in such a file, only timestamp, end, context"):
+        read_trajectories(path)
+    with pytest.raises(DataError, match="holds no position, and 0 records"):
+        read_positions(written(tmp_path / "empty.toy"))
+
+
+def test_one_message_is_parsed_as_a_file_of_them() -> None:
+    assert TOY.parse(WORK.encode()) == Record(dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC), None, "bob", "work")
+    assert TOY.parse(BATTERY.encode()) is None
+    assert isinstance(TOY.parse(b"{"), Fault)
+    with pytest.raises(DataError, match="of a record has no time zone"):
+        Record(dt.datetime(2024, 5, 1))
+
+
+def test_formats_are_recognised_by_their_endings_and_their_first_bytes(tmp_path: Path, toy: None) -> None:
+    pl.DataFrame({"user": ["p"], "timestamp": [0], "context": ["home"]}).write_parquet(tmp_path / "table")
+    assert read_days(tmp_path / "table", CLOCK).rows == 1
+    assert read_days(written(tmp_path / "log.txt", HOME), CLOCK).people.keys() == {"log.txt"}
+    table = written(tmp_path / "log.csv", HOME)
+    with pytest.raises(DataError, match="there is no header"):
+        read_days(table, CLOCK)
+    assert read_days(open_source(table, "toy"), CLOCK).rows == 1
+    with pytest.raises(DataError, match="format is 'toi'; did you mean 'toy'"):
+        open_source(table, "toi")
+    with pytest.raises(DataError, match=r"use \.csv, \.csv\.gz, \.parquet, \.toy or \.toy\.gz"):
+        open_source(written(tmp_path / "log.doc", "?"))
+    with pytest.raises(DataError, match=r"use \.csv"):
+        open_source(tmp_path)
+
+
+def test_every_format_has_a_name_and_endings_of_its_own() -> None:
+    names = [each.name for each in formats.FORMATS]
+    endings = [ending for each in formats.FORMATS for ending in each.endings]
+    assert len(set(names)) == len(names)
+    assert len(set(endings)) == len(endings)
+    for each in formats.FORMATS:
+        for ending in each.endings:
+            assert each.recognises(Path(f"x{ending.upper()}"), b"")
+
+
+def test_a_person_is_named_after_the_file() -> None:
+    csv: Format = Csv()
+    assert stem(Path("a/ann.csv.gz"), csv.endings) == stem(Path("ann.CSV"), csv.endings) == "ann"
+    assert stem(Path(".csv"), csv.endings) == ".csv"
+    assert stem(Path("ann.lee"), csv.endings) == "ann.lee"
+
+
+class TwoFiles:
+    """A source that is no file on the disk: two people's rows, one after the other."""
+
+    name = "two files"
+    header = ("timestamp", "context")
+
+    def batches(self, columns: ColumnNames) -> Iterator[Batch]:
+        rows = {"number": [7, 8], "timestamp": ["0", "0"]}
+        yield Batch(Origin("a", "row", "ann"), pl.DataFrame(rows | {"context": ["home", "out"]}))
+        yield Batch(Origin("b", "page", "ann"), pl.DataFrame({"number": [1], "timestamp": ["0"], "context": ["work"]}))
+        fault = Fault(3, None, "x", "is no row")
+        yield Batch(Origin("c", "page", "bob"), pl.DataFrame(rows | {"context": ["home", ""]}), [fault])
+
+
+def test_rows_of_several_files_keep_their_order_and_faults_their_file() -> None:
+    """Of readings at one instant the last stands: that of the second file, though its number is smaller."""
+    source: Source = TwoFiles()
+    with pytest.raises(DataError, match=r"^c, page 3: 'x' is no row"):
+        read_days(source, Clock(1))
+    found = read_days(source, Clock(1), skip_bad=True)
+    assert {who: day.contexts for who, (day,) in found.people.items()} == {"ann": ("work",), "bob": ("home",)}
+    assert found.rows == 6
+    assert [reason[:9] for reason in found.bad.first] == ["c, page 3", "c, page 8"]
+    assert open_source(source) is source
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_a_source_that_has_been_read_knows_its_header(tmp_path: Path, ending: str) -> None:
+    """The table is published under the columns that were read, also if the file has changed since."""
+    path = tmp_path / f"ann.{ending}"
+    frame = pl.DataFrame({"activity": ["eat"], "extra": ["x"], "timestamp": [0], "location": ["hall"]})
+    if ending == "parquet":
+        frame.write_parquet(path)
+    else:
+        frame.write_csv(path, compression="gzip" if ending == "csv.gz" else "uncompressed")
+    source, columns = open_source(path), EventColumns(user=None)
+    assert read_trajectories(source, columns=columns)[0].events == (Event("eat", "night", "hall"),)
+    path.unlink()
+    roles, left_out = published_columns(source, columns)
+    assert (list(roles), left_out) == (["activity", "timestamp", "location"], ["extra"])

@@ -1,0 +1,91 @@
+"""What every engine that publishes must do alike: one body, run for each of them."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import random
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from discreet.data import read_trajectories
+from discreet.data.published import Row
+from discreet.events import Trajectory
+from discreet.mechanisms.named import Spec
+from discreet.models.simulate_events import topic_model, trajectories
+from discreet.policy import Policy
+from discreet.publish import Plan, Report, publish, publish_person
+from discreet.publish.person import entropy_of
+from tests.publish.plans import SPECS, plan_of
+
+Engine = Callable[[Plan, Sequence[Trajectory], int], tuple[list[Row], Report]]
+
+
+def local(plan: Plan, people: Sequence[Trajectory], seed: int) -> tuple[list[Row], Report]:
+    rows: list[Row] = []
+    return rows, publish(plan, people, rows.extend, seed=seed)
+
+
+ENGINES: dict[str, Engine] = {"local": local}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return ENGINES[request.param]
+
+
+def written(path: Path, order: int) -> Path:
+    """The events of five people as a table, whose rows stand in an order of their own for each number."""
+    start = dt.datetime(2026, 3, 2, tzinfo=dt.UTC)
+    model = topic_model(people=5, topics=2, sizes=(3, 3, 2), seed=2)
+    rows = [
+        (one.person, (start + dt.timedelta(hours=6 * place + number)).isoformat(), event.location, event.activity)
+        for number, one in enumerate(trajectories(model, length=(5, 9), seed=2))
+        for place, event in enumerate(one.events)
+    ]
+    random.Random(order).shuffle(rows)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("user", "timestamp", "location", "activity"), *rows])
+    return path
+
+
+@pytest.mark.parametrize("habits", ["topics", "chain"])
+def test_the_order_of_rows_and_people_does_not_matter(
+    engine: Engine, habits: Literal["topics", "chain"], tmp_path: Path
+) -> None:
+    orders, found = set(), []
+    for order in range(3):
+        people = read_trajectories(written(tmp_path / f"{order}.csv", order))
+        orders.add(people.people)
+        topics = 2 if habits == "topics" else None
+        plan = Plan.learn(people, Policy("location=location 1"), habits=habits, topics=topics, piece_length=4)
+        found.append(engine(plan, people, 7))
+    assert len(orders) == 3  # the tables do differ
+    for one, other in pairwise(found):
+        assert one == other
+    rows, report = found[0]
+    assert [person for person, _ in rows] == sorted(person for person, _ in rows)
+    assert len(rows) == report.events
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_people_are_published_as_each_of_them_alone(engine: Engine, spec: Spec) -> None:
+    plan, people = plan_of(4, 0.1, spec.name)
+    rows, report = engine(plan, people[::-1], 3)
+    alone = [publish_person(plan, one, entropy_of(one.person, 3)) for one in people]
+    assert rows == [(own.person, event) for shown, own in alone for event in shown]
+    assert report == Report(tuple(own for _, own in alone))
+    assert engine(plan, people[1:2], 3) == (
+        [(people[1].person, event) for event in alone[1][0]],
+        Report((alone[1][1],)),
+    )
+
+
+def test_equal_seeds_publish_equally_and_others_do_not(engine: Engine) -> None:
+    plan, people = plan_of(delta=0.1)
+    assert engine(plan, people, 1) == engine(plan, people, 1)
+    assert len({tuple(engine(plan, people, seed)[0]) for seed in range(1, 10)}) > 5
