@@ -11,7 +11,7 @@ from discreet.experiments.adaptive.limits import product_chain, random_hidden, s
 from discreet.experiments.adaptive.memory import Variant, _along, density, walked
 from discreet.experiments.adaptive.person import expect, second_half
 from discreet.experiments.adaptive.picture import (
-    SOURCES,
+    PICTURED,
     SYSTEMS,
     everything,
     systems_for,
@@ -129,7 +129,7 @@ def test_contexts_stand_below_their_level_above() -> None:
 
 
 def test_every_source_can_be_read(folder: Path) -> None:
-    for source in SOURCES:
+    for source in PICTURED:
         rules = source.rules(RULES)
         people = source.reader(folder, rules)
         assert len(people) == 3, source.name

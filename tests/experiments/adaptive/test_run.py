@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from discreet.experiments.adaptive.memory import Variant
-from discreet.experiments.adaptive.picture import SOURCES, SYSTEMS, systems_for
+from discreet.experiments.adaptive.picture import PICTURED, SYSTEMS, systems_for
 from discreet.experiments.adaptive.run import PARTS, AdaptiveReproduction, Extent
 from discreet.experiments.charts import canvas
 from discreet.experiments.shared.figures import Figure
 from discreet.experiments.shared.people import Rules
+from discreet.experiments.shared.sheets import Cell
 from discreet.experiments.shared.subjects import Setting
 from discreet.experiments.shared.systems import ALL
-from discreet.experiments.shared.tables import Cell
 from tests.experiments.quiet import quiet
 from tests.experiments.recorded import made_up
 
@@ -57,7 +57,7 @@ def test_the_picture(folder: Path, tmp_path: Path) -> None:
     rows = figure.summary.records()
     with_tree, without = len(SYSTEMS), len(systems_for(None))
     assert len(rows) == len(EXTENT.deltas) * (2 * with_tree + 3 * without)
-    assert {row["data"] for row in rows} == {source.name for source in SOURCES}
+    assert {row["data"] for row in rows} == {source.name for source in PICTURED}
     proven = {one.label for one in ALL if one.proven}
     assert {row["pairs over"] for row in rows if row["system"] in proven} == {0}
     assert all(0 <= number(row["utility"]) <= 1 for row in rows)

@@ -14,7 +14,7 @@ from discreet.experiments.s_ppatp.person import (
     FATES,
     SYSTEMS,
     EventSubject,
-    Kind,
+    SecretKind,
     _by_topics,
     _external,
     made,
@@ -32,7 +32,7 @@ from discreet.publish.plan import cut_all
 from tests.experiments.recorded import RECORDED
 from tests.strategies import searches
 
-KINDS: tuple[Kind, ...] = ("activity", "time", "location", "all")
+KINDS: tuple[SecretKind, ...] = ("activity", "time", "location", "all")
 SOUND = ("adaptive-events", "adaptive-attributes")
 
 

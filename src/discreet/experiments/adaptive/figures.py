@@ -11,9 +11,9 @@ from discreet.experiments.charts import lines
 from discreet.experiments.charts.bars import Bar
 from discreet.experiments.shared.figures import Figure, bar, shares
 from discreet.experiments.shared.replay import Learned
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.experiments.shared.subjects import Setting
 from discreet.experiments.shared.systems import label, system
-from discreet.experiments.shared.tables import Cell, Table, mean
 from discreet.models.learn import Smoothing
 
 
@@ -37,7 +37,7 @@ def expectations(
         }
         for name in order
     ]
-    each = Table.of(
+    each = Sheet.of(
         [
             {
                 "person": one.number,
@@ -60,7 +60,7 @@ def expectations(
     ranked = sorted(whole, key=lambda one: (one["suppress"], one["hybrid"]))
     series = {system(name).look: tuple(one[name] for one in ranked) for name in order}
     chart = partial(lines.ranked, title, note, series, across="people, by what suppressing is expected to release")
-    return Figure("expected", title, note, Table.of(rows), each, told, chart)
+    return Figure("expected", title, note, Sheet.of(rows), each, told, chart)
 
 
 def second_halves(
@@ -107,7 +107,7 @@ def second_halves(
         *remarks,
     )
     chart = partial(bar_charts.bars, title, note, tuple(_mean_bar(which, learned) for which, learned in bars))
-    return Figure("second_halves", title, note, Table.of(rows), Table.of(each), told, chart)
+    return Figure("second_halves", title, note, Sheet.of(rows), Sheet.of(each), told, chart)
 
 
 def _mean_bar(which: str, learned: Sequence[Learned]) -> Bar:

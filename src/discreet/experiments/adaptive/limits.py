@@ -19,7 +19,7 @@ from discreet.evaluation.limit import Outputs, limit
 from discreet.experiments.charts import marks
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import NOBODY, Figure
-from discreet.experiments.shared.tables import Cell, Table, mean
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory
 from discreet.models import HiddenMarkovModel, MarkovChain
@@ -159,4 +159,4 @@ def _figure(name: str, kind: str, found: Sequence[Share], count: int) -> Figure:
         "utility and limit: means over them; share and least: mean and smallest of utility / limit",
     )
     chart = partial(marks.strips, title, note, drawn, across="utility as a share of the limit")
-    return Figure(name, title, note, Table.of(rows), NOBODY, remarks, chart)
+    return Figure(name, title, note, Sheet.of(rows), NOBODY, remarks, chart)

@@ -22,8 +22,8 @@ from discreet.experiments.charts import marks
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import NOBODY, Figure
 from discreet.experiments.shared.people import Trace
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.experiments.shared.subjects import Setting, subject
-from discreet.experiments.shared.tables import Cell, Table, mean
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
 from discreet.policy import Policy
@@ -154,7 +154,7 @@ def on_memory(cohort: Cohort, setting: Setting, variants: Sequence[Variant], *, 
     )
     drawn = {f"{variant.outputs}, {variant}": _each_mean(own) for variant, own in by_variant.items()}
     chart = partial(marks.strips, title, note, drawn, across="utility")
-    return Figure("memory", title, note, Table.of(rows), NOBODY, remarks, chart)
+    return Figure("memory", title, note, Sheet.of(rows), NOBODY, remarks, chart)
 
 
 def _numbered(trace: Trace, setting: Setting) -> tuple[int, float, int] | None:

@@ -13,9 +13,9 @@ from discreet.experiments.shared.compared import UP, Comparison, breaches, compa
 from discreet.experiments.shared.figures import Figure
 from discreet.experiments.shared.people import Level, Rules, Trace, check_ins, meals, reality_mining
 from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES
+from discreet.experiments.shared.sheets import Cell, Sheet
 from discreet.experiments.shared.subjects import Setting, subject
 from discreet.experiments.shared.systems import PROVEN, label, system
-from discreet.experiments.shared.tables import Cell, Table
 from discreet.hierarchy import Hierarchy
 
 DELTAS = (0.05, 0.1, 0.2, 0.3)
@@ -38,7 +38,7 @@ SYSTEMS = (
 
 
 @dataclass(frozen=True)
-class Source:
+class Pictured:
     """A data set: how it is read, what its contexts are, and the level above them if there is one."""
 
     name: str
@@ -54,12 +54,12 @@ class Source:
         return replace(given, level=self.level, carry_hours=0.0, backward=False)
 
 
-SOURCES = (
-    Source("Reality Mining", "area", reality_mining, "region", carried=True),
-    Source("StudentLife", "meal", meals),
-    Source("Foursquare", "category", check_ins, "kind"),
-    Source("GeoLife", "cell", BEIJING.read),
-    Source("Gowalla", "cell", LOS_ANGELES.read),
+PICTURED = (
+    Pictured("Reality Mining", "area", reality_mining, "region", carried=True),
+    Pictured("StudentLife", "meal", meals),
+    Pictured("Foursquare", "category", check_ins, "kind"),
+    Pictured("GeoLife", "cell", BEIJING.read),
+    Pictured("Gowalla", "cell", LOS_ANGELES.read),
 )
 
 
@@ -92,25 +92,25 @@ def two_layers(contexts: Sequence[str], trace: Trace, level: Level, above: Level
 
 
 def on_data_sets(
-    cohort: Cohort, setting: Setting, sources: Sequence[Source] = SOURCES, deltas: tuple[float, ...] = DELTAS
+    cohort: Cohort, setting: Setting, pictured: Sequence[Pictured] = PICTURED, deltas: tuple[float, ...] = DELTAS
 ) -> Figure:
     """The picture."""
     days = DAYS if setting.days is None else setting.days
     own = replace(setting, pool="places", days=days)
-    settings = [replace(own, rules=source.rules(setting.rules)) for source in sources]
-    traces = [cohort.read(each.rules, source.reader) for source, each in zip(sources, settings, strict=True)]
+    settings = [replace(own, rules=source.rules(setting.rules)) for source in pictured]
+    traces = [cohort.read(each.rules, source.reader) for source, each in zip(pictured, settings, strict=True)]
     columns, rows, tables = [], [], []
-    for source, each, own_traces in zip(sources, settings, traces, strict=True):
+    for source, each, own_traces in zip(pictured, settings, traces, strict=True):
         work = partial(everything, setting=each, above=source.above, deltas=deltas)
         found = cohort.over(source.name, work, own_traces, needed=True)
         points = {delta: [one[delta] for one in found] for delta in deltas}
         columns.append((source, len(found), swept(points, systems_for(source.above))))
         rows += _rows(source, points, systems_for(source.above))
         tables += [each_person(people, replace(each, delta=delta), source.name) for delta, people in points.items()]
-    return _picture(columns, deltas, rows, Table.joined(tables), own)
+    return _picture(columns, deltas, rows, Sheet.joined(tables), own)
 
 
-def _rows(source: Source, points: dict[float, list[Comparison]], systems: Sequence[str]) -> list[dict[str, Cell]]:
+def _rows(source: Pictured, points: dict[float, list[Comparison]], systems: Sequence[str]) -> list[dict[str, Cell]]:
     return [
         {
             "data": source.name,
@@ -125,11 +125,11 @@ def _rows(source: Source, points: dict[float, list[Comparison]], systems: Sequen
     ]
 
 
-Column = tuple[Source, int, dict[str, dict[Look, tuple[float, ...]]]]
+Column = tuple[Pictured, int, dict[str, dict[Look, tuple[float, ...]]]]
 
 
 def _picture(
-    columns: Sequence[Column], deltas: tuple[float, ...], rows: list[dict[str, Cell]], each: Table, setting: Setting
+    columns: Sequence[Column], deltas: tuple[float, ...], rows: list[dict[str, Cell]], each: Sheet, setting: Setting
 ) -> Figure:
     title = "Utility and breaches against delta"
     plural = "place" if setting.secrets == 1 else "places"
@@ -152,8 +152,8 @@ def _picture(
         "released",
     )
     chart = partial(lines.grid, title, note, panels, legend=PROVEN)
-    return Figure("picture", title, note, Table.of(rows), each, remarks, chart)
+    return Figure("picture", title, note, Sheet.of(rows), each, remarks, chart)
 
 
-def _caption(source: Source, count: int, measure: str) -> str:
+def _caption(source: Pictured, count: int, measure: str) -> str:
     return f"{source.name}, {source.level}: {count} people" if measure == "utility" else ""

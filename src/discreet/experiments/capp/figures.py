@@ -11,9 +11,9 @@ from discreet.experiments.charts import bars as bar_charts
 from discreet.experiments.charts import lines
 from discreet.experiments.shared.compared import UP, Comparison, breaches, each_person, swept, utility
 from discreet.experiments.shared.figures import FAKED, SHOWN, Figure, bar, shares
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.experiments.shared.subjects import Setting
 from discreet.experiments.shared.systems import PROVEN, label
-from discreet.experiments.shared.tables import Cell, Table, mean
 
 PAPER: dict[str, str] = {
     "mask-sensitive": "1",
@@ -49,7 +49,7 @@ def privacy_breaches(which: str, secret: str, people: Sequence[Comparison], sett
         "of a held-out day; pairs over: those pairs, all people together; expected: utility by the model",
     )
     chart = partial(bar_charts.bars, title, note, tuple(bars))
-    return Figure(f"figure{which}", title, note, Table.of(rows), each_person(people, setting), remarks, chart)
+    return Figure(f"figure{which}", title, note, Sheet.of(rows), each_person(people, setting), remarks, chart)
 
 
 def tradeoff(which: str, secret: str, points: Mapping[float, Sequence[Comparison]], setting: Setting) -> Figure:
@@ -73,6 +73,6 @@ def tradeoff(which: str, secret: str, points: Mapping[float, Sequence[Comparison
         for measure, drawn in curves.items()
         for k, delta in enumerate(deltas)
     ]
-    each = Table.joined([each_person(people, replace(setting, delta=delta)) for delta, people in points.items()])
+    each = Sheet.joined([each_person(people, replace(setting, delta=delta)) for delta, people in points.items()])
     chart = partial(lines.grid, title, note, (panels,), legend=PROVEN)
-    return Figure(f"figure{which}", title, note, Table.of(rows), each, (), chart)
+    return Figure(f"figure{which}", title, note, Sheet.of(rows), each, (), chart)

@@ -22,9 +22,9 @@ from discreet.experiments.dphmm.city import KILOMETRE, City
 from discreet.experiments.dphmm.person import Parameters, graph_of, mechanism_of
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import NOBODY, Figure
+from discreet.experiments.shared.sheets import Cell, Sheet
 from discreet.experiments.shared.subjects import seed_for
 from discreet.experiments.shared.systems import build, system
-from discreet.experiments.shared.tables import Cell, Table
 from discreet.models.chain import MarkovChain
 from discreet.numerics import FloatArray
 from discreet.outputs import Released
@@ -178,4 +178,4 @@ def families(cohort: Cohort, city: City, seed: int) -> Figure:
         tuple((one.name, one.found, min(one.bound, 1.0), one.error) for one in judged),
         delta=scene.policy.delta,
     )
-    return Figure("families", title, note, Table.of(rows), NOBODY, remarks, chart)
+    return Figure("families", title, note, Sheet.of(rows), NOBODY, remarks, chart)

@@ -13,9 +13,9 @@ from discreet.experiments.dphmm.city import KILOMETRE, City
 from discreet.experiments.dphmm.person import Measured, Parameters, graph_of, mechanism_of, noise_of, release
 from discreet.experiments.dphmm.sequences import SYSTEMS, Sequences
 from discreet.experiments.shared.figures import NOBODY, Figure
+from discreet.experiments.shared.sheets import Cell, Sheet
 from discreet.experiments.shared.subjects import seed_for
 from discreet.experiments.shared.systems import label, system
-from discreet.experiments.shared.tables import Cell, Table
 from discreet.mechanisms.perturbation import sensitivity_hull
 from discreet.models.chain import MarkovChain
 from discreet.numerics import FloatArray
@@ -65,7 +65,7 @@ def run_time(of: Sequences) -> Figure:
         "possible: cells in the support at the last slot, mean over sequences",
     )
     chart = partial(lines.courses, title, of.caption, (panels,))
-    return Figure("figure10", title, of.note, Table.of(rows), Table.of(each), remarks, chart)
+    return Figure("figure10", title, of.note, Sheet.of(rows), Sheet.of(each), remarks, chart)
 
 
 def over_time(of: Sequences) -> Figure:
@@ -99,7 +99,7 @@ def over_time(of: Sequences) -> Figure:
         "surrogates: the share of slots whose true cell lies outside the support and is released as the nearest inside",
     )
     chart = partial(lines.courses, title, of.caption, (upper, lower))
-    return Figure("figure11", title, of.note, Table.of(rows), Table.of(each), remarks, chart)
+    return Figure("figure11", title, of.note, Sheet.of(rows), Sheet.of(each), remarks, chart)
 
 
 def _points(
@@ -169,7 +169,7 @@ def swept(of: Sequences, which: Literal["12", "13"]) -> Figure:
     title = f"Figure {which}: " + ("the effect of epsilon" if which == "12" else "the effect of G_util's radius")
     remarks = ("means over sequences and over the slots from 1 on",)
     chart = partial(lines.courses, title, of.caption, (upper, lower))
-    return Figure(f"figure{which}", title, of.note, Table.of(rows), Table.of(each), remarks, chart)
+    return Figure(f"figure{which}", title, of.note, Sheet.of(rows), Sheet.of(each), remarks, chart)
 
 
 def hulls(of: Sequences) -> Figure:
@@ -205,7 +205,7 @@ def hulls(of: Sequences) -> Figure:
     title = "What makes G_util's hull"
     remarks = ("areas in square kilometres, for the cells that are possible at the end when any start is",)
     chart = partial(lines.amounts, title, of.caption, tuple(panels))
-    return Figure("hulls", title, of.note, Table.of(rows), NOBODY, remarks, chart)
+    return Figure("hulls", title, of.note, Sheet.of(rows), NOBODY, remarks, chart)
 
 
 def noise(of: Sequences) -> Figure:
@@ -244,7 +244,7 @@ def noise(of: Sequences) -> Figure:
         "(a standard error of 0.2 % each)",
     )
     chart = partial(marks.strips, title, of.caption, bars, across="error with K-norm noise, as a share of Laplace's")
-    return Figure("noise", title, of.note, Table.of(rows), NOBODY, remarks, chart)
+    return Figure("noise", title, of.note, Sheet.of(rows), NOBODY, remarks, chart)
 
 
 def _lengths(of: Sequences, city: City, run: Parameters) -> dict[str, float]:
@@ -294,7 +294,7 @@ def way(of: Sequences) -> Figure:
     truth = [(float(x), float(y)) for x, y in centres[track]]
     points = [(float(x), float(y)) for x, y in one.points]
     chart = partial(maps.trajectory, title, note, squares, truth, points, hulls)
-    return Figure("map", title, note, Table.of(rows), NOBODY, (), chart)
+    return Figure("map", title, note, Sheet.of(rows), NOBODY, (), chart)
 
 
 MEASURES = {"degree": "degree of protection", "error": "error, km"}

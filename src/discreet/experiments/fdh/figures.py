@@ -10,9 +10,9 @@ from discreet.experiments.charts import bars as bar_charts
 from discreet.experiments.charts import lines, marks
 from discreet.experiments.fdh.person import SYSTEMS, LayeredSweep, Outcome, Timed
 from discreet.experiments.shared.figures import Figure
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.experiments.shared.subjects import Setting
 from discreet.experiments.shared.systems import PROVEN, label, system
-from discreet.experiments.shared.tables import Cell, Table, mean
 
 PAPER_TIMES: dict[str, tuple[str, float, str, float]] = {
     "hybrid": ("8 min", 480.0, "<= 30 ms", 0.030),
@@ -100,7 +100,7 @@ def figure4(groups: Sequence[Group]) -> Figure:
         "held-out day, and the worst gain of anybody",
     )
     return Figure(
-        "figure4", title, _note(groups), Table.of(rows), people_of(groups), remarks, _grid(title, groups, panels)
+        "figure4", title, _note(groups), Sheet.of(rows), people_of(groups), remarks, _grid(title, groups, panels)
     )
 
 
@@ -129,7 +129,7 @@ def figure5(groups: Sequence[Group]) -> Figure:
         "the paper measures a phone's whole process",
     )
     chart = partial(lines.amounts, title, _note(groups), tuple(panels))
-    return Figure("figure5", title, _note(groups), Table.of(rows), _memory_of(groups), remarks, chart)
+    return Figure("figure5", title, _note(groups), Sheet.of(rows), _memory_of(groups), remarks, chart)
 
 
 def figure6(groups: Sequence[Group]) -> Figure:
@@ -149,7 +149,7 @@ def figure6(groups: Sequence[Group]) -> Figure:
         "breached: share of people with a gain above delta on a held-out day; worst FDH: the largest gain of anybody",
     )
     chart = _grid(title, groups, [above, below])
-    return Figure("figure6", title, _note(groups), Table.of(rows), people_of(groups), remarks, chart)
+    return Figure("figure6", title, _note(groups), Sheet.of(rows), people_of(groups), remarks, chart)
 
 
 def layers(groups: Sequence[Group], delta: float, secrets: Sequence[str]) -> Figure:
@@ -182,7 +182,7 @@ def layers(groups: Sequence[Group], delta: float, secrets: Sequence[str]) -> Fig
         "delta after some prefix of a day, all people together",
     )
     chart = partial(bar_charts.bars, title, _note(groups), tuple(bars), fates=bar_charts.LAYERS)
-    return Figure("layers", title, _note(groups), Table.of(rows), people_of(groups), remarks, chart)
+    return Figure("layers", title, _note(groups), Sheet.of(rows), people_of(groups), remarks, chart)
 
 
 def _columns(levels: int) -> list[str]:
@@ -245,10 +245,10 @@ def table1(timed: Sequence[tuple[str, Setting, Sequence[Timed]]]) -> Figure:
         "observer's belief in every secret and slot",
     )
     draw = partial(marks.timings, title, note, tuple(chart))
-    return Figure("table1", title, note, Table.of(rows), Table.of(each), remarks, draw)
+    return Figure("table1", title, note, Sheet.of(rows), Sheet.of(each), remarks, draw)
 
 
-def people_of(groups: Sequence[Group]) -> Table:
+def people_of(groups: Sequence[Group]) -> Sheet:
     """A row a person, delta and name."""
     deepest = max((len(group.levels) for group in groups), default=0)
     rows: list[dict[str, Cell]] = [
@@ -270,7 +270,7 @@ def people_of(groups: Sequence[Group]) -> Table:
         for delta, point in one.points.items()
         for name, found in point.systems.items()
     ]
-    return Table.of(rows)
+    return Sheet.of(rows)
 
 
 def _details(found: Outcome, deepest: int) -> dict[str, Cell]:
@@ -290,8 +290,8 @@ def _filled(parts: Sequence[float], deepest: int) -> list[Cell]:
     return [*parts[:-3], *[None] * (deepest + 3 - len(parts)), *parts[-3:]]
 
 
-def _memory_of(groups: Sequence[Group]) -> Table:
-    return Table.of(
+def _memory_of(groups: Sequence[Group]) -> Sheet:
+    return Sheet.of(
         [
             {
                 "data": group.data,

@@ -10,9 +10,9 @@ from discreet.experiments.charts import bars as bar_charts
 from discreet.experiments.charts import lines, marks
 from discreet.experiments.maskit.person import CHECKS, SYSTEMS, Compared, Swept
 from discreet.experiments.shared.figures import SHOWN, Figure, bar, shares
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.experiments.shared.subjects import Setting
 from discreet.experiments.shared.systems import label, system
-from discreet.experiments.shared.tables import Cell, Table, mean
 
 PAPER_UTILITY: dict[str, str] = {
     "mask-sensitive": "0.764",
@@ -53,7 +53,7 @@ def figure4(people: Sequence[Compared], setting: Setting) -> Figure:
         row["expected"] = mean([one.systems[name].expected for one in people])
         rows.append(row)
         bars.append(bar(label(name), at))
-    summary = Table.of(rows)
+    summary = Sheet.of(rows)
     title = "Figure 4: what is released and suppressed"
     remarks = (
         "shares of the held-out slots, means over people; breached: secret slots whose posterior, given the day's "
@@ -66,7 +66,7 @@ def figure4(people: Sequence[Compared], setting: Setting) -> Figure:
     return Figure("figure4", title, note, summary, _compared(people), remarks, chart)
 
 
-def _compared(people: Sequence[Compared]) -> Table:
+def _compared(people: Sequence[Compared]) -> Sheet:
     rows: list[dict[str, Cell]] = []
     for one in people:
         for name in SYSTEMS:
@@ -82,13 +82,13 @@ def _compared(people: Sequence[Compared]) -> Table:
                     **judged.columns(),
                 }
             )
-    return Table.of(rows)
+    return Sheet.of(rows)
 
 
 def figure5(people: Sequence[Compared], setting: Setting) -> Figure:
     """Both checks for every person, in the order of the probabilistic check's utility."""
     ranked = sorted(people, key=lambda one: (_measured(one, "probabilistic"), _measured(one, "simulatable")))
-    points = Table.of(
+    points = Sheet.of(
         [
             {
                 "rank": rank,
@@ -118,7 +118,7 @@ def figure5(people: Sequence[Compared], setting: Setting) -> Figure:
     across = "people, by what the probabilistic check releases"
     note = _note(len(people), setting)
     chart = partial(lines.ranked, title, note, series, across=across)
-    return Figure("figure5", title, note, Table.of(rows), points, (), chart)
+    return Figure("figure5", title, note, Sheet.of(rows), points, (), chart)
 
 
 def _measured(one: Compared, name: str) -> float:
@@ -164,7 +164,7 @@ def table1(people: Sequence[Compared], setting: Setting) -> Figure:
     remarks = ("means over people; a decision is Session.release, with the observer's belief in every secret and slot",)
     note = _note(len(people), setting)
     draw = partial(marks.timings, title, note, tuple(chart))
-    return Figure("table1", title, note, Table.of(rows), Table.of(each), remarks, draw)
+    return Figure("table1", title, note, Sheet.of(rows), Sheet.of(each), remarks, draw)
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def curves(figure: str, title: str, across: str, panels: Sequence[Curve], remark
     chart = partial(
         lines.curves, title, note, tuple(drawn_panels), under=label("hybrid"), dashed=label("mask-sensitive")
     )
-    return Figure(figure, title, note, Table.of(rows), _each(panels, across), remarks, chart)
+    return Figure(figure, title, note, Sheet.of(rows), _each(panels, across), remarks, chart)
 
 
 def _plain(x: float) -> Cell:
@@ -216,7 +216,7 @@ def _panel(panel: Curve, across: str, means: dict[float, dict[str, float]]) -> l
     return lines.Panel(f"{panel.title} ({len(panel.people)} people)", across, xs, series)
 
 
-def _each(panels: Sequence[Curve], across: str) -> Table:
+def _each(panels: Sequence[Curve], across: str) -> Sheet:
     rows: list[dict[str, Cell]] = [
         {
             "secret": panel.title,
@@ -234,7 +234,7 @@ def _each(panels: Sequence[Curve], across: str) -> Table:
         for x, found in one.points.items()
         for name in found.measured
     ]
-    return Table.of(rows)
+    return Sheet.of(rows)
 
 
 def _note(people: int, setting: Setting, *, secrets: bool = True) -> str:

@@ -22,8 +22,8 @@ from discreet.experiments.maskit.person import (
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import NOBODY, Figure, Reproduction
 from discreet.experiments.shared.people import Rules, Trace, meals
+from discreet.experiments.shared.sheets import Sheet
 from discreet.experiments.shared.subjects import Setting
-from discreet.experiments.shared.tables import Table
 
 MEALS_RULES = Rules(level="meal", carry_hours=0.0, backward=False)
 """A meal says nothing of the hours after it, so nothing is carried: a slot without one is `unknown`, no meal."""
@@ -117,7 +117,7 @@ class MaskitReproduction(Reproduction):
                 traces[rules.cut] = self.cohort.read(rules)
             with self.cohort.bar(f"study {number}/{len(found)}: {change.choice} {change.value}".rstrip()) as report:
                 rows.append(maskit_study.row(change, traces[rules.cut], self.cohort.workers, report))
-        table = Table.of(rows)
+        table = Sheet.of(rows)
         shown = [(f"{row['choice']} {row['value']}".strip(), row["Hybrid"], row["Hybrid expected"]) for row in rows]
         dots = tuple(marks.Dot(label, float(ours or 0), float(model or 0)) for label, ours, model in shown)
         title = "What moves the hybrid check's utility"

@@ -10,9 +10,9 @@ from typing import Any
 from discreet.experiments.maskit.person import CHECKS, Checks, Swept, sweep
 from discreet.experiments.shared.people import Trace
 from discreet.experiments.shared.runs import Progress, Workers
+from discreet.experiments.shared.sheets import Cell, mean
 from discreet.experiments.shared.subjects import Setting
 from discreet.experiments.shared.systems import label
-from discreet.experiments.shared.tables import Cell, mean
 from discreet.mechanisms.maskit.probabilistic import Search
 
 NO_LIMIT = 1e6

@@ -11,11 +11,11 @@ from discreet.experiments.charts import bars as bar_charts
 from discreet.experiments.charts import lines, marks
 from discreet.experiments.charts.canvas import BLUE, GREEN, INK, NAVY, ORANGE, SKY
 from discreet.experiments.charts.lines import Look
-from discreet.experiments.s_ppatp.person import FATES, SYSTEMS, Cell, EventSubject, Kind, Publication
+from discreet.experiments.s_ppatp.person import FATES, SYSTEMS, Cell, EventSubject, Publication, SecretKind
 from discreet.experiments.shared.figures import NOBODY, Figure
+from discreet.experiments.shared.sheets import Cell as Value
+from discreet.experiments.shared.sheets import Sheet, mean
 from discreet.experiments.shared.systems import PROVEN, label, system
-from discreet.experiments.shared.tables import Cell as Value
-from discreet.experiments.shared.tables import Table, mean
 from discreet.mechanisms.events.pa_hmm import BUDGET
 from discreet.models.topics import TopicModel
 
@@ -50,14 +50,14 @@ MARKOV = ("no-mask", "no-internal", "pa-markov", "adaptive-attributes")
 HIDDEN = ("no-mask", "sensitive-mask", "pa-hmm", "adaptive-events")
 SHOWN_IN: dict[str, tuple[str, ...]] = {"4": MARKOV, "5": HIDDEN, "6": MARKOV, "7": HIDDEN}
 
-SECRET: dict[Kind, str] = {
+SECRET: dict[SecretKind, str] = {
     "activity": "an activity",
     "time": "a time",
     "location": "a location",
     "all": "one of each",
     "one": "one of any",
 }
-SECRET_LOOK: dict[Kind, Look] = {
+SECRET_LOOK: dict[SecretKind, Look] = {
     "activity": Look(SECRET["activity"], BLUE, "o"),
     "time": Look(SECRET["time"], ORANGE, "^"),
     "location": Look(SECRET["location"], GREEN, "s"),
@@ -103,14 +103,16 @@ class PublishedGroup:
         doubt = "" if found is None or found.converged else f" (not converged, R-hat {found.r_hat:.2f})"
         return f"judged by the event HMM of {self.model.topics} topics{doubt}"
 
-    def outcomes(self, kind: Kind, delta: float, name: str) -> list[Publication]:
+    def outcomes(self, kind: SecretKind, delta: float, name: str) -> list[Publication]:
         """Of each person; "one" is the kind of each person's own attribute where that was run."""
         return [
             outcomes.get((kind, delta, name)) or outcomes[(one.one, delta, name)]
             for one, outcomes in zip(self.people, self.found, strict=True)
         ]
 
-    def rate(self, kind: Kind, delta: float, name: str, measure: Callable[[Publication], float | None]) -> float | None:
+    def rate(
+        self, kind: SecretKind, delta: float, name: str, measure: Callable[[Publication], float | None]
+    ) -> float | None:
         """The mean over people (Eq. 2), or None where it is not defined."""
         values = [value for one in self.outcomes(kind, delta, name) if (value := measure(one)) is not None]
         return mean(values) if values else None
@@ -131,7 +133,7 @@ def reckoned(one: Publication) -> float | None:
     return one.by_topics if one.by_chains is None else one.by_chains
 
 
-def _row(group: PublishedGroup, kind: Kind, delta: float, name: str) -> dict[str, Value]:
+def _row(group: PublishedGroup, kind: SecretKind, delta: float, name: str) -> dict[str, Value]:
     found = group.outcomes(kind, delta, name)
     return {
         "secret": SECRET[kind],
@@ -146,7 +148,7 @@ def _row(group: PublishedGroup, kind: Kind, delta: float, name: str) -> dict[str
     }
 
 
-def _each(group: PublishedGroup, kinds: Sequence[Kind], deltas: Sequence[float], systems: Sequence[str]) -> Table:
+def _each(group: PublishedGroup, kinds: Sequence[SecretKind], deltas: Sequence[float], systems: Sequence[str]) -> Sheet:
     """A row a person, who is a number."""
     rows: list[dict[str, Value]] = []
     for kind in kinds:
@@ -169,7 +171,7 @@ def _each(group: PublishedGroup, kinds: Sequence[Kind], deltas: Sequence[float],
                             "off model": found.off_model,
                         }
                     )
-    return Table.of(rows)
+    return Sheet.of(rows)
 
 
 MEASURED = (
@@ -183,7 +185,7 @@ MEASURED = (
 def _panel(
     title: str,
     group: PublishedGroup,
-    kind: Kind,
+    kind: SecretKind,
     systems: Sequence[str],
     measure: Callable[[Publication], float | None],
     up: str,
@@ -228,14 +230,14 @@ def table4(group: PublishedGroup, setting: EventSetting) -> Figure:
     people = _each(group, ("activity",), DELTAS, SYSTEMS)
     draw = partial(lines.grid, title, note, panels, legend=PROVEN)
     return Figure(
-        "table4", title, note, Table.of(rows), people, (*MEASURED, "NoMask in the paper: by chains / by topics"), draw
+        "table4", title, note, Sheet.of(rows), people, (*MEASURED, "NoMask in the paper: by chains / by topics"), draw
     )
 
 
 def breaches(which: Literal["4", "5", "6", "7"], group: PublishedGroup, setting: EventSetting) -> Figure:
     """Figures 4 to 7: breach rates over delta, for secrets of each attribute and of one."""
     systems = SHOWN_IN[which]
-    kinds: tuple[Kind, ...] = ("all", "one")
+    kinds: tuple[SecretKind, ...] = ("all", "one")
     rows = [_row(group, kind, delta, name) for kind in kinds for delta in DELTAS for name in systems]
     side = "PA-Markov" if "pa-markov" in systems else "PA-HMM"
     title = f"Figure {which}: breach rates on {group.data}, {side} and its baselines"
@@ -248,7 +250,7 @@ def breaches(which: Literal["4", "5", "6", "7"], group: PublishedGroup, setting:
         for how, of in (("exact", exact), ("as the paper reckons", measure))
     )
     draw = partial(lines.grid, title, note, panels, legend=PROVEN)
-    return Figure(f"figure{which}", title, note, Table.of(rows), _each(group, kinds, DELTAS, systems), MEASURED, draw)
+    return Figure(f"figure{which}", title, note, Sheet.of(rows), _each(group, kinds, DELTAS, systems), MEASURED, draw)
 
 
 def _both(groups: Sequence[PublishedGroup]) -> str:
@@ -291,18 +293,18 @@ def figure8(groups: Sequence[PublishedGroup]) -> Figure:
         fates=bar_charts.PUBLISHED,
         across="share of the attributes, or of the events",
     )
-    return Figure("figure8", title, note, Table.of(rows), NOBODY, remarks, draw)
+    return Figure("figure8", title, note, Sheet.of(rows), NOBODY, remarks, draw)
 
 
 def figure9(groups: Sequence[PublishedGroup]) -> Figure:
     """Utility over delta by what is secret: PA-Markov, and Adaptive with attributes."""
-    kinds: tuple[Kind, ...] = ("activity", "time", "location", "all")
+    kinds: tuple[SecretKind, ...] = ("activity", "time", "location", "all")
     title = "Figure 9: utility by what is secret, attribute by attribute"
     return _utilities("figure9", title, groups, ("pa-markov", "adaptive-attributes"), kinds)
 
 
 def _utilities(
-    figure: str, title: str, groups: Sequence[PublishedGroup], systems: Sequence[str], kinds: Sequence[Kind]
+    figure: str, title: str, groups: Sequence[PublishedGroup], systems: Sequence[str], kinds: Sequence[SecretKind]
 ) -> Figure:
     rows: list[dict[str, Value]] = []
     panels = []
@@ -326,7 +328,7 @@ def _utilities(
         panels.append(tuple(beside))
     note = _both(groups)
     draw = partial(lines.grid, title, note, tuple(panels), legend="what is secret")
-    return Figure(figure, title, note, Table.of(rows), NOBODY, (), draw)
+    return Figure(figure, title, note, Sheet.of(rows), NOBODY, (), draw)
 
 
 def figure10(groups: Sequence[PublishedGroup]) -> Figure:
@@ -365,7 +367,7 @@ def figure10(groups: Sequence[PublishedGroup]) -> Figure:
     note = f"{people}; one secret a person; each model judges what it publishes"
     draw = partial(lines.grid, title, note, tuple(panels), legend="hidden states")
     remarks = ("R-hat over 1.05: the sampler's chains ended in different places, and the best of them is the model",)
-    return Figure("figure10", title, note, Table.of(rows), NOBODY, remarks, draw)
+    return Figure("figure10", title, note, Sheet.of(rows), NOBODY, remarks, draw)
 
 
 def table5(groups: Sequence[PublishedGroup]) -> Figure:
@@ -398,4 +400,4 @@ def table5(groups: Sequence[PublishedGroup]) -> Figure:
         "algorithms alone, on a machine it does not describe",
     )
     draw = partial(marks.timings, title, note, tuple(timings))
-    return Figure("table5", title, note, Table.of(rows), NOBODY, remarks, draw)
+    return Figure("table5", title, note, Sheet.of(rows), NOBODY, remarks, draw)

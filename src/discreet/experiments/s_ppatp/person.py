@@ -39,10 +39,10 @@ SYSTEMS = (
     "adaptive-attributes",
 )
 
-Kind = Literal["activity", "time", "location", "all", "one"]
+SecretKind = Literal["activity", "time", "location", "all", "one"]
 """What is secret: a value of that attribute, one of each, or of one attribute, which differs from person to person."""
 
-Cell = tuple[Kind, float, str]
+Cell = tuple[SecretKind, float, str]
 """(what is secret, delta, who publishes)."""
 
 FATES = ("secret shown", "other shown", "secret withheld", "other withheld")
@@ -59,7 +59,7 @@ class EventSubject:
     values: tuple[str, str, str]
     one: Attribute
 
-    def policy(self, kind: Kind, delta: float) -> Policy:
+    def policy(self, kind: SecretKind, delta: float) -> Policy:
         """Secrets of a kind."""
         attributes: tuple[Attribute, ...] = ATTRIBUTES
         if kind != "all":
@@ -128,7 +128,7 @@ def made(name: str, one: EventSubject, policy: Policy, budget: int = BUDGET) -> 
 
 
 def outcome(
-    one: EventSubject, kind: Kind, delta: float, name: str, *, budget: int = BUDGET, seed: int = 0
+    one: EventSubject, kind: SecretKind, delta: float, name: str, *, budget: int = BUDGET, seed: int = 0
 ) -> Publication:
     """Publish a trajectory once and judge it."""
     policy = one.policy(kind, delta)

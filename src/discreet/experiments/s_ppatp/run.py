@@ -12,7 +12,7 @@ from discreet.errors import DiscreetError
 from discreet.events import Events, Trajectory
 from discreet.experiments.s_ppatp import figures
 from discreet.experiments.s_ppatp.figures import COMPOSED, DELTAS, TOPICS_LOOK, EventData, EventSetting, PublishedGroup
-from discreet.experiments.s_ppatp.person import SYSTEMS, Cell, EventSubject, Kind, Publication, subject, sweep
+from discreet.experiments.s_ppatp.person import SYSTEMS, Cell, EventSubject, Publication, SecretKind, subject, sweep
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import Figure, Reproduction
 from discreet.experiments.shared.people import CHECK_INS, MEALS, existing, spread
@@ -32,7 +32,7 @@ PEOPLE = 30
 SIMULATED = 10
 """People in a simulated data set."""
 
-KINDS: tuple[Kind, ...] = ("activity", "time", "location", "all")
+KINDS: tuple[SecretKind, ...] = ("activity", "time", "location", "all")
 WHOLE = ("pa-hmm", "adaptive-events")
 
 

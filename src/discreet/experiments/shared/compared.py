@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from discreet.experiments.charts.lines import Look
 from discreet.experiments.shared.figures import shares
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.experiments.shared.subjects import Setting, Subject
 from discreet.experiments.shared.systems import Judged, judge, label, system
-from discreet.experiments.shared.tables import Cell, Table, mean
 from discreet.hierarchy import Hierarchy
 
 
@@ -73,7 +73,7 @@ def breaches(people: Sequence[Comparison], name: str) -> dict[str, Cell]:
     }
 
 
-def each_person(people: Sequence[Comparison], setting: Setting, data: str = "Reality Mining") -> Table:
+def each_person(people: Sequence[Comparison], setting: Setting, data: str = "Reality Mining") -> Sheet:
     """A row a person and system."""
     rows: list[dict[str, Cell]] = [
         {
@@ -90,4 +90,4 @@ def each_person(people: Sequence[Comparison], setting: Setting, data: str = "Rea
         for one in people
         for name, judged in one.systems.items()
     ]
-    return Table.of(rows)
+    return Sheet.of(rows)

@@ -10,9 +10,9 @@ from typing import Protocol
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.experiments.charts.bars import Bar
 from discreet.experiments.shared.replay import Learned
-from discreet.experiments.shared.tables import Table
+from discreet.experiments.shared.sheets import Sheet
 
-NOBODY = Table((), ())
+NOBODY = Sheet((), ())
 """Where there is no row a person."""
 
 
@@ -23,8 +23,8 @@ class Figure:
     name: str
     title: str
     note: str  # whom and how, in a line
-    summary: Table
-    people: Table
+    summary: Sheet
+    people: Sheet
     remarks: tuple[str, ...]
     draw: Callable[[Path], None]
 

@@ -24,8 +24,8 @@ from discreet.experiments.charts.canvas import (
 )
 from discreet.experiments.charts.lines import Look
 from discreet.experiments.shared.replay import Learned, observed
+from discreet.experiments.shared.sheets import Cell
 from discreet.experiments.shared.subjects import Subject, seed_for
-from discreet.experiments.shared.tables import Cell
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms import Adaptive, Fdh
 from discreet.mechanisms.named import Spec
