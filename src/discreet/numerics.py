@@ -46,6 +46,18 @@ def normalised(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
+def ordered_product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """left @ right for vectors and matrices, each entry summed from the first term to the last and nothing fused.
+
+    `@` leaves the order to a library that chooses by processor; on the path to a kernel that would make another kernel
+    elsewhere (docs/theory.md, section 12). `discreet.jit.product` has the same bits, compiled.
+    """
+    result = np.zeros(left.shape[:-1] + right.shape[1:])
+    for k in range(len(right)):
+        result += np.multiply.outer(left[..., k], right[k])
+    return result
+
+
 def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_BITS) -> IntArray:
     """Round rows of probabilities down to integers over 2**bits; column `filler` takes what is left of each row.
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import discreet as d
+from discreet.evaluation import limit_programme
 from discreet.evaluation.limit import LARGEST, Outputs, limit
 from discreet.experiments.adaptive.limits import product_chain
 from discreet.mechanisms import Hybrid
+from tests.evaluation.exact_limit import exact_limit
 from tests.mechanisms.test_baselines import CASES, golden_chain
 from tests.strategies import random_chain, random_hidden, random_policy, searches
 
@@ -145,3 +148,104 @@ def test_where_contexts_are_the_hidden_states_nothing_is_hidden(outputs: Outputs
         pairs, secrets, shown = product_chain(d.HiddenMarkovModel.from_chain(chain), policy)
         seeing = float(limit(pairs, secrets, outputs, shown=shown))
         assert seeing == pytest.approx(float(limit(chain, policy, outputs)), abs=1e-8), seed
+
+
+TINY = [10.0**-k for k in range(6, 16)]
+
+
+def rare(e: float) -> d.MarkovChain:
+    """Three slots, x for certain at first; s with probability e after x and 1/2 after s."""
+    return d.MarkovChain.homogeneous(("x", "s"), [1.0, 0.0], [[1 - e, e], [0.5, 0.5]], 3)
+
+
+@pytest.mark.parametrize("e", TINY)
+def test_a_rare_secret_and_silence_by_hand(e: float) -> None:
+    """1/3: with delta 0 no history may raise the belief in s above its prior q, and as beliefs average to q over
+    histories, none may lower it either. A release settles its slot: belief 0 or 1. So it needs q = 0 or 1, which slot 0
+    alone has.
+    """
+    found = limit(rare(e), d.Policy("s", delta=0.0))
+    assert float(found) == pytest.approx(1 / 3, abs=1e-9)
+    assert 0 <= found.gap <= 1e-9
+
+
+@pytest.mark.parametrize("e", TINY)
+def test_a_rare_secret_and_fakes_by_hand(e: float) -> None:
+    """With delta 0 the output of a slot is independent of whether the slot's context is s (see above). Then it is the
+    truth with P(output x) (1 - q) + P(output s) q <= 1 - q where q < 1/2, and "always x" reaches that. Here q is 0, e and
+    (1 - e) e + e / 2.
+    """
+    found = limit(rare(e), d.Policy("s", delta=0.0), "deceive")
+    assert float(found) == pytest.approx(1 - (e + (1 - e) * e + e / 2) / 3, abs=1e-9)
+
+
+def test_a_hidden_model_with_rare_emissions_by_hand() -> None:
+    """One of two equally probable states, kept for the day, emits s with 5e-9: at each slot q = 2.5e-9.
+
+    By the argument above, which does not ask what else the mechanism sees, the limit is 1 - q, with or without the
+    hidden state. With delta >= q also s may be told to some extent, so it is no less; nor can it be more than one.
+    """
+    for transition in (np.eye(2), np.full((2, 2), 0.5)):
+        model = d.HiddenMarkovModel(("x", "s"), [0.5, 0.5], [transition] * 2, [[1.0, 0.0], [1 - 5e-9, 5e-9]])
+        policy = d.Policy("s", delta=0.0)
+        pairs, secrets, shown = product_chain(model, policy)
+        assert float(limit(model, policy, "deceive")) == pytest.approx(1 - 2.5e-9, abs=4e-10)
+        assert float(limit(pairs, secrets, "deceive", shown=shown)) == pytest.approx(1 - 2.5e-9, abs=4e-10)
+        assert float(limit(model, policy)) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3])
+@pytest.mark.parametrize("e", [1e-3, 1e-8, 1e-9, 1e-10, 1e-12])
+def test_days_without_memory_by_hand(e: float, slots: int) -> None:
+    """Independent slots with s of probability e, delta 0: nothing with silence, 1 - e with fakes (see above)."""
+    chain = d.MarkovChain.homogeneous(("x", "s"), [1 - e, e], [[1 - e, e]] * 2, slots)
+    policy = d.Policy("s", delta=0.0)
+    assert float(limit(chain, policy)) == pytest.approx(0, abs=1e-9)
+    assert float(limit(chain, policy, "deceive")) == pytest.approx(1 - e, abs=1e-9)
+
+
+def tiny_rows(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Probabilities down to 1e-15, a few of them zero."""
+    rows = np.where(rng.random(shape) < 0.15, 0.0, 10.0 ** -(15 * rng.random(shape)))
+    rows[..., 0] += rows.sum(axis=-1) == 0
+    return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
+
+
+@pytest.mark.parametrize("outputs", BOTH)
+def test_tiny_probabilities_against_exact_fractions(outputs: Outputs) -> None:
+    """None is wrong, and of a hundred models not more than one is refused: none of those of `make test`."""
+    seeds, refused = searches(24), 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n, slots = ((2, 2), (2, 1), (3, 1))[seed % 3]
+        chain = d.MarkovChain([f"c{k}" for k in range(n)], tiny_rows(rng, (n,)), tiny_rows(rng, (slots - 1, n, n)))
+        policy = d.Policy(random_policy(seed, chain).secrets, delta=float(rng.choice([0.0, 1e-12, 1e-6, 0.1])))
+        try:
+            found = limit(chain, policy, outputs)
+        except d.DiscreetError:
+            refused += 1
+            continue
+        assert found.expected_releases == pytest.approx(float(exact_limit(chain, policy, outputs)), abs=2e-9), seed
+    assert refused <= len(seeds) // 100
+
+
+def test_the_exact_twin_by_hand() -> None:
+    assert exact_limit(coin(1), d.Policy("s", delta=0.25), "suppress") == Fraction(1, 3)
+    secret = d.Secret("ever", {"s"}, at="any")
+    assert exact_limit(coin(2), d.Policy([secret], delta=0.0), "suppress") == Fraction(1, 3)
+
+
+def test_a_delta_met_with_equality_is_not_refused() -> None:
+    """0.7 + 0.3 falls short of 1 in exact fractions of those floats, and s may be told all the same."""
+    chain = d.MarkovChain(("s", "x"), [0.7, 0.3], np.zeros((0, 2, 2)))
+    assert Fraction(0.7) + Fraction(0.3) < 1
+    assert float(limit(chain, d.Policy("s", delta=0.3))) == pytest.approx(1, abs=1e-9)
+
+
+def test_what_cannot_be_proven_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit_programme, "ATTEMPTS", ())  # a solver that never ends well
+    with pytest.raises(
+        d.DiscreetError,
+        match=r"0 expected releases is known, and none has more than 3,.*set the smallest probabilities",
+    ):
+        limit(rare(1e-9), d.Policy("s", delta=0.0))

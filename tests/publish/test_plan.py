@@ -119,3 +119,5 @@ def test_a_plan_is_learned_from_the_people_in_any_order() -> None:
     assert Plan.learn(people, Policy("activity=play"), habits="chain").habits == ChainHabits()
     with pytest.raises(DiscreetError, match="a number of topics is for"):
         Plan.learn(people, Policy("activity=play"), habits="chain", topics=2)
+    with pytest.raises(DiscreetError, match="use 'topics' or 'chain'"):
+        Plan.learn(people, Policy("activity=play"), habits="topic")  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from discreet.adversary import steps
 from discreet.adversary.process import SeenProcess, process_of
 from discreet.contracts import Mechanism, Model
 from discreet.errors import DiscreetError
+from discreet.jit import product
 from discreet.numerics import FloatArray
 from discreet.outputs import Output
 from discreet.policy import Policy
@@ -64,7 +65,7 @@ class Adversary:
         self.any_members = members[self.any_index]  # (A, n)
         self.any_active = np.ascontiguousarray(secrets.active[self.any_index].T, dtype=np.float64)  # (T, A)
         prior = self.model.prior
-        self.row_prior = np.einsum("rn,rn->r", prior[self.row_slot], self.row_members)
+        self.row_prior = np.asarray((prior[self.row_slot] * self.row_members).sum(axis=1))
         self.row_delta = secrets.deltas[self.row_secret]
         self.any_delta = secrets.deltas[self.any_index]
 
@@ -81,14 +82,14 @@ class Adversary:
             return
         for t in range(last - 1, -1, -1):
             emission = process.emission(t + 1)
-            here = self.row_members[self.row_start[t + 1] : self.row_start[t + 2]] @ emission.T
-            ahead = np.concatenate([here, ahead]) @ process.transitions[t].T
-            visit = self.any_active[t + 1][:, None] * (self.any_members @ emission.T)
-            first_visit = (visit + (1 - visit) * first_visit) @ process.transitions[t].T
+            here = product(self.row_members[self.row_start[t + 1] : self.row_start[t + 2]], emission.T)
+            ahead = product(np.concatenate([here, ahead]), process.transitions[t].T)
+            visit = self.any_active[t + 1][:, None] * product(self.any_members, emission.T)
+            first_visit = product(visit + (1 - visit) * first_visit, process.transitions[t].T)
             self.ahead[t], self.first_visit[t] = ahead, first_visit
         emission = process.emission(0)
-        visit = self.any_active[0][:, None] * (self.any_members @ emission.T)
-        self.any_prior = (visit + (1 - visit) * first_visit) @ process.initial
+        visit = self.any_active[0][:, None] * product(self.any_members, emission.T)
+        self.any_prior = product(visit + (1 - visit) * first_visit, process.initial)
 
     def start(self) -> Belief:
         """The belief before any output."""
@@ -189,10 +190,10 @@ class Adversary:
 class Belief:
     """What the adversary believes after `slot` outputs. Never changed once made: `after` gives the next one.
 
-    stack (1 + A + rows so far, K) holds w, V and L; it is empty before the first output. gains (R + A,) are belief minus
-    prior, in the order of `Adversary.gain_names`: past, present and future slots, then secrets at="any". `off_model` says
-    that the last output had probability zero, so that it was taken to say nothing. The first `closed` rows are settled
-    for good and are no longer kept (see `Adversary.revealed`).
+    stack (1 + A + rows so far, K) holds w, V and L (`weights`, `visited` and `past`); it is empty before the first output.
+    gains (R + A,) are belief minus prior, in the order of `Adversary.gain_names`: past, present and future slots, then
+    secrets at="any". `off_model` says that the last output had probability zero, so that it was taken to say nothing. The
+    first `closed` rows are settled for good and are no longer kept (see `Adversary.revealed`). Neither array can be written.
     """
 
     __slots__ = ("adversary", "closed", "gains", "off_model", "slot", "stack")
@@ -212,6 +213,8 @@ class Belief:
         self.gains = gains
         self.off_model = off_model
         self.closed = closed
+        stack.setflags(write=False)
+        gains.setflags(write=False)
 
     def after(self, likelihood: FloatArray) -> Belief:
         """The belief after an output with this likelihood (P,) over private states.
@@ -233,27 +236,21 @@ class Belief:
             return Belief(adversary, t + 1, silent.stack, silent.gains, off_model=True, closed=self.closed)
         return Belief(adversary, t + 1, stack, gains, closed=self.closed)
 
-    def settled(self) -> Belief:
-        """The same belief without the rows of past slots.
-
-        Where the outputs reveal the hidden state, the past is settled: given that state, nothing that is still to come
-        depends on it (a secret at="any" keeps how likely it was visited).
-        """
-        keep = 1 + len(self.adversary.any_index)
-        closed = int(self.adversary.row_start[self.slot])
-        return Belief(
-            self.adversary,
-            self.slot,
-            self.stack[:keep].copy(),
-            self.gains[closed - self.closed :],
-            self.off_model,
-            closed,
-        )
-
     @property
     def weights(self) -> FloatArray:
         """(K,): P(Z | outputs) at the last slot that was output; the initial distribution before any."""
         return self.stack[0] if len(self.stack) else self.adversary.process.initial
+
+    @property
+    def visited(self) -> FloatArray:
+        """(A, K): V, P(visited so far, Z | outputs) for each secret at="any"."""
+        visits = len(self.adversary.any_index)
+        return self.stack[1 : 1 + visits] if len(self.stack) else np.zeros((visits, len(self.weights)))
+
+    @property
+    def past(self) -> FloatArray:
+        """(rows so far, K): L, P(X_u in g, Z | outputs) for each slot u that was output and is not settled."""
+        return self.stack[1 + len(self.adversary.any_index) :]
 
     @property
     def beliefs(self) -> FloatArray:
@@ -278,14 +275,19 @@ class Belief:
         joint = process.joint(t, before, columns)
         total = joint.sum(axis=0)
         visits = len(adversary.any_index)
-        past = self.stack[1 + visits :] @ process.outlook(t, columns) if t else np.zeros((0, len(total)))
+        past = product(self.past, process.outlook(t, columns)) if t else np.zeros((0, len(total)))
         rows = range(int(adversary.row_start[t]), int(adversary.row_start[t + 1]))
         present = [process.present_joint(t, before, joint, columns, adversary.row_members[r]).sum(axis=0) for r in rows]
         visited = [self._visited(a, before, columns) for a in range(visits)]
         anytime = [
             (seen + (joint - seen) * adversary.first_visit[t][a][:, None]).sum(axis=0) for a, seen in enumerate(visited)
         ]
-        parts = [past, *(row[None] for row in present), adversary.ahead[t] @ joint, *(row[None] for row in anytime)]
+        parts = [
+            past,
+            *(row[None] for row in present),
+            product(adversary.ahead[t], joint),
+            *(row[None] for row in anytime),
+        ]
         possible = total > 0
         inside = np.concatenate(parts)[:, possible] / total[possible]
         gains = np.full((len(inside), len(total)), -np.inf)
@@ -296,7 +298,7 @@ class Belief:
         """(K, O): P(secret a visited by now, Z, output)."""
         adversary, t = self.adversary, self.slot
         process = adversary.process
-        old = np.zeros_like(before) if t == 0 else self.stack[1 + a]
+        old = self.visited[a]
         visited = process.joint(t, old, columns)
         if adversary.any_active[t, a]:
             fresh = process.joint(t, before - old, columns)

@@ -153,7 +153,9 @@ def _children(
 
 def _merge_visits(kept: Node, hidden: int, node: Node, output: Output, visited: list[float]) -> None:
     """Of two histories that reach one revealed state, keep the likelier visit of each secret at="any"."""
-    for a, chance in enumerate(visited):
-        if chance > kept.belief.stack[1 + a, hidden]:
-            kept.belief.stack[1 + a, hidden] = chance
-            kept.visited_via[a] = (node, output)
+    belief = kept.belief
+    before = belief.visited[:, hidden]
+    likelier = np.flatnonzero(np.array(visited) > before)
+    if len(likelier):
+        kept.belief = belief.adversary.revealed(belief.slot, hidden, np.maximum(before, visited))
+        kept.visited_via |= {int(a): (node, output) for a in likelier}

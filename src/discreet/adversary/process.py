@@ -8,7 +8,19 @@ Together they are a Markov process over K hidden states z with P private states 
 - `EmittedProcess`: the private state is emitted by the hidden state alone. Hidden Markov models without memory; theirs
   would be K n states if they were lifted, and K are enough.
 
-All arrays are unnormalised measures: rows (R, K) are pushed through a slot by one matrix product.
+Both have, for T slots, K hidden states, P private states and n contexts:
+
+- `push(t, rows, likelihood)` (R, K): measures on Z_{t-1} times P(Z_t, output | Z_{t-1}); at t = 0 the rows are measures on
+  Z_0 itself.
+- `present(t, before, after, likelihood, members)` (G, K): P(X_t in g, Z_t, output) for members (G, n), from the weights
+  before and after the push; or (R, K) for one member (1, n) and many weights (R, K) before and after.
+- `joint(t, before, columns)` (K, O): P(Z_t, output) for kernel columns (P, O); `present_joint` the same within a secret.
+- `outlook(t, columns)` (K, O): P(output | Z_{t-1}), for t >= 1.
+- `predicted(t, before)` (P,): P(private state at t) from the weights on Z_{t-1} (on Z_0 at t = 0).
+- `emission(t)` (K, n): P(X_t | Z_t).
+
+All arrays are unnormalised measures: rows (R, K) are pushed through a slot by one matrix product, whose sums have one
+order on every machine (discreet.jit).
 """
 
 from __future__ import annotations
@@ -16,53 +28,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
+from discreet.adversary import steps
 from discreet.contracts import Model
 from discreet.errors import DiscreetError
+from discreet.jit import product, sparse_product
 from discreet.numerics import FloatArray, IntArray
 
 LARGE = 256
 """States from which on zeros are worth leaving out."""
 
 
-class Process(Protocol):
-    """T slots, K hidden states, P private states, n contexts."""
+class CompressedRows(NamedTuple):
+    """A square matrix without its zeros."""
 
-    slots: int
-    initial: FloatArray  # (K,)
-    transitions: FloatArray  # (T-1, K, K)
-    private_states: int
+    starts: IntArray  # (K + 1,): where each row begins
+    columns: IntArray
+    values: FloatArray
 
-    def push(self, t: int, rows: FloatArray, likelihood: FloatArray) -> FloatArray:
-        """(R, K) measures on Z_{t-1} times P(Z_t, output | Z_{t-1}); at t = 0 the rows are measures on Z_0 itself."""
-
-    def present(
-        self, t: int, before: FloatArray, after: FloatArray, likelihood: FloatArray, members: FloatArray
-    ) -> FloatArray:
-        """(G, K): P(X_t in g, Z_t, output) for members (G, n), from the weights before and after the push.
-
-        Or (R, K) for one member (1, n) and many weights (R, K) before and after.
-        """
-
-    def joint(self, t: int, before: FloatArray, columns: FloatArray) -> FloatArray:
-        """(K, O): P(Z_t, output) for kernel columns (P, O)."""
-
-    def present_joint(
-        self, t: int, before: FloatArray, joint: FloatArray, columns: FloatArray, member: FloatArray
-    ) -> FloatArray:
-        """(K, O): P(X_t in g, Z_t, output) for one secret's member (n,)."""
-
-    def outlook(self, t: int, columns: FloatArray) -> FloatArray:
-        """(K, O): P(output | Z_{t-1}), for t >= 1."""
-
-    def predicted(self, t: int, before: FloatArray) -> FloatArray:
-        """(P,): P(private state at t) from the weights on Z_{t-1} (on Z_0 at t = 0)."""
-
-    def emission(self, t: int) -> FloatArray:
-        """(K, n): P(X_t | Z_t)."""
+    def pushed(self, rows: FloatArray) -> FloatArray:
+        """Rows (R, K), or one (K,), times the matrix."""
+        if rows.ndim > 1:
+            return np.array([self.pushed(row) for row in rows]).reshape(rows.shape)
+        return sparse_product(np.ascontiguousarray(rows), *self, len(rows))
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ class SeenProcess:
     private_states: int
 
     @cached_property
-    def sparse(self) -> Any:
+    def sparse(self) -> CompressedRows | None:
         """The one transition of a large homogeneous chain with few possible steps, without its zeros; None elsewhere.
 
         Cells of a map reach their neighbours alone: of 1,448 x 1,448 steps, 11,000 occur.
@@ -91,17 +82,17 @@ class SeenProcess:
             return None
         if len(self.initial) < LARGE or np.count_nonzero(self.transitions[0]) > self.transitions[0].size / 16:
             return None
-        from scipy.sparse import csr_array
-
-        return csr_array(self.transitions[0])
+        row, column = np.nonzero(self.transitions[0])
+        starts = np.searchsorted(row, np.arange(len(self.initial) + 1))
+        return CompressedRows(starts, np.ascontiguousarray(column), self.transitions[0][row, column])
 
     def push(self, t: int, rows: FloatArray, likelihood: FloatArray) -> FloatArray:
         """One product with P(z, z') b(output | private[z, z'])."""
         if t == 0:
             return np.asarray(rows * likelihood[self.first])
         if self.sparse is not None:  # the likelihood is of the state after alone
-            return np.asarray((rows @ self.sparse) * likelihood[self.private[0]])
-        return np.asarray(rows @ (self.transitions[t - 1] * likelihood[self.private]))
+            return np.asarray(self.sparse.pushed(rows) * likelihood[self.private[0]])
+        return product(rows, self.transitions[t - 1] * likelihood[self.private])
 
     def present(
         self, t: int, before: FloatArray, after: FloatArray, likelihood: FloatArray, members: FloatArray
@@ -114,9 +105,10 @@ class SeenProcess:
         if t == 0:
             return np.asarray(before[:, None] * columns[self.first])
         if len(self.private) == 1:
-            return np.asarray((before @ self.transitions[t - 1])[:, None] * columns[self.private[0]])
-        steps = before[:, None] * self.transitions[t - 1]
-        return np.asarray(np.einsum("zk,zko->ko", steps, columns[self.private]))
+            return np.asarray(self._moved(t, before)[:, None] * columns[self.private[0]])
+        return steps.remembered_joint(
+            np.ascontiguousarray(before), self.transitions[t - 1], self.private, np.ascontiguousarray(columns)
+        )
 
     def present_joint(
         self, t: int, before: FloatArray, joint: FloatArray, columns: FloatArray, member: FloatArray
@@ -127,20 +119,23 @@ class SeenProcess:
     def outlook(self, t: int, columns: FloatArray) -> FloatArray:
         """Sum over the state after."""
         if len(self.private) == 1:
-            return np.asarray(self.transitions[t - 1] @ columns[self.private[0]])
-        return np.asarray(np.einsum("zk,zko->zo", self.transitions[t - 1], columns[self.private]))
+            return product(self.transitions[t - 1], columns[self.private[0]])
+        return steps.remembered_outlook(self.transitions[t - 1], self.private, np.ascontiguousarray(columns))
 
     def predicted(self, t: int, before: FloatArray) -> FloatArray:
         """Gather the steps by the private state that they lead to."""
         if t == 0:
             reached, mass = self.first, before
         elif len(self.private) == 1:
-            steps = self.transitions[t - 1] if self.sparse is None else self.sparse
-            reached, mass = self.private[0], before @ steps
+            reached, mass = self.private[0], self._moved(t, before)
         else:
             reached, mass = self.private, before[:, None] * self.transitions[t - 1]
         gathered = np.bincount(reached.ravel(), weights=mass.ravel(), minlength=self.private_states)
         return np.asarray(gathered, dtype=np.float64)
+
+    def _moved(self, t: int, before: FloatArray) -> FloatArray:
+        """(K,): one step on, whatever is output."""
+        return product(before, self.transitions[t - 1]) if self.sparse is None else self.sparse.pushed(before)
 
     def emission(self, t: int) -> FloatArray:
         """One-hot."""
@@ -158,35 +153,35 @@ class EmittedProcess:
     private_states: int
 
     def _before(self, t: int, before: FloatArray) -> FloatArray:
-        return before if t == 0 else np.asarray(before @ self.transitions[t - 1])
+        return before if t == 0 else product(before, self.transitions[t - 1])
 
     def push(self, t: int, rows: FloatArray, likelihood: FloatArray) -> FloatArray:
         """l(y) = sum_c P(c | y) b(output | c), theory section 2."""
-        return np.asarray(self._before(t, rows) * (self.emissions[t] @ likelihood))
+        return np.asarray(self._before(t, rows) * product(self.emissions[t], likelihood))
 
     def present(
         self, t: int, before: FloatArray, after: FloatArray, likelihood: FloatArray, members: FloatArray
     ) -> FloatArray:
         """w(y) sum_{c in g} P(c | y) b(output | c), with w before its update: not posterior times emission."""
-        return np.asarray(self._before(t, before) * ((members * likelihood) @ self.emissions[t].T))
+        return np.asarray(self._before(t, before) * product(members * likelihood, self.emissions[t].T))
 
     def joint(self, t: int, before: FloatArray, columns: FloatArray) -> FloatArray:
         """Predicted weights times l(y) for every output."""
-        return np.asarray(self._before(t, before)[:, None] * (self.emissions[t] @ columns))
+        return np.asarray(self._before(t, before)[:, None] * product(self.emissions[t], columns))
 
     def present_joint(
         self, t: int, before: FloatArray, joint: FloatArray, columns: FloatArray, member: FloatArray
     ) -> FloatArray:
         """As `joint`, over the secret's contexts alone."""
-        return np.asarray(self._before(t, before)[:, None] * ((self.emissions[t] * member) @ columns))
+        return np.asarray(self._before(t, before)[:, None] * product(self.emissions[t] * member, columns))
 
     def outlook(self, t: int, columns: FloatArray) -> FloatArray:
         """P(output | y before)."""
-        return np.asarray(self.transitions[t - 1] @ (self.emissions[t] @ columns))
+        return product(self.transitions[t - 1], product(self.emissions[t], columns))
 
     def predicted(self, t: int, before: FloatArray) -> FloatArray:
         """P(X_t)."""
-        return np.asarray(self._before(t, before) @ self.emissions[t])
+        return product(self._before(t, before), self.emissions[t])
 
     def emission(self, t: int) -> FloatArray:
         """P(X_t | Y_t)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import DiscreetError
-from discreet.jit import compiled
+from discreet.jit import compiled, dot
 from discreet.numerics import FloatArray
 
 
@@ -34,7 +34,7 @@ def smoothed(initial: FloatArray, transitions: FloatArray, likelihoods: FloatArr
     return posterior, float(np.log(scales).sum())
 
 
-@compiled(reorder_sums=True)
+@compiled()
 def _forward(
     initial: FloatArray, steps: FloatArray, likelihoods: FloatArray, filtered: FloatArray, scales: FloatArray
 ) -> int:
@@ -63,7 +63,7 @@ def _forward(
     return -1
 
 
-@compiled(reorder_sums=True)
+@compiled()
 def _backward(steps: FloatArray, likelihoods: FloatArray, posterior: FloatArray, scales: FloatArray) -> None:
     """Turn filtered weights into P(Z_t | all outputs), in place."""
     slots, states = likelihoods.shape
@@ -74,8 +74,5 @@ def _backward(steps: FloatArray, likelihoods: FloatArray, posterior: FloatArray,
             ahead[j] = likelihoods[t + 1, j] * later[j] / scales[t + 1]
         step = steps[t if len(steps) > 1 else 0]
         for i in range(states):
-            total = 0.0
-            for j in range(states):
-                total += step[i, j] * ahead[j]
-            later[i] = total
-            posterior[t, i] *= total
+            later[i] = dot(step[i], ahead)
+            posterior[t, i] *= later[i]

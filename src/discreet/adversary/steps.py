@@ -1,7 +1,8 @@
 """One slot of the filter, compiled: a push of the stack and every secret's belief at every slot.
 
 NumPy alone spends most of a slot on call overhead: the product itself takes a few microseconds. These are the same
-formulas as `push` and `present` of discreet.adversary.process, which the tests hold them to.
+formulas as `push` and `present` of discreet.adversary.process, which the tests hold them to, and like them the same bits
+on every machine (discreet.jit).
 Flops of a slot: 2 K^2 a row of the stack for the push, 2 K a row for the beliefs.
 """
 
@@ -10,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from discreet.jit import FLOATS, FLOATS_2D, INTS, INTS_2D, compiled
+from discreet.jit import FLOATS, FLOATS_2D, INTS, INTS_2D, compiled, dot, multiply, total
 from discreet.numerics import FloatArray, IntArray
 
 _SECRETS = (FLOATS_2D, FLOATS_2D, FLOATS, FLOATS_2D, FLOATS_2D, FLOATS)  # members now ... priors
 
 
-@compiled(FLOATS_2D, types.int64, FLOATS_2D, FLOATS_2D, FLOATS, reorder_sums=True)
+@compiled(FLOATS_2D, types.int64, FLOATS_2D, FLOATS_2D, FLOATS)
 def beliefs(
     stack: FloatArray, visits: int, ahead: FloatArray, first_visit: FloatArray, priors: FloatArray
 ) -> FloatArray:
@@ -25,24 +26,19 @@ def beliefs(
     past, future = rows - 1 - visits, len(ahead)
     gains = np.empty(past + future + visits)
     for r in range(past):
-        total = 0.0
-        for z in range(states):
-            total += stack[1 + visits + r, z]
-        gains[r] = total - priors[r]
+        gains[r] = total(stack[1 + visits + r]) - priors[r]
     for r in range(future):
-        total = 0.0
-        for z in range(states):
-            total += ahead[r, z] * stack[0, z]
-        gains[past + r] = total - priors[past + r]
+        gains[past + r] = dot(ahead[r], stack[0]) - priors[past + r]
+    unvisited = np.empty(states)
     for a in range(visits):
-        total = 0.0
         for z in range(states):
-            total += stack[1 + a, z] + (stack[0, z] - stack[1 + a, z]) * first_visit[a, z]
-        gains[past + future + a] = total - priors[past + future + a]
+            unvisited[z] = stack[0, z] - stack[1 + a, z]
+        reached = total(stack[1 + a]) + dot(unvisited, first_visit[a])
+        gains[past + future + a] = reached - priors[past + future + a]
     return gains
 
 
-@compiled(FLOATS_2D, FLOATS_2D, INTS_2D, INTS, FLOATS, *_SECRETS, reorder_sums=True)
+@compiled(FLOATS_2D, FLOATS_2D, INTS_2D, INTS, FLOATS, *_SECRETS)
 def seen_step(
     stack: FloatArray,
     transition: FloatArray,
@@ -60,21 +56,19 @@ def seen_step(
     rows, states = stack.shape
     visits, now = len(any_members), len(members)
     step = np.empty((states, states))
-    total = 0.0
+    chance = 0.0
     for z in range(states):
-        leaving = 0.0
         row = private[z if len(private) > 1 else 0]
         for k in range(states):
             step[z, k] = transition[z, k] * likelihood[row[k]]
-            leaving += step[z, k]
-        total += stack[0, z] * leaving
+        chance += stack[0, z] * total(step[z])
     after = np.zeros((rows + now, states))
-    if not total > 0.0:
+    if not chance > 0.0:
         return 0.0, after, np.zeros(0)
     for z in range(states):
         for k in range(states):
-            step[z, k] /= total
-    np.dot(stack, step, after[:rows])
+            step[z, k] /= chance
+    multiply(stack, step, after[:rows])
     for a in range(visits):
         if any_active[a] > 0.0:
             for k in range(states):
@@ -83,10 +77,10 @@ def seen_step(
     for g in range(now):
         for k in range(states):
             after[rows + g, k] = after[0, k] * members[g, contexts[k]]
-    return total, after, beliefs(after, visits, ahead, first_visit, priors)
+    return chance, after, beliefs(after, visits, ahead, first_visit, priors)
 
 
-@compiled(FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS, *_SECRETS, reorder_sums=True)
+@compiled(FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS, *_SECRETS)
 def emitted_step(
     stack: FloatArray,
     transition: FloatArray,
@@ -101,32 +95,58 @@ def emitted_step(
 ) -> tuple[float, FloatArray, FloatArray]:
     """The same for an `EmittedProcess`."""
     rows, states = stack.shape
-    contexts = emission.shape[1]
     visits, now = len(any_members), len(members)
     after = np.zeros((rows + now, states))
-    np.dot(stack, transition, after[:rows])
-    told = np.zeros(states)  # l(y) = sum_c P(c | y) b(output | c)
-    total = 0.0
+    multiply(stack, transition, after[:rows])
+    told = np.empty(states)  # l(y) = sum_c P(c | y) b(output | c)
     for y in range(states):
-        for c in range(contexts):
-            told[y] += emission[y, c] * likelihood[c]
-        total += after[0, y] * told[y]
-    if not total > 0.0:
+        told[y] = dot(emission[y], likelihood)
+    chance = dot(after[0], told)
+    if not chance > 0.0:
         return 0.0, np.zeros((rows + now, states)), np.zeros(0)
-    for y in range(states):
-        for g in range(now):
-            inside = 0.0
-            for c in range(contexts):
-                inside += emission[y, c] * likelihood[c] * members[g, c]
-            after[rows + g, y] = after[0, y] * inside / total
-        for a in range(visits):
-            inside = 0.0
-            if any_active[a] > 0.0:
-                for c in range(contexts):
-                    inside += emission[y, c] * likelihood[c] * any_members[a, c]
+    inside = np.empty(len(likelihood))  # b(output | c) on the contexts of a secret
+    for g in range(now):
+        inside[:] = likelihood * members[g]
+        for y in range(states):
+            after[rows + g, y] = after[0, y] * dot(emission[y], inside) / chance
+    for a in range(visits):
+        inside[:] = likelihood * any_members[a]
+        for y in range(states):
+            fresh = dot(emission[y], inside) if any_active[a] > 0.0 else 0.0
             visited = after[1 + a, y]
-            after[1 + a, y] = (visited * told[y] + (after[0, y] - visited) * inside) / total
-        after[0, y] *= told[y] / total
-        for r in range(1 + visits, rows):
-            after[r, y] *= told[y] / total
-    return total, after, beliefs(after, visits, ahead, first_visit, priors)
+            after[1 + a, y] = (visited * told[y] + (after[0, y] - visited) * fresh) / chance
+    for y in range(states):
+        told[y] /= chance
+        after[0, y] *= told[y]
+    for r in range(1 + visits, rows):
+        for y in range(states):
+            after[r, y] *= told[y]
+    return chance, after, beliefs(after, visits, ahead, first_visit, priors)
+
+
+@compiled(FLOATS, FLOATS_2D, INTS_2D, FLOATS_2D)
+def remembered_joint(before: FloatArray, transition: FloatArray, private: IntArray, columns: FloatArray) -> FloatArray:
+    """(K, O): P(Z_t = k, output), where the private state is that of the step: the sum over the state before."""
+    states, outputs = len(before), columns.shape[1]
+    joint = np.zeros((states, outputs))
+    for z in range(states):
+        for k in range(states):
+            mass, row = before[z] * transition[z, k], columns[private[z, k]]
+            if mass > 0.0:
+                for o in range(outputs):
+                    joint[k, o] += mass * row[o]
+    return joint
+
+
+@compiled(FLOATS_2D, INTS_2D, FLOATS_2D)
+def remembered_outlook(transition: FloatArray, private: IntArray, columns: FloatArray) -> FloatArray:
+    """(K, O): P(output | Z_{t-1} = z), likewise: the sum over the state after."""
+    states, outputs = len(transition), columns.shape[1]
+    outlook = np.zeros((states, outputs))
+    for z in range(states):
+        for k in range(states):
+            mass, row = transition[z, k], columns[private[z, k]]
+            if mass > 0.0:
+                for o in range(outputs):
+                    outlook[z, o] += mass * row[o]
+    return outlook

@@ -99,8 +99,8 @@ def publish(
     """Publish a table of events with attributes withheld, so that nobody who knows the habits learns the secrets.
 
     The table has a row an event, person after person. In the place of the timestamp stands the part of the day; columns
-    that are not named are left out. The report on stdout speaks of the truth: keep it to yourself. Leaves with 1 if some
-    secret was breached.
+    that are not named are left out. The report on stdout speaks of the truth: keep it to yourself. Leaves with 1 if
+    some secret was breached.
 
     Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
     """

@@ -11,6 +11,7 @@ whose last output is the last context. Delta-privacy asks for every complete h a
 a secret at="any") with prior q_j
     sum over x of y(x, h) (1{x in j} - q_j - delta_j) <= 0,
 and prefixes of h need no rows of their own: a prefix's posterior is an average of its completions'.
+`limit_programme` solves it, and proves what it found.
 
 Outputs that are neither the truth nor needed are left out. With `"deceive"` these are silence and contexts that are
 impossible at the slot: adding the masses of such an output to those of a possible one, history by history, keeps every
@@ -23,14 +24,16 @@ the hidden state as well and release contexts: whatever a mechanism of the model
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from discreet.contracts import Model
 from discreet.errors import DiscreetError
+from discreet.evaluation.limit_programme import Booleans, Integers, Level, Programme
 from discreet.numerics import FloatArray
 from discreet.policy import Policy
 
@@ -38,18 +41,20 @@ LARGEST = 30_000
 """Variables beyond which the programme is refused, because it would take minutes. Dense chains pass up to
 5 contexts over 3 slots, 3 over 4 and 2 over 7 with fakes, 5 over 4 and 3 over 5 with silence: seconds each."""
 
-FEASIBILITY = 1e-10
-"""The solver's tolerances, the smallest it takes: the limit is then good to about 1e-9."""
-
 Outputs = Literal["suppress", "deceive"]
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What the best causal mechanism releases: a fraction of the slots (`float()` gives it), and in slots."""
+    """What the best causal mechanism releases: a fraction of the slots (`float()` gives it), and in slots.
+
+    Both sides are proven. A mechanism that was checked reaches `expected_releases`, and keeps every delta and the odds
+    that follow from it to 2**-40 of themselves; none that keeps every delta can add more than `gap`.
+    """
 
     utility: float
     expected_releases: float
+    gap: float = 0.0
 
     def __float__(self) -> float:
         return self.utility
@@ -62,64 +67,63 @@ def limit(
 
     `"suppress"` allows the truth or silence, `"deceive"` any context. Secrets at="any", with slots and over several
     contexts are all bounded. On a hidden Markov model the mechanism sees contexts, not hidden states. `shown` gives
-    contexts the label that a release shows, several perhaps the same; without it each shows itself. The programme grows with (contexts x outputs) to the power of the slots; beyond `LARGEST` variables it is refused.
+    contexts the label that a release shows, several perhaps the same; without it each shows itself.
+
+    The programme grows with (contexts x outputs) to the power of the slots; beyond `LARGEST` variables it is refused.
+    However small probabilities are, what is returned is proven to 1e-9 expected releases (`limit_programme`); where that
+    fails, the error says what is known.
     """
     if outputs not in get_args(Outputs):
         raise DiscreetError(f"outputs={outputs!r} is not known; use 'suppress' or 'deceive'")
-    programme = _Programme(model, policy, outputs, _labels(model.contexts, shown))
-    releases = min(max(programme.solve(), 0.0), float(model.slots))
-    return Limit(releases / model.slots, releases)
+    tree = _Tree(model, outputs, _labels(model.contexts, shown))
+    below, above = tree.programme(*_events(model, policy, [path.contexts for path in tree.paths[-1]])).solve()
+    return Limit(float(below) / model.slots, float(below), max(float(above - below), 0.0))
 
 
 class _Path(NamedTuple):
-    """A path of contexts up to some slot: where it comes from, its last context, and P(last | those before)."""
+    """A path of contexts up to some slot, where it comes from, and (K,) P(contexts, hidden state) as integers."""
 
     contexts: tuple[int, ...]
     parent: int
-    step: float
-    ahead: FloatArray  # (K,): P(contexts, hidden state)
+    ahead: Integers
 
 
-class _Programme:
-    """Variables are numbered slot by slot: each is a path and a history, a tuple of output codes (n for silence)."""
+class _Tree:
+    """Paths of positive probability, level by level, and the shares of outputs that a mechanism may choose."""
 
-    def __init__(self, model: Model, policy: Policy, outputs: Outputs, labels: Sequence[int]) -> None:
+    def __init__(self, model: Model, outputs: Outputs, labels: Sequence[int]) -> None:
         self.model, self.labels = model, labels
-        self.possible = [np.flatnonzero(row).tolist() for row in model.prior]
-        self.shows = [list(dict.fromkeys(labels[c] for c in possible)) for possible in self.possible]
         self.deceive = outputs == "deceive"
-        self.levels = self._paths()
+        self.paths = self._paths()
+        self.shows = [list(dict.fromkeys(labels[path.contexts[-1]] for path in paths)) for paths in self.paths]
         self._refuse_if_large()
-        self.events, self.bounds = _events(model, policy, [path.contexts for path in self.levels[-1]])
-        self.priors = self.events @ np.array([path.ahead.sum() for path in self.levels[-1]])
-        self.worth: list[float] = []  # by variable
-        self.equal: list[tuple[int, int, float]] = []  # (row, variable, coefficient)
-        self.right: list[float] = []  # by row of equal
-        self.last: list[tuple[int, int, int]] = []  # of the last slot: (variable, path, number of the history)
-        self._build()
 
     def _paths(self) -> list[list[_Path]]:
         """Per slot the paths of positive probability; hidden states are summed over by the forward recursion."""
         model = self.model
-        levels: list[list[_Path]] = []
+        emissions = np.eye(len(model.contexts))[None] if model.emissions is None else model.emissions
+        emissions = np.broadcast_to(emissions, (model.slots, *emissions.shape[1:]))
+        paths: list[list[_Path]] = []
         for t in range(model.slots):
-            before = levels[-1] if t else [_Path((), -1, 1.0, model.initial)]
+            before = paths[-1] if t else [_Path((), -1, _as_integers(model.initial))]
+            step = _as_integers(model.transitions[t - 1]) if t else None
+            shown = _as_integers(emissions[t])
             found = []
             for number, path in enumerate(before):
-                moved = path.ahead @ model.transitions[t - 1] if t else path.ahead
-                for c in self.possible[t]:
-                    ahead = moved * (model.emissions[t][:, c] if model.emissions is not None else _one_hot(moved, c))
-                    if ahead.sum() > 0:
-                        found.append(_Path((*path.contexts, c), number, float(ahead.sum() / path.ahead.sum()), ahead))
+                moved = path.ahead if step is None else path.ahead @ step
+                for c in range(len(model.contexts)):
+                    ahead = moved * shown[:, c]
+                    if ahead.any():
+                        found.append(_Path((*path.contexts, c), number, ahead))
             if len(found) > LARGEST:
                 self._refuse(len(found))
-            levels.append(found)
-        return levels
+            paths.append(found)
+        return paths
 
     def _refuse_if_large(self) -> None:
         size, histories = 0, 1
-        for t, paths in enumerate(self.levels):
-            histories *= len(self.shows[t]) if self.deceive else 2
+        for shows, paths in zip(self.shows, self.paths, strict=True):
+            histories *= len(shows) if self.deceive else 2
             size += histories * len(paths)
         if size > LARGEST:
             self._refuse(size)
@@ -131,71 +135,42 @@ class _Programme:
         )
 
     def _allowed(self, slot: int, context: int) -> Sequence[int]:
+        """The outputs, by code: labels, and one more for silence, which comes second."""
         return self.shows[slot] if self.deceive else (self.labels[context], len(self.model.contexts))
 
-    def _build(self) -> None:
-        """One variable for each path and history, one equation for each path and history of the slot before."""
-        level: list[dict[tuple[int, ...], int]] = []  # per path of the slot before: {history: variable}
-        histories: dict[tuple[int, ...], int] = {}
-        for t, paths in enumerate(self.levels):
-            following: list[dict[tuple[int, ...], int]] = []
+    def _masses(self) -> list[Integers]:
+        """P(path), times a common factor, so that each is the sum of those it continues in to the bit."""
+        masses = [np.array([path.ahead.sum() for path in self.paths[-1]], dtype=object)]
+        for t in range(self.model.slots - 1, 0, -1):
+            before = np.full(len(self.paths[t - 1]), 0, dtype=object)
+            np.add.at(before, np.array([path.parent for path in self.paths[t]]), masses[0])
+            masses.insert(0, before)
+        return masses
+
+    def programme(self, members: Booleans, deltas: Sequence[float]) -> Programme:
+        """One share for each path and history, one row for each path and history of the slot before."""
+        levels: list[Level] = []
+        known: list[list[tuple[tuple[int, ...], int]]] = [[((), 0)]]  # per path of the slot before: (history, share)
+        for t, (paths, masses) in enumerate(zip(self.paths, self._masses(), strict=True)):
+            parents: list[int] = []  # of each row, as are the next two
+            owners, worths = [], []
+            following: list[list[tuple[tuple[int, ...], int]]] = []
             for number, path in enumerate(paths):
-                here: dict[tuple[int, ...], int] = {}
-                for history, before in (level[path.parent] if t else {(): -1}).items():
-                    row = len(self.right)
-                    self.right.append(0.0 if t else path.step)
-                    if t:
-                        self.equal.append((row, before, -path.step))
-                    for output in self._allowed(t, path.contexts[-1]):
-                        variable = len(self.worth)
-                        self.worth.append(float(output == self.labels[path.contexts[-1]]))
-                        self.equal.append((row, variable, 1.0))
-                        here[*history, output] = variable
-                        if t + 1 == len(self.levels):
-                            whole = histories.setdefault((*history, output), len(histories))
-                            self.last.append((variable, number, whole))
+                allowed, own = self._allowed(t, path.contexts[-1]), self.labels[path.contexts[-1]]
+                here = []
+                for history, share in known[path.parent if t else 0]:
+                    first = len(parents) * len(allowed)
+                    here += [((*history, output), first + k) for k, output in enumerate(allowed)]
+                    parents.append(share)
+                    owners.append(number)
+                    worths.append([int(output == own) for output in allowed])
                 following.append(here)
-            level = following
-
-    def _private(self) -> Any:
-        """The privacy rows: (complete histories x events that could exceed their bound, variables), sparse."""
-        from scipy.sparse import csr_array
-
-        rows, columns, values = [], [], []
-        for j, (event, bound) in enumerate(zip(self.events, self.priors + self.bounds, strict=True)):
-            if bound >= 1:
-                continue
-            for variable, path, history in self.last:
-                rows.append(history * len(self.events) + j)
-                columns.append(variable)
-                values.append(event[path] - bound)
-        if not rows:
-            return None
-        numbers, packed = np.unique(rows, return_inverse=True)
-        return csr_array((values, (packed, columns)), shape=(len(numbers), len(self.worth)))
-
-    def solve(self) -> float:
-        """The expected number of releases."""
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array
-
-        rows, columns, values = zip(*self.equal, strict=True)
-        private = self._private()
-        options = {"primal_feasibility_tolerance": FEASIBILITY, "dual_feasibility_tolerance": FEASIBILITY}
-        for method in ("highs-ds", "highs-ipm"):
-            result = linprog(
-                -np.array(self.worth),
-                A_ub=private,
-                b_ub=None if private is None else np.zeros(private.shape[0]),
-                A_eq=csr_array((values, (rows, columns)), shape=(len(self.right), len(self.worth))),
-                b_eq=self.right,
-                bounds=(0, None),
-                method=method,
-                options=options,
-            )
-            if result.status == 0:
-                return -float(result.fun)
-        raise DiscreetError(f"the solver gave up on the limit: {result.message}")
+            known = following
+            levels.append(Level(np.array(parents), np.array(owners), masses[owners], np.array(worths)))
+        codes: dict[tuple[int, ...], int] = {}
+        histories = np.array([codes.setdefault(history, len(codes)) for here in known for history, _ in here])
+        quiet = 0 if self.deceive else 1
+        return Programme(levels, histories.reshape(levels[-1].worths.shape), members, deltas, quiet)
 
 
 def _labels(contexts: tuple[str, ...], shown: Mapping[str, str] | None) -> list[int]:
@@ -204,19 +179,23 @@ def _labels(contexts: tuple[str, ...], shown: Mapping[str, str] | None) -> list[
     return [names.index(name) for name in names]
 
 
-def _one_hot(vector: FloatArray, index: int) -> FloatArray:
-    kept = np.zeros_like(vector)
-    kept[index] = 1.0
-    return kept
+def _as_integers(rows: FloatArray) -> Integers:
+    """Rows of probabilities as integers of one sum for all rows: what rounding left of a sum to one is divided out.
+
+    It must be: with a delta of 1e-12 a prior that is off by 1e-16 would change the limit in the seventh digit.
+    """
+    ratios = [float(value).as_integer_ratio() for value in rows.ravel()]
+    largest = max(below for _, below in ratios)
+    exact = np.array([above * (largest // below) for above, below in ratios], dtype=object).reshape(rows.shape)
+    sums = exact.sum(axis=-1, keepdims=True)
+    return np.asarray(exact * (math.lcm(*np.ravel(sums).tolist()) // sums))
 
 
-def _events(model: Model, policy: Policy, paths: list[tuple[int, ...]]) -> tuple[FloatArray, FloatArray]:
-    """(J, paths): whether the path is in the event, and the deltas (J,): secrets at each slot, then those at="any"."""
+def _events(model: Model, policy: Policy, paths: list[tuple[int, ...]]) -> tuple[Booleans, list[float]]:
+    """(J, paths): whether the path is in the event, and the J deltas: secrets at each slot, then those at="any"."""
     table = policy.for_model(model.contexts, model.slots)
     inside = table.members[:, np.array(paths)] & table.active[:, None, :]  # (G, paths, T)
-    events = [inside[g, :, slot] for slot, g in table.rows]
-    deltas = [table.deltas[g] for _, g in table.rows]
-    for g in np.flatnonzero(table.any_slot):
-        events.append(inside[g].any(axis=1))
-        deltas.append(table.deltas[g])
-    return np.array(events, dtype=np.float64).reshape(len(events), len(paths)), np.array(deltas, dtype=np.float64)
+    each = [(inside[g, :, slot], float(table.deltas[g])) for slot, g in table.rows]
+    events = each + [(inside[g].any(axis=1), float(table.deltas[g])) for g in np.flatnonzero(table.any_slot)]
+    members = np.array([event for event, _ in events], dtype=np.bool_).reshape(len(events), len(paths))
+    return members, [delta for _, delta in events]

@@ -32,6 +32,7 @@ import numpy as np
 from discreet.contracts import Model, Utility, is_finite
 from discreet.errors import DiscreetError, HierarchyError, did_you_mean
 from discreet.hierarchy import Hierarchy
+from discreet.jit import product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit.hybrid import Hybrid
@@ -213,13 +214,13 @@ class Fdh(ContextMechanism):
             following: dict[State, FloatArray] = {}
             for state, mass in level.items():
                 kernel = self.kernel(state)
-                joint = mass @ kernel.matrix
-                total += float(joint @ np.array([self.worth(output) for output in kernel.outputs]))
+                joint = product(mass, kernel.matrix)
+                total += float((joint * [self.worth(output) for output in kernel.outputs]).sum())
                 for number in np.flatnonzero(joint).tolist() if t + 1 < model.slots else ():
                     after = self.advance(state, kernel.outputs[number])
                     arrived = mass * kernel.matrix[:, number]
                     following[after] = following[after] + arrived if after in following else arrived
-            level = {state: mass @ model.transitions[t] for state, mass in following.items()}
+            level = {state: product(mass, model.transitions[t]) for state, mass in following.items()}
         return total / model.slots
 
     def _drawn(self, days: int) -> Utility:
@@ -269,8 +270,9 @@ class _Layer:
             shares = members.T * model.prior[t]  # (nodes, n): P(X_t = a) for the leaves of each node
             never = ~shares.any(axis=1)
             shares[never] = members.T[never]  # a node that never occurs at the slot: any row will do
-            steps[t] = shares @ model.transitions[t] @ members / shares.sum(axis=1, keepdims=True)
-        return MarkovChain(self.nodes, members.T @ model.initial, steps)
+            arrived = product(product(shares, model.transitions[t]), members)
+            steps[t] = arrived / shares.sum(axis=1, keepdims=True)
+        return MarkovChain(self.nodes, product(members.T, model.initial), steps)
 
     def checked(self, chain: Model, model: Model) -> Model:
         """A given chain, if it is one over this layer's nodes and the model's slots."""

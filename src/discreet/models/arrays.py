@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet.contexts import UNKNOWN, Day
 from discreet.contracts import Model
 from discreet.errors import DiscreetError, ModelError, did_you_mean
-from discreet.numerics import ROW_SUM, BoolArray, FloatArray, IntArray, normalised
+from discreet.numerics import ROW_SUM, BoolArray, FloatArray, IntArray, normalised, ordered_product
 
 
 def labels(contexts: Iterable[str]) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def state_prior(initial: FloatArray, transitions: FloatArray) -> FloatArray:
     prior = np.empty((len(transitions) + 1, len(initial)))
     prior[0] = initial
     for t, step in enumerate(transitions):
-        prior[t + 1] = prior[t] @ step
+        prior[t + 1] = ordered_product(prior[t], step)
     return prior
 
 

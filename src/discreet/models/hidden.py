@@ -13,7 +13,7 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import arrays
 from discreet.models.chain import MarkovChain, _draw
-from discreet.numerics import FloatArray, IntArray
+from discreet.numerics import FloatArray, IntArray, ordered_product
 
 
 class HiddenMarkovModel:
@@ -78,7 +78,8 @@ class HiddenMarkovModel:
     @cached_property
     def prior(self) -> FloatArray:
         """(T, n): P(X_t)."""
-        prior: FloatArray = np.einsum("tk,tkn->tn", self.state_prior, self.emissions)
+        rows = [ordered_product(*pair) for pair in zip(self.state_prior, self.emissions, strict=True)]
+        prior: FloatArray = np.array(rows)
         prior.setflags(write=False)
         return prior
 

@@ -25,8 +25,8 @@ def publish(
 ) -> Report:
     """Hand every row to `write`, people in order of their names, and say what the rows tell.
 
-    The order in which people come would tell who was first in the data, so it is left behind. `write` takes the rows one
-    after another, as they are made: `rows.extend` of a list, or a function that writes a file. Draws come from the
+    The order in which people come would tell who was first in the data, so it is left behind. `write` takes the rows
+    one after another, as they are made: `rows.extend` of a list, or a function that writes a file. Draws come from the
     operating system's entropy; a seed repeats them and is for experiments (`entropy_of`).
     """
     people = [trajectory.person for trajectory in trajectories]

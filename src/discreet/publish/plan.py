@@ -122,19 +122,20 @@ class Plan:
         piece_length: int | None = 50,
         progress: Progress | None = None,
     ) -> Plan:
-        """The plan for these people, gone through twice: their habits are learned, and the policy is laid over their events.
+        """The plan for these people, gone through twice: the policy is laid over their events, and habits are learned.
 
         `habits` are topics of all people together, `topics` of them or as many as predict held-out events best, or a
         chain over each person's own events.
         """
         checked_length(piece_length)
-        laid = policy_for(policy, Events.from_trajectories(trajectories, occurring_only=True))
-        if habits == "topics":
-            known: Habits = TopicHabits.learn(cut_all(trajectories, piece_length), topics, progress=progress)
-        elif topics is None:
-            known = ChainHabits()
-        else:
+        if habits not in ("topics", "chain"):
+            raise DiscreetError(f"habits={habits!r} are not known; use 'topics' or 'chain'")
+        if habits == "chain" and topics is not None:
             raise DiscreetError("a number of topics is for habits='topics'; leave one of them out")
+        laid = policy_for(policy, Events.from_trajectories(trajectories, occurring_only=True))
+        known: Habits = ChainHabits()
+        if habits == "topics":
+            known = TopicHabits.learn(cut_all(trajectories, piece_length), topics, progress=progress)
         return cls(known, laid, mechanism, piece_length)
 
 

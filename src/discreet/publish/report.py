@@ -24,7 +24,7 @@ class PieceReport:
     breached: int
     """Positions where some secret's gain is over its delta."""
     settled: int
-    """Positions where the habits alone put some secret's prior within delta of 1: what is shown there may be the truth."""
+    """Positions where the habits alone put some secret's prior within delta of 1, so that the truth may be shown."""
     off_model: int
     """Events that the habits have no place for."""
     by_secret: Mapping[str, float]

@@ -11,12 +11,12 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from discreet.errors import PolicyError
-from discreet.mechanisms.perturbation import Hull, lattice
-from discreet.mechanisms.perturbation.hull import facets_of
+from discreet.mechanisms.perturbation import Hull
 from discreet.mechanisms.perturbation.lattice import (
     Answers,
     Ball,
     _determinant,
+    _solid,
     cross_polytope,
     hull_ball,
     primitive,
@@ -24,7 +24,7 @@ from discreet.mechanisms.perturbation.lattice import (
 )
 from discreet.mechanisms.perturbation.planar import areas_with, group_differences, symmetric_hull, twice_area
 from discreet.mechanisms.perturbation.protection import Sensitivity
-from discreet.numerics import FloatArray, IntArray
+from discreet.numerics import IntArray
 from tests.mechanisms.perturbation.examples import ANSWERS, random_graph, random_integers
 from tests.mechanisms.perturbation.test_hull import slow_norm
 from tests.strategies import searches
@@ -173,31 +173,58 @@ def test_flats_in_higher_space_stay_exact_where_64_bits_do_not_hold_their_basis(
         assert all((exact_norm(ball, point) or 0) <= 1 for point in points.tolist()), seed
 
 
-def test_a_body_holds_every_difference_and_its_box_whatever_qhull_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Facets and corners are left out at random, as if Qhull had merged them away."""
+def slow_facets(points: IntArray) -> set[tuple[tuple[int, ...], int]]:
+    """Every plane through k of the points that leaves all of them on one side, in fractions' integers: the definition."""
+    both = np.unique(np.concatenate([points, -points]), axis=0).tolist()
+    found = set()
+    for simplex in combinations(both, len(both[0])):
+        edges = [[a - b for a, b in zip(point, simplex[0], strict=True)] for point in simplex[1:]]
+        normal = [
+            (-1) ** j * _determinant([[v for i, v in enumerate(edge) if i != j] for edge in edges])
+            for j in range(len(simplex))
+        ]
+        divisor = math.gcd(*normal)
+        if divisor:
+            normal = [value // divisor for value in normal]
+            heights = [sum(a * b for a, b in zip(normal, point, strict=True)) for point in both]
+            if max(heights) == abs(sum(a * b for a, b in zip(normal, simplex[0], strict=True))):
+                found |= {(tuple(sign * value for value in normal), max(heights)) for sign in (1, -1)}
+    return found
+
+
+def test_facets_and_corners_of_solids_are_those_of_the_definition() -> None:
+    """Many points in one plane, duplicates and opposites among them; 64 bits and Python's integers give the same."""
+    for seed in searches(60):
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(3, 5))
+        points = rng.integers(-2, 3, size=(int(rng.integers(k, 9 if k == 3 else 7)), k))
+        if np.linalg.matrix_rank(points) < k:
+            continue
+        slow = slow_facets(points)
+        for times in (1, 2**40 + 1):  # beyond 64 bits
+            normals, offsets, corners = _solid(points * times)
+            both = {(tuple(n), c) for n, c in zip(normals.tolist(), offsets.tolist(), strict=True)}
+            both |= {(tuple(-value for value in n), c) for n, c in both}
+            assert both == {(normal, offset * times) for normal, offset in slow}, seed
+            hull = ConvexHull(np.concatenate([points, -points]))
+            found = {tuple(c) for c in hull.points[hull.vertices].astype(np.int64).tolist()}
+            assert {tuple(value // times for value in c) for c in corners.tolist()} == found, seed
+
+
+def test_a_body_is_the_hull_whatever_order_its_differences_have() -> None:
+    """Rows, offsets and corners are equal to the last bit, the box too: the shape decides them and nothing else."""
     for seed in searches(20):
         rng = np.random.default_rng(seed)
-
-        def forgetful(points: FloatArray, rng: np.random.Generator = rng) -> tuple[IntArray, IntArray]:
-            simplices, vertices = facets_of(points)
-            kept = np.concatenate([np.arange(4), 4 + np.flatnonzero(rng.random(len(vertices) - 4) < 0.3)])
-            return simplices[rng.random(len(simplices)) < rng.choice([0.0, 0.5])], vertices[kept]
-
-        monkeypatch.setattr(lattice, "facets_of", forgetful)
-        points = rng.integers(-40, 41, size=(15, 3)) * np.array([1, 3, 9])
-        if np.linalg.matrix_rank(points) < 3:
-            continue
+        d = int(rng.integers(2, 5))
+        points = rng.integers(-40, 41, size=(15, d)) * np.array([1, 3, 9, 2])[:d]
         ball = hull_ball(points)
-        assert ball.contains(points).all(), seed
-        coordinates = np.rint(points @ np.linalg.inv(ball.basis)).astype(np.int64)
-        np.testing.assert_array_equal(coordinates @ ball.basis, points)
-        assert (np.abs(coordinates) <= ball.widths).all(), seed
-        for m in range(3):  # the box is part of K: beyond it nothing is inside
-            assert not ball.contains(((ball.widths[m] + 1) * ball.basis[m])[None]).any()
+        other = hull_ball(rng.permutation(points) * rng.choice([-1, 1], size=(15, 1)))
+        for name in ("rows", "offsets", "vertices"):
+            np.testing.assert_array_equal(getattr(ball, name), getattr(other, name), err_msg=f"seed {seed}, {name}")
 
 
-def test_where_qhull_finds_no_hull_points_are_shaken() -> None:
-    """Qhull gives these differences up within its tolerances. K holds the hull: no norm is above the hull's."""
+def test_a_hull_that_floats_give_up_is_exact() -> None:
+    """Differences that Qhull finds no hull of within its tolerances: the norm is still the hull's."""
     rows = (
         "29 23 8 4 11, 0 -12 15 49 8, -41 -37 -11 -22 -14, -26 -13 -14 -31 -15, 1 -9 11 20 6, 6 3 5 -1 3, 5 -5 12 15 7"
     )
@@ -210,7 +237,8 @@ def test_where_qhull_finds_no_hull_points_are_shaken() -> None:
     for vector in (*np.eye(5, dtype=np.int64), *(3 * differences)):
         exact = exact_norm(ball, vector.tolist())
         assert exact is not None
-        assert float(exact) <= slow_norm(differences.astype(np.float64), vector.astype(np.float64)) + 1e-9
+        slow = slow_norm(differences.astype(np.float64), vector.astype(np.float64))
+        assert float(exact) == pytest.approx(slow, rel=1e-6)
 
 
 def test_reduction_is_unimodular_and_boxes_are_filled_whatever_the_shape() -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.process import SeenProcess
 from discreet.errors import DiscreetError
+from discreet.jit import product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive import programme
 from discreet.numerics import SLACK, WEIGHT_BITS, FloatArray, IntArray
@@ -167,13 +168,16 @@ class Decider:
             (process.emission(t) > 0).sum(axis=0).max() > 1
             for t in range(process.slots)  # a context leaves its state open
         )
+        # Repeated products, not powers: a library's power may differ in the last bit from machine to machine.
+        self._fading = np.cumprod(np.concatenate([[1.0], np.full(process.slots - 1, FADING)]))
         self._ahead = [self._beyond_ahead(t) for t in range(process.slots)] if self._pairs else []
 
     def _beyond_ahead(self, t: int) -> FloatArray:
         """(rows from slot t on, K): by how much a state of slot t brings each of them beyond its delta."""
         adversary = self.adversary
         rows = slice(int(adversary.row_start[t]), len(adversary.row_slot))
-        here = adversary.row_members[rows.start : int(adversary.row_start[t + 1])] @ adversary.process.emission(t).T
+        members = adversary.row_members[rows.start : int(adversary.row_start[t + 1])]
+        here = product(members, adversary.process.emission(t).T)
         reached = np.concatenate([here, adversary.ahead[t]])
         return np.asarray(reached - (adversary.priors + adversary.deltas)[rows, None])
 
@@ -199,7 +203,7 @@ class Decider:
             return np.zeros(len(deltas))
         since = np.maximum(belief.slot - adversary.row_slot, 0)[belief.closed :]
         left = np.full(len(adversary.any_index), 1 - (belief.slot + 1) / slots)  # of the day, for secrets at="any"
-        held = HELD * deltas * np.concatenate([FADING**since, left])
+        held = HELD * deltas * np.concatenate([self._fading[since], left])
         limits = (adversary.priors + adversary.deltas)[belief.closed :]
         return np.where(limits < 1, held, 0.0)  # a gain that cannot exceed its delta needs no room
 
@@ -224,7 +228,7 @@ class Decider:
             before, now = np.nonzero(steps)
             private, mass = process.private[before, now], steps[before, now]
         visits, each = len(adversary.any_index), len(adversary.row_slot) - belief.closed
-        past = belief.stack[1 + visits :]
+        past = belief.past
         known = np.flatnonzero(weights)
         line = np.searchsorted(known, before)
         delta = (adversary.priors + adversary.deltas)[belief.closed :, None]
@@ -233,7 +237,7 @@ class Decider:
         ahead, kept = _binding(self._ahead[t], limits[len(past) : each])
         parts = [(earlier[:, line], held), (ahead[:, now], kept)]
         for a in range(visits):
-            visited = np.zeros(len(now)) if t == 0 else belief.stack[1 + a][before] / weights[before]
+            visited = belief.visited[a][before] / weights[before]
             if adversary.any_active[t, a]:
                 visited = np.where(adversary.any_members[a][process.contexts[now]] > 0, 1.0, visited)
             reached = visited + (1 - visited) * adversary.first_visit[t][a][now]
@@ -255,7 +259,9 @@ class Decider:
             self.effort.given_up += 1
             return self._silent(slot)
         worth = np.where(np.isfinite(self.vocabulary.worth), self.vocabulary.worth, 0.0)[slot.context]
-        return Decision(slot.private, slot.mass, weights, float(slot.mass @ (worth * weights).sum(axis=1)) / TOTAL)
+        return Decision(
+            slot.private, slot.mass, weights, float((slot.mass * (worth * weights).sum(axis=1)).sum()) / TOTAL
+        )
 
     def kernel(self, decision: Decision) -> FiniteKernel:
         """The decision for every private state: those that are not possible now are silent."""
@@ -266,7 +272,7 @@ class Decider:
         return FiniteKernel(outputs, weights, TOTAL)
 
     def _flows(self, slot: Slot) -> FloatArray | None:
-        """(A, O): the programme's solution; None where it was given up.
+        """(A, O): the programme's solution, each row up to a factor; None where it was given up.
 
         A programme over pairs that takes too long is solved over contexts alone: memory is then not used in this slot.
         """
@@ -280,7 +286,7 @@ class Decider:
         return self._solved(slot, slot.context, programme.PIVOTS, programme.ATTEMPTS)
 
     def _solved(self, slot: Slot, group: IntArray, pivots: int, attempts: int) -> FloatArray | None:
-        """(A, O): the best flows where states of a group, which share a context, do the same; None at a limit."""
+        """(A, O): the best flows of each state's group, whose states share a context and do the same; None at a limit."""
         mass, coefficients, first, where = Groups.of(group, slot.mass, slot.coefficients)
         vocabulary = self.vocabulary
         worth = vocabulary.worth[slot.context[first]]
@@ -308,7 +314,7 @@ class Decider:
             return None
         flows = np.zeros((len(mass), len(vocabulary.outputs)))
         flows[state, output] = solution.flows
-        return np.asarray(flows[where] * (slot.mass / mass[where])[:, None])
+        return np.asarray(flows[where])
 
     def _rounded(self, flows: FloatArray) -> IntArray:
         """Weights over TOTAL, with silence mixed in: rounded down, what is left goes to each state's likeliest output.
@@ -326,21 +332,30 @@ class Decider:
     def _mended(self, weights: IntArray, slot: Slot) -> bool:
         """Mend columns that rounding pushed over a limit, in place; False if that does not succeed.
 
-        Rows are homogeneous, so the sum of columns that hold holds as well: a failing column, which is a small one (noise
-        is lost in large ones), is merged whole into the likeliest column that all its states may use. If it is silence
-        that fails, a share of every column is given to it, so that it is small no longer.
+        Most are mended by a few parts in 2**52 (`_hushed`, `_trimmed`). Where that is not enough: rows are homogeneous, so
+        the sum of columns that hold holds as well, and a failing column, which is a small one (noise is lost in large
+        ones), is merged whole into the likeliest column that all its states may use. If it is silence that fails, a share
+        of every column is given to it, so that it is small no longer.
         """
         if not len(slot.beyond):
             return True
         silence = self.vocabulary.silence
         allowed = np.isfinite(self.vocabulary.worth[slot.context])
-        for share in (13, 13, 10, 7, 4, 2):
-            failing = np.flatnonzero(~(self._excess(weights, slot) <= 0).all(axis=1))
+        for share in (0, 0, 0, 13, 13, 10, 7, 4, 2):
+            excess = self._excess(weights, slot)
+            failing = np.flatnonzero(~(excess <= 0).all(axis=1))
             if not len(failing):
                 return True
+            if silence in failing and self._hushed(weights, slot):
+                return True
             self.effort.mended += 1
+            if not share:
+                self._trimmed(weights, slot, failing[failing != silence], excess)
+                continue
             for o in failing[failing != silence]:
-                likely = np.where(allowed[weights[:, o] > 0].all(axis=0), slot.mass @ weights, -1.0)
+                likely = np.where(
+                    allowed[weights[:, o] > 0].all(axis=0), product(slot.mass, weights.astype(np.float64)), -1.0
+                )
                 likely[o] = -2.0
                 weights[:, int(likely.argmax())] += weights[:, o]
                 weights[:, o] = 0
@@ -351,12 +366,50 @@ class Decider:
                 weights[:, silence] += moved.sum(axis=1)
         return bool((self._excess(weights, slot) <= 0).all())
 
+    def _trimmed(self, weights: IntArray, slot: Slot, failing: IntArray, excess: FloatArray) -> None:
+        """Cut twice what is over from the states that bring each failing column over its limits, in place.
+
+        What is cut goes to the state's likeliest other output, where it is lost; a state that has none keeps what it has.
+        """
+        states = np.arange(len(weights))
+        for o in failing.tolist():
+            over = np.flatnonzero(excess[o] > 0)
+            raising = np.maximum(slot.beyond[over], 0.0)  # (rows, A)
+            told = (raising * slot.mass * weights[:, o]).sum(axis=1)
+            shares = np.minimum(2 * excess[o, over] / told, 1.0)  # of what raises each row
+            share = np.where(raising > 0, shares[:, None], 0.0).max(axis=0)  # (A,)
+            cut = np.ceil(share * weights[:, o]).astype(np.int64)
+            others = weights.copy()
+            others[:, [o, self.vocabulary.silence]] = 0
+            likeliest = others.argmax(axis=1)
+            cut[others[states, likeliest] < cut << 20] = 0
+            weights[:, o] -= cut
+            weights[states, likeliest] += cut
+
+    def _hushed(self, weights: IntArray, slot: Slot) -> bool:
+        """Take back silence that is only rounding, in place; False, and nothing is changed, where that does not help.
+
+        Flows of 1e-17 that should be zero tell something in a column that is otherwise constant: a silence of 7 parts in
+        2**52 more for one state than for the others. Without them silence is constant again and holds.
+        """
+        silence, states = self.vocabulary.silence, np.arange(len(weights))
+        hushed = weights.copy()
+        hushed[:, silence] = 0
+        likeliest = hushed.argmax(axis=1)
+        extra = np.where(hushed[states, likeliest] > TOTAL >> 1, weights[:, silence] - SILENCE, 0)
+        hushed[:, silence] = weights[:, silence] - extra
+        hushed[states, likeliest] += extra
+        if not (self._excess(hushed, slot) <= 0).all():
+            return False
+        weights[:] = hushed
+        return True
+
     def _excess(self, weights: IntArray, slot: Slot) -> FloatArray:
         """(O, J): by how much each output's gain may exceed what is checked, its own rounding error included."""
         told = weights.T * slot.mass  # (O, A)
         total = told.sum(axis=1)
-        inside = told @ slot.beyond.T
-        error = (len(slot.mass) + 8) * 2.0**-53 * (told @ np.abs(slot.beyond).T)
+        inside = product(told, slot.beyond.T)
+        error = (len(slot.mass) + 8) * 2.0**-53 * product(told, np.abs(slot.beyond).T)
         return np.asarray(inside + error - CHECKED * total[:, None])
 
     def _silent(self, slot: Slot) -> Decision:

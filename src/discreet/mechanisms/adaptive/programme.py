@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import compiled
+from discreet.jit import compiled, dot
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 PERTURBATION = 2.0**-24
@@ -183,19 +183,16 @@ def _start(problem: Problem) -> Basis:
     )
 
 
-@compiled(reorder_sums=True)
+@compiled()
 def _working_values(basis: Basis, rows: int) -> FloatArray:
     """Values of the working basic variables: inverse times what the keys leave of each row."""
-    values, inverse, rest = np.zeros(rows), basis.inverse, basis.rest
+    values = np.empty(rows)
     for i in range(rows):
-        total = 0.0
-        for r in range(rows):
-            total += inverse[i, r] * rest[r]
-        values[i] = total
+        values[i] = dot(basis.inverse[i, :rows], basis.rest[:rows])
     return values
 
 
-@compiled(reorder_sums=True)
+@compiled()
 def _rest_of(problem: Problem, basis: Basis, r: int) -> float:
     """What the keys leave of coupling row r."""
     output, key, mass, coefficients = problem.output, basis.key, problem.mass, problem.coefficients[basis.row_index[r]]
@@ -240,7 +237,10 @@ def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) 
     for k in range(len(problem.state)):
         table[problem.output[k], problem.state[k]] = flows[k]
         total[problem.output[k]] += flows[k]
-    told = np.dot(table, problem.coefficients.T)  # (O, J)
+    told = np.empty((problem.outputs, len(problem.coefficients)))
+    for o in range(problem.outputs):
+        for j in range(len(problem.coefficients)):
+            told[o, j] = dot(table[o], problem.coefficients[j])
     for r in range(rows):  # a row in use is met up to the precision of its slack
         told[basis.row_output[r], basis.row_index[r]] = 0.0
     added = 0
@@ -345,7 +345,7 @@ def _dual_simplex(problem: Problem, basis: Basis, rows: int, most: int) -> int:
     return -1
 
 
-@compiled(reorder_sums=True)
+@compiled()
 def _combine(problem: Problem, basis: Basis, prices: FloatArray) -> None:
     """told[o, m] = the sum of prices times coupling rows, at the flow from m to o."""
     basis.told[:] = 0.0
@@ -370,7 +370,9 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
         if column >= 0:
             worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
     basis.inverse[:rows, :rows] = _inverse(working)
-    prices = np.dot(worth, np.ascontiguousarray(basis.inverse[:rows, :rows]))
+    prices = np.zeros(rows)
+    for i in range(rows):
+        _subtract(prices, -worth[i], basis.inverse[i, :rows])
     basis.slack_cost[:rows] = -prices
     _combine(problem, basis, prices)
     output, value, told, reduced = problem.output, problem.value, basis.told, basis.reduced
@@ -378,14 +380,6 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
         own = basis.key[m]
         for k in range(problem.first[m], problem.first[m + 1]):
             reduced[k] = value[k] - value[own] - (told[output[k], m] - told[output[own], m])
-
-
-@compiled(reorder_sums=True)
-def _squares(values: FloatArray) -> float:
-    total = 0.0
-    for value in values:
-        total += value * value
-    return total
 
 
 @compiled()
@@ -428,7 +422,7 @@ def _leaving(problem: Problem, basis: Basis, rows: int, values: FloatArray) -> t
         if basic[i] >= 0:
             rest[state[basic[i]]] -= values[i]
         if values[i] < -NOISE:
-            size = 1.0 + _squares(inverse[i, :rows])
+            size = 1.0 + dot(inverse[i, :rows], inverse[i, :rows])
             if values[i] ** 2 > steepest * size:
                 steepest, lowest, place = values[i] ** 2 / size, values[i], i
     for i in range(rows):

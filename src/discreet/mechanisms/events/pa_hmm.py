@@ -125,7 +125,7 @@ class _OnGrid:
         return table
 
     def value(self, levels: IntArray) -> float:
-        return float(self._weights @ (self._grid - levels))
+        return float((self._weights * (self._grid - levels)).sum())
 
     def holds(self, levels: IntArray) -> bool:
         return self._stretches.is_private(self.silent(levels), ROOM)

@@ -32,6 +32,7 @@ import numpy as np
 from discreet.contracts import Model, Utility
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import ATTRIBUTES, Events
+from discreet.jit import product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism, events_of
 from discreet.mechanisms.baselines import MaskSensitive
@@ -116,7 +117,7 @@ class PaMarkov(ContextMechanism):
         emissions = self.model.emissions
         if emissions is None:
             return values[None]
-        return np.asarray((emissions[:1] if emissions.strides[0] == 0 else emissions) @ values)
+        return np.array([product(one, values) for one in (emissions[:1] if emissions.strides[0] == 0 else emissions)])
 
     def _marginals(self) -> tuple[MarkovChain, ...]:
         """The model's chain of each attribute; a value that cannot occur at a slot stays put."""
@@ -126,13 +127,14 @@ class PaMarkov(ContextMechanism):
     def _marginal(self, k: int, states: FloatArray) -> MarkovChain:
         values, seen = self.events.values(ATTRIBUTES[k]), self._seen(k)
         before, after = (seen, seen) if len(seen) == 1 else (seen[:-1], seen[1:])
-        ahead = self.model.transitions @ after  # (T-1, K, values)
         shown = (states[:-1, :, None] * before).transpose(0, 2, 1)  # (T-1, values, K): P(a and the hidden state at t)
-        both = shown @ ahead  # (T-1, values, values): P(a at t, b at t + 1)
+        both = np.empty((self.model.slots - 1, len(values), len(values)))  # P(a at t, b at t + 1)
+        for t, step in enumerate(self.model.transitions):
+            both[t] = product(shown[t], product(step, after[t if len(after) > 1 else 0]))
         total = both.sum(axis=2, keepdims=True)
         with np.errstate(invalid="ignore"):
             transitions = np.where(total > 0, both / total, np.eye(len(values)))
-        return MarkovChain(values, states[0] @ seen[0], transitions)
+        return MarkovChain(values, product(states[0], seen[0]), transitions)
 
     def _given(self, chains: Sequence[Model]) -> tuple[Model, ...]:
         if len(chains) != len(ATTRIBUTES):
@@ -153,13 +155,16 @@ class PaMarkov(ContextMechanism):
         """For each attribute (T, values): whether the value there implies a secret (Algorithm 3, with Eq. 16)."""
         each = ~self.secrets.any_slot
         members = self.secrets.members[each].astype(np.float64)
-        limits = members @ self.model.prior.T + self.secrets.deltas[each][:, None] + ROOM  # (G, T): q + delta
+        limits = product(members, self.model.prior.T) + self.secrets.deltas[each][:, None] + ROOM  # (G, T): q + delta
         limits[~self.secrets.active[each]] = 2.0  # no confidence is above it
         found = []
         for k, attribute in enumerate(ATTRIBUTES):
             values = np.eye(len(self.events.values(attribute)))[self._index[:, k]]
-            both = (members[:, None, :] * self.model.prior) @ values  # (G, T, values): P(secret and value)
-            found.append(np.asarray((both > limits[:, :, None] * (self.model.prior @ values)).any(axis=0)))
+            both = np.array(
+                [product(member * self.model.prior, values) for member in members]
+            )  # (G, T, values): of both
+            both = both.reshape(len(members), *limits.shape[1:], values.shape[1])
+            found.append(np.asarray((both > limits[:, :, None] * product(self.model.prior, values)).any(axis=0)))
         return found
 
     def start(self) -> State:

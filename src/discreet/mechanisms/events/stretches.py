@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.contracts import Model
+from discreet.jit import product
 from discreet.mechanisms.events.loops import lower_levels
 from discreet.models.arrays import reachable, state_prior
 from discreet.numerics import ROOM, SLACK, BoolArray, FloatArray, IntArray
@@ -66,7 +67,7 @@ class Stretches:
         self.members: FloatArray = secrets.members[each].astype(np.float64)  # (G, n)
         self.active: BoolArray = secrets.active[each]  # (G, T)
         self.deltas: FloatArray = secrets.deltas[each]
-        self.secret_prior: FloatArray = self.members @ self.prior.T  # (G, T)
+        self.secret_prior: FloatArray = product(self.members, self.prior.T)  # (G, T)
         self.possible: BoolArray = reachable(model) if model.emissions is None else np.asarray(self.prior > 0)  # (T, n)
 
     @staticmethod
@@ -81,12 +82,12 @@ class Stretches:
     def known(self, t: int, silent: FloatArray, over: FloatArray) -> Known:
         """What the outputs of slot t tell if its events are silent with probabilities (n,)."""
         emission, here = self.emissions[t], self.active[:, t]
-        silence = emission @ silent
+        silence = product(emission, silent)
         shown = np.flatnonzero((silent < 1) & self.possible[t])
         told = emission[:, shown].T
         if silence.any():
             told = np.concatenate([told, silence[None]])
-        inside = (self.members[here] * silent) @ emission.T - self.theta(t, over)[:, None] * silence
+        inside = product(self.members[here] * silent, emission.T) - self.theta(t, over)[:, None] * silence
         return Known(told, silence, inside)
 
     def edge(self, t: int, *, before: bool) -> Sight:
@@ -97,11 +98,12 @@ class Stretches:
     def beyond(self, sight: Sight, t: int, known: Known, *, forwards: bool) -> Sight:
         """A side of slot t as seen from its neighbour, the outputs of t included."""
         step = self.steps[t] if forwards else self.steps[t - 1].T
-        points = _products(sight.points, known.told) @ step
+        points = product(_products(sight.points, known.told), step)
         old, old_masses = _products(sight.rows, known.told), _products(sight.masses, known.told)
         new = _products(sight.points, known.inside)
         new_masses = np.repeat(sight.points * known.silence, len(known.inside), axis=0)
-        rows, masses = np.concatenate([old, new]) @ step, np.concatenate([old_masses, new_masses]) @ step
+        rows = product(np.concatenate([old, new]), step)
+        masses = product(np.concatenate([old_masses, new_masses]), step)
         positive = (rows > 0).any(axis=1)
         total = points.sum(axis=1)
         scale = masses[positive].sum(axis=1, keepdims=True)
@@ -133,10 +135,10 @@ class Stretches:
             seen = self.side(t, self.window - 1, knowns, before=True)[-1]
             now = knowns[t]
             if len(seen.rows):
-                values, masses = seen.rows @ now.told.T, seen.masses @ now.told.T
+                values, masses = product(seen.rows, now.told.T), product(seen.masses, now.told.T)
                 worst = max(worst, float((values[masses > 0] / masses[masses > 0]).max(initial=-1.0)))
-            mass = seen.points @ now.silence
-            values = (seen.points @ now.inside.T)[mass > 0] / mass[mass > 0, None]
+            mass = product(seen.points, now.silence)
+            values = product(seen.points, now.inside.T)[mass > 0] / mass[mass > 0, None]
             worst = max(worst, float(values.max(initial=-1.0)))
         return worst
 
@@ -167,14 +169,16 @@ class Stretches:
         constraints, points = self._constraints(t, knowns)
         emission = self.emissions[t]
         theta, members = self.theta(t, over), self.members[self.active[:, t]]
-        barred = np.asarray((constraints @ emission > 0).any(axis=0))
+        slopes = product(constraints, emission)
+        barred = np.asarray((slopes > 0).any(axis=0))
         barred |= (members[theta < 1] > 0).any(axis=0)  # publishing a secret tells it for certain
         free = order[~barred[order]]
         if not len(free):
             return
-        told = [points @ (emission * row) for row in members - theta[:, None]]  # what each event adds to a silence
-        slopes = np.concatenate([constraints @ emission, *told])  # (constraints, n)
-        lower_levels(levels, free, np.ascontiguousarray(slopes))
+        told = [
+            product(points, emission * row) for row in members - theta[:, None]
+        ]  # what each event adds to a silence
+        lower_levels(levels, free, np.concatenate([slopes, *told]))  # (constraints, n)
 
     def _constraints(self, t: int, knowns: list[Known]) -> tuple[FloatArray, FloatArray]:
         """Rows that any vector at t must meet (C, K), and the points that a silence at t is seen through (P, K)."""

@@ -264,7 +264,7 @@ class _OnGrid:
         return np.rint(p[self._where] * self._grid).astype(np.int64)
 
     def value(self, levels: IntArray) -> float:
-        return float(self._weights @ (self._grid - levels))
+        return float((self._weights * (self._grid - levels)).sum())
 
     def holds(self, levels: IntArray) -> bool:
         return self._windows.is_private(self.p_of(levels))

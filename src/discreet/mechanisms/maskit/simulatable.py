@@ -22,6 +22,7 @@ import numpy as np
 
 from discreet.contracts import Model, Utility
 from discreet.errors import DiscreetError, did_you_mean
+from discreet.jit import product
 from discreet.kernels import FiniteKernel, silent_kernel
 from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit import loops
@@ -65,7 +66,7 @@ class Simulatable(ContextMechanism):
         each = ~self.secrets.any_slot
         members = self.secrets.members[each].astype(np.float64)
         self._active = np.array(self.secrets.active[each], order="C")
-        theta = members @ model.prior.T + self.secrets.deltas[each][:, None] + ROOM  # (G, T): q + delta
+        theta = product(members, model.prior.T) + self.secrets.deltas[each][:, None] + ROOM  # (G, T): q + delta
         self._tests = np.ascontiguousarray(members[:, None, :] - theta[:, :, None])  # (G, T, n)
         self._safe = self._safe_to_say(members, theta)
         self._next, self._worth, self._first, self._total = loops.release_table(
@@ -91,7 +92,7 @@ class Simulatable(ContextMechanism):
         posteriors, bounds = np.empty((0, safe.shape[1])), np.empty(0)
         for t in range(slots - 1, -1, -1):
             if t + 1 < slots:
-                posteriors = posteriors @ self._steps.matrices[t].T
+                posteriors = product(posteriors, self._steps.matrices[t].T)
             here = self._active[:, t]
             posteriors = np.concatenate([posteriors, members[here]])
             bounds = np.concatenate([bounds, theta[here, t]])

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.contracts import Model
+from discreet.jit import product
 from discreet.mechanisms.maskit import loops
 from discreet.models.arrays import reachable, require_chain
 from discreet.numerics import ROOM, SLACK, BoolArray, FloatArray, IntArray
@@ -138,7 +139,7 @@ class Windows:
         self.members: BoolArray = secrets.members[each]  # (G, n)
         self.active: BoolArray = secrets.active[each]  # (G, T)
         self.prior = np.where(self.possible, model.prior, 0.0)
-        self.secret_prior: FloatArray = self.members.astype(np.float64) @ self.prior.T  # (G, T): q
+        self.secret_prior: FloatArray = product(self.members.astype(np.float64), self.prior.T)  # (G, T): q
         self.deltas: FloatArray = secrets.deltas[each]
         tests = [self._tests(t, self.deltas + ROOM) for t in range(self.slots)]
         matrices = np.where(self.possible[:-1, :, None], model.transitions, 0.0)
@@ -274,8 +275,8 @@ class Windows:
 def _at_end(sight: Sight, p: FloatArray, tests: FloatArray) -> float:
     """Windows that end with the day: silence p (n,) in the last slot, and nothing after it."""
     crossing = (tests[:, None, :] * sight.points[None, :, :]).reshape(-1, len(p))
-    values = np.concatenate([sight.rows, crossing]) @ p
-    masses = np.concatenate([sight.masses, np.tile(sight.points, (len(tests), 1))]) @ p
+    values = product(np.concatenate([sight.rows, crossing]), p)
+    masses = product(np.concatenate([sight.masses, np.tile(sight.points, (len(tests), 1))]), p)
     return float((values[masses > 0] / masses[masses > 0]).max(initial=0.0))
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from discreet.adversary.belief import Adversary, Belief
 from discreet.contracts import Model, Rng
 from discreet.errors import PolicyError
+from discreet.mechanisms.perturbation.exponential import exponential
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.lattice import Answers
 from discreet.mechanisms.perturbation.noise import LatticeNoise, checked_epsilon
@@ -88,7 +89,7 @@ class PerturbedKernel:
                 points = answers.integers
                 for axis in range(points.shape[1]):
                     steps = (points[self.support, axis][None, :] - points[some, axis][:, None]).astype(np.float64)
-                    squared += (steps * answers.step) ** 2
+                    squared += np.square(steps * answers.step)
             stand[some] = self.support[squared.argmin(axis=1)]
         return stand
 
@@ -106,7 +107,7 @@ class PerturbedKernel:
         exponents = self._exponents(output)
         if exponents is None or exponents.max() == -np.inf:
             return np.zeros(len(self._place))
-        chances = np.exp(exponents - exponents.max())
+        chances = exponential(exponents - exponents.max())
         if len(self.support) == len(self._place):
             return np.asarray(chances)
         return np.asarray(chances[self._place[self.stand_ins]])
@@ -177,7 +178,7 @@ class PerturbedKernel:
         if private is not None and len(private):
             wanted = np.unique(self.stand_ins[private])
             middle = self.answers[0].integers[wanted].mean(axis=0)
-            away = np.linalg.norm(self.answers[0].integers[self.support] - middle, axis=1)
+            away = np.square(self.answers[0].integers[self.support] - middle).sum(axis=1)
             near = self.support[np.argsort(away, kind="stable")[:TRIED]]
             order = np.array(list(dict.fromkeys([*wanted.tolist(), *near.tolist()])))
         points = [self._at([answers.integers[c].tolist() for answers in self.answers]) for c in order]

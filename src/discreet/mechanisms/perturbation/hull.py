@@ -2,7 +2,8 @@
 
 Everything is computed in the coordinates of the hull's own subspace, so that a segment or a flat polygon in higher
 space is as good as any. `Hull` works on floats, for pictures, measures and the continuous law; what is released stands
-on exact integers (discreet.mechanisms.perturbation.lattice).
+on exact integers (discreet.mechanisms.perturbation.lattice). Sums have one order and no library decides a corner, so
+that a hull is the same on every machine.
 """
 
 from __future__ import annotations
@@ -14,11 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import DiscreetError
-from discreet.numerics import BoolArray, FloatArray, IntArray
+from discreet.mechanisms.perturbation.planar import hull_of_sorted
+from discreet.mechanisms.perturbation.solid import border, extreme
+from discreet.numerics import BoolArray, FloatArray, IntArray, ordered_product
 
 FLAT = 1e-10
 """Directions in which the differences reach less than this, relative to the furthest, are rounding and not a dimension;
 a vector that leaves the subspace by less than this, relative to its own length, lies in it."""
+
+GRID = 46
+"""Points of no common step are rounded to 2**-46 of the hull's own size before corners are sought among them."""
+
+EXACT = 19
+"""Points that are multiples of a power of two, and no more than 2**19 of them long, are taken as they are."""
 
 INSIDE = 1e-9
 """A vector belongs to the hull up to this in norm: corners computed in floats must lie in their own hull."""
@@ -39,34 +48,38 @@ class Hull:
             raise DiscreetError("a difference is not a finite number; check the query's answers")
         self.empty = len(points) == 0
         self.space = points.shape[1]
-        self.basis = _basis(points)
-        self.dimension = len(self.basis)
+        frame, pivots = _frame(points)
+        self.dimension = len(frame)
+        self.basis: FloatArray = np.eye(self.space) if self.dimension == self.space else frame
         self.vertices: FloatArray = np.zeros((0 if self.empty else 1, self.space))
         self.facets: FloatArray = np.zeros((0, self.dimension))
         self._corners: FloatArray = np.zeros((0, self.dimension, self.dimension))  # of one simplex a facet
         if self.dimension:
-            self._shape(np.unique(np.concatenate([points, -points]), axis=0))
+            self._shape(_one_of_opposites(points), frame, points[pivots])
         for array in (self.basis, self.vertices, self.facets, self._corners):
             array.setflags(write=False)
 
-    def _shape(self, points: FloatArray) -> None:
-        """Facets and vertices from Qhull, in the subspace's own coordinates scaled to the hull's size."""
-        inner = points @ self.basis.T
+    def _shape(self, half: FloatArray, frame: FloatArray, pivots: FloatArray) -> None:
+        """Facets and vertices in the subspace's own coordinates: of simplices in one plane one facet, without the flat ones."""
+        points = np.concatenate([half, -half])
+        inner = ordered_product(points, self.basis.T)
         if self.dimension == 1:
             furthest = int(np.argmax(inner[:, 0]))
-            ends, length = [furthest, int(np.argmin(inner[:, 0]))], float(inner[furthest, 0])
-            self.vertices, self.facets = points[ends], np.array([[1 / length]], dtype=np.float64)
+            ends = [furthest, (furthest + len(half)) % len(points)]
+            self.vertices, self.facets = points[ends], 1 / inner[furthest : furthest + 1]
             self._corners = inner[ends][:, None, :]
             return
-        simplices, vertices = facets_of(inner)
+        simplices = _simplices(half, ordered_product(half, frame.T), ordered_product(pivots, frame.T))
         corners = inner[simplices]
-        size = np.abs(np.linalg.det(corners))
-        self._corners = corners[size > size.max() * FLAT]  # a facet cut into simplices may leave some without volume
-        normals = np.linalg.solve(self._corners, np.ones((len(self._corners), self.dimension, 1)))[..., 0]
+        normals, sizes = _planes(corners)
+        thick = sizes > sizes.max() * FLAT  # a facet cut into simplices may leave some without volume
+        self._corners, normals = corners[thick], normals[thick]
         scaled = np.round(normals * np.abs(inner).max(axis=0), 10) + 0.0
         _, first = np.unique(scaled, axis=0, return_index=True)  # simplices of one facet
-        self.facets = np.asarray(normals[np.sort(first)], dtype=np.float64)
-        self.vertices = points[vertices]
+        self.facets = normals[first]
+        named = np.unique(simplices[thick])
+        named = named[np.lexsort(points[named].T[::-1])]
+        self.vertices = points[named[extreme(ordered_product(inner[named], self.facets.T) >= 1 - INSIDE)]]
 
     @classmethod
     def of_differences(cls, differences: npt.ArrayLike) -> Hull:
@@ -79,10 +92,10 @@ class Hull:
         if given.ndim not in (1, 2) or given.shape[-1] != self.space:
             raise DiscreetError(f"vectors have shape {given.shape}; give ({self.space},) or (vectors, {self.space})")
         rows = np.atleast_2d(given)
-        inner = rows @ self.basis.T
-        length = np.linalg.norm(rows, axis=1)
-        off = ~(np.linalg.norm(rows - inner @ self.basis, axis=1) <= FLAT * length)  # what is no number is not in it
-        norms = np.abs(inner @ self.facets.T).max(axis=1, initial=0.0)
+        inner = ordered_product(rows, self.basis.T)
+        beside = _lengths(rows - ordered_product(inner, self.basis))
+        off = ~(beside <= FLAT * _lengths(rows))  # what is no number is not in it
+        norms = np.abs(ordered_product(inner, self.facets.T)).max(axis=1, initial=0.0)
         norms[off] = np.inf
         return float(norms[0]) if given.ndim == 1 else norms
 
@@ -95,8 +108,8 @@ class Hull:
 
     @cached_property
     def _volumes(self) -> FloatArray:
-        """Volume of the simplex between the origin and each of Qhull's facets."""
-        return np.asarray(np.abs(np.linalg.det(self._corners)) / math.factorial(self.dimension))
+        """Volume of the simplex between the origin and each of the border's."""
+        return np.asarray(_planes(self._corners)[1] / math.factorial(self.dimension))
 
     @property
     def volume(self) -> float:
@@ -129,31 +142,83 @@ class Hull:
         return f"Hull(dimension {self.dimension} in {self.space}, {len(self.vertices)} vertices)"
 
 
-def facets_of(points: FloatArray) -> tuple[IntArray, IntArray]:
-    """Which points (m, k) are the corners of each facet's simplices (f, k), and which are vertices: found by Qhull.
+def _frame(points: FloatArray) -> tuple[FloatArray, IntArray]:
+    """(k, d) and (k,): an orthonormal basis of the span, by Gram and Schmidt, and the points it was made of: each the furthest left."""
+    frame: list[FloatArray] = []
+    pivots: list[int] = []
+    reach = 0.0
+    left = points / largest if len(points) and (largest := np.abs(points).max()) else points[:0]
+    while len(left) and len(frame) < points.shape[1]:
+        lengths = _lengths(left)
+        furthest = int(lengths.argmax())
+        if not lengths[furthest] > FLAT * reach:
+            break
+        reach = max(reach, float(lengths[furthest]))
+        direction = left[furthest] / lengths[furthest]
+        for other in frame:  # once more: what little is left has lost its right angle
+            direction = direction - (direction * other).sum() * other
+        direction = direction / math.sqrt(float((direction * direction).sum()))
+        left = left - ordered_product(left, direction[:, None]) * direction
+        frame.append(direction)
+        pivots.append(furthest)
+    return np.array(frame).reshape(-1, points.shape[1]), np.array(pivots, dtype=np.int64)
 
-    Along its principal axes, each scaled to the hull's reach, a needle is as wide as it is long: Qhull's tolerances are
-    absolute. Where it finds no hull within them, points are shaken by as little as it takes (its option QJ).
+
+def _lengths(vectors: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt(np.square(vectors).sum(axis=1)))
+
+
+def _one_of_opposites(points: FloatArray) -> FloatArray:
+    """Distinct points (m, d), one of each two opposite ones, in the order of their coordinates, without the origin."""
+    points = points[points.any(axis=1)]
+    leading = points[np.arange(len(points)), (points != 0).argmax(axis=1)]
+    return np.unique(np.where(leading[:, None] < 0, -points, points) + 0.0, axis=0)
+
+
+def _simplices(half: FloatArray, along: FloatArray, pivots: FloatArray) -> IntArray:
+    """(f, k): the border of the hull of points (m, d) and their opposites, as numbers into both, from integers.
+
+    `along` (m, k) are the points in coordinates of the frame, `pivots` (k, k) those that it was made of: a lower triangle. As
+    multiples of the pivots, points are not much longer than 1, however thin the hull is: corners are sought among these.
     """
-    from scipy.spatial import ConvexHull, QhullError
+    k = along.shape[1]
+    if k == half.shape[1] and k > 2:
+        whole = np.ldexp(half, EXACT - math.frexp(float(np.abs(half).max()))[1])
+        if (whole == np.rint(whole)).all():
+            integers = whole.astype(np.int64)
+            bits = int(np.bitwise_or.reduce(integers, axis=None))
+            return border(integers // (bits & -bits))  # by the step that they have in common
+    multiples = np.zeros_like(along)
+    for j in range(k - 1, -1, -1):
+        rest = ordered_product(multiples[:, j + 1 :], pivots[j + 1 :, j : j + 1])[:, 0]
+        multiples[:, j] = (along[:, j] - rest) / pivots[j, j]
+    if k > 2:
+        return border(np.rint(np.ldexp(multiples, GRID)).astype(np.int64))
+    both = np.concatenate([multiples, -multiples]) + 0.0
+    order = np.lexsort((both[:, 1], both[:, 0]))
+    found = hull_of_sorted(both[order])
+    places = order[np.searchsorted(_keys(both[order]), _keys(found))]
+    return np.stack([places, np.roll(places, -1)], axis=1)
 
-    axes = np.linalg.svd(points, full_matrices=False)[2]
-    turned = points @ axes.T
-    turned /= np.abs(turned).max(axis=0)
-    try:
-        found = ConvexHull(turned)
-    except QhullError:
-        found = ConvexHull(turned, qhull_options="QJ")
-    return found.simplices, found.vertices
+
+def _keys(points: FloatArray) -> npt.NDArray[np.complex128]:
+    """Points of the plane (m, 2) as numbers in the order of (x, y)."""
+    return np.ascontiguousarray(points).view(np.complex128)[:, 0]
 
 
-def _basis(points: FloatArray) -> FloatArray:
-    """(k, d): an orthonormal basis of the span."""
-    if not len(points):
-        return np.zeros((0, points.shape[1]))
-    largest = np.abs(points).max()
-    if largest == 0:
-        return np.zeros((0, points.shape[1]))
-    _, reach, directions = np.linalg.svd(points / largest, full_matrices=False)
-    kept = directions[reach > FLAT * reach[0]]
-    return np.eye(points.shape[1]) if len(kept) == points.shape[1] else kept
+def _planes(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(f, k) and (f,): normals n with n . corner = 1 for the corners (f, k, k) of each simplex, and |det|; no number where it is 0."""
+    count, k, _ = corners.shape
+    rows = np.concatenate([corners, np.ones((count, k, 1))], axis=2)
+    sizes, every = np.ones(count), np.arange(count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for j in range(k):  # Gauss and Jordan, all simplices at a time
+            pivot = j + np.abs(rows[:, j:, j]).argmax(axis=1)
+            chosen = rows[every, pivot]
+            rows[every, pivot] = rows[:, j]
+            sizes *= np.abs(chosen[:, j])
+            rows[:, j] = chosen / chosen[:, j, None]
+            for i in range(k):
+                if i != j:
+                    rows[:, i] -= rows[:, i, j, None] * rows[:, j]
+    return rows[:, :, k].copy(), np.where(np.isnan(sizes), 0.0, sizes)

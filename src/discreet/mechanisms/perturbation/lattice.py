@@ -3,9 +3,8 @@
 Answers are rounded to multiples of a step that is a power of two, so that a lattice point is a float exactly, and
 differences are integer vectors. A `Ball` is a symmetric convex body K around 0 that holds all of them:
     K = {z in span : |row . z| <= offset for every row},    all integers.
-Its norm max |row . z| / offset is a quotient of integers, so membership and levels are decided without rounding. That
-K holds the differences is all that the promise rests on (noise.md); in the plane it is their hull exactly, beyond it the
-facets are those that Qhull finds, made exact, and an offset is never below what a difference needs.
+Its norm max |row . z| / offset is a quotient of integers, so membership and levels are decided without rounding. K is the
+hull of the differences exactly, in any dimension; that it holds them is all that the promise rests on (noise.md).
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import PolicyError
-from discreet.mechanisms.perturbation.hull import facets_of
 from discreet.mechanisms.perturbation.planar import REACH, symmetric_hull
+from discreet.mechanisms.perturbation.solid import SAFE, border, extreme
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 FINEST = 20
@@ -32,8 +31,8 @@ BITS = 44
 LONGEST = 128
 """Noise is shorter than this many hulls divided by epsilon, but once in e^100 draws."""
 
-SAFE = 2**62
-"""Products of integers below this are computed in 64 bits, others with Python's integers."""
+SHORTER = 199, 200
+"""A vector of a basis changes places with the one before where it is shorter by this (Lovász's condition)."""
 
 
 class Answers:
@@ -99,7 +98,7 @@ class Ball:
     @cached_property
     def inner_rows(self) -> IntArray:
         """(m, k): the rows in coordinates of the basis."""
-        return _product(self.rows, self.basis.T)
+        return product_of(self.rows, self.basis.T)
 
     @cached_property
     def _reach(self) -> tuple[int, int]:
@@ -128,9 +127,9 @@ class Ball:
     def diameter(self, points: IntArray, parts: int) -> float:
         """The largest level between two of these points (m, d): of all pairs, by the extent along each row."""
         steps = points - points[0]
-        if _product(steps, self.equations.T).any():
+        if product_of(steps, self.equations.T).any():
             return math.inf
-        heights = _product(steps, self.rows.T)
+        heights = product_of(steps, self.rows.T)
         extents = (heights.max(axis=0) - heights.min(axis=0)).tolist()
         return float(max((-(-parts * h // c) for h, c in zip(extents, self.offsets.tolist(), strict=True)), default=0))
 
@@ -143,7 +142,7 @@ def hull_ball(differences: IntArray) -> Ball:
     if d == 2:
         differences = symmetric_hull(differences)
     span = primitive(differences)
-    inner = _product(differences, span.coordinates)
+    inner = product_of(differences, span.coordinates)
     k = len(span.basis)
     if k == 1:
         width = np.abs(inner).max(axis=0)
@@ -153,7 +152,7 @@ def hull_ball(differences: IntArray) -> Ball:
     if k == 2:
         corners = symmetric_hull(inner)
         return _ball(*_polygon(corners), corners, span)
-    return _ball(*_solid(inner), span, held=inner)
+    return _ball(*_solid(inner), span)
 
 
 def cross_polytope(radius: int, d: int) -> Ball:
@@ -183,28 +182,26 @@ def _polygon(corners: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _solid(inner: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Normals, offsets and corners in three dimensions and more: Qhull says which corners make a facet, integers where it lies."""
+    """Normals, offsets and corners in three dimensions and more: of each two opposite facets one, in the order of their entries."""
     points = np.concatenate([inner, -inner])
-    simplices, vertices = facets_of(points.astype(np.float64))
-    facets = dict.fromkeys(_normal(simplex) for simplex in points[simplices].tolist())
-    kept = [normal for normal in facets if any(normal)]
-    normals = _integers(kept, (len(kept), points.shape[1]))
-    offsets = np.abs(_product(points, normals.T)).max(axis=0)  # of all points: no difference is left outside
-    return normals, offsets, points[vertices]
+    simplices = border(inner)
+    facets = sorted({_normal(simplex) for simplex in points[simplices].tolist()})
+    normals = _integers(facets, (len(facets), points.shape[1]))
+    corners = _integers(sorted({tuple(point) for point in points[np.unique(simplices)].tolist()}))
+    heights = product_of(corners, normals.T)
+    offsets = heights.max(axis=0)
+    return normals, offsets, corners[extreme(np.concatenate([heights == offsets, heights == -offsets], axis=1))]
 
 
 def _normal(simplex: list[list[int]]) -> tuple[int, ...]:
-    """The primitive normal of the facet through k points in k dimensions, first entry positive; zeros if they are not one."""
+    """The primitive normal of the facet through k points in k dimensions, first entry positive."""
     edges = [[a - b for a, b in zip(point, simplex[0], strict=True)] for point in simplex[1:]]
     minors = [
         (-1) ** j * _determinant([[value for i, value in enumerate(edge) if i != j] for edge in edges])
         for j in range(len(simplex))
     ]
-    divisor = math.gcd(*minors)
-    if divisor == 0:
-        return tuple(minors)
-    sign = 1 if next(value for value in minors if value) > 0 else -1
-    return tuple(sign * value // divisor for value in minors)
+    divisor = math.gcd(*minors) * (1 if next(value for value in minors if value) > 0 else -1)
+    return tuple(value // divisor for value in minors)
 
 
 def _determinant(rows: list[list[int]]) -> int:
@@ -241,7 +238,7 @@ def primitive(vectors: IntArray) -> Span:
     d = vectors.shape[1]
     u, inverse = np.eye(d, dtype=object), np.eye(d, dtype=object)  # Python's integers: some grow beyond 64 bits
     for k in range(d):
-        beyond = _product(vectors, _integers(u[:, k:]))
+        beyond = product_of(vectors, _integers(u[:, k:]))
         left = np.flatnonzero(beyond.any(axis=1))
         if not len(left):
             return Span(_integers(inverse[:k]), _integers(u[:, :k]), _integers(u[:, k:].T))
@@ -262,76 +259,97 @@ def primitive(vectors: IntArray) -> Span:
     return Span(np.eye(d, dtype=np.int64), np.eye(d, dtype=np.int64), np.zeros((0, d), dtype=np.int64))
 
 
-def _ball(normals: IntArray, offsets: IntArray, corners: IntArray, span: Span, held: IntArray | None = None) -> Ball:
-    """K from its facets and corners in coordinates of the span, with the basis reduced for it.
-
-    Where Qhull named them, `held` are all the differences: the box that holds them is then made part of K, which is
-    bounded by it and holds every difference, whatever facets and corners were named.
-    """
+def _ball(normals: IntArray, offsets: IntArray, corners: IntArray, span: Span) -> Ball:
+    """K from its facets and corners in coordinates of the span, with the basis reduced for it."""
     turn, back = reduction(corners)  # w = w' @ turn, w' = w @ back
-    widths = np.abs(_product(corners if held is None else held, back)).max(axis=0)
-    if held is not None:
-        normals, offsets = np.concatenate([normals, back.T]), np.concatenate([offsets, widths])
     return Ball(
-        rows=_product(normals, span.coordinates.T),
+        rows=product_of(normals, span.coordinates.T),
         offsets=offsets,
         equations=span.equations,
-        basis=_product(turn, span.basis),
-        widths=widths,
-        vertices=_product(corners, span.basis),
+        basis=product_of(turn, span.basis),
+        widths=np.abs(product_of(corners, back)).max(axis=0),
+        vertices=product_of(corners, span.basis),
     )
 
 
 def reduction(corners: IntArray) -> tuple[IntArray, IntArray]:
     """A unimodular (k, k) matrix whose rows are short and nearly at right angles where the corners look round, and its inverse.
 
-    Lovász's reduction in the metric that makes the second moments of the corners those of a ball. Floats choose the
-    steps and integers take them, so that it is unimodular whatever was chosen.
+    The reduction of Lenstra, Lenstra and Lovász in the metric that makes the second moments M of the corners those of a
+    ball: |w|^2 = w M^-1 w', in integers det(M) times that. Quotients are compared by cross-multiplication, so nothing is rounded.
     """
     k = corners.shape[1]
+    turn, back = (
+        [[int(i == j) for j in range(k)] for i in range(k)],
+        [[int(i == j) for j in range(k)] for i in range(k)],
+    )
     if k == 1:
-        return np.eye(1, dtype=np.int64), np.eye(1, dtype=np.int64)
-    turn, back = [[int(i == j) for j in range(k)] for i in range(k)], np.eye(k, dtype=object)
-    points = corners.astype(np.float64)
-    _, reach, directions = np.linalg.svd(points, full_matrices=False)
-    reach = np.maximum(reach, reach[0] * 1e-15)  # what floats can tell
-    metric = directions.T / reach  # w @ metric is w in coordinates where the corners look round
+        return _integers(turn), _integers(back)
+    gram = _adjugate(product_of(corners.T, corners).tolist())  # of the rows of turn; back is kept transposed
     i = 1
-    for _ in range(10_000):  # far beyond what k dimensions and 44 bits need
-        rows = np.array(turn, dtype=np.float64) @ metric
-        flat = np.linalg.qr(rows.T)[1]  # flat[j, i]: row i along the j-th orthogonal direction
+    while i < k:
+        flat = _flattened(gram, i)
         for j in range(i - 1, -1, -1):
-            times = round(float(flat[j, i] / flat[j, j]))
+            times = _nearest(flat[i][j], flat[j][j])
             if times:
                 turn[i] = [a - times * b for a, b in zip(turn[i], turn[j], strict=True)]
-                back[:, j] += times * back[:, i]
-                flat[:, i] -= times * flat[:, j]
-        if math.hypot(flat[i, i], flat[i - 1, i]) >= 0.995 * abs(flat[i - 1, i - 1]):
+                back[j] = [a + times * b for a, b in zip(back[j], back[i], strict=True)]
+                flat[i][: j + 1] = [a - times * b for a, b in zip(flat[i][: j + 1], flat[j][: j + 1], strict=True)]
+                gram[i] = [a - times * b for a, b in zip(gram[i], gram[j], strict=True)]
+                for row in gram:
+                    row[i] -= times * row[j]
+        before = flat[i - 2][i - 2] if i > 1 else 1
+        longer, shorter = flat[i][i] * before + flat[i][i - 1] ** 2, flat[i - 1][i - 1] ** 2
+        if longer * SHORTER[1] ** 2 >= shorter * SHORTER[0] ** 2:
             i += 1
         else:
-            turn[i - 1], turn[i] = turn[i], turn[i - 1]
-            back[:, [i - 1, i]] = back[:, [i, i - 1]]
+            for rows in (turn, back, gram):
+                rows[i - 1], rows[i] = rows[i], rows[i - 1]
+            for row in gram:
+                row[i - 1], row[i] = row[i], row[i - 1]
             i = max(i - 1, 1)
-        if i == k:
-            break
-    return _integers(turn), _integers(back)
+    return _integers(turn), _integers(back).T
+
+
+def _flattened(gram: list[list[int]], last: int) -> list[list[int]]:
+    """Gram and Schmidt without fractions, for rows 0 to last: entry (i, j) is det(gram of 0..j) times row i's share of direction j.
+
+    On the diagonal it is the determinant itself, so that direction j has squared length (j, j) / (j - 1, j - 1).
+    """
+    flat = [row[: last + 1] for row in gram[: last + 1]]
+    divisor = 1
+    for j in range(last):
+        for i in range(j + 1, last + 1):
+            for m in range(j + 1, last + 1):
+                flat[i][m] = (flat[i][m] * flat[j][j] - flat[i][j] * flat[j][m]) // divisor
+        divisor = flat[j][j]
+    return flat
+
+
+def _nearest(numerator: int, denominator: int) -> int:
+    """The integer nearest to a quotient, of two the one towards zero; the denominator is positive."""
+    size = -((denominator - 2 * abs(numerator)) // (2 * denominator))
+    return size if numerator > 0 else -size
+
+
+def _adjugate(rows: list[list[int]]) -> list[list[int]]:
+    """The inverse of a symmetric integer matrix, times its determinant."""
+    k = len(rows)
+    return [
+        [(-1) ** (i + j) * _determinant([r[:j] + r[j + 1 :] for r in rows[:i] + rows[i + 1 :]]) for j in range(k)]
+        for i in range(k)
+    ]
 
 
 def _smaller(span: Span, inner: IntArray) -> tuple[Span, IntArray]:
-    """The same points with a basis in which coordinates (m, k) are small: reduced as often as it makes them smaller.
-
-    Floats choose the steps of a reduction, and of long coordinates they see the first digits only.
-    """
-    while True:
-        turn, back = reduction(inner)
-        shorter = _product(inner, back)
-        if np.abs(shorter).max() >= np.abs(inner).max():
-            return span, inner
-        span = Span(_product(turn, span.basis), _product(span.coordinates, back), span.equations)
-        inner = shorter
+    """The same points with a basis in which their coordinates (m, k) are small."""
+    turn, back = reduction(inner)
+    return Span(product_of(turn, span.basis), product_of(span.coordinates, back), span.equations), product_of(
+        inner, back
+    )
 
 
-def _product(left: IntArray, right: IntArray) -> IntArray:
+def product_of(left: IntArray, right: IntArray) -> IntArray:
     """An exact matrix product: in 64 bits where nothing can overflow, with Python's integers elsewhere."""
     if left.dtype != object and right.dtype != object:
         largest = int(np.abs(left).max(initial=0)) * int(np.abs(right).max(initial=0)) * left.shape[1]

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from discreet.contracts import Rng
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation.hull import Hull
-from discreet.mechanisms.perturbation.lattice import SAFE, Ball
+from discreet.mechanisms.perturbation.lattice import Ball, product_of
+from discreet.mechanisms.perturbation.solid import SAFE
 from discreet.numerics import FloatArray, IntArray
 
 FINE = 8
@@ -92,11 +93,9 @@ class LatticeNoise:
         )
         self._basis = [[int(value) for value in row] for row in ball.basis]
         self._rows, self._offsets = ball.inner_rows, ball.offsets
-        heights = np.abs(self._rows.astype(np.float64)) @ ball.widths.astype(np.float64)  # over the box, one scale
+        heights = product_of(np.abs(self._rows), ball.widths[:, None])  # over the box, one scale
         wide = self._rows.dtype == object or self._offsets.dtype == object
-        self._safe = (
-            0 if wide else int(SAFE / (4 * self.parts * heights.max(initial=1.0)))
-        )  # scales that fit in 64 bits
+        self._safe = 0 if wide else SAFE // (4 * self.parts * int(heights.max(initial=1)))  # scales that fit in 64 bits
         self._box = math.prod(2 * width for width in self._widths)
 
     def exponents(self, vectors: IntArray) -> FloatArray:
@@ -137,7 +136,7 @@ class LatticeNoise:
 
 def _parts(ball: Ball, epsilon: float) -> int:
     """The least power of two from 8 epsilon on, but no finer than half a lattice step: boxes are then well filled."""
-    wanted = 1 << max(0, math.ceil(math.log2(FINE) + math.log2(epsilon)))
+    wanted = 1 << (math.ceil(FINE * Fraction(epsilon)) - 1).bit_length()
     narrowest = min((int(width) for width in ball.widths), default=1)
     return min(wanted, 1 << (2 * narrowest).bit_length() - 1)
 

@@ -6,18 +6,22 @@ merge of edges: linear in the points once they are sorted, where the differences
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from discreet.errors import PolicyError
 from discreet.jit import compiled
-from discreet.numerics import IntArray
+from discreet.numerics import FloatArray, IntArray
+
+Numbers = TypeVar("Numbers", IntArray, FloatArray)
 
 REACH = 2**29
 """Coordinates stay below this, so that products of their differences, and differences of those, fit in 64 bits."""
 
 
 @compiled()
-def _chain(xs: IntArray, ys: IntArray, count: int, out_x: IntArray, out_y: IntArray) -> int:
+def _chain(xs: Numbers, ys: Numbers, count: int, out_x: Numbers, out_y: Numbers) -> int:
     """Andrew's monotone chain over points sorted by (x, y), duplicates allowed: corners counter-clockwise from the first."""
     size = 0
     for half in range(2):
@@ -40,13 +44,13 @@ def _chain(xs: IntArray, ys: IntArray, count: int, out_x: IntArray, out_y: IntAr
 
 
 @compiled()
-def hull_of_sorted(points: IntArray) -> IntArray:
-    """(h, 2): the corners of the convex hull of integer points (m, 2) sorted by (x, y), counter-clockwise."""
+def hull_of_sorted(points: Numbers) -> Numbers:
+    """(h, 2): the corners of the convex hull of points (m, 2) sorted by (x, y), counter-clockwise; exactly, if integers."""
     count = len(points)
     xs, ys = points[:, 0].copy(), points[:, 1].copy()
-    out_x, out_y = np.empty(2 * count + 2, dtype=np.int64), np.empty(2 * count + 2, dtype=np.int64)
+    out_x, out_y = np.empty(2 * count + 2, points.dtype), np.empty(2 * count + 2, points.dtype)
     size = _chain(xs, ys, count, out_x, out_y)
-    corners = np.empty((size, 2), dtype=np.int64)
+    corners = np.empty((size, 2), points.dtype)
     corners[:, 0] = out_x[:size]
     corners[:, 1] = out_y[:size]
     return corners

@@ -16,6 +16,9 @@ from discreet.numerics import BoolArray, FloatArray, IntArray
 Support = npt.ArrayLike
 """The contexts that are possible: a mask (n,) of booleans, or their indices."""
 
+NEAR = 1 + 1e-9
+"""Pairs are searched this much further apart than asked for, and then measured here: a search's own sums may be fused."""
+
 
 class PolicyGraph:
     """An undirected graph over n contexts, kept as groups: every two contexts of a group are joined by an edge.
@@ -61,7 +64,10 @@ class PolicyGraph:
             raise PolicyError(f"radius is {radius}; give a distance of 0 or more")
         from scipy.spatial import cKDTree
 
-        return cls.from_edges(len(answers), cKDTree(answers).query_pairs(radius, output_type="ndarray"))
+        pairs = cKDTree(answers).query_pairs(radius * NEAR, output_type="ndarray")  # in any order, some too far
+        squared = np.square(answers[pairs[:, 0]] - answers[pairs[:, 1]]).sum(axis=1)
+        kept = pairs[squared <= radius * radius]
+        return cls.from_edges(len(answers), kept[np.lexsort((kept[:, 1], kept[:, 0]))])
 
     @classmethod
     def transitions(cls, chain: Model) -> PolicyGraph:

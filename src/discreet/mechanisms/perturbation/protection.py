@@ -170,7 +170,7 @@ def _nearest(c: int, members: IntArray, queries: Sequence[Sensitivity]) -> int:
     squared = np.zeros(len(others))
     for query in queries:
         steps = query.answers.integers[others] - query.answers.integers[c]
-        squared += (steps.astype(np.float64) ** 2).sum(axis=1) * query.answers.step**2
+        squared += np.square(steps * query.answers.step).sum(axis=1)
     return int(others[squared.argmin()])
 
 

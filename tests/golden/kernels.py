@@ -1,0 +1,165 @@
+"""Small models of every mechanism, and a digest of the integer weights of each: what must be the same on every machine.
+
+`python -m tests.golden.kernels` prints the digests as JSON; with `--write` it writes the file that the tests compare with.
+Models are made of small integers, so that they are the same everywhere too: a library's random gamma or logarithm is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import discreet as d
+from discreet.contracts import is_finite
+from discreet.numerics import FloatArray
+from discreet.outputs import SUPPRESSED, Output
+from tests.mechanisms.perturbation import hulls_digest
+
+FILE = Path(__file__).with_name("kernels.json")
+
+WALKS = 3
+"""Days whose kernels are digested for each mechanism."""
+
+
+def rows(rng: np.random.Generator, shape: tuple[int, ...], zeros: float = 0.25) -> FloatArray:
+    """Rows of probabilities from integers up to 1,000 cubed, some of them zero: some likely, some rare."""
+    counts = rng.integers(1, 1000, size=shape) ** 3
+    counts = np.where(rng.integers(1000, size=shape) < 1000 * zeros, 0, counts)
+    counts[..., 0] += counts.sum(axis=-1) == 0  # no row is empty
+    return np.asarray(counts / counts.sum(axis=-1, keepdims=True))
+
+
+def chain(seed: int, n: int, slots: int, zeros: float = 0.25) -> d.MarkovChain:
+    rng = np.random.default_rng(seed)
+    return d.MarkovChain(tuple(f"c{k}" for k in range(n)), rows(rng, (n,), zeros), rows(rng, (slots - 1, n, n), zeros))
+
+
+def hidden(seed: int, states: int, n: int, slots: int) -> d.HiddenMarkovModel:
+    rng = np.random.default_rng(seed)
+    steps, emissions = rows(rng, (slots - 1, states, states)), rows(rng, (states, n), 0.1)
+    return d.HiddenMarkovModel(tuple(f"c{k}" for k in range(n)), rows(rng, (states,), 0.0), steps, emissions)
+
+
+def events(seed: int, slots: int) -> tuple[d.Events, d.HiddenMarkovModel]:
+    rng = np.random.default_rng(seed)
+    vocabulary = d.Events(("work", "play"), ("day", "night"), ("here", "there"))
+    n = len(vocabulary.contexts)
+    model = d.HiddenMarkovModel(
+        vocabulary.contexts, rows(rng, (2,), 0.0), rows(rng, (slots - 1, 2, 2), 0.0), rows(rng, (2, n), 0.2)
+    )
+    return vocabulary, model
+
+
+def policy(seed: int, n: int, slots: int, any_slot: bool = True) -> d.Policy:
+    rng = np.random.default_rng([seed, 1])
+    secrets = [d.Secret("first", {f"c{rng.integers(n)}"})]
+    if any_slot and seed % 3 == 0:
+        secrets.append(d.Secret("today", {f"c{rng.integers(n)}"}, at="any", delta=0.2))
+    if seed % 2:
+        secrets.append(d.Secret("early", {f"c{rng.integers(n)}"}, slots=range(max(1, slots // 2))))
+    return d.Policy(secrets, delta=(0.05, 0.1, 0.2, 1 / 3)[seed % 4])
+
+
+def tree(n: int) -> d.Hierarchy:
+    half = [f"c{k}" for k in range(n)]
+    return d.Hierarchy({"all": {"left": half[: n // 2], "right": half[n // 2 :]}})
+
+
+Case = tuple[str, Callable[[], Any]]
+
+
+def adaptive() -> Iterator[Case]:
+    kind: Any = d.mechanisms.Adaptive
+    for seed in range(24):
+        n, slots = 3 + seed % 6, 4 + seed % 5
+        habits, own = chain(seed, n, slots), policy(seed, n, slots)
+        for memory in ("last", "none"):
+            for outputs in ("suppress", "deceive"):
+                yield (
+                    f"adaptive {outputs} {memory} {seed}",
+                    partial(kind, habits, own, outputs=outputs, memory=memory),
+                )
+        if n < 5:  # with more, days are long enough to take seconds: their utility is enumerated
+            yield f"adaptive generalize {seed}", partial(kind, habits, own, outputs="generalize", hierarchy=tree(n))
+        states, few = 2 + seed % 3, 3 + seed % 3
+        veiled, its = hidden(seed, states, few, slots), policy(seed, few, slots)
+        for outputs in ("suppress", "deceive"):
+            yield f"adaptive hidden {outputs} {seed}", partial(kind, veiled, its, outputs=outputs)
+
+
+def published() -> Iterator[Case]:
+    """MaskIt, CAPP and FDH."""
+    m = d.mechanisms
+    for seed in range(12):
+        n, slots = 3 + seed % 4, 4 + seed % 4
+        given = chain(100 + seed, n, slots), policy(seed, n, slots, any_slot=False)
+        yield f"simulatable {seed}", partial(m.Simulatable, *given)
+        yield f"simulatable ahead {seed}", partial(m.Simulatable, *given, lookahead=True)
+        yield f"probabilistic exact {seed}", partial(m.Probabilistic, *given, search="exact")
+        yield f"probabilistic mondrian {seed}", partial(m.Probabilistic, *given, search="mondrian")
+        short = chain(200 + seed, 3, 2), policy(seed, 3, 2, any_slot=False)
+        yield f"probabilistic algpr {seed}", partial(m.Probabilistic, *short, search="algpr", grid=5)
+        yield f"hybrid {seed}", partial(m.Hybrid, *given)
+        labels = {f"c{k}": frozenset({f"c{k}", f"c{k ^ 1}"} & set(given[0].contexts)) for k in range(n)}
+        yield f"set-labelled {seed}", partial(m.SetLabelled, *given, labels=labels)
+        yield f"capp published {seed}", partial(m.Capp, *given, constraints="published")
+        yield f"capp bayes {seed}", partial(m.Capp, *given, constraints="bayes")
+        yield f"efficient fake {seed}", partial(m.EfficientFake, *given)
+        yield f"fdh {seed}", partial(m.Fdh, *given, hierarchy=tree(n))
+
+
+def of_events() -> Iterator[Case]:
+    m = d.mechanisms
+    for seed in range(6):
+        vocabulary, model = events(seed, 4)
+        own = d.Policy([vocabulary.secret("activity", "play")], delta=(0.1, 0.2)[seed % 2])
+        yield f"pa-markov {seed}", partial(m.PaMarkov, model, own)
+        yield f"no internal {seed}", partial(m.NoInternal, model, own)
+        if seed < 3:
+            yield f"pa-hmm {seed}", partial(m.PaHmm, model, own, window=3, grid=3)
+        yield f"adaptive attributes {seed}", partial(m.Adaptive, model, own, outputs="attributes")
+
+
+def digest(mechanism: Any, seed: int = 0) -> str:
+    """Of the kernels met on a few days: outputs, integer weights, or the likelihoods of what was output."""
+    found = hashlib.sha256()
+    rng = np.random.default_rng(seed)
+    for _ in range(WALKS):
+        state = mechanism.start()
+        for _ in range(mechanism.model.slots):
+            kernel = mechanism.kernel(state)
+            assert is_finite(kernel)
+            found.update(repr(kernel.outputs).encode())
+            found.update(np.ascontiguousarray(kernel.weights).tobytes())
+            found.update(str(kernel.total).encode())
+            given = [k for k, column in enumerate(kernel.weights.T) if column.any()]
+            output: Output = kernel.outputs[given[int(rng.integers(len(given)))]] if given else SUPPRESSED
+            state = mechanism.advance(state, output)
+    return found.hexdigest()
+
+
+def digests() -> dict[str, str]:
+    """The digest of every case."""
+    cases = [*adaptive(), *published(), *of_events()]
+    finite = {name: digest(make(), seed) for seed, (name, make) in enumerate(cases)}
+    return finite | {f"dphmm {name}": told for name, told in hulls_digest.digests().items()}
+
+
+def main() -> None:
+    """Print the digests, or write them."""
+    text = json.dumps(digests(), indent=0, sort_keys=True) + "\n"
+    if "--write" in sys.argv:
+        FILE.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    main()
