@@ -4,11 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.experiments.adaptive import limits as adaptive_limits
-from discreet.experiments.adaptive import memory as adaptive_memory
-from discreet.experiments.adaptive import picture as adaptive_picture
-from discreet.experiments.adaptive.memory import Variant
-from discreet.experiments.shared.cells import LOS_ANGELES
+from discreet.experiments.shared.positions import LOS_ANGELES
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_reproduce import rows_of
 from tests.experiments.recorded import made_up
@@ -41,48 +37,6 @@ def test_on_people(discreet: Discreet, folder: Path, tmp_path: Path) -> None:
     assert len(people) == 2 * 2 * 2
     assert (tmp_path / "expected.png").is_file()
     assert (tmp_path / "second_halves.png").is_file()
-
-
-def test_the_picture(discreet: Discreet, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deltas = (0.1, 0.3)
-    monkeypatch.setattr(adaptive_picture.on_data_sets, "__defaults__", (adaptive_picture.SOURCES, deltas))
-    ran = discreet(*options(folder, tmp_path, "--part", "picture", "--people", 1, "--secrets", 1))
-    assert ran.code == 0, ran.err
-    rows = rows_of(tmp_path / "picture.csv")
-    with_tree, without = len(adaptive_picture.SYSTEMS), len(adaptive_picture.systems_for(None))
-    assert len(rows) == len(deltas) * (2 * with_tree + 3 * without)
-    assert {row["data"] for row in rows} == {source.name for source in adaptive_picture.SOURCES}
-    proven = ("Simulatable", "Hybrid", "Adaptive suppress", "Adaptive generalize", "Adaptive deceive")
-    assert {row["pairs over"] for row in rows if row["system"] in proven} == {"0"}
-    assert all(0 <= float(row["utility"]) <= 1 for row in rows)
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_limits(discreet: Discreet, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adaptive_limits.on_random_models, "__defaults__", (4, 2))
-    ran = discreet(*options(folder, tmp_path, "--part", "limits"))
-    assert ran.code == 0, ran.err
-    chains = {row["variant"]: row for row in rows_of(tmp_path / "limit_chains.csv")}
-    assert set(chains) == {
-        f"{outputs}, memory {memory}" for outputs in ("suppress", "deceive") for memory in ("none", "last")
-    }
-    for row in (*chains.values(), *rows_of(tmp_path / "limit_hidden.csv")):
-        assert 0 <= float(row["least"]) <= float(row["share"]) <= 1 + 1e-8
-        assert float(row["utility"]) > 0
-        assert float(row["worst gain"]) <= 0.1 + 1e-9
-    for row in rows_of(tmp_path / "limit_hidden.csv"):
-        assert float(row["share of it"]) <= float(row["share"]) + 1e-8
-
-
-def test_what_capping_loses(discreet: Discreet, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    variants = tuple(Variant("suppress", "last", pairs) for pairs in (5, None))
-    monkeypatch.setattr(adaptive_memory.on_memory, "__defaults__", (variants, 1, 1))
-    ran = discreet(*options(folder, tmp_path, "--part", "memory"))
-    assert ran.code == 0, ran.err
-    few, whole = rows_of(tmp_path / "memory.csv")
-    assert (few["pairs kept"], few["people over"], whole["pairs kept"]) == ("5", "2", "all")
-    assert float(few["private states"]) < float(whole["private states"])
-    assert float(whole["lost"]) == 0
 
 
 @pytest.mark.parametrize(("more", "told"), [(["--part", "rest"], "--part"), (["--no-signal", "x"], "--no-signal")])

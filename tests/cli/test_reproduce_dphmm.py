@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_reproduce import rows_of
-from tests.experiments.test_dphmm import made_up_walks
+from tests.experiments.dphmm.test_dphmm import made_up_walks
 
 
 @pytest.fixture(scope="module")

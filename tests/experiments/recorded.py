@@ -9,9 +9,10 @@ from pathlib import Path
 
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, Day
-from discreet.experiments.shared.cells import BEIJING, LOS_ANGELES
 from discreet.experiments.shared.people import CHECK_INS, HIERARCHY, MEALS, NO_SIGNAL, READINGS
+from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES, Recording
 from discreet.models.simulate import people
+from discreet.places import Grid, Plane
 
 RECORDED = Path(__file__).parents[3] / "shared" / "data"
 """The folder of recorded data, where there is one."""
@@ -42,8 +43,8 @@ def made_up(folder: Path, count: int = 3, days: int = 16) -> Path:
     _write(folder / MEALS, ("user", "timestamp", "context", "meal"), _meals(lives))
     columns = ("user", "timestamp", "context", "category", "category_l1", "region", "lat", "lon")
     _write(folder / CHECK_INS, columns, _check_ins(lives, first))
-    for city, map_ in enumerate((BEIJING, LOS_ANGELES)):
-        _write(folder / map_.file, ("user", "timestamp", "lat", "lon"), _positions(lives, first, map_.side, city))
+    for city, recording in enumerate((BEIJING, LOS_ANGELES)):
+        _write(folder / recording.file, ("user", "timestamp", "lat", "lon"), _positions(lives, first, recording, city))
     return folder
 
 
@@ -82,9 +83,11 @@ def _check_ins(lives: dict[str, list[Day]], first: dict[str, int]) -> list[tuple
     return found
 
 
-def _positions(lives: dict[str, list[Day]], first: dict[str, int], side: float, city: int) -> list[tuple[object, ...]]:
-    """A position an hour within a cell for each place, as epoch; people start at different corners of the cell."""
-    clock = Clock(96)
+def _positions(
+    lives: dict[str, list[Day]], first: dict[str, int], recording: Recording, city: int
+) -> list[tuple[object, ...]]:
+    """A position an hour within a cell for each place, as epoch; people are at different points of the cell."""
+    clock, grid = Clock(96), Grid(recording.place, Plane(*recording.middle))
     found: list[tuple[object, ...]] = []
     for k, own in enumerate(lives.values()):
         for day in own:
@@ -92,7 +95,8 @@ def _positions(lives: dict[str, list[Day]], first: dict[str, int], side: float, 
             for slot in range(city, 96, 4):
                 if day.contexts[slot] != UNKNOWN:
                     when = int(clock.start_of(day.date, slot).timestamp())
-                    lat, lon = side * (first[day.contexts[slot]] + 0.2 + 0.1 * k), side * (5.5 + city)
+                    corner = grid.corners([f"e{city}n{first[day.contexts[slot]]}"])
+                    ((lat, lon),) = grid.plane.degrees(corner + recording.place * (0.2 + 0.1 * k)).tolist()
                     found.append((k, when, lat, lon))
     return found
 

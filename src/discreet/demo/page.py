@@ -58,7 +58,7 @@ def page(demo: Demo) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>discreet: hiding a secret is not keeping it</title>
 <style>
-{_part("demo_page.css")}</style>
+{_part("page.css")}</style>
 </head>
 <body>
 <main>
@@ -79,14 +79,14 @@ are exact.</p>
 <script type="application/json" id="demo">{_embedded(as_json(demo))}</script>
 <script type="application/json" id="moments">{_embedded(_moments(demo))}</script>
 <script>
-{_part("demo_page.js")}</script>
+{_part("page.js")}</script>
 </body>
 </html>
 """
 
 
 def _part(name: str) -> str:
-    return files("discreet.evaluation").joinpath(name).read_text(encoding="utf-8")
+    return files("discreet.demo").joinpath(name).read_text(encoding="utf-8")
 
 
 def _words(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A day that shows the problem: a simulated person, what each mechanism shows of it, and what an observer makes of that."""
+"""A day that shows the problem: a simulated person, what each mechanism shows of it, what an observer makes of that."""
 
 from __future__ import annotations
 
@@ -194,8 +194,8 @@ def told(demo: Demo, showing: Showing) -> str:
     guess = f"without any output they would have guessed {percent(prior)}"
     if showing.kept:
         return (
-            f"{showing.mechanism} kept every secret and still showed {percent(showing.utility)} of the day: the most an "
-            f"observer gained is on “{worst.name}” at {when}, {percent(belief)} sure; {guess}."
+            f"{showing.mechanism} kept every secret and still showed {percent(showing.utility)} of the day: the most "
+            f"an observer gained is on “{worst.name}” at {when}, {percent(belief)} sure; {guess}."
         )
     there = f"that you were there at {when}" if worst.name == WHERE else f"of “{worst.name}” at {when}"
     sure = f"an observer who knows the habits is {percent(belief)} sure {there}"

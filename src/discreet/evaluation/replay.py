@@ -1,8 +1,8 @@
 """Days released under a mechanism, a moment at a time: what evaluations, tables, pages and experiments are made of.
 
 Whoever judges only looks on. A session runs with the mechanism's own habits, which say whether a reading is possible; a
-judge who knows others follows the likelihoods of the same outputs beside it. What is released is hence the same for every
-judge, and so are the draws.
+judge who knows others follows the likelihoods of the same outputs beside it. What is released is hence the same for
+every judge, and so are the draws.
 """
 
 from __future__ import annotations

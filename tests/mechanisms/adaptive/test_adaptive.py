@@ -380,7 +380,7 @@ def test_memory_that_is_capped_keeps_the_guarantee_and_most_of_the_utility(monke
     chain, policy = random_chain(5, n=4, slots=3, zeros=0.0), d.Policy(["c0", "c1"], delta=0.1)
     utility = {}
     for pairs in (400, 12, 4):
-        monkeypatch.setattr("discreet.mechanisms.adaptive.adaptive.PAIRS", pairs)
+        monkeypatch.setattr(Adaptive, "pairs", pairs)
         mechanism = Adaptive(chain, policy, plan="lazy")
         assert_within_delta(mechanism)
         assert len(mechanism.private_contexts) == 4 + 4 * {400: 4, 12: 3, 4: 2}[pairs]

@@ -9,7 +9,7 @@ from discreet.cli.reproduce.capp import capp
 from discreet.cli.reproduce.dphmm import dphmm
 from discreet.cli.reproduce.fdh import fdh
 from discreet.cli.reproduce.maskit import maskit
-from discreet.cli.reproduce.sppatp import sppatp
+from discreet.cli.reproduce.s_ppatp import s_ppatp
 
 reproduce = typer.Typer(
     name="reproduce",
@@ -17,6 +17,5 @@ reproduce = typer.Typer(
     "Example: discreet reproduce maskit --data DIR. Each paper has its own --help and --json.",
     no_args_is_help=True,
 )
-for paper in (maskit, fdh, capp, dphmm, adaptive):
+for paper in (maskit, fdh, capp, dphmm, adaptive, s_ppatp):
     reproduce.command()(paper)
-reproduce.command("s-ppatp")(sppatp)

@@ -52,10 +52,7 @@ def adaptive(
 
     Example: discreet reproduce adaptive --data DIR --part people
     """
-    from discreet.experiments.adaptive.limits import on_random_models
-    from discreet.experiments.adaptive.memory import on_memory
-    from discreet.experiments.adaptive.people import on_people
-    from discreet.experiments.adaptive.picture import on_data_sets
+    from discreet.experiments.adaptive.run import AdaptiveReproduction
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.people import Rules
     from discreet.experiments.shared.subjects import Setting
@@ -65,14 +62,6 @@ def adaptive(
     setting = Setting(rules, secrets, "random", secrets_from, delta, smoothing, training, seed, days)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        cohort = Cohort(data, pool, progress, people)
-        if part in ("people", "all"):
-            yield from on_people(cohort, setting)
-        if part in ("limits", "all"):
-            yield from on_random_models(cohort, seed)
-        if part in ("memory", "all"):
-            yield on_memory(cohort, setting)
-        if part in ("picture", "all"):
-            yield from on_data_sets(cohort, setting)
+        return AdaptiveReproduction(Cohort(data, pool, progress, people), setting).part(part)
 
     shared.run("adaptive", out, processes, {"setting": asdict(setting)}, results, json=json)

@@ -41,12 +41,12 @@ def capp(
 ) -> None:
     """Repeat CAPP's experiments (Figures 2 to 5) on Reality Mining, with what an exact observer learns beside them.
 
-    Figures 2 and 4 have home as the secret, 3 and 5 --secrets places at random; 4 and 5 run over deltas from 0.05 to 0.3.
-    Each result is printed, and written to --out as CSV (a summary, and a row a person, who is a number) and PNG.
+    Figures 2 and 4 have home as the secret, 3 and 5 --secrets places at random; 4 and 5 run over deltas from 0.05 to
+    0.3. Each result is printed, and written to --out as CSV (a summary, and a row a person, who is a number) and PNG.
 
     Example: discreet reproduce capp --data DIR --figure 2
     """
-    from discreet.experiments.capp.run import ALL, Reproduction
+    from discreet.experiments.capp.run import CappReproduction
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.people import Rules
     from discreet.experiments.shared.subjects import Setting
@@ -56,8 +56,6 @@ def capp(
     setting = Setting(rules, secrets, "random", secrets_from, delta, smoothing, training, seed, days)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress, people), setting)
-        for name in ALL if figure == "all" else (figure,):
-            yield reproduction.figure(name)
+        return CappReproduction(Cohort(data, pool, progress, people), setting).figures(figure)
 
     shared.run("capp", out, processes, {"setting": asdict(setting)}, results, json=json)

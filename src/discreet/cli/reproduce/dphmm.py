@@ -24,7 +24,8 @@ def dphmm(
     figure: Annotated[
         Literal["10", "11", "12", "13", "hulls", "noise", "map", "families", "all"],
         typer.Option(
-            help="Which of the paper's results; hulls: what makes them; noise: Laplace beside K-norm; map: a released way; families: both kinds of promise."
+            help="Which of the paper's results; hulls: what makes them; noise: Laplace beside K-norm; "
+            "map: a released way; families: both kinds of promise."
         ),
     ] = "all",
     dataset: Annotated[
@@ -48,30 +49,30 @@ def dphmm(
 ) -> None:
     """Repeat DPHMM's experiments (Figures 10 to 13) on GeoLife within Beijing's third ring and Gowalla in Los Angeles.
 
-    Run time, degree of protection and error of G_util, G_trs and DPLS, slot by slot and over epsilon and r. Each result is
-    printed, and written to --out as CSV (a summary, and a row a sequence, which is a number) and PNG. No place is written.
+    Run time, degree of protection and error of G_util, G_trs and DPLS, slot by slot and over epsilon and r. Each result
+    is printed, and written to --out as CSV (a summary, and a row a sequence, which is a number) and PNG. No place is
+    written.
 
     Example: discreet reproduce dphmm --data DIR --figure 11
     """
-    from discreet.experiments.dphmm.figures import ALL, Reproduction, Trial
-    from discreet.experiments.dphmm.run import BEIJING, LOS_ANGELES
+    from discreet.experiments.dphmm.run import DphmmReproduction
+    from discreet.experiments.dphmm.sequences import Trial
     from discreet.experiments.shared.cohort import Cohort
+    from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES
     from discreet.mechanisms.perturbation.noise import checked_epsilon
 
-    trial = Trial(sequences, slots, checked_epsilon(epsilon), start, seed)
+    setting = Trial(sequences, slots, checked_epsilon(epsilon), start, seed)
     beijing = replace(BEIJING, fastest=fastest)
     recordings = {"geolife": (beijing,), "gowalla": (LOS_ANGELES,), "both": (beijing, LOS_ANGELES)}[dataset]
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress), trial, recordings)
-        for name in ALL if figure == "all" else (figure,):
-            yield reproduction.figure(name)
+        return DphmmReproduction(Cohort(data, pool, progress), setting, recordings).figures(figure)
 
     shared.run(
         "dphmm",
         out,
         processes,
-        {"plan": asdict(trial), "data": [asdict(one) for one in recordings]},
+        {"plan": asdict(setting), "data": [asdict(one) for one in recordings]},
         results,
         json=json,
     )

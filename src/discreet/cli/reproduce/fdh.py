@@ -59,14 +59,14 @@ def fdh(
 ) -> None:
     """Repeat FDH's experiments (Table I, Figures 4 to 6) on Reality Mining's towers and Foursquare's venues.
 
-    Home is the secret in Table I and Figure 6, three and five places at random in Figures 4 and 5. What the exact observer
-    learns stands beside each. Results are printed, and written to --out as CSV (a summary, and a row a person, who is a
-    number) and PNG.
+    Home is the secret in Table I and Figure 6, three and five places at random in Figures 4 and 5. What the exact
+    observer learns stands beside each. Results are printed, and written to --out as CSV (a summary, and a row a person,
+    who is a number) and PNG.
 
     Example: discreet reproduce fdh --data DIR --figure 6
     """
     from discreet.experiments.fdh.person import Layers
-    from discreet.experiments.fdh.run import ALL, NAMES, Reproduction, levels_of
+    from discreet.experiments.fdh.run import DATA_SETS, FdhReproduction, levels_of
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.people import Rules
     from discreet.experiments.shared.subjects import Setting
@@ -77,12 +77,10 @@ def fdh(
     setting = Setting(
         rules, delta=delta, sensitive="home", smoothing=smoothing, training=training, seed=seed, days=days
     )
-    chosen = Layers(levels, search, memory)
-    sets = tuple(NAMES) if dataset == "both" else (dataset,)
+    layering = Layers(levels, search, memory)
+    sets = tuple(DATA_SETS) if dataset == "both" else (dataset,)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress, people), setting, chosen, sets)
-        for name in ALL if figure == "all" else (figure,):
-            yield reproduction.figure(name)
+        return FdhReproduction(Cohort(data, pool, progress, people), setting, layering, sets).figures(figure)
 
-    shared.run("fdh", out, processes, {"setting": asdict(setting), "plan": asdict(chosen)}, results, json=json)
+    shared.run("fdh", out, processes, {"setting": asdict(setting), "plan": asdict(layering)}, results, json=json)

@@ -53,7 +53,7 @@ def maskit(
     Example: discreet reproduce maskit --data DIR --figure 4
     """
     from discreet.experiments.maskit.person import Checks
-    from discreet.experiments.maskit.run import ALL, Reproduction
+    from discreet.experiments.maskit.run import MaskitReproduction
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.people import Rules
     from discreet.experiments.shared.subjects import Setting
@@ -64,11 +64,10 @@ def maskit(
     checks = Checks(search, lookahead=lookahead)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress, people), setting, checks)
+        reproduction = MaskitReproduction(Cohort(data, pool, progress, people), setting, checks)
         if study:
             yield reproduction.study()
             return
-        for name in ALL if figure == "all" else (figure,):
-            yield reproduction.figure(name)
+        yield from reproduction.figures(figure)
 
     shared.run("maskit", out, processes, {"setting": asdict(setting)}, results, json=json)

@@ -16,10 +16,10 @@ import numpy as np
 from discreet.adversary.audit import audit
 from discreet.contracts import Model
 from discreet.evaluation.limit import Outputs, limit
-from discreet.experiments.charts import plots
+from discreet.experiments.charts import marks
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import NOBODY, Figure
-from discreet.experiments.shared.tables import Cell, Table, mean
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory
 from discreet.models import HiddenMarkovModel, MarkovChain
@@ -122,16 +122,12 @@ def _rows(rng: np.random.Generator, shape: tuple[int, ...], zeros: float = 0.3) 
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
 
 
-def on_random_models(cohort: Cohort, seed: int, chains: int = CHAINS, hidden: int = HIDDEN) -> list[Figure]:
-    """Chains with and without memory, and hidden Markov models."""
+def on_random_models(cohort: Cohort, seed: int, count: int, *, hidden: bool) -> Figure:
+    """So many chains with and without memory, or hidden Markov models."""
     first = 1_000_000 * (seed + 1)  # seeds that no test and no benchmark has
-    figures = []
-    for name, count, are_hidden in (("chains", chains, False), ("hidden", hidden, True)):
-        kind = "hidden Markov models" if are_hidden else "chains"
-        seeds = range(first, first + count)
-        found = cohort.over(f"random {kind}", partial(shares_of, hidden=are_hidden), seeds)
-        figures.append(_figure(f"limit_{name}", kind, [share for each in found for share in each], count))
-    return figures
+    name, kind = ("limit_hidden", "hidden Markov models") if hidden else ("limit_chains", "chains")
+    found = cohort.over(f"random {kind}", partial(shares_of, hidden=hidden), range(first, first + count))
+    return _figure(name, kind, [share for each in found for share in each], count)
 
 
 def _figure(name: str, kind: str, found: Sequence[Share], count: int) -> Figure:
@@ -162,5 +158,5 @@ def _figure(name: str, kind: str, found: Sequence[Share], count: int) -> Figure:
         "models: those where something can be released at all; silent: those of them where nothing is",
         "utility and limit: means over them; share and least: mean and smallest of utility / limit",
     )
-    chart = partial(plots.strips, title, note, drawn, across="utility as a share of the limit")
-    return Figure(name, title, note, Table.of(rows), NOBODY, remarks, chart)
+    chart = partial(marks.strips, title, note, drawn, across="utility as a share of the limit")
+    return Figure(name, title, note, Sheet.of(rows), NOBODY, remarks, chart)

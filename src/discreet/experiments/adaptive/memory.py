@@ -6,32 +6,34 @@ smoothing, which makes steps possible that were never seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from discreet.adversary.belief import Adversary
+from discreet.adversary.belief import Adversary, Belief
 from discreet.contexts import Day
 from discreet.contracts import Model, is_finite
 from discreet.evaluation.replay import replay
-from discreet.experiments.charts import plots
+from discreet.experiments.charts import marks
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import NOBODY, Figure
 from discreet.experiments.shared.people import Trace
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.experiments.shared.subjects import Setting, subject
-from discreet.experiments.shared.tables import Cell, Table, mean
 from discreet.mechanisms import Adaptive
-from discreet.mechanisms.adaptive import adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
+from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 
 CAPS = (50, 100, 150, 200, 400, None)
+UNLIMITED = 10**9
+"""More pairs than any model has."""
+
 OUTPUTS: tuple[Outputs, ...] = ("suppress", "deceive")
-PEOPLE, DAYS = 4, 2
-"""How many people are walked along, and days of each one's model."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,13 @@ class Walked:
     seconds: tuple[float, ...]
 
 
-@contextmanager
-def capped(pairs: int | None) -> Iterator[None]:
-    """Adaptive with another cap on the pairs that it remembers."""
-    before = adaptive.PAIRS
-    adaptive.PAIRS = 10**9 if pairs is None else pairs
-    try:
-        yield
-    finally:
-        adaptive.PAIRS = before
+def capped(variant: Variant, model: Model, policy: Policy) -> Adaptive:
+    """The variant, lazy: Adaptive with another cap on the pairs that it remembers."""
+
+    class Capped(Adaptive):
+        pairs = UNLIMITED if variant.pairs is None else variant.pairs
+
+    return Capped(model, policy, outputs=variant.outputs, memory=variant.memory, plan="lazy")
 
 
 def walked(item: tuple[Variant, Trace], setting: Setting, days: int) -> Walked | None:
@@ -83,31 +83,41 @@ def walked(item: tuple[Variant, Trace], setting: Setting, days: int) -> Walked |
     one = subject(trace, setting)
     if one is None:
         return None
-    with capped(variant.pairs):
-        options = {"outputs": variant.outputs, "memory": variant.memory}
-        mechanism = Adaptive(one.chain, one.policy(setting.delta), **options, plan="lazy")  # type: ignore[arg-type]
+    mechanism = capped(variant, one.chain, one.policy(setting.delta))
     mechanism.kernel(mechanism.start())  # loads compiled code
     utility, seconds = _along(mechanism, one.chain.sample(days, setting.seed))
     return Walked(variant, one.number, len(mechanism.private_contexts), tuple(utility), tuple(seconds))
 
 
 def _along(mechanism: Adaptive, days: Sequence[Day]) -> tuple[list[float], list[float]]:
-    """Each slot counts with its expected worth given what was output before: less noise than what was drawn."""
+    """Utility of each day, and seconds of each kernel.
+
+    A slot counts with its expected worth given what was output before: less noise than what was drawn. Its kernel is
+    asked for before the session does, which then finds it kept, so that the time is the kernel's alone.
+    """
     adversary = Adversary(mechanism)
     worth = np.maximum(mechanism.vocabulary.worth, 0.0)[mechanism.private_contexts]  # (P, O); 0 where not allowed
     column = {output: k for k, output in enumerate(mechanism.vocabulary.outputs)}
-    utility, seconds = [], []
-    state, belief, total = mechanism.start(), adversary.start(), 0.0
-    for moment in replay(mechanism, days, rng=SeededEntropy(1), judge=adversary):
-        seconds.append(moment.seconds)
-        kernel = mechanism.kernel(state)  # the one that was drawn from, which is kept
+    utility: list[float] = []
+    seconds: list[float] = []
+
+    def expected(state: Any, belief: Belief) -> float:
+        started = time.perf_counter()
+        kernel = mechanism.kernel(state)
+        seconds.append(time.perf_counter() - started)
         assert is_finite(kernel)
         of_outputs = worth[:, [column[output] for output in kernel.outputs]]
-        total += float(belief.predicted() @ (kernel.matrix * of_outputs).sum(axis=1))
-        state, belief = mechanism.advance(state, moment.output), moment.belief
-        if moment.ends_day:
-            utility.append(total / len(moment.day))
-            state, belief, total = mechanism.start(), adversary.start(), 0.0
+        return float(belief.predicted() @ (kernel.matrix * of_outputs).sum(axis=1))
+
+    rng = SeededEntropy(1)
+    for day in days:
+        state = mechanism.start()
+        total = expected(state, adversary.start())
+        for moment in replay(mechanism, [day], rng=rng, judge=adversary):
+            if not moment.ends_day:
+                state = mechanism.advance(state, moment.output)
+                total += expected(state, moment.belief)
+        utility.append(total / len(day))
     return utility, seconds
 
 
@@ -123,10 +133,8 @@ def density(trace: Trace, setting: Setting) -> tuple[float, int] | None:
     return None if one is None else (steps_of(one.chain), len(one.chain.contexts))
 
 
-def on_memory(
-    cohort: Cohort, setting: Setting, variants: Sequence[Variant] = VARIANTS, people: int = PEOPLE, days: int = DAYS
-) -> Figure:
-    """Every variant on the people with the most pairs."""
+def on_memory(cohort: Cohort, setting: Setting, variants: Sequence[Variant], *, people: int, days: int) -> Figure:
+    """Every variant on the `people` with the most pairs, along `days` of each one's model."""
     dense = replace(setting, rules=replace(setting.rules, level="tower"), smoothing="auto")
     traces = cohort.read(dense.rules)
     found = cohort.over("pairs", partial(_numbered, setting=dense), traces, needed=True)
@@ -141,12 +149,12 @@ def on_memory(
     note = f"the {len(chosen)} of {len(found)} people with the most pairs, {contexts} contexts, {dense.described()}"
     remarks = (
         f"utility: means over {days} days of each one's model, the same for all; lost: against all pairs kept",
-        "people over: how many of them all have more pairs than the cap; a decision's time is of a release: kernel, draw and belief",
-        f"the library's own cap is {adaptive.PAIRS}",
+        "people over: how many of them all have more pairs than the cap; a decision's time is without the observer's",
+        f"the library's own cap is {Adaptive.pairs}",
     )
     drawn = {f"{variant.outputs}, {variant}": _each_mean(own) for variant, own in by_variant.items()}
-    chart = partial(plots.strips, title, note, drawn, across="utility")
-    return Figure("memory", title, note, Table.of(rows), NOBODY, remarks, chart)
+    chart = partial(marks.strips, title, note, drawn, across="utility")
+    return Figure("memory", title, note, Sheet.of(rows), NOBODY, remarks, chart)
 
 
 def _numbered(trace: Trace, setting: Setting) -> tuple[int, float, int] | None:

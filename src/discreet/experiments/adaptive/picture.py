@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from discreet.experiments.charts import plots
-from discreet.experiments.shared.cells import BEIJING, LOS_ANGELES
+from discreet.experiments.charts import lines
+from discreet.experiments.charts.lines import Look
 from discreet.experiments.shared.cohort import Cohort
-from discreet.experiments.shared.compared import UP, Person, breaches, compared, each_person, swept, utility
+from discreet.experiments.shared.compared import UP, Comparison, breaches, compared, each_person, swept, utility
 from discreet.experiments.shared.figures import Figure
 from discreet.experiments.shared.people import Level, Rules, Trace, check_ins, meals, reality_mining
+from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES
+from discreet.experiments.shared.sheets import Cell, Sheet
 from discreet.experiments.shared.subjects import Setting, subject
-from discreet.experiments.shared.systems import NAMES, NEED_HIERARCHY, System
-from discreet.experiments.shared.tables import Cell, Table
+from discreet.experiments.shared.systems import PROVEN, label, system
 from discreet.hierarchy import Hierarchy
 
 DELTAS = (0.05, 0.1, 0.2, 0.3)
 DAYS = 10
 """Held-out days of a person that are judged, unless the setting says."""
 
-SYSTEMS: tuple[System, ...] = tuple(name for name in NAMES if name not in ("no-mask", "probabilistic"))
+SYSTEMS = (
+    "mask-sensitive",
+    "simulatable",
+    "hybrid",
+    "fdh",
+    "efficient-fake",
+    "capp",
+    "capp-bayes",
+    "suppress",
+    "generalize",
+    "deceive",
+)
 """NoMask releases everything; Hybrid is the better of Probabilistic and Simulatable."""
 
 
 @dataclass(frozen=True)
-class Source:
+class Pictured:
     """A data set: how it is read, what its contexts are, and the level above them if there is one."""
 
     name: str
@@ -42,18 +54,18 @@ class Source:
         return replace(given, level=self.level, carry_hours=0.0, backward=False)
 
 
-SOURCES = (
-    Source("Reality Mining", "area", reality_mining, "region", carried=True),
-    Source("StudentLife", "meal", meals),
-    Source("Foursquare", "category", check_ins, "kind"),
-    Source("GeoLife", "cell", BEIJING.read),
-    Source("Gowalla", "cell", LOS_ANGELES.read),
+PICTURED = (
+    Pictured("Reality Mining", "area", reality_mining, "region", carried=True),
+    Pictured("StudentLife", "meal", meals),
+    Pictured("Foursquare", "category", check_ins, "kind"),
+    Pictured("GeoLife", "cell", BEIJING.read),
+    Pictured("Gowalla", "cell", LOS_ANGELES.read),
 )
 
 
 def everything(
     trace: Trace, setting: Setting, above: Level | None, deltas: Sequence[float]
-) -> dict[float, Person] | None:
+) -> dict[float, Comparison] | None:
     """Every system on one person at every delta; those that need a hierarchy only where there is one."""
     one = subject(trace, setting)
     if one is None:
@@ -62,9 +74,9 @@ def everything(
     return {delta: compared(one, replace(setting, delta=delta), systems_for(above), tree=tree) for delta in deltas}
 
 
-def systems_for(above: Level | None) -> tuple[System, ...]:
+def systems_for(above: Level | None) -> tuple[str, ...]:
     """The systems that can be built."""
-    return SYSTEMS if above is not None else tuple(name for name in SYSTEMS if name not in NEED_HIERARCHY)
+    return SYSTEMS if above is not None else tuple(name for name in SYSTEMS if "hierarchy" not in system(name).given)
 
 
 def two_layers(contexts: Sequence[str], trace: Trace, level: Level, above: Level) -> Hierarchy:
@@ -80,29 +92,29 @@ def two_layers(contexts: Sequence[str], trace: Trace, level: Level, above: Level
 
 
 def on_data_sets(
-    cohort: Cohort, setting: Setting, sources: Sequence[Source] = SOURCES, deltas: tuple[float, ...] = DELTAS
-) -> Iterator[Figure]:
+    cohort: Cohort, setting: Setting, pictured: Sequence[Pictured] = PICTURED, deltas: tuple[float, ...] = DELTAS
+) -> Figure:
     """The picture."""
     days = DAYS if setting.days is None else setting.days
     own = replace(setting, pool="places", days=days)
-    settings = [replace(own, rules=source.rules(setting.rules)) for source in sources]
-    traces = [cohort.read(each.rules, source.reader) for source, each in zip(sources, settings, strict=True)]
+    settings = [replace(own, rules=source.rules(setting.rules)) for source in pictured]
+    traces = [cohort.read(each.rules, source.reader) for source, each in zip(pictured, settings, strict=True)]
     columns, rows, tables = [], [], []
-    for source, each, own_traces in zip(sources, settings, traces, strict=True):
+    for source, each, own_traces in zip(pictured, settings, traces, strict=True):
         work = partial(everything, setting=each, above=source.above, deltas=deltas)
         found = cohort.over(source.name, work, own_traces, needed=True)
         points = {delta: [one[delta] for one in found] for delta in deltas}
         columns.append((source, len(found), swept(points, systems_for(source.above))))
         rows += _rows(source, points, systems_for(source.above))
         tables += [each_person(people, replace(each, delta=delta), source.name) for delta, people in points.items()]
-    yield _picture(columns, deltas, rows, Table.joined(tables), own)
+    return _picture(columns, deltas, rows, Sheet.joined(tables), own)
 
 
-def _rows(source: Source, points: dict[float, list[Person]], systems: Sequence[System]) -> list[dict[str, Cell]]:
+def _rows(source: Pictured, points: dict[float, list[Comparison]], systems: Sequence[str]) -> list[dict[str, Cell]]:
     return [
         {
             "data": source.name,
-            "system": NAMES[name],
+            "system": label(name),
             "delta": delta,
             "people": len(people),
             "utility": utility(people, name),
@@ -113,11 +125,11 @@ def _rows(source: Source, points: dict[float, list[Person]], systems: Sequence[S
     ]
 
 
-Column = tuple[Source, int, dict[str, dict[str, tuple[float, ...]]]]
+Column = tuple[Pictured, int, dict[str, dict[Look, tuple[float, ...]]]]
 
 
 def _picture(
-    columns: Sequence[Column], deltas: tuple[float, ...], rows: list[dict[str, Cell]], each: Table, setting: Setting
+    columns: Sequence[Column], deltas: tuple[float, ...], rows: list[dict[str, Cell]], each: Sheet, setting: Setting
 ) -> Figure:
     title = "Utility and breaches against delta"
     plural = "place" if setting.secrets == 1 else "places"
@@ -128,7 +140,7 @@ def _picture(
     measures = list(columns[0][2])
     panels = tuple(
         tuple(
-            plots.Panel(_caption(source, count, measure), "delta", deltas, curves[measure], up)
+            lines.Panel(_caption(source, count, measure), "delta", deltas, curves[measure], up)
             for source, count, curves in columns
         )
         for measure, up in zip(measures, UP, strict=True)
@@ -136,11 +148,12 @@ def _picture(
     remarks = (
         "utility: the fraction of held-out slots released truthfully (an ancestor one layer up counts half)",
         "people breached: those with a (slot, secret) pair over delta after some prefix of a judged day",
-        "nothing is carried but Reality Mining's readings: most slots of the others are unknown, and count when released",
+        "nothing is carried but Reality Mining's readings: most slots of the others are unknown, and count when "
+        "released",
     )
-    chart = partial(plots.grid, title, note, panels)
-    return Figure("picture", title, note, Table.of(rows), each, remarks, chart)
+    chart = partial(lines.grid, title, note, panels, legend=PROVEN)
+    return Figure("picture", title, note, Sheet.of(rows), each, remarks, chart)
 
 
-def _caption(source: Source, count: int, measure: str) -> str:
+def _caption(source: Pictured, count: int, measure: str) -> str:
     return f"{source.name}, {source.level}: {count} people" if measure == "utility" else ""

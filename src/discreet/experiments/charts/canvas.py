@@ -18,6 +18,9 @@ BLUE, SKY, ORANGE, GREEN, RED, GREY, PALE = "#0072B2", "#56B4E9", "#D98200", "#0
 PURPLE, LILAC, PINK, BROWN, NAVY, VIOLET = "#A5538A", "#E8C3DA", "#CC79A7", "#7A4B1E", "#12355B", "#7B61C9"
 """The palette of Okabe and Ito, the orange darkened so that it can be read as text."""
 
+DASHED = (0, (4, 2))
+"""A line's dashes and gaps, in its own widths."""
+
 STYLE: Any = {  # matplotlib types the keys one by one
     "font.family": "DejaVu Sans",
     "font.size": 9.0,

@@ -22,7 +22,8 @@ def policy_graph(
     hulls: Mapping[int, Sequence[Sequence[float]]] | None = None,
     labels: Sequence[str] | None = None,
 ) -> None:
-    """A policy graph in the plane of the query's answers: edges, those that protection added, and hulls around contexts.
+    """A policy graph in the plane of the query's answers: edges, those that protection added, and hulls around
+    contexts.
 
     `hulls` maps a context to the corners of the hull around the origin, drawn around its answer. Contexts that are not
     `possible` are pale.
@@ -63,7 +64,7 @@ def trajectory(
     hulls: Mapping[int, Sequence[Sequence[float]]],
     path: Path,
 ) -> None:
-    """Cells of a map, a way through them, the points that were released, and hulls around some of its slots' answers."""
+    """Cells of a map, a way through them, the points that were released, and hulls around some of its answers."""
     from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.patches import Polygon
 

@@ -1,6 +1,7 @@
 """Both families on the same cells: mechanisms that bound the gain on a secret, and noise that bounds ratios over edges.
 
-A common measure of what is left to learn is how far the observer's best point, the mean of the belief, is from the truth.
+A common measure of what is left to learn is how far the observer's best point, the mean of the belief, is from the
+truth.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary
 from discreet.adversary.process import SeenProcess
 from discreet.evaluation.replay import replay
-from discreet.experiments.charts import plots
-from discreet.experiments.dphmm.run import KILOMETRE, City, Run, System, graph_of, mechanism_of
+from discreet.experiments.charts import marks
+from discreet.experiments.dphmm.city import KILOMETRE, City
+from discreet.experiments.dphmm.person import Parameters, graph_of, mechanism_of
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import NOBODY, Figure
+from discreet.experiments.shared.sheets import Cell, Sheet
 from discreet.experiments.shared.subjects import seed_for
-from discreet.experiments.shared.tables import Cell, Table
-from discreet.mechanisms import Adaptive, Hybrid, NoMask
+from discreet.experiments.shared.systems import build, system
 from discreet.models.chain import MarkovChain
 from discreet.numerics import FloatArray
 from discreet.outputs import Released
@@ -63,25 +65,25 @@ class Family:
     make: Callable[[Scene], Any]
 
 
-def _noisy(system: System, epsilon: float, scene: Scene) -> Any:
-    run = Run(system, epsilon, scene.radius if system == "util" else None)
+def _noisy(name: str, epsilon: float, scene: Scene) -> Any:
+    run = Parameters(name, epsilon, scene.radius if name == "util" else None)
     return mechanism_of(run, scene.chain, scene.query, graph_of(run, scene.chain, scene.query, 1.0))
 
 
-def _first(kind: Any, options: dict[str, str], scene: Scene) -> Any:
-    return kind(scene.chain, scene.policy, **options)
+def _first(name: str, scene: Scene) -> Any:
+    return build(name, scene.chain, scene.policy)
 
 
-GRAPHS: dict[System, str] = {"util": "G_util", "trs": "G_trs", "complete": "complete"}
+GRAPHS: dict[str, str] = {"util": "G_util", "trs": "G_trs", "complete": "complete"}
 
 FAMILIES: tuple[Family, ...] = (
-    Family("NoMask", "none", partial(_first, NoMask, {})),
-    Family("Hybrid", "delta", partial(_first, Hybrid, {})),
-    Family("Adaptive suppress", "delta", partial(_first, Adaptive, {})),
-    Family("Adaptive deceive", "delta", partial(_first, Adaptive, {"outputs": "deceive"})),
     *(
-        Family(f"Dphmm {name}, {epsilon:g}", f"epsilon {epsilon:g} over edges", partial(_noisy, system, epsilon))
-        for system, name in GRAPHS.items()
+        Family(one.label, "delta" if one.proven else "none", partial(_first, one.name))
+        for one in map(system, ("no-mask", "hybrid", "suppress", "deceive"))
+    ),
+    *(
+        Family(f"Dphmm {graph}, {epsilon:g}", f"epsilon {epsilon:g} over edges", partial(_noisy, name, epsilon))
+        for name, graph in GRAPHS.items()
         for epsilon in (1.0, 0.1)
     ),
     Family("DPLS, 1", "epsilon 1 in the set", partial(_noisy, "dpls", 1.0)),
@@ -110,7 +112,7 @@ def scene_of(city: City, seed: int, *, cells: int = 8, slots: int = 6, days: int
 
 
 @dataclass(frozen=True)
-class Judged:
+class Verdict:
     """One mechanism: what the audit says of the secret, and what an observer of drawn days is left with."""
 
     name: str
@@ -123,7 +125,7 @@ class Judged:
     error: float  # kilometres from the belief's mean to the truth
 
 
-def judge(item: tuple[int, Family], scene: Scene) -> Judged:
+def judge(item: tuple[int, Family], scene: Scene) -> Verdict:
     """Audit it, then release days drawn from the chain."""
     number, family = item
     mechanism = family.make(scene)
@@ -138,7 +140,7 @@ def judge(item: tuple[int, Family], scene: Scene) -> Judged:
         errors.append(float(np.linalg.norm(mean - scene.query[scene.chain.index_of(moment.context)])))
         met = max(met, float(moment.belief.gains.max()))
     told, error = truthful / len(errors), float(np.mean(errors))
-    return Judged(family.name, family.promise, result.worst_gain, result.bound, result.holds, met, told, error)
+    return Verdict(family.name, family.promise, result.worst_gain, result.bound, result.holds, met, told, error)
 
 
 def families(cohort: Cohort, city: City, seed: int) -> Figure:
@@ -161,18 +163,19 @@ def families(cohort: Cohort, city: City, seed: int) -> Figure:
     title = "Both families on the same cells"
     chain = scene.chain
     note = (
-        f"{city.recording.name}: the {len(chain.contexts)} most visited cells of {SIDE / KILOMETRE:g} km, {chain.slots} slots, "
-        f"secret: one of them, delta {scene.policy.delta:g}; {scene.days} days drawn from the chain"
+        f"{city.recording.name}: the {len(chain.contexts)} most visited cells of {SIDE / KILOMETRE:g} km, "
+        f"{chain.slots} slots, secret: one of them, delta {scene.policy.delta:g}; {scene.days} days drawn from the "
+        "chain"
     )
     remarks = (
         "worst gain found and bound: the audit's interval for the gain on the secret, at any slot, after any outputs",
         "observer's error: kilometres from the mean of the belief to the true cell's centre, mean over days and slots",
     )
     chart = partial(
-        plots.pairs,
+        marks.pairs,
         title,
         note,
         tuple((one.name, one.found, min(one.bound, 1.0), one.error) for one in judged),
         delta=scene.policy.delta,
     )
-    return Figure("families", title, note, Table.of(rows), NOBODY, remarks, chart)
+    return Figure("families", title, note, Sheet.of(rows), NOBODY, remarks, chart)

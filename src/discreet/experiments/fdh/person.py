@@ -1,7 +1,7 @@
 """FDH's experiments (Jiang, Huang, Wei, Section IV): what is computed for one person.
 
-Utility is the mean worth of a slot's output on held-out days: 1 for the context itself, 0.5 one layer up, 0 above, as in
-the paper. What the exact adversary gains stands beside it. The functions on traces are what `runs.Workers` maps over
+Utility is the mean worth of a slot's output on held-out days: 1 for the context itself, 0.5 one layer up, 0 above, as
+in the paper. What the exact adversary gains stands beside it. The functions on traces are what `runs.Workers` maps over
 people.
 """
 
@@ -22,9 +22,8 @@ import numpy as np
 from discreet.contexts import OTHER, UNKNOWN
 from discreet.contracts import Mechanism
 from discreet.evaluation.metrics import evaluate
-from discreet.experiments.shared.people import Level, Trace, prepared
-from discreet.experiments.shared.subjects import Setting, Subject, chosen_secrets, parted, seed_for, spread
-from discreet.experiments.shared.systems import System
+from discreet.experiments.shared.people import Level, Trace, prepared, spread
+from discreet.experiments.shared.subjects import Setting, Subject, chosen_secrets, parted, seed_for
 from discreet.experiments.shared.tree import grown
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms import Adaptive, Fdh, Hybrid, MaskSensitive
@@ -37,7 +36,7 @@ from discreet.policy import Policy
 DELTAS = (0.1, 0.25, 0.5, 0.75)
 """Of the sweeps; those of the paper are lost with its figures."""
 
-SYSTEMS: tuple[System, ...] = ("mask-sensitive", "hybrid", "fdh", "generalize")
+SYSTEMS = ("mask-sensitive", "hybrid", "fdh", "generalize")
 """Hybrid is MaskIt on the contexts themselves: FDH without its hierarchy."""
 
 
@@ -59,13 +58,13 @@ class Layered:
     fit: float
 
 
-def layered(trace: Trace, setting: Setting, layers: Layers) -> Layered | None:
+def layered(trace: Trace, setting: Setting, layering: Layers) -> Layered | None:
     """The person by the rules; None for one who has no two contexts, or none that may be secret.
 
     Held-out leaves that were never learned are the merged leaf nearest to them that was, else suppressed.
     """
-    rules = replace(setting.rules, level=layers.levels[0], merge_below=0.0)
-    tree = grown(prepared(trace, rules), trace.names, layers.levels, setting.rules.merge_below)
+    rules = replace(setting.rules, level=layering.levels[0], merge_below=0.0)
+    tree = grown(prepared(trace, rules), trace.names, layering.levels, setting.rules.merge_below)
     learned, held_out = parted(tree.days, setting.training)
     started = time.perf_counter()
     chain = MarkovChain.fit(learned, setting.smoothing)
@@ -86,9 +85,9 @@ def layered(trace: Trace, setting: Setting, layers: Layers) -> Layered | None:
 class Outcome:
     """One system on one person's held-out days; shares are of the slots.
 
-    `layers` are the shares shown at each layer, the contexts themselves first and the root last. `off_model` is the part
-    of `silent` that no mechanism decides: readings that the model holds impossible. `pairs` are (slot, secret) pairs whose
-    gain exceeded delta after some prefix of a day.
+    `layers` are the shares shown at each layer, the contexts themselves first and the root last. `off_model` is the
+    part of `silent` that no mechanism decides: readings that the model holds impossible. `pairs` are (slot, secret)
+    pairs whose gain exceeded delta after some prefix of a day.
     """
 
     utility: float
@@ -152,12 +151,12 @@ def layer_of(output: Output, hierarchy: Hierarchy) -> int | None:
 class Point:
     """All systems on one person at one delta, and the bytes that Hybrid and FDH hold after releasing the days."""
 
-    systems: dict[System, Outcome]
-    memory: dict[System, int]
+    systems: dict[str, Outcome]
+    memory: dict[str, int]
 
 
 @dataclass(frozen=True)
-class Swept:
+class LayeredSweep:
     """One person's curves: Figures 4, 5 and 6."""
 
     number: int
@@ -169,29 +168,29 @@ class Swept:
     points: dict[float, Point]
 
 
-def sweep(trace: Trace, setting: Setting, layers: Layers, deltas: Sequence[float] = DELTAS) -> Swept | None:
+def sweep(trace: Trace, setting: Setting, layering: Layers, deltas: Sequence[float] = DELTAS) -> LayeredSweep | None:
     """Every system at every delta. Hybrid is FDH's check of the lowest layer, as in the paper."""
-    one = layered(trace, setting, layers)
+    one = layered(trace, setting, layering)
     if one is None:
         return None
-    points = {delta: _point(one, one.subject.policy(delta), layers, setting.seed) for delta in deltas}
+    points = {delta: _point(one, one.subject.policy(delta), layering, setting.seed) for delta in deltas}
     person = one.subject
     nodes = tuple(
         len({one.hierarchy.at_layer(leaf, layer) for leaf in person.chain.contexts})
         for layer in range(len(one.hierarchy.layers))
     )
     days = len(person.held_out)
-    return Swept(person.number, nodes, person.trained_days, days, person.impossible, person.hidden, points)
+    return LayeredSweep(person.number, nodes, person.trained_days, days, person.impossible, person.hidden, points)
 
 
-def _point(one: Layered, policy: Policy, layers: Layers, seed: int) -> Point:
+def _point(one: Layered, policy: Policy, layering: Layers, seed: int) -> Point:
     chain = one.subject.chain
-    fdh = Fdh(chain, policy, hierarchy=one.hierarchy, search=layers.search)
-    systems: dict[System, Outcome] = {
+    fdh = Fdh(chain, policy, hierarchy=one.hierarchy, search=layering.search)
+    systems: dict[str, Outcome] = {
         "mask-sensitive": outcome(MaskSensitive(chain, policy), one, seed),
         "hybrid": outcome(fdh.checks[0], one, seed),
         "fdh": outcome(fdh, one, seed),
-        "generalize": outcome(adaptive(one, policy, layers), one, seed),
+        "generalize": outcome(adaptive(one, policy, layering), one, seed),
     }
     return Point(systems, {"hybrid": footprint(fdh.checks[0]), "fdh": footprint(fdh)})
 
@@ -210,10 +209,10 @@ def footprint(thing: object) -> int:
     return sum(sys.getsizeof(each) for each in seen.values())
 
 
-def adaptive(one: Layered, policy: Policy, layers: Layers) -> Adaptive:
+def adaptive(one: Layered, policy: Policy, layering: Layers) -> Adaptive:
     """The sound one; lazy, because a day's tree of outputs is too large to compare with anything beforehand."""
     return Adaptive(
-        one.subject.chain, policy, outputs="generalize", hierarchy=one.hierarchy, memory=layers.memory, plan="lazy"
+        one.subject.chain, policy, outputs="generalize", hierarchy=one.hierarchy, memory=layering.memory, plan="lazy"
     )
 
 
@@ -223,24 +222,24 @@ class Timed:
 
     number: int
     contexts: int
-    training: dict[System, float]
-    decision: dict[System, float]
+    training: dict[str, float]
+    decision: dict[str, float]
 
 
-def timed(trace: Trace, setting: Setting, layers: Layers) -> Timed | None:
+def timed(trace: Trace, setting: Setting, layering: Layers) -> Timed | None:
     """Each system built on its own."""
-    one = layered(trace, setting, layers)
+    one = layered(trace, setting, layering)
     if one is None:
         return None
     _compile()
     chain, policy = one.subject.chain, one.subject.policy(setting.delta)
-    builders: dict[System, Callable[[], Mechanism[Any]]] = {
-        "hybrid": lambda: Hybrid(chain, policy, search=layers.search),
-        "fdh": lambda: Fdh(chain, policy, hierarchy=one.hierarchy, search=layers.search),
-        "generalize": lambda: adaptive(one, policy, layers),
+    builders: dict[str, Callable[[], Mechanism[Any]]] = {
+        "hybrid": lambda: Hybrid(chain, policy, search=layering.search),
+        "fdh": lambda: Fdh(chain, policy, hierarchy=one.hierarchy, search=layering.search),
+        "generalize": lambda: adaptive(one, policy, layering),
     }
-    training: dict[System, float] = {}
-    decision: dict[System, float] = {}
+    training: dict[str, float] = {}
+    decision: dict[str, float] = {}
     for name, build in builders.items():
         started = time.perf_counter()
         mechanism = build()

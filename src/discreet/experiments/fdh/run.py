@@ -12,15 +12,12 @@ from discreet.experiments.fdh import figures as fdh_figures
 from discreet.experiments.fdh.figures import Group
 from discreet.experiments.fdh.person import DELTAS, Layers, sweep, timed
 from discreet.experiments.shared.cohort import Cohort
-from discreet.experiments.shared.figures import Figure
+from discreet.experiments.shared.figures import Figure, Reproduction
 from discreet.experiments.shared.people import TOWERS, VENUES, Level, Trace, check_ins, reality_mining
 from discreet.experiments.shared.subjects import Sensitive, Setting
 
-Which = Literal["4", "5", "6", "table1", "layers"]
-ALL: tuple[Which, ...] = ("table1", "4", "5", "6", "layers")
-
 DataSet = Literal["reality-mining", "foursquare"]
-NAMES: dict[DataSet, str] = {"reality-mining": "Reality Mining", "foursquare": "Foursquare"}
+DATA_SETS: dict[DataSet, str] = {"reality-mining": "Reality Mining", "foursquare": "Foursquare"}
 
 Choice = tuple[str, int, Sensitive]
 HOME: Choice = ("home", 1, "home")
@@ -39,53 +36,52 @@ def levels_of(text: str) -> tuple[Level, ...]:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class FdhReproduction(Reproduction):
     """The experiments on a cohort's data sets.
 
-    The setting's delta is that of Table I and the layers; its secrets are the paper's own for each figure. Its rules are
-    those of Reality Mining: a check-in says nothing of the hours after it, so in Foursquare nothing is carried.
+    The setting's delta is that of Table I and the layers; its secrets are the paper's own for each figure. Its rules
+    are those of Reality Mining: a check-in says nothing of the hours after it, so in Foursquare nothing is carried.
     """
 
     cohort: Cohort
     setting: Setting
-    layers: Layers
+    layering: Layers
     data: tuple[DataSet, ...] = ("reality-mining", "foursquare")
     deltas: tuple[float, ...] = DELTAS
     _traces: dict[DataSet, list[Trace]] = field(default_factory=dict)
     _groups: dict[tuple[DataSet, Choice], Group] = field(default_factory=dict)
 
-    def figure(self, which: Which) -> Figure:
-        """A figure or table."""
-        make: dict[Which, Callable[[], Figure]] = {
+    def makers(self) -> dict[str, Callable[[], Figure]]:
+        """The paper's table and figures, and which layers are shown."""
+        return {
+            "table1": self._table1,
             "4": lambda: fdh_figures.figure4(self._all(THREE, FIVE)),
             "5": lambda: fdh_figures.figure5(self._all(THREE, FIVE)),
             "6": lambda: fdh_figures.figure6(self._all(HOME)),
             "layers": lambda: fdh_figures.layers(self._all(HOME, THREE, FIVE), self.setting.delta, (HOME[0], THREE[0])),
-            "table1": self._table1,
         }
-        return make[which]()
 
     def _all(self, *choices: Choice) -> list[Group]:
         return [self._group(data, choice) for data in self.data for choice in choices]
 
     def _group(self, data: DataSet, choice: Choice) -> Group:
         if (data, choice) not in self._groups:
-            setting, layers = self._setting(data, choice), self._layers(data)
+            setting, layering = self._setting(data, choice), self._layering(data)
             deltas = tuple(sorted({*self.deltas, self.setting.delta}))
-            work = partial(sweep, setting=setting, layers=layers, deltas=deltas)
-            found = self.cohort.over(f"{NAMES[data]}, {choice[0]}", work, self._people(data))
+            work = partial(sweep, setting=setting, layering=layering, deltas=deltas)
+            found = self.cohort.over(f"{DATA_SETS[data]}, {choice[0]}", work, self._people(data))
             self._some(found)
-            self._groups[data, choice] = Group(NAMES[data], choice[0], setting, layers.levels, found)
+            self._groups[data, choice] = Group(DATA_SETS[data], choice[0], setting, layering.levels, found)
         return self._groups[data, choice]
 
     def _table1(self) -> Figure:
         found = []
         for data in self.data:
             setting = self._setting(data, HOME)
-            work = partial(timed, setting=setting, layers=self._layers(data))
-            people = self.cohort.over(f"{NAMES[data]}, times", work, self._people(data))
+            work = partial(timed, setting=setting, layering=self._layering(data))
+            people = self.cohort.over(f"{DATA_SETS[data]}, times", work, self._people(data))
             self._some(people)
-            found.append((NAMES[data], setting, people))
+            found.append((DATA_SETS[data], setting, people))
         return fdh_figures.table1(found)
 
     def _some(self, found: Sequence[object]) -> None:
@@ -98,12 +94,12 @@ class Reproduction:
             self._traces[data] = self.cohort.read(self._setting(data, HOME).rules, reader)
         return self._traces[data]
 
-    def _layers(self, data: DataSet) -> Layers:
-        return self.layers if data == "reality-mining" else replace(self.layers, levels=VENUES)
+    def _layering(self, data: DataSet) -> Layers:
+        return self.layering if data == "reality-mining" else replace(self.layering, levels=VENUES)
 
     def _setting(self, data: DataSet, choice: Choice) -> Setting:
         _, secrets, sensitive = choice
-        rules = replace(self.setting.rules, level=self._layers(data).levels[0])
+        rules = replace(self.setting.rules, level=self._layering(data).levels[0])
         if data == "foursquare":
             rules = replace(rules, carry_hours=0.0, backward=False)
         return replace(self.setting, rules=rules, secrets=secrets, sensitive=sensitive)

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from discreet.experiments.charts import plots
-from discreet.experiments.maskit.person import CHECKS, SYSTEMS, Compared, Name, Swept
+from discreet.experiments.charts import bars as bar_charts
+from discreet.experiments.charts import lines, marks
+from discreet.experiments.maskit.person import CHECKS, SYSTEMS, Compared, Swept
 from discreet.experiments.shared.figures import SHOWN, Figure, bar, shares
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.experiments.shared.subjects import Setting
-from discreet.experiments.shared.systems import NAMES
-from discreet.experiments.shared.tables import Cell, Table, mean
+from discreet.experiments.shared.systems import label, system
 
-PAPER_UTILITY: dict[Name, str] = {
+PAPER_UTILITY: dict[str, str] = {
     "mask-sensitive": "0.764",
     "simulatable": "> 0.665",
     "probabilistic": "> 0.527",
@@ -24,7 +25,7 @@ PAPER_UTILITY: dict[Name, str] = {
 PAPER_BREACHED = {"mask-sensitive": 0.54}
 """Share of the suppressed secret slots that are breached; MaskIt's own checks breach none."""
 
-PAPER_TIMES: dict[Name, tuple[str, float | None, str, float]] = {
+PAPER_TIMES: dict[str, tuple[str, float | None, str, float]] = {
     "simulatable": ("-", None, "36 ms", 0.036),
     "probabilistic": ("15 min", 900.0, "< 1 ms", 0.001),
     "hybrid": ("18 min", 1080.0, "<= 36 ms", 0.036),
@@ -42,7 +43,7 @@ def figure4(people: Sequence[Compared], setting: Setting) -> Figure:
         found = [shares(one.systems[name].learned) for one in people]
         at = {key: mean([share[key] for share in found]) for key in found[0]}
         told = [share["breached silent"] / share["secret silent"] for share in found if share["secret silent"] > 0]
-        row: dict[str, Cell] = {"system": NAMES[name], "smoothing": setting.smoothing}
+        row: dict[str, Cell] = {"system": label(name), "smoothing": setting.smoothing}
         row["utility"] = at["secret shown"] + at["other shown"]
         row["paper"] = PAPER_UTILITY.get(name)
         row.update({key: at[key] for key in _PARTS})
@@ -51,21 +52,21 @@ def figure4(people: Sequence[Compared], setting: Setting) -> Figure:
         row["pairs over"] = sum(one.systems[name].learned.pairs for one in people)
         row["expected"] = mean([one.systems[name].expected for one in people])
         rows.append(row)
-        bars.append(bar(NAMES[name], at))
-    summary = Table.of(rows)
+        bars.append(bar(label(name), at))
+    summary = Sheet.of(rows)
     title = "Figure 4: what is released and suppressed"
     remarks = (
-        "shares of the held-out slots, means over people; breached: secret slots whose posterior, given the day's whole "
-        "output, is over prior + delta; of silent: as a share of the silent secret slots",
+        "shares of the held-out slots, means over people; breached: secret slots whose posterior, given the day's "
+        "whole output, is over prior + delta; of silent: as a share of the silent secret slots",
         "what NoMask leaves silent is what the model holds impossible: no session releases that",
         "pairs over: (slot, secret) pairs, true or not, over delta after some prefix of a day, all people together",
     )
     note = _note(len(people), setting)
-    chart = partial(plots.bars, title, note, tuple(bars))
+    chart = partial(bar_charts.bars, title, note, tuple(bars))
     return Figure("figure4", title, note, summary, _compared(people), remarks, chart)
 
 
-def _compared(people: Sequence[Compared]) -> Table:
+def _compared(people: Sequence[Compared]) -> Sheet:
     rows: list[dict[str, Cell]] = []
     for one in people:
         for name in SYSTEMS:
@@ -76,18 +77,18 @@ def _compared(people: Sequence[Compared]) -> Table:
                     "contexts": one.contexts,
                     "trained days": one.trained_days,
                     "held-out steps impossible": one.impossible,
-                    "system": NAMES[name],
+                    "system": label(name),
                     **{key: share for key, share in shares(judged.learned).items() if "faked" not in key},
                     **judged.columns(),
                 }
             )
-    return Table.of(rows)
+    return Sheet.of(rows)
 
 
 def figure5(people: Sequence[Compared], setting: Setting) -> Figure:
     """Both checks for every person, in the order of the probabilistic check's utility."""
     ranked = sorted(people, key=lambda one: (_measured(one, "probabilistic"), _measured(one, "simulatable")))
-    points = Table.of(
+    points = Sheet.of(
         [
             {
                 "rank": rank,
@@ -113,12 +114,14 @@ def figure5(people: Sequence[Compared], setting: Setting) -> Figure:
         for what, share, paper in shares
     ]
     title = "Figure 5: both checks for every person"
-    series = {NAMES[name]: tuple(_measured(one, name) for one in ranked) for name in CHECKS[:2]}
+    series = {system(name).look: tuple(_measured(one, name) for one in ranked) for name in CHECKS[:2]}
+    across = "people, by what the probabilistic check releases"
     note = _note(len(people), setting)
-    return Figure("figure5", title, note, Table.of(rows), points, (), partial(plots.ranked, title, note, series))
+    chart = partial(lines.ranked, title, note, series, across=across)
+    return Figure("figure5", title, note, Sheet.of(rows), points, (), chart)
 
 
-def _measured(one: Compared, name: Name) -> float:
+def _measured(one: Compared, name: str) -> float:
     return one.systems[name].learned.shown.utility
 
 
@@ -134,7 +137,7 @@ def table1(people: Sequence[Compared], setting: Setting) -> Figure:
         started, started_seconds, decided, decided_seconds = PAPER_TIMES[name]
         rows.append(
             {
-                "check": NAMES[name],
+                "check": label(name),
                 "smoothing": setting.smoothing,
                 "initialise (ms)": 1e3 * mean(initialise),
                 "slowest (ms)": 1e3 * max(initialise, default=float("nan")),
@@ -144,12 +147,12 @@ def table1(people: Sequence[Compared], setting: Setting) -> Figure:
                 "paper's PC": decided,
             }
         )
-        chart.append(plots.Timing(f"{NAMES[name]}: initialise", mean(initialise), started_seconds))
-        chart.append(plots.Timing(f"{NAMES[name]}: decide", max(released, suppressed), decided_seconds))
+        chart.append(marks.Timing(f"{label(name)}: initialise", mean(initialise), started_seconds))
+        chart.append(marks.Timing(f"{label(name)}: decide", max(released, suppressed), decided_seconds))
     each = [
         {
             "person": one.number,
-            "check": NAMES[name],
+            "check": label(name),
             "initialise (s)": one.systems[name].initialise,
             "release (s)": one.systems[name].learned.decisions.released,
             "suppress (s)": one.systems[name].learned.decisions.suppressed,
@@ -160,8 +163,8 @@ def table1(people: Sequence[Compared], setting: Setting) -> Figure:
     title = "Table 1: times"
     remarks = ("means over people; a decision is Session.release, with the observer's belief in every secret and slot",)
     note = _note(len(people), setting)
-    draw = partial(plots.timings, title, note, tuple(chart))
-    return Figure("table1", title, note, Table.of(rows), Table.of(each), remarks, draw)
+    draw = partial(marks.timings, title, note, tuple(chart))
+    return Figure("table1", title, note, Sheet.of(rows), Sheet.of(each), remarks, draw)
 
 
 @dataclass(frozen=True)
@@ -173,45 +176,47 @@ class Curve:
     people: Sequence[Swept]
 
 
-def curves(name: str, title: str, across: str, panels: Sequence[Curve], remarks: tuple[str, ...] = ()) -> Figure:
+def curves(figure: str, title: str, across: str, panels: Sequence[Curve], remarks: tuple[str, ...] = ()) -> Figure:
     """Figures 6, 7 and 8: utility along an axis, a panel for each way to choose."""
     rows: list[dict[str, Cell]] = []
     drawn_panels = []
     for panel in panels:
         points = _points(panel.people)
         means = {
-            x: {system: mean([one.points[x].measured[system] for one in panel.people]) for system in systems}
-            for x, systems in points.items()
+            x: {name: mean([one.points[x].measured[name] for one in panel.people]) for name in names}
+            for x, names in points.items()
         }
-        for x, systems in points.items():
+        for x, names in points.items():
             row: dict[str, Cell] = {"secret": panel.title, "smoothing": panel.setting.smoothing, across: _plain(x)}
             row["people"] = len(panel.people)
-            row.update({NAMES[system]: means[x][system] for system in systems})
+            row.update({label(name): means[x][name] for name in names})
             expected = [one.points[x].expected["hybrid"] for one in panel.people]
             rows.append({**row, "Hybrid expected": mean(expected)})
         drawn_panels.append(_panel(panel, across, means))
     note = "; ".join(dict.fromkeys(_note(len(panel.people), panel.setting, secrets=False) for panel in panels))
-    chart = partial(plots.curves, title, note, tuple(drawn_panels))
-    return Figure(name, title, note, Table.of(rows), _each(panels, across), remarks, chart)
+    chart = partial(
+        lines.curves, title, note, tuple(drawn_panels), under=label("hybrid"), dashed=label("mask-sensitive")
+    )
+    return Figure(figure, title, note, Sheet.of(rows), _each(panels, across), remarks, chart)
 
 
 def _plain(x: float) -> Cell:
     return int(x) if x.is_integer() else x
 
 
-def _points(people: Sequence[Swept]) -> dict[float, list[Name]]:
+def _points(people: Sequence[Swept]) -> dict[float, list[str]]:
     """The places on the axis, and the systems there."""
-    return {x: list(released.measured) for x, released in people[0].points.items()} if people else {}
+    return {x: list(found.measured) for x, found in people[0].points.items()} if people else {}
 
 
-def _panel(panel: Curve, across: str, means: dict[float, dict[Name, float]]) -> plots.Panel:
+def _panel(panel: Curve, across: str, means: dict[float, dict[str, float]]) -> lines.Panel:
     xs = tuple(means)
-    systems: list[Name] = list(next(iter(means.values()), {}))
-    series = {NAMES[system]: tuple(means[x][system] for x in xs) for system in systems}
-    return plots.Panel(f"{panel.title} ({len(panel.people)} people)", across, xs, series)
+    names = list(next(iter(means.values()), {}))
+    series = {system(name).look: tuple(means[x][name] for x in xs) for name in names}
+    return lines.Panel(f"{panel.title} ({len(panel.people)} people)", across, xs, series)
 
 
-def _each(panels: Sequence[Curve], across: str) -> Table:
+def _each(panels: Sequence[Curve], across: str) -> Sheet:
     rows: list[dict[str, Cell]] = [
         {
             "secret": panel.title,
@@ -220,16 +225,16 @@ def _each(panels: Sequence[Curve], across: str) -> Table:
             "hidden": one.hidden,
             "held-out steps impossible": one.impossible,
             across: _plain(x),
-            "system": NAMES[system],
-            "utility": released.measured[system],
-            "expected": released.expected[system],
+            "system": label(name),
+            "utility": found.measured[name],
+            "expected": found.expected[name],
         }
         for panel in panels
         for one in panel.people
-        for x, released in one.points.items()
-        for system in released.measured
+        for x, found in one.points.items()
+        for name in found.measured
     ]
-    return Table.of(rows)
+    return Sheet.of(rows)
 
 
 def _note(people: int, setting: Setting, *, secrets: bool = True) -> str:

@@ -17,8 +17,8 @@ import numpy as np
 from discreet.experiments.shared.people import Trace
 from discreet.experiments.shared.replay import observed, replayed
 from discreet.experiments.shared.subjects import Setting, Subject, drawn, seed_for, subject
-from discreet.experiments.shared.systems import Judged
-from discreet.mechanisms import Hybrid, MaskSensitive, NoMask, Probabilistic, SetLabelled, Simulatable
+from discreet.experiments.shared.systems import Judged, system
+from discreet.mechanisms import Hybrid, MaskSensitive, SetLabelled
 from discreet.mechanisms.maskit.probabilistic import Search
 from discreet.models.chain import MarkovChain
 from discreet.policy import Policy, Secret
@@ -33,9 +33,8 @@ CARRIERS = (1, 2, 3, 4, 5, 6, 8, 10)
 FEWEST_CONTEXTS, MOST_CONTEXTS = 15, 20
 """People of Figure 7, as in the paper."""
 
-Name = Literal["no-mask", "mask-sensitive", "simulatable", "probabilistic", "hybrid"]
-CHECKS: tuple[Name, ...] = ("simulatable", "probabilistic", "hybrid")
-SYSTEMS: tuple[Name, ...] = ("no-mask", "mask-sensitive", *CHECKS)
+CHECKS = ("simulatable", "probabilistic", "hybrid")
+SYSTEMS = ("no-mask", "mask-sensitive", *CHECKS)
 
 
 @dataclass(frozen=True)
@@ -46,25 +45,16 @@ class Checks:
     grid: int = 10
     lookahead: bool = False
 
-    def options(self, name: Name) -> dict[str, Any]:
+    def options(self, name: str) -> dict[str, Any]:
         """What a system's constructor takes."""
         ahead: dict[str, Any] = {"lookahead": self.lookahead}
         found: dict[str, Any] = {"search": self.search, "grid": self.grid}
-        by_name: dict[Name, dict[str, Any]] = {"simulatable": ahead, "probabilistic": found, "hybrid": ahead | found}
+        by_name = {"simulatable": ahead, "probabilistic": found, "hybrid": ahead | found}
         return by_name.get(name, {})
 
-    def build(self, name: Name, chain: MarkovChain, policy: Policy) -> Any:
+    def build(self, name: str, chain: MarkovChain, policy: Policy) -> Any:
         """The system of that name."""
-        return _CLASSES[name](chain, policy, **self.options(name))
-
-
-_CLASSES: Mapping[Name, type[Any]] = {
-    "no-mask": NoMask,
-    "mask-sensitive": MaskSensitive,
-    "simulatable": Simulatable,
-    "probabilistic": Probabilistic,
-    "hybrid": Hybrid,
-}
+        return system(name).with_options(**self.options(name)).make(chain, policy)
 
 
 @dataclass(frozen=True)
@@ -76,7 +66,7 @@ class Compared:
     trained_days: int
     impossible: float
     chosen: str
-    systems: dict[Name, Judged]
+    systems: dict[str, Judged]
 
 
 def compare(trace: Trace, setting: Setting, checks: Checks) -> Compared | None:
@@ -86,7 +76,7 @@ def compare(trace: Trace, setting: Setting, checks: Checks) -> Compared | None:
         return None
     _compile()
     policy, seed = one.policy(setting.delta), seed_for(setting.seed, one.number, "release")
-    systems: dict[Name, Judged] = {}
+    systems: dict[str, Judged] = {}
     chosen = ""
     for name in SYSTEMS:
         started = time.perf_counter()
@@ -106,11 +96,11 @@ def _compile() -> None:
 
 
 @dataclass(frozen=True)
-class Released:
+class Utilities:
     """Utilities of one person at one point of a curve, measured on held-out days and expected by the model."""
 
-    measured: dict[Name, float]
-    expected: dict[Name, float]
+    measured: dict[str, float]
+    expected: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -121,7 +111,7 @@ class Swept:
     contexts: int
     impossible: float
     hidden: float
-    points: dict[float, Released]
+    points: dict[float, Utilities]
 
 
 def sweep(trace: Trace, setting: Setting, checks: Checks, deltas: Sequence[float] = DELTAS) -> Swept | None:
@@ -134,24 +124,24 @@ def sweep(trace: Trace, setting: Setting, checks: Checks, deltas: Sequence[float
     for delta in deltas:
         built = {name: checks.build(name, one.chain, one.policy(delta)) for name in CHECKS[:2]}
         found = with_hybrid(utilities(one, built, setting.seed))
-        points[delta] = Released({**masked.measured, **found.measured}, {**masked.expected, **found.expected})
+        points[delta] = Utilities({**masked.measured, **found.measured}, {**masked.expected, **found.expected})
     return Swept(one.number, len(one.chain.contexts), one.impossible, one.hidden, points)
 
 
-def utilities(one: Subject, mechanisms: Mapping[Name, Any], seed: int) -> Released:
+def utilities(one: Subject, mechanisms: Mapping[str, Any], seed: int) -> Utilities:
     """What each releases of the held-out days, with the same draws, and what the model expects."""
     own = seed_for(seed, one.number, "release")
-    return Released(
+    return Utilities(
         {name: replayed(mechanism, one.held_out, one.secrets, own).utility for name, mechanism in mechanisms.items()},
         {name: float(mechanism.expected_utility()) for name, mechanism in mechanisms.items()},
     )
 
 
-def with_hybrid(both: Released) -> Released:
+def with_hybrid(both: Utilities) -> Utilities:
     """The hybrid check follows the better by expectation, the simulatable of equals: its outputs are that check's."""
     simulatable, probabilistic = CHECKS[:2]
     best = probabilistic if both.expected[probabilistic] > both.expected[simulatable] else simulatable
-    return Released({**both.measured, "hybrid": both.measured[best]}, {**both.expected, "hybrid": both.expected[best]})
+    return Utilities({**both.measured, "hybrid": both.measured[best]}, {**both.expected, "hybrid": both.expected[best]})
 
 
 Bound = Literal["each", "kept"]
@@ -175,7 +165,9 @@ def weaken(trace: Trace, setting: Setting, checks: Checks, bound: Bound) -> Swep
         labels = {context: {context, secret} for context in taken[: count - 1]}
         policy = _scaled(one.chain, secret, labels, setting.delta) if bound == "each" else one.policy(setting.delta)
         built = {
-            name: SetLabelled(one.chain, policy, labels=labels, mechanism=_CLASSES[name], **checks.options(name))
+            name: SetLabelled(
+                one.chain, policy, labels=labels, mechanism=system(name).spec.maker, **checks.options(name)
+            )
             for name in CHECKS[:2]
         }
         points[float(count)] = with_hybrid(utilities(one, built, setting.seed))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Literal
 
-from discreet.experiments.charts import plots
+from discreet.experiments.charts import marks
 from discreet.experiments.maskit import study as maskit_study
 from discreet.experiments.maskit.figures import Curve, curves, figure4, figure5, table1
 from discreet.experiments.maskit.person import (
@@ -20,29 +20,26 @@ from discreet.experiments.maskit.person import (
     weaken,
 )
 from discreet.experiments.shared.cohort import Cohort
-from discreet.experiments.shared.figures import NOBODY, Figure
+from discreet.experiments.shared.figures import NOBODY, Figure, Reproduction
 from discreet.experiments.shared.people import Rules, Trace, meals
+from discreet.experiments.shared.sheets import Sheet
 from discreet.experiments.shared.subjects import Setting
-from discreet.experiments.shared.tables import Table
-
-Which = Literal["4", "5", "6", "7", "8", "table1"]
-ALL: tuple[Which, ...] = ("4", "5", "6", "7", "8", "table1")
 
 MEALS_RULES = Rules(level="meal", carry_hours=0.0, backward=False)
 """A meal says nothing of the hours after it, so nothing is carried: a slot without one is `unknown`, no meal."""
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class MaskitReproduction(Reproduction):
     """The experiments on a cohort."""
 
     cohort: Cohort
     setting: Setting
     checks: Checks
 
-    def figure(self, which: Which) -> Figure:
-        """A figure or table of the paper."""
-        make = {
+    def makers(self) -> dict[str, Callable[[], Figure]]:
+        """The paper's figures and table."""
+        return {
             "4": self._figure4,
             "5": self._figure5,
             "6": self._figure6,
@@ -50,7 +47,6 @@ class Reproduction:
             "8": self._figure8,
             "table1": self._table1,
         }
-        return make[which]()
 
     @cached_property
     def traces(self) -> list[Trace]:
@@ -113,21 +109,21 @@ class Reproduction:
     def study(self) -> Figure:
         """Utility with one choice changed at a time, then some together."""
         rows = []
-        found = list(maskit_study.variants(self.setting, self.checks))
+        found = list(maskit_study.changes(self.setting, self.checks))
         traces = {self.setting.rules.cut: self.traces}
-        for number, variant in enumerate(found, 1):
-            rules = variant.setting.rules
+        for number, change in enumerate(found, 1):
+            rules = change.setting.rules
             if rules.cut not in traces:
                 traces[rules.cut] = self.cohort.read(rules)
-            with self.cohort.bar(f"study {number}/{len(found)}: {variant.choice} {variant.value}".rstrip()) as report:
-                rows.append(maskit_study.row(variant, traces[rules.cut], self.cohort.workers, report))
-        table = Table.of(rows)
+            with self.cohort.bar(f"study {number}/{len(found)}: {change.choice} {change.value}".rstrip()) as report:
+                rows.append(maskit_study.row(change, traces[rules.cut], self.cohort.workers, report))
+        table = Sheet.of(rows)
         shown = [(f"{row['choice']} {row['value']}".strip(), row["Hybrid"], row["Hybrid expected"]) for row in rows]
-        dots = tuple(plots.Dot(label, float(ours or 0), float(model or 0)) for label, ours, model in shown)
+        dots = tuple(marks.Dot(label, float(ours or 0), float(model or 0)) for label, ours, model in shown)
         title = "What moves the hybrid check's utility"
         note = f"{len(self.traces)} people; as given: {self.setting.described()}"
         remarks = (
             "contexts: learned ones; hidden: held-out slots in which a secret is true; impossible: held-out steps that "
             "the model holds impossible; expected: by the model",
         )
-        return Figure("study", title, note, table, NOBODY, remarks, partial(plots.dots, title, note, dots))
+        return Figure("study", title, note, table, NOBODY, remarks, partial(marks.dots, title, note, dots))

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from discreet.experiments.maskit.person import CHECKS, Checks, Name, Swept, sweep
+from discreet.experiments.maskit.person import CHECKS, Checks, Swept, sweep
 from discreet.experiments.shared.people import Trace
 from discreet.experiments.shared.runs import Progress, Workers
+from discreet.experiments.shared.sheets import Cell, mean
 from discreet.experiments.shared.subjects import Setting
-from discreet.experiments.shared.systems import NAMES
-from discreet.experiments.shared.tables import Cell, mean
+from discreet.experiments.shared.systems import label
 from discreet.mechanisms.maskit.probabilistic import Search
 
 NO_LIMIT = 1e6
@@ -20,7 +20,7 @@ NO_LIMIT = 1e6
 
 
 @dataclass(frozen=True)
-class Variant:
+class Change:
     """A setting that differs from the default by what `choice` and `value` say."""
 
     choice: str
@@ -29,16 +29,16 @@ class Variant:
     checks: Checks
 
 
-def variants(base: Setting, checks: Checks) -> Iterator[Variant]:
+def changes(base: Setting, checks: Checks) -> Iterator[Change]:
     """The default, then what is changed in it."""
 
-    def rules(choice: str, value: str, **changes: Any) -> Variant:
-        return Variant(choice, value, replace(base, rules=replace(base.rules, **changes)), checks)
+    def rules(choice: str, value: str, **changes: Any) -> Change:
+        return Change(choice, value, replace(base, rules=replace(base.rules, **changes)), checks)
 
-    def people(choice: str, value: str, **changes: Any) -> Variant:
-        return Variant(choice, value, replace(base, **changes), checks)
+    def people(choice: str, value: str, **changes: Any) -> Change:
+        return Change(choice, value, replace(base, **changes), checks)
 
-    yield Variant("as given", "", base, checks)
+    yield Change("as given", "", base, checks)
     yield from (rules("level", level, level=level) for level in ("tower", "site", "region"))
     yield from (rules("slots", str(slots), slots=slots) for slots in (12, 48, 96))
     yield rules("carried", "not at all", carry_hours=0.0, backward=False)
@@ -58,49 +58,49 @@ def variants(base: Setting, checks: Checks) -> Iterator[Variant]:
     searched: tuple[Search, ...] = ("exact", "mondrian")
     for search in searched:
         if search != checks.search:
-            yield Variant("search", search, base, replace(checks, search=search))
-    yield Variant(
+            yield Change("search", search, base, replace(checks, search=search))
+    yield Change(
         "lookahead", "no" if checks.lookahead else "yes", base, replace(checks, lookahead=not checks.lookahead)
     )
     yield from _together(base, checks)
 
 
-def _together(base: Setting, checks: Checks) -> Iterator[Variant]:
+def _together(base: Setting, checks: Checks) -> Iterator[Change]:
     """What it takes to come near the paper's utility."""
     rare = replace(base, secrets=1, sensitive="rare")
-    yield Variant("together", "1 rarest, days judged", replace(rare, training=1.0), checks)
+    yield Change("together", "1 rarest, days judged", replace(rare, training=1.0), checks)
     fine = replace(rare.rules, level="site", slots=96, carry_hours=NO_LIMIT)
-    yield Variant("together", "1 rarest, sites, 96, until the next", replace(rare, rules=fine), checks)
-    yield Variant(
+    yield Change("together", "1 rarest, sites, 96, until the next", replace(rare, rules=fine), checks)
+    yield Change(
         "together", "1 rarest, sites, 96, until the next, days judged", replace(rare, rules=fine, training=1.0), checks
     )
     carried = replace(base.rules, carry_hours=NO_LIMIT)
     easy = replace(base, rules=carried, training=1.0)
-    yield Variant("together", "3, until the next, days judged", easy, checks)
-    yield Variant("together", "3, until the next, days judged, delta 0.3", replace(easy, delta=0.3), checks)
+    yield Change("together", "3, until the next, days judged", easy, checks)
+    yield Change("together", "3, until the next, days judged, delta 0.3", replace(easy, delta=0.3), checks)
 
 
-def row(variant: Variant, traces: Sequence[Trace], workers: Workers, report: Progress) -> dict[str, Cell]:
+def row(change: Change, traces: Sequence[Trace], workers: Workers, report: Progress) -> dict[str, Cell]:
     """One line of the study."""
-    setting = variant.setting
-    work = partial(sweep, setting=setting, checks=variant.checks, deltas=(setting.delta,))
+    setting = change.setting
+    work = partial(sweep, setting=setting, checks=change.checks, deltas=(setting.delta,))
     swept = [one for one in workers.map(work, traces, report) if one is not None]
 
-    def measured(name: Name) -> float:
+    def measured(name: str) -> float:
         return mean([one.points[setting.delta].measured[name] for one in swept])
 
-    def expected(name: Name) -> float:
+    def expected(name: str) -> float:
         return mean([one.points[setting.delta].expected[name] for one in swept])
 
     return {
-        "choice": variant.choice,
-        "value": variant.value,
+        "choice": change.choice,
+        "value": change.value,
         "smoothing": setting.smoothing,
         "people": len(swept),
         "contexts": _mean(swept, "contexts"),
         "hidden": _mean(swept, "hidden"),
         "impossible": _mean(swept, "impossible"),
-        **{NAMES[name]: measured(name) for name in ("mask-sensitive", *CHECKS)},
+        **{label(name): measured(name) for name in ("mask-sensitive", *CHECKS)},
         "MaskSensitive expected": expected("mask-sensitive"),
         "Hybrid expected": expected("hybrid"),
     }

@@ -2,82 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import Literal
 
 from discreet.data import EventColumns, read_trajectories
 from discreet.errors import DiscreetError
 from discreet.events import Events, Trajectory
 from discreet.experiments.s_ppatp import figures
-from discreet.experiments.s_ppatp.figures import COMPOSED, DELTAS, DataSet, Group, Setting
-from discreet.experiments.s_ppatp.publishers import SYSTEMS, Cell, Kind, Outcome, Subject, System, subject, sweep
+from discreet.experiments.s_ppatp.figures import COMPOSED, DELTAS, TOPICS_LOOK, EventData, EventSetting, PublishedGroup
+from discreet.experiments.s_ppatp.person import SYSTEMS, Cell, EventSubject, Publication, SecretKind, subject, sweep
 from discreet.experiments.shared.cohort import Cohort
-from discreet.experiments.shared.figures import Figure
-from discreet.experiments.shared.people import CHECK_INS, MEALS, existing
+from discreet.experiments.shared.figures import Figure, Reproduction
+from discreet.experiments.shared.people import CHECK_INS, MEALS, existing, spread
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.models.topics import TopicModel
 from discreet.publish.plan import cut_all
 
-Which = Literal["table4", "4", "5", "6", "7", "8", "9", "10", "table5"]
-ALL: tuple[Which, ...] = ("table4", "4", "5", "6", "7", "8", "9", "table5", "10")
-
-FILES: dict[DataSet, tuple[str, EventColumns]] = {
+FILES: dict[EventData, tuple[str, EventColumns]] = {
     "dining": (MEALS, EventColumns(location="context", activity="meal")),
     "check-ins": (CHECK_INS, EventColumns(location="region", activity="category_l1")),
 }
-"""The paper's D11 and D15 are not to be had: the dining data are the nearest to them, and check-ins something else again."""
+"""The paper's D11 and D15 are not to be had: the dining data are the nearest to them, check-ins are another thing."""
 
 PEOPLE = 30
 """In each data set, at most, unless more are asked for; the paper has 50."""
 
-TOPICS = (4, 6, 8, 10)
-"""Of Figure 10."""
-
 SIMULATED = 10
 """People in a simulated data set."""
 
-KINDS: tuple[Kind, ...] = ("activity", "time", "location", "all")
-WHOLE: tuple[System, ...] = ("pa-hmm", "adaptive-events")
+KINDS: tuple[SecretKind, ...] = ("activity", "time", "location", "all")
+WHOLE = ("pa-hmm", "adaptive-events")
 
 
 @dataclass
-class Reproduction:
+class SPpatpReproduction(Reproduction):
     """The experiments on a folder's data sets."""
 
     cohort: Cohort
-    setting: Setting
+    setting: EventSetting
     deltas: tuple[float, ...] = DELTAS
-    _read: dict[DataSet, list[Trajectory]] = field(default_factory=dict)
-    _models: dict[tuple[DataSet, int], TopicModel] = field(default_factory=dict)
-    _groups: dict[tuple[DataSet, int], Group] = field(default_factory=dict)
+    _read: dict[EventData, list[Trajectory]] = field(default_factory=dict)
+    _models: dict[tuple[EventData, int], TopicModel] = field(default_factory=dict)
+    _groups: dict[tuple[EventData, int], PublishedGroup] = field(default_factory=dict)
 
-    def figure(self, which: Which) -> Figure:
-        """A figure or table of the paper."""
+    def makers(self) -> dict[str, Callable[[], Figure]]:
+        """The paper's tables and figures: 4 and 5 are the dining data, 6 and 7 the check-ins."""
         setting = self.setting
-        match which:
-            case "table4":
-                return figures.table4(self._simulated(), setting)
-            case "4":
-                return figures.breaches("4", self._group("dining"), setting)
-            case "5":
-                return figures.breaches("5", self._group("dining"), setting)
-            case "6":
-                return figures.breaches("6", self._group("check-ins"), setting)
-            case "7":
-                return figures.breaches("7", self._group("check-ins"), setting)
-            case "8":
-                return figures.figure8([self._group(data) for data in FILES], setting)
-            case "9":
-                return figures.figure9([self._group(data) for data in FILES], setting)
-            case "10":
-                return figures.figure10([self._group(data, count) for data in FILES for count in TOPICS], setting)
-            case "table5":
-                return figures.table5([self._group(data) for data in FILES], setting)
+        return {
+            "table4": lambda: figures.table4(self._simulated(), setting),
+            "4": lambda: figures.breaches("4", self._group("dining"), setting),
+            "5": lambda: figures.breaches("5", self._group("dining"), setting),
+            "6": lambda: figures.breaches("6", self._group("check-ins"), setting),
+            "7": lambda: figures.breaches("7", self._group("check-ins"), setting),
+            "8": lambda: figures.figure8(self._groups_of_files()),
+            "9": lambda: figures.figure9(self._groups_of_files()),
+            "table5": lambda: figures.table5(self._groups_of_files()),
+            "10": lambda: figures.figure10([self._group(data, count) for data in FILES for count in TOPICS_LOOK]),
+        }
 
-    def _group(self, data: DataSet, topics: int | None = None) -> Group:
+    def _groups_of_files(self) -> list[PublishedGroup]:
+        return [self._group(data) for data in FILES]
+
+    def _group(self, data: EventData, topics: int | None = None) -> PublishedGroup:
         """A data set's people, judged by a model of so many topics; what only Figure 10 asks for is less."""
         count = self.setting.topics if topics is None else topics
         if (data, count) not in self._groups:
@@ -88,13 +76,13 @@ class Reproduction:
             model = self._model(data, count)
             people = self._subjects(data, model)
             found = self.cohort.over(f"{data}, {count} topics", self._sweep(cells), people)
-            self._groups[data, count] = Group(data, model, people, found)
+            self._groups[data, count] = PublishedGroup(data, model, people, found)
         return self._groups[data, count]
 
-    def _sweep(self, cells: list[Cell]) -> Callable[[Subject], dict[Cell, Outcome]]:
+    def _sweep(self, cells: list[Cell]) -> Callable[[EventSubject], dict[Cell, Publication]]:
         return partial(sweep, cells=cells, budget=self.setting.budget, seed=self.setting.seed)
 
-    def _trajectories(self, data: DataSet) -> list[Trajectory]:
+    def _trajectories(self, data: EventData) -> list[Trajectory]:
         if data not in self._read:
             name, columns = FILES[data]
             with self.cohort.bar(f"reading {name}") as report:
@@ -102,7 +90,7 @@ class Reproduction:
                 self._read[data] = list(read_trajectories(path, columns=columns, zone="UTC", progress=report))
         return self._read[data]
 
-    def _model(self, data: DataSet, topics: int) -> TopicModel:
+    def _model(self, data: EventData, topics: int) -> TopicModel:
         """Topics of everybody's windows, over the triples that occur."""
         if (data, topics) not in self._models:
             windows = list(cut_all(self._trajectories(data), self.setting.window))
@@ -113,7 +101,7 @@ class Reproduction:
                 )
         return self._models[data, topics]
 
-    def _subjects(self, data: DataSet, model: TopicModel) -> list[Subject]:
+    def _subjects(self, data: EventData, model: TopicModel) -> list[EventSubject]:
         setting = self.setting
         long = [whole for whole in self._trajectories(data) if len(whole) >= setting.window]
         found = [
@@ -123,11 +111,12 @@ class Reproduction:
         ]
         if not found:
             raise DiscreetError(
-                f"nobody of the {data} data has {setting.window} events and two values of each attribute; lower --window"
+                f"nobody of the {data} data has {setting.window} events and two values of each attribute; lower "
+                "--window"
             )
         return spread(found, PEOPLE if self.cohort.people is None else self.cohort.people)
 
-    def _simulated(self) -> Group:
+    def _simulated(self) -> PublishedGroup:
         """Data sets of the paper's sizes; who judges is the model that made them."""
         setting = self.setting
         people = []
@@ -137,12 +126,6 @@ class Reproduction:
             for place, whole in enumerate(drawn, 1):
                 one = subject(number * SIMULATED + place, [whole], model, setting.window, setting.seed, own=False)
                 people += [] if one is None else [one]
-        chosen = people if self.cohort.people is None else spread(people, self.cohort.people)
+        chosen = spread(people, self.cohort.people)
         cells: list[Cell] = list(product(("activity",), self.deltas, SYSTEMS))
-        return Group("simulated", model, chosen, self.cohort.over("table 4", self._sweep(cells), chosen))
-
-
-def spread(people: Sequence[Subject], most: int) -> list[Subject]:
-    """At most so many, evenly spread."""
-    count = min(most, len(people))
-    return [people[k * len(people) // count] for k in range(count)]
+        return PublishedGroup("simulated", model, chosen, self.cohort.over("table 4", self._sweep(cells), chosen))

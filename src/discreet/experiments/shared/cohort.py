@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from discreet.errors import DataError, DiscreetError
-from discreet.experiments.shared.people import Rules, Trace, reality_mining
+from discreet.experiments.shared.people import Rules, Trace, reality_mining, spread
 from discreet.experiments.shared.runs import Progress, Workers
 
-Bar = Callable[[str], AbstractContextManager[Progress]]
+ProgressBar = Callable[[str], AbstractContextManager[Progress]]
 """Opens a progress bar with that name; the block is given what to report to."""
 
 Item = TypeVar("Item")
@@ -25,7 +25,7 @@ class Cohort:
 
     folder: Path
     workers: Workers
-    bar: Bar
+    bar: ProgressBar
     people: int | None = None
 
     def __post_init__(self) -> None:
@@ -38,8 +38,7 @@ class Cohort:
             found = reader(self.folder, rules, report)
         if not found:
             raise DataError(f"{self.folder}: nobody has {rules.least_days} days; lower --least-days")
-        count = len(found) if self.people is None else min(self.people, len(found))
-        return [found[k * len(found) // count] for k in range(count)]
+        return spread(found, self.people)
 
     def over(
         self,

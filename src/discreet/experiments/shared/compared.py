@@ -5,35 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from discreet.experiments.charts.lines import Look
 from discreet.experiments.shared.figures import shares
+from discreet.experiments.shared.sheets import Cell, Sheet, mean
 from discreet.experiments.shared.subjects import Setting, Subject
-from discreet.experiments.shared.systems import NAMES, Judged, System, judge
-from discreet.experiments.shared.tables import Cell, Table, mean
+from discreet.experiments.shared.systems import Judged, judge, label, system
 from discreet.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)
-class Person:
+class Comparison:
     """Systems on one person at one delta."""
 
     number: int
     contexts: int
     impossible: float
     hidden: float
-    systems: dict[System, Judged]
+    systems: dict[str, Judged]
 
 
 def compared(
     one: Subject,
     setting: Setting,
-    systems: Sequence[System],
+    systems: Sequence[str],
     *,
     days: int | None = None,
     tree: Hierarchy | None = None,
-) -> Person:
+) -> Comparison:
     """Release one person's held-out days by every system; `days` and `tree` as in `judge`."""
     judged = {name: judge(name, one, setting.delta, setting.seed, days=days, tree=tree) for name in systems}
-    return Person(one.number, len(one.chain.contexts), one.impossible, one.hidden, judged)
+    return Comparison(one.number, len(one.chain.contexts), one.impossible, one.hidden, judged)
 
 
 UP = ("utility", "share of people breached")
@@ -41,27 +42,27 @@ UP = ("utility", "share of people breached")
 
 
 def swept(
-    points: Mapping[float, Sequence[Person]], systems: Sequence[System]
-) -> dict[str, dict[str, tuple[float, ...]]]:
+    points: Mapping[float, Sequence[Comparison]], systems: Sequence[str]
+) -> dict[str, dict[Look, tuple[float, ...]]]:
     """{measure: {system: its curve over the points}}: mean utility, and the share of people breached."""
     measures = {"utility": utility, "people breached": breached_share}
     return {
-        measure: {NAMES[name]: tuple(of(people, name) for people in points.values()) for name in systems}
+        measure: {system(name).look: tuple(of(people, name) for people in points.values()) for name in systems}
         for measure, of in measures.items()
     }
 
 
-def utility(people: Sequence[Person], name: System) -> float:
+def utility(people: Sequence[Comparison], name: str) -> float:
     """Mean over people of what is released of their held-out days."""
     return mean([one.systems[name].learned.shown.utility for one in people])
 
 
-def breached_share(people: Sequence[Person], name: System) -> float:
+def breached_share(people: Sequence[Comparison], name: str) -> float:
     """The share of people whose held-out days breach."""
     return mean([one.systems[name].learned.pairs > 0 for one in people])
 
 
-def breaches(people: Sequence[Person], name: System) -> dict[str, Cell]:
+def breaches(people: Sequence[Comparison], name: str) -> dict[str, Cell]:
     """What the exact adversary found, over all people."""
     learned = [one.systems[name].learned for one in people]
     return {
@@ -72,7 +73,7 @@ def breaches(people: Sequence[Person], name: System) -> dict[str, Cell]:
     }
 
 
-def each_person(people: Sequence[Person], setting: Setting, data: str = "Reality Mining") -> Table:
+def each_person(people: Sequence[Comparison], setting: Setting, data: str = "Reality Mining") -> Sheet:
     """A row a person and system."""
     rows: list[dict[str, Cell]] = [
         {
@@ -82,11 +83,11 @@ def each_person(people: Sequence[Person], setting: Setting, data: str = "Reality
             "contexts": one.contexts,
             "hidden": one.hidden,
             "held-out steps impossible": one.impossible,
-            "system": NAMES[name],
+            "system": label(name),
             **judged.columns(),
             **shares(judged.learned),
         }
         for one in people
         for name, judged in one.systems.items()
     ]
-    return Table.of(rows)
+    return Sheet.of(rows)

@@ -1,16 +1,18 @@
-"""A figure or table of a paper, as measured."""
+"""A figure or table of a paper, as measured, and the paper's experiments as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from discreet.experiments.charts import plots
+from discreet.errors import DiscreetError, did_you_mean
+from discreet.experiments.charts.bars import Bar
 from discreet.experiments.shared.replay import Learned
-from discreet.experiments.shared.tables import Table
+from discreet.experiments.shared.sheets import Sheet
 
-NOBODY = Table((), ())
+NOBODY = Sheet((), ())
 """Where there is no row a person."""
 
 
@@ -21,10 +23,28 @@ class Figure:
     name: str
     title: str
     note: str  # whom and how, in a line
-    summary: Table
-    people: Table
+    summary: Sheet
+    people: Sheet
     remarks: tuple[str, ...]
     draw: Callable[[Path], None]
+
+
+class Reproduction(Protocol):
+    """A paper's experiments: reads the data once, and computes once what several figures share."""
+
+    def makers(self) -> Mapping[str, Callable[[], Figure]]:
+        """{figure or table: what makes it}, in the order in which all of them are best made."""
+
+    def figure(self, name: str) -> Figure:
+        """One of them."""
+        makers = self.makers()
+        if name not in makers:
+            raise DiscreetError(f"there is no figure {name!r}; {did_you_mean(name, makers)}")
+        return makers[name]()
+
+    def figures(self, which: str = "all") -> Iterator[Figure]:
+        """One of them, or all, each when it is asked for."""
+        yield from (self.figure(name) for name in (self.makers() if which == "all" else (which,)))
 
 
 SHOWN = ("secret shown", "other shown", "secret silent", "other silent")
@@ -48,7 +68,7 @@ def shares(learned: Learned) -> dict[str, float]:
     return {key: count / shown.slots for key, count in counts.items()}
 
 
-def bar(label: str, at: dict[str, float]) -> plots.Bar:
+def bar(label: str, at: dict[str, float]) -> Bar:
     """What is breached is drawn apart from the part that it belongs to."""
     told = at["breached silent"] + at["breached faked"]
     parts = {
@@ -60,4 +80,4 @@ def bar(label: str, at: dict[str, float]) -> plots.Bar:
         "suppressed, secret": at["secret silent"] - at["breached silent"],
         "suppressed, no secret": at["other silent"],
     }
-    return plots.Bar(label, parts)
+    return Bar(label, parts)

@@ -6,10 +6,10 @@ People are numbers from 1 on, in the order of the file: no name or label of the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import polars as pl
 
@@ -17,10 +17,11 @@ from discreet.clock import Clock
 from discreet.contexts import OTHER, UNKNOWN, Day, carry_forward, merge_rare
 from discreet.data import Columns, read_days
 from discreet.errors import DataError, DiscreetError, did_you_mean
+from discreet.experiments.shared.runs import Progress
 
 Level = Literal["tower", "site", "area", "region", "meal", "venue", "category", "kind", "cell"]
-"""What a context is: a cell tower or what lies above it, or (in other files) a meal, a venue or what lies above that, or a
-cell of the map."""
+"""What a context is: a cell tower or what lies above it, or (in other files) a meal, a venue or what lies above that,
+or a cell of the map."""
 
 TOWERS: tuple[Level, ...] = ("tower", "site", "area", "region")
 VENUES: tuple[Level, ...] = ("venue", "category", "kind")
@@ -47,11 +48,11 @@ NOT_PLACES = frozenset({UNKNOWN, OTHER})
 class Rules:
     """How recorded days become days of an experiment.
 
-    Towers are named by `level`; the most frequent reading of a slot stands, the later of two equally frequent; a reading
-    is carried forward for `carry_hours`, over midnight between consecutive dates, and with `backward` from the first
-    reading of a day to its start; then contexts below the share `merge_below` of the person's slots become `other`. Only
-    dates with a reading count, and only people with at least `least_days` of them. A phone without a signal has no
-    reading, or with `no_signal="context"` is somewhere like any other place.
+    Towers are named by `level`; the most frequent reading of a slot stands, the later of two equally frequent; a
+    reading is carried forward for `carry_hours`, over midnight between consecutive dates, and with `backward` from the
+    first reading of a day to its start; then contexts below the share `merge_below` of the person's slots become
+    `other`. Only dates with a reading count, and only people with at least `least_days` of them. A phone without a
+    signal has no reading, or with `no_signal="context"` is somewhere like any other place.
     """
 
     level: Level = "area"
@@ -68,7 +69,8 @@ class Rules:
             raise DiscreetError(f"level {self.level!r} is not known; {did_you_mean(self.level, get_args(Level))}")
         if self.slots < 2 or RECORDED_SLOTS % self.slots:
             raise DiscreetError(
-                f"96 quarters of an hour cannot be cut into {self.slots} slots; use a divisor of 96 such as 24, 48 or 96"
+                f"96 quarters of an hour cannot be cut into {self.slots} slots; use a divisor of 96 such as 24, 48 "
+                "or 96"
             )
         if not self.carry_hours >= 0:  # also catches NaN
             raise DiscreetError(f"readings cannot be carried for {self.carry_hours:g} hours; give 0 or more")
@@ -85,7 +87,13 @@ class Trace:
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-Progress = Callable[[int, int], None]
+Item = TypeVar("Item")
+
+
+def spread(items: Sequence[Item], most: int | None) -> list[Item]:
+    """At most so many of them, evenly spread; None for all."""
+    count = len(items) if most is None else min(most, len(items))
+    return [items[k * len(items) // count] for k in range(count)]
 
 
 def reality_mining(folder: Path, rules: Rules, progress: Progress | None = None) -> list[Trace]:
@@ -155,7 +163,7 @@ def _read(path: Path, clock: Clock, context: str, progress: Progress | None) -> 
 
 
 def _levels(path: Path, above: Sequence[Level], columns: Mapping[str, str] | None = None) -> dict[str, dict[str, str]]:
-    """{level: {context: its name there}}, from columns named like the levels unless `columns` says; no name: no reading."""
+    """{level: {context: its name there}}, from columns called like levels unless `columns` says; none: no reading."""
     column_of = {level: (columns or {}).get(level, level) for level in above}
     try:
         table = pl.read_csv(path, schema_overrides={"context": pl.String}, infer_schema_length=None)

@@ -1,4 +1,4 @@
-"""Held-out days released once: what was shown of secrets and of the rest, what an observer learned, how long it took."""
+"""Held-out days released once: what was shown of secrets and the rest, what an observer learned, how long it took."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Fate = Literal["released", "suppressed", "faked"]
 class Shown:
     """How many slots were released, faked and suppressed, where a secret was true and elsewhere.
 
-    A context that is not the true one is a fake; anything else but silence counts as released: the truth, or what stands
-    for it.
+    A context that is not the true one is a fake; anything else but silence counts as released: the truth, or what
+    stands for it.
     """
 
     released_secret: int = 0
@@ -69,9 +69,9 @@ class Decisions:
 class Learned:
     """What the exact adversary learned.
 
-    `breached` is MaskIt's count: slots whose true context is a secret and whose posterior, given the whole day's output,
-    is more than delta above its prior. `pairs` is the stricter count of `discreet.evaluate`: (slot, secret) pairs, true or
-    not, whose gain exceeded delta after some prefix of the day.
+    `breached` is MaskIt's count: slots whose true context is a secret and whose posterior, given the whole day's
+    output, is more than delta above its prior. `pairs` is the stricter count of `discreet.evaluate`: (slot, secret)
+    pairs, true or not, whose gain exceeded delta after some prefix of the day.
     """
 
     shown: Shown

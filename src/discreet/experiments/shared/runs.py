@@ -16,6 +16,7 @@ from discreet.errors import DiscreetError
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 Progress = Callable[[int, int], None]
+"""Hears how much is done, of how much."""
 
 
 class Workers:

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.contexts import OTHER, Day
 from discreet.errors import DiscreetError
-from discreet.experiments.shared.people import NOT_PLACES, Rules, Trace, prepared
+from discreet.experiments.shared.people import NOT_PLACES, Rules, Trace, prepared, spread
 from discreet.models.chain import MarkovChain
 from discreet.models.learn import Smoothing
 from discreet.policy import Policy
@@ -26,11 +26,11 @@ Pool = Literal["places", "all"]
 class Setting:
     """What an experiment is done with, besides its mechanisms.
 
-    The first `training` of a person's days is learned, the rest is judged; with 1 the days that were learned are. Held-out
-    labels that were never learned are `other` if that was learned (as in `discreet evaluate`), else suppressed. Secrets
-    are drawn from the contexts that were learned, without `unknown` and `other` where `pool` is "places": `random` ones,
-    `home` (the most frequent place) or the `rare` ones (the least frequent). One context at least stays no secret. With
-    `days`, at most so many held-out days are judged, evenly spread.
+    The first `training` of a person's days is learned, the rest is judged; with 1 the days that were learned are.
+    Held-out labels that were never learned are `other` if that was learned (as in `discreet evaluate`), else
+    suppressed. Secrets are drawn from the contexts that were learned, without `unknown` and `other` where `pool` is
+    "places": `random` ones, `home` (the most frequent place) or the `rare` ones (the least frequent). One context at
+    least stays no secret. With `days`, at most so many held-out days are judged, evenly spread.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -109,12 +109,6 @@ def parted(days: Sequence[Day], training: float) -> tuple[list[Day], list[Day]]:
     """The first `training` of the days, to learn from, and the others; all days twice where none are left over."""
     split = len(days) if training == 1 else max(1, int(training * len(days)))
     return list(days[:split]), list(days[split:] if split < len(days) else days)
-
-
-def spread(days: Sequence[Day], most: int | None) -> list[Day]:
-    """At most so many of the days, evenly spread."""
-    count = len(days) if most is None else min(most, len(days))
-    return [days[k * len(days) // count] for k in range(count)]
 
 
 def _fitted(days: list[Day], contexts: tuple[str, ...]) -> list[Day]:

@@ -1,52 +1,134 @@
-"""The mechanisms that experiments compare, by name, and what one of them does for one person."""
+"""The systems that experiments compare, in one table, and what one of them does for one person."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
-from discreet.evaluation.metrics import Worth
+from discreet.contracts import Model
+from discreet.errors import DiscreetError, did_you_mean
+from discreet.experiments.charts.canvas import (
+    BLUE,
+    BROWN,
+    GREEN,
+    NAVY,
+    ORANGE,
+    PINK,
+    PURPLE,
+    QUIET,
+    RED,
+    SKY,
+    VIOLET,
+)
+from discreet.experiments.charts.lines import Look
 from discreet.experiments.shared.replay import Learned, observed
+from discreet.experiments.shared.sheets import Cell
 from discreet.experiments.shared.subjects import Subject, seed_for
-from discreet.experiments.shared.tables import Cell
 from discreet.hierarchy import Hierarchy
-from discreet.mechanisms import Adaptive, Capp, EfficientFake, Fdh, Hybrid, MaskSensitive, Simulatable
-from discreet.models.chain import MarkovChain
+from discreet.mechanisms import Adaptive
+from discreet.mechanisms.named import Spec
 from discreet.policy import Policy
 
-System = Literal[
-    "no-mask",
-    "mask-sensitive",
-    "simulatable",
-    "probabilistic",
-    "hybrid",
-    "fdh",
-    "efficient-fake",
-    "capp",
-    "capp-bayes",
-    "suppress",
-    "generalize",
-    "deceive",
-]
+PROVEN = "solid: delta is proven"
+"""The legend of a chart whose lines are systems."""
 
-NAMES: dict[System, str] = {
-    "no-mask": "NoMask",
-    "mask-sensitive": "MaskSensitive",
-    "simulatable": "Simulatable",
-    "probabilistic": "Probabilistic",
-    "hybrid": "Hybrid",
-    "fdh": "FDH",
-    "efficient-fake": "EfficientFake",
-    "capp": "CAPP",
-    "capp-bayes": "CAPP, Bayes",
-    "suppress": "Adaptive suppress",
-    "generalize": "Adaptive generalize",
-    "deceive": "Adaptive deceive",
-}
 
-NEED_HIERARCHY: tuple[System, ...] = ("fdh", "generalize")
+@dataclass(frozen=True)
+class System:
+    """A mechanism with its options, what tables call it, how charts draw it, and whether its delta is proven.
+
+    `given` are the options that depend on the person or the map, and are given when it is made.
+    """
+
+    name: str
+    label: str
+    spec: Spec
+    colour: str
+    marker: str
+    proven: bool = False
+    given: tuple[str, ...] = ()
+
+    @property
+    def look(self) -> Look:
+        """Its line in a chart: solid where delta is proven, wide for ours."""
+        return Look(self.label, self.colour, self.marker, self.proven, 2.2 if self.spec.name == "adaptive" else 1.5)
+
+    def with_options(self, **options: object) -> System:
+        """The same system with options of its mechanism added or replaced."""
+        return replace(self, spec=self.spec.with_options(**options))
+
+    def make(self, model: Model, policy: Policy | None, **given: Any) -> Any:
+        """The mechanism. Its options are as the constructor takes them, so that its time is the constructor's alone."""
+        for name in self.given:
+            if given.get(name) is None:
+                raise DiscreetError(f"{self.label} needs {name}; give it, or leave the system out")
+        return self.spec.maker(model, policy, **self.spec.options, **{name: given[name] for name in self.given})
+
+
+_ON = ("graph", "query", "epsilon", "noise")
+
+ALL = (
+    System("no-mask", "NoMask", Spec("no-mask"), QUIET, "D"),
+    System("mask-sensitive", "MaskSensitive", Spec("mask-sensitive"), QUIET, "D"),
+    System("simulatable", "Simulatable", Spec("simulatable"), BLUE, "o", proven=True),
+    System("probabilistic", "Probabilistic", Spec("probabilistic"), ORANGE, "^", proven=True),
+    System("hybrid", "Hybrid", Spec("hybrid"), GREEN, "s", proven=True),
+    System("fdh", "FDH", Spec("fdh"), BROWN, "P", given=("hierarchy",)),
+    System("efficient-fake", "EfficientFake", Spec("efficient-fake"), PINK, "X"),
+    System("capp", "CAPP", Spec("capp"), RED, "v"),
+    System("capp-bayes", "CAPP, Bayes", Spec("capp", {"constraints": "bayes"}), ORANGE, "^"),
+    System("suppress", "Adaptive suppress", Spec("adaptive"), SKY, "s", proven=True),
+    System(
+        "generalize",
+        "Adaptive generalize",
+        Spec("adaptive", {"outputs": "generalize"}),
+        VIOLET,
+        "^",
+        proven=True,
+        given=("hierarchy",),
+    ),
+    System("deceive", "Adaptive deceive", Spec("adaptive", {"outputs": "deceive"}), NAVY, "o", proven=True),
+    System("sensitive-mask", "SensitiveMask", Spec("sensitive-mask"), PURPLE, "P"),
+    System("no-internal", "NoInternal", Spec("no-internal"), ORANGE, "^", given=("events",)),
+    System("pa-markov", "PA-Markov", Spec("pa-markov"), RED, "v", given=("events",)),
+    System("pa-hmm", "PA-HMM", Spec("pa-hmm"), GREEN, "X"),
+    System("adaptive-events", "Adaptive events", Spec("adaptive"), SKY, "s", proven=True),
+    System(
+        "adaptive-attributes",
+        "Adaptive attributes",
+        Spec("adaptive", {"outputs": "attributes"}),
+        NAVY,
+        "o",
+        proven=True,
+        given=("events",),
+    ),
+    System("util", "G_util", Spec("dphmm"), BLUE, "o", given=_ON),
+    System("trs", "G_trs", Spec("dphmm"), ORANGE, "s", given=_ON),
+    System("dpls", "DPLS", Spec("dphmm", {"support": ("mass", 0.01)}), GREEN, "^", given=_ON),
+    System("complete", "G_cplt", Spec("dphmm"), QUIET, "D", given=_ON),
+)
+"""All of them; DPHMM's four differ in their graphs: near answers joined, contexts with a common predecessor joined,
+location sets, everything joined."""
+
+_BY_NAME = {one.name: one for one in ALL}
+
+
+def system(name: str) -> System:
+    """The system of that name."""
+    if name not in _BY_NAME:
+        raise DiscreetError(f"there is no system {name!r}; {did_you_mean(name, _BY_NAME)}")
+    return _BY_NAME[name]
+
+
+def label(name: str) -> str:
+    """What tables call it."""
+    return system(name).label
+
+
+def build(name: str, model: Model, policy: Policy, tree: Hierarchy | None = None) -> Any:
+    """The system of that name with its defaults."""
+    return system(name).make(model, policy, hierarchy=tree)
 
 
 @dataclass(frozen=True)
@@ -70,27 +152,8 @@ class Judged:
         }
 
 
-_BUILD: Mapping[System, Callable[..., Any]] = {
-    "mask-sensitive": lambda chain, policy, tree: MaskSensitive(chain, policy),
-    "simulatable": lambda chain, policy, tree: Simulatable(chain, policy),
-    "hybrid": lambda chain, policy, tree: Hybrid(chain, policy),
-    "fdh": lambda chain, policy, tree: Fdh(chain, policy, hierarchy=tree),
-    "efficient-fake": lambda chain, policy, tree: EfficientFake(chain, policy),
-    "capp": lambda chain, policy, tree: Capp(chain, policy),
-    "capp-bayes": lambda chain, policy, tree: Capp(chain, policy, constraints="bayes"),
-    "suppress": lambda chain, policy, tree: Adaptive(chain, policy),
-    "generalize": lambda chain, policy, tree: Adaptive(chain, policy, outputs="generalize", hierarchy=tree),
-    "deceive": lambda chain, policy, tree: Adaptive(chain, policy, outputs="deceive"),
-}
-
-
-def build(name: System, chain: MarkovChain, policy: Policy, tree: Hierarchy | None = None) -> Any:
-    """The system of that name with its defaults."""
-    return _BUILD[name](chain, policy, tree)
-
-
 def judge(
-    name: System,
+    name: str,
     one: Subject,
     delta: float,
     seed: int,
@@ -106,16 +169,10 @@ def judge(
     started = time.perf_counter()
     mechanism = build(name, one.chain, one.policy(delta), tree)
     initialise = time.perf_counter() - started
-    learned = observed(mechanism, one.held_out, one.secrets, seed_for(seed, one.number, "release"), _worth(mechanism))
+    learned = observed(mechanism, one.held_out, one.secrets, seed_for(seed, one.number, "release"), mechanism.worth)
     follows = getattr(mechanism, "follows", "")
     if days is None:
         return Judged(learned, float("nan"), initialise, follows=follows)
     drawn = isinstance(mechanism, Adaptive)  # FDH draws as many days as it thinks fit
     utility = mechanism.expected_utility(days) if drawn else mechanism.expected_utility()
     return Judged(learned, utility.mean, initialise, utility.half_width, follows)
-
-
-def _worth(mechanism: Any) -> Worth:
-    """What an output of this mechanism is worth, as in its expected utility."""
-    worth: Worth = mechanism.worth
-    return worth

@@ -13,7 +13,7 @@ from discreet.hierarchy import Hierarchy
 ROOT = "anywhere"
 """The node above all others: it says nothing."""
 
-Line = tuple[str, ...]
+Branch = tuple[str, ...]
 """A leaf and the nodes above it, without the root."""
 
 Names = Mapping[str, Mapping[str, str]]
@@ -26,7 +26,7 @@ class Tree:
 
     levels: tuple[str, ...]
     days: tuple[Day, ...]
-    lines: Mapping[str, Line]
+    lines: Mapping[str, Branch]
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -53,9 +53,9 @@ def grown(days: Sequence[Day], names: Names, levels: Sequence[str], share: float
     """The tree over some levels, finest first, of days at the finest.
 
     A context that fills less than `share` of the slots with a reading joins the other rare ones below its parent. If
-    these are rare even together, they join those below the next ancestor, and so on; at the root all that is left is one
-    leaf. A merged leaf has a node of its own on each layer below the ancestor that its contexts have in common: there it
-    is "another one". `unknown` is never merged, and has nodes of its own up to the root.
+    these are rare even together, they join those below the next ancestor, and so on; at the root all that is left is
+    one leaf. A merged leaf has a node of its own on each layer below the ancestor that its contexts have in common:
+    there it is "another one". `unknown` is never merged, and has nodes of its own up to the root.
     """
     if not 0 <= share < 1:
         raise DiscreetError(f"the share below which contexts are merged is {share}; give a number from 0 to below 1")
@@ -75,7 +75,7 @@ def grown(days: Sequence[Day], names: Names, levels: Sequence[str], share: float
     return Tree(tuple(levels), tuple(named), kept)
 
 
-def _pools(contexts: Sequence[str], lines: Mapping[str, Line], layer: int) -> dict[str, list[str]]:
+def _pools(contexts: Sequence[str], lines: Mapping[str, Branch], layer: int) -> dict[str, list[str]]:
     """The contexts by their node at a layer; the root is above the last."""
     pools: dict[str, list[str]] = {}
     for context in contexts:
@@ -83,11 +83,11 @@ def _pools(contexts: Sequence[str], lines: Mapping[str, Line], layer: int) -> di
     return pools
 
 
-def _line(context: str, names: Names, levels: Sequence[str]) -> Line:
+def _line(context: str, names: Names, levels: Sequence[str]) -> Branch:
     """Nodes above the leaves carry their level's name: the same word may stand on two layers."""
     above = (UNKNOWN if context == UNKNOWN else names[level].get(context, UNKNOWN) for level in levels[1:])
     return (context, *(f"{level} {name}" for level, name in zip(levels[1:], above, strict=True)))
 
 
-def _merged_line(levels: Sequence[str], node: str) -> Line:
+def _merged_line(levels: Sequence[str], node: str) -> Branch:
     return tuple(f"other {level} of {node}" for level in levels)

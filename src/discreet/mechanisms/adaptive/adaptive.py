@@ -90,6 +90,7 @@ class Adaptive:
     """
 
     needs: ClassVar[Needs] = "any"
+    pairs: ClassVar[int] = PAIRS  # of memory; a class of one's own may keep others, as an experiment does
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class Adaptive:
             covers=frozenset({"each", "any"}),
         )
         every = np.arange(len(model.contexts))
-        self._group = remembered(model)
+        self._group = remembered(model, self.pairs)
         pairs = np.concatenate([every, np.tile(every, int(self._group.max()) + 1)])
         self.private_contexts: IntArray = every if self.memory == "none" else pairs
         self.vocabulary = _vocabulary(model, outputs, hierarchy, events, value)
@@ -201,19 +202,19 @@ class Adaptive:
         return self._utility
 
 
-def remembered(model: Model) -> IntArray:
+def remembered(model: Model, pairs: int = PAIRS) -> IntArray:
     """(n,): the group of each previous context that memory can tell apart.
 
-    Every context is its own group while a slot has at most PAIRS possible steps on average. Beyond that the likeliest
-    are kept apart, as many as PAIRS allows, and the rest are one group. A rule of the model alone, hence public.
+    Every context is its own group while a slot has at most `pairs` possible steps on average. Beyond that the likeliest
+    are kept apart, as many as `pairs` allows, and the rest are one group. A rule of the model alone, hence public.
     """
     n = len(model.contexts)
     if model.emissions is not None or model.slots == 1:
         return np.arange(n)
     steps = (model.transitions > 0) & (model.prior[:-1, :, None] > 0)
-    if steps.sum() / len(steps) <= PAIRS:
+    if steps.sum() / len(steps) <= pairs:
         return np.arange(n)
-    kept = max(1, PAIRS // n - 1)
+    kept = max(1, pairs // n - 1)
     order = np.argsort(-model.prior.sum(axis=0), kind="stable")
     group = np.full(n, kept)
     group[order[:kept]] = np.arange(kept)

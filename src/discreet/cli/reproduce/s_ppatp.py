@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.experiments.shared.runs import Workers
 
 
-def sppatp(
+def s_ppatp(
     data: shared.Data,
     out: shared.Out = Path("out/s-ppatp"),
     figure: Annotated[
@@ -47,18 +47,16 @@ def sppatp(
 
     Example: discreet reproduce s-ppatp --data DIR --figure table4
     """
-    from discreet.experiments.s_ppatp.figures import Setting
-    from discreet.experiments.s_ppatp.run import ALL, Reproduction
+    from discreet.experiments.s_ppatp.figures import EventSetting
+    from discreet.experiments.s_ppatp.run import SPpatpReproduction
     from discreet.experiments.shared.cohort import Cohort
 
     for name, value in (("--window", window), ("--sets", sets), ("--topics", topics)):
         if value < 1:
             raise DiscreetError(f"{name} is {value}; give 1 or more")
-    setting = Setting(topics, window, sets, sweeps=sweeps, budget=budget, seed=seed)
+    setting = EventSetting(topics, window, sets, sweeps=sweeps, budget=budget, seed=seed)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        reproduction = Reproduction(Cohort(data, pool, progress, people), setting)
-        for name in ALL if figure == "all" else (figure,):
-            yield reproduction.figure(name)
+        return SPpatpReproduction(Cohort(data, pool, progress, people), setting).figures(figure)
 
     shared.run("s-ppatp", out, processes, {"setting": asdict(setting)}, results, json=json)

@@ -7,23 +7,20 @@ import numpy as np
 import pytest
 
 from discreet.contexts import OTHER, UNKNOWN, Day
-from discreet.errors import DataError
 from discreet.experiments.adaptive.limits import product_chain, random_hidden, shares_of
-from discreet.experiments.adaptive.memory import Variant, _along, capped, density, walked
-from discreet.experiments.adaptive.people import expect, second_half
+from discreet.experiments.adaptive.memory import Variant, _along, density, walked
+from discreet.experiments.adaptive.person import expect, second_half
 from discreet.experiments.adaptive.picture import (
-    SOURCES,
+    PICTURED,
     SYSTEMS,
     everything,
     systems_for,
     two_layers,
 )
-from discreet.experiments.shared.cells import BEIJING
 from discreet.experiments.shared.people import Rules, Trace, reality_mining
 from discreet.experiments.shared.subjects import Setting, subject
-from discreet.experiments.shared.systems import NEED_HIERARCHY
 from discreet.mechanisms import Adaptive, Hybrid, MaskSensitive
-from discreet.mechanisms.adaptive import adaptive
+from discreet.mechanisms.adaptive.adaptive import PAIRS
 from discreet.models import MarkovChain
 from discreet.policy import Policy
 from tests.experiments.recorded import RECORDED, made_up
@@ -91,8 +88,7 @@ def test_the_product_chain_has_the_models_law() -> None:
         assert states == pytest.approx(model.state_prior[slot][:, None] * model.transitions[slot], abs=1e-12)
 
 
-def test_the_cap_is_put_back_and_fewer_pairs_are_fewer_states(trace: Trace) -> None:
-    before = adaptive.PAIRS
+def test_fewer_pairs_are_fewer_states_and_the_library_keeps_its_own_cap(trace: Trace) -> None:
     dense = replace(SETTING, smoothing="auto")
     known = density(trace, dense)
     assert known is not None
@@ -103,9 +99,7 @@ def test_the_cap_is_put_back_and_fewer_pairs_are_fewer_states(trace: Trace) -> N
     assert whole is not None
     assert few.states < whole.states == contexts + contexts**2
     assert len(whole.seconds) == RULES.slots
-    with capped(1):
-        assert adaptive.PAIRS == 1
-    assert before == adaptive.PAIRS
+    assert Adaptive.pairs == PAIRS
 
 
 def test_a_walk_of_one_slot_is_the_expected_utility() -> None:
@@ -118,7 +112,7 @@ def test_a_walk_of_one_slot_is_the_expected_utility() -> None:
 
 def test_systems_that_need_a_hierarchy_are_there_where_one_is(trace: Trace) -> None:
     assert systems_for("region") == SYSTEMS
-    assert set(SYSTEMS) - set(systems_for(None)) == set(NEED_HIERARCHY)
+    assert set(SYSTEMS) - set(systems_for(None)) == {"fdh", "generalize"}
     found = everything(trace, replace(SETTING, days=1, secrets=1), "region", (0.1,))
     assert found is not None
     assert tuple(found[0.1].systems) == SYSTEMS
@@ -135,26 +129,12 @@ def test_contexts_stand_below_their_level_above() -> None:
 
 
 def test_every_source_can_be_read(folder: Path) -> None:
-    for source in SOURCES:
+    for source in PICTURED:
         rules = source.rules(RULES)
         people = source.reader(folder, rules)
         assert len(people) == 3, source.name
         assert subject(people[0], replace(SETTING, rules=rules)) is not None
         assert (rules.carry_hours > 0) == (source.name == "Reality Mining")
-
-
-def test_positions_become_cells_at_local_time(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / BEIJING.file).write_text(
-        "user,timestamp,lat,lon\nu,1225028647,39.911,116.371\nu,1225115047,39.89,116.37\n"
-    )
-    (one,) = BEIJING.read(tmp_path, Rules(level="cell", slots=24, least_days=2))
-    first, second = one.days
-    assert str(first.date) == "2008-10-26"  # 13:44 UTC is 21:44 in Beijing
-    assert first.contexts[21] == "1995 5818"  # floor(39.911 / 0.02), floor(116.371 / 0.02)
-    assert second.contexts[21] == "1994 5818"
-    (tmp_path / BEIJING.file).write_text("user,lat\nu,1\n")
-    with pytest.raises(DataError, match="cannot be read"):
-        BEIJING.read(tmp_path, RULES)
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded data is not part of the project")

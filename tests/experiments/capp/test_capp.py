@@ -4,17 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.experiments.capp.run import DRAWN, SYSTEMS, compare
-from discreet.experiments.shared.compared import UP, Person, breaches, swept, utility
+from discreet.experiments.capp.person import SYSTEMS, compare
+from discreet.experiments.capp.run import DRAWN
+from discreet.experiments.shared.compared import UP, Comparison, breaches, swept, utility
 from discreet.experiments.shared.figures import FAKED, SHOWN, bar, shares
 from discreet.experiments.shared.people import Rules, Trace, reality_mining
 from discreet.experiments.shared.subjects import Setting, subject
-from discreet.experiments.shared.systems import NAMES, System
+from discreet.experiments.shared.systems import label
 from discreet.mechanisms import Capp
 from tests.experiments.recorded import RECORDED, made_up
 
 SETTING = Setting(Rules(least_days=16), secrets=1, days=3)
-KEPT: tuple[System, ...] = ("hybrid", "deceive")
+KEPT = ("hybrid", "deceive")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_shares_are_of_all_slots_and_bars_are_whole(trace: Trace) -> None:
         assert sum(at[key] for key in (*SHOWN, *FAKED)) == pytest.approx(1)
         assert at["secret shown"] + at["other shown"] == pytest.approx(judged.learned.shown.utility)
         assert utility([person], name) == judged.learned.shown.utility
-        drawn = bar(NAMES[name], at)
+        drawn = bar(label(name), at)
         assert sum(drawn.parts.values()) == pytest.approx(1)
         assert min(drawn.parts.values()) >= -1e-12
         assert judged.expected != judged.expected  # not asked for
@@ -59,17 +60,18 @@ def test_the_expected_utility_is_the_mechanisms_own(trace: Trace) -> None:
 
 
 def test_a_sweep_is_a_curve_a_system(trace: Trace) -> None:
-    points: dict[float, list[Person]] = {}
+    points: dict[float, list[Comparison]] = {}
     for delta in (0.1, 0.3):
         person = compare(trace, replace(SETTING, delta=delta), None)
         assert person is not None
         points[delta] = [person]
     curves = swept(points, SYSTEMS)
     assert len(curves) == len(UP)
-    assert set(curves["utility"]) == {NAMES[name] for name in SYSTEMS}
-    assert len(set(curves["utility"]["MaskSensitive"])) == 1  # it knows no delta
-    assert set(curves["people breached"]["Adaptive deceive"]) == {0}
-    assert curves["utility"]["CAPP"] == tuple(utility(people, "capp") for people in points.values())
+    released, breached = ({look.label: ys for look, ys in curve.items()} for curve in curves.values())
+    assert list(released) == list(breached) == [label(name) for name in SYSTEMS]
+    assert len(set(released["MaskSensitive"])) == 1  # it knows no delta
+    assert set(breached["Adaptive deceive"]) == {0}
+    assert released["CAPP"] == tuple(utility(people, "capp") for people in points.values())
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded data is not part of the project")

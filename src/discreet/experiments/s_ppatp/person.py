@@ -1,8 +1,8 @@
-"""S-PPATP's experiments (Li and Sun 2020, Section 5): who publishes, whom, with which secrets, and what is measured.
+"""S-PPATP's experiments (Li and Sun 2020, Section 5): one person's events, secrets, and what is measured.
 
 Each trajectory is judged twice. *Exactly*: by Bayes, with the person's event model, the mechanism and the whole output;
-and *as the paper reckons*, by its equations: PA-Markov's side by Eq. 14 to 16 and 24, PA-HMM's by Eq. 20 to 22. What the two
-make of the same output shows which of its breaches the paper could not see.
+and *as the paper reckons*, by its equations: PA-Markov's side by Eq. 14 to 16 and 24, PA-HMM's by Eq. 20 to 22. What
+the two make of the same output shows which of its breaches the paper could not see.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from discreet.adversary.belief import Adversary
 from discreet.adversary.smoother import smoothed
 from discreet.contracts import Mechanism
 from discreet.events import ATTRIBUTES, Attribute, Events, Trajectory
-from discreet.mechanisms import Adaptive, NoInternal, NoMask, PaHmm, PaMarkov, SensitiveMask
+from discreet.experiments.shared.systems import system
+from discreet.mechanisms import NoInternal
 from discreet.mechanisms.events.pa_hmm import BUDGET
 from discreet.models import HiddenMarkovModel
 from discreet.models.topics import TopicModel
@@ -28,32 +29,27 @@ from discreet.policy import Policy
 from discreet.publish.person import publish_piece, shown
 from discreet.randomness import SeededEntropy
 
-System = Literal[
-    "no-mask", "sensitive-mask", "no-internal", "pa-markov", "pa-hmm", "adaptive-events", "adaptive-attributes"
-]
+SYSTEMS = (
+    "no-mask",
+    "sensitive-mask",
+    "no-internal",
+    "pa-markov",
+    "pa-hmm",
+    "adaptive-events",
+    "adaptive-attributes",
+)
 
-NAMES: dict[System, str] = {
-    "no-mask": "NoMask",
-    "sensitive-mask": "SensitiveMask",
-    "no-internal": "NoInternal",
-    "pa-markov": "PA-Markov",
-    "pa-hmm": "PA-HMM",
-    "adaptive-events": "Adaptive events",
-    "adaptive-attributes": "Adaptive attributes",
-}
-SYSTEMS: tuple[System, ...] = tuple(NAMES)
-
-Kind = Literal["activity", "time", "location", "all", "one"]
+SecretKind = Literal["activity", "time", "location", "all", "one"]
 """What is secret: a value of that attribute, one of each, or of one attribute, which differs from person to person."""
 
-Cell = tuple[Kind, float, System]
+Cell = tuple[SecretKind, float, str]
 """(what is secret, delta, who publishes)."""
 
 FATES = ("secret shown", "other shown", "secret withheld", "other withheld")
 
 
 @dataclass(frozen=True)
-class Subject:
+class EventSubject:
     """One person: the events to publish, the model that judges, and a value of each attribute that may be secret."""
 
     number: int
@@ -63,7 +59,7 @@ class Subject:
     values: tuple[str, str, str]
     one: Attribute
 
-    def policy(self, kind: Kind, delta: float) -> Policy:
+    def policy(self, kind: SecretKind, delta: float) -> Policy:
         """Secrets of a kind."""
         attributes: tuple[Attribute, ...] = ATTRIBUTES
         if kind != "all":
@@ -80,8 +76,9 @@ class Subject:
 
 def subject(
     number: int, whole: Sequence[Trajectory], model: TopicModel, window: int, seed: int, *, own: bool = True
-) -> Subject | None:
-    """A person by their trajectories: the first `window` events of the first; None without two values of each attribute.
+) -> EventSubject | None:
+    """A person by their trajectories: the first `window` events of the first; None without two values of each
+    attribute.
 
     With `own` the model is over the events that this person ever has, which the observer is taken to know.
     """
@@ -100,11 +97,11 @@ def subject(
     first = replace(whole[0], events=whole[0].events[:window], timestamps=None)
     habits = replace(model, events=events).person(first.person, len(first))
     one = ATTRIBUTES[int(rng.integers(len(ATTRIBUTES)))]
-    return Subject(number, first, habits, events, (activity, when, location), one)
+    return EventSubject(number, first, habits, events, (activity, when, location), one)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Publication:
     """What a mechanism did with a trajectory. Rates are shares of its positions."""
 
     utility: float
@@ -123,51 +120,40 @@ class Outcome:
     """Seconds for all events, with what they tell."""
 
 
-def made(system: System, one: Subject, policy: Policy, budget: int = BUDGET) -> Mechanism[Any]:
+def made(name: str, one: EventSubject, policy: Policy, budget: int = BUDGET) -> Mechanism[Any]:
     """The mechanism with the defaults of the project; `budget` is that of PA-HMM's search."""
-    model, events = one.model, one.events
-    match system:
-        case "no-mask":
-            return NoMask(model, policy)
-        case "sensitive-mask":
-            return SensitiveMask(model, policy)
-        case "no-internal":
-            return NoInternal(model, policy, events=events)
-        case "pa-markov":
-            return PaMarkov(model, policy, events=events)
-        case "pa-hmm":
-            return PaHmm(model, policy, budget=budget)
-        case "adaptive-events":
-            return Adaptive(model, policy)
-        case "adaptive-attributes":
-            return Adaptive(model, policy, outputs="attributes", events=events)
+    chosen = system(name).with_options(budget=budget) if name == "pa-hmm" else system(name)
+    mechanism: Mechanism[Any] = chosen.make(one.model, policy, events=one.events)
+    return mechanism
 
 
-def outcome(one: Subject, kind: Kind, delta: float, system: System, *, budget: int = BUDGET, seed: int = 0) -> Outcome:
+def outcome(
+    one: EventSubject, kind: SecretKind, delta: float, name: str, *, budget: int = BUDGET, seed: int = 0
+) -> Publication:
     """Publish a trajectory once and judge it."""
     policy = one.policy(kind, delta)
     began = time.perf_counter()
-    mechanism = made(system, one, policy, budget)
+    mechanism = made(name, one, policy, budget)
     ready = time.perf_counter()
     adversary = Adversary(mechanism)
     labels = [event.label for event in one.window.events]
     outputs, told = publish_piece(mechanism, adversary, one.window, SeededEntropy(seed * 1_000_003 + one.number))
     finished = time.perf_counter()
     count = len(labels)
-    return Outcome(
+    return Publication(
         utility=sum(map(truthful, labels, outputs)) / count,
         breach_rate=told.breached / count,
         worst_gain=max(0.0, *told.by_secret.values()),
         off_model=told.off_model,
-        by_chains=_by_chains(one, policy, outputs) if system in ("no-mask", "no-internal", "pa-markov") else None,
-        by_topics=_by_topics(mechanism, outputs) if system in ("no-mask", "sensitive-mask", "pa-hmm") else None,
-        fates=_fates(one, policy, outputs, whole=system not in ("no-internal", "pa-markov", "adaptive-attributes")),
+        by_chains=_by_chains(one, policy, outputs) if name in ("no-mask", "no-internal", "pa-markov") else None,
+        by_topics=_by_topics(mechanism, outputs) if name in ("no-mask", "sensitive-mask", "pa-hmm") else None,
+        fates=_fates(one, policy, outputs, whole=name not in ("no-internal", "pa-markov", "adaptive-attributes")),
         offline=ready - began,
         online=finished - ready,
     )
 
 
-def sweep(one: Subject, cells: Sequence[Cell], *, budget: int = BUDGET, seed: int = 0) -> dict[Cell, Outcome]:
+def sweep(one: EventSubject, cells: Sequence[Cell], *, budget: int = BUDGET, seed: int = 0) -> dict[Cell, Publication]:
     """A person under every cell."""
     return {cell: outcome(one, *cell, budget=budget, seed=seed) for cell in cells}
 
@@ -175,8 +161,9 @@ def sweep(one: Subject, cells: Sequence[Cell], *, budget: int = BUDGET, seed: in
 # --- as the paper reckons
 
 
-def _by_chains(one: Subject, policy: Policy, outputs: Sequence[Output]) -> float:
-    """Eq. 14 to 16 and 24: a shown value is known; one that is withheld is told by its chain, or by what is shown beside it.
+def _by_chains(one: EventSubject, policy: Policy, outputs: Sequence[Output]) -> float:
+    """Eq. 14 to 16 and 24: a shown value is known; one that is withheld is told by its chain, or by what is shown
+    beside it.
 
     Each attribute has a chain of its own, silence says nothing, and what is shown beside a value speaks alone.
     """
@@ -211,7 +198,7 @@ def _external(check: Any, values: Sequence[str | None]) -> Any:
     return belief.by_secret()
 
 
-def _internal(one: Subject, inside: BoolArray, i: int, values: tuple[str | None, ...]) -> float:
+def _internal(one: EventSubject, inside: BoolArray, i: int, values: tuple[str | None, ...]) -> float:
     """The confidence of the strongest rule from a shown attribute to the secret, less the prior (Eq. 16)."""
     prior, index = one.model.prior[i], one.events.attribute_index
     best = 0.0
@@ -223,7 +210,7 @@ def _internal(one: Subject, inside: BoolArray, i: int, values: tuple[str | None,
 
 
 def _by_topics(mechanism: Mechanism[Any], outputs: Sequence[Output]) -> float:
-    """Eq. 20 to 22: the posterior of the topics, and from it the events', as if the output at a position said no more."""
+    """Eq. 20 to 22: the posterior of the topics, and from it the events', as if a position's output said no more."""
     model, policy = mechanism.model, mechanism.policy
     if model.emissions is None or policy is None:
         return float("nan")
@@ -237,7 +224,7 @@ def _by_topics(mechanism: Mechanism[Any], outputs: Sequence[Output]) -> float:
     return float(exceeds(belief - model.prior @ members, policy.delta).any(axis=1).mean())
 
 
-def _fates(one: Subject, policy: Policy, outputs: Sequence[Output], *, whole: bool) -> tuple[float, ...]:
+def _fates(one: EventSubject, policy: Policy, outputs: Sequence[Output], *, whole: bool) -> tuple[float, ...]:
     """What became of secret and other values; of events with a secret in them and others where they go whole."""
     hidden = {name.partition(" = ")[0]: name.partition(" = ")[2] for name in (s.name for s in policy.secrets)}
     counts = dict.fromkeys(FATES, 0)

@@ -1,4 +1,4 @@
-"""Tables of results: whole to a CSV file, rounded to the terminal."""
+"""Sheets of results: whole to a CSV file, rounded to the terminal."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ Cell = str | int | float | None
 
 
 @dataclass(frozen=True)
-class Table:
+class Sheet:
     """Rows under a header."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Cell]]) -> Table:
+    def of(cls, rows: Sequence[Mapping[str, Cell]]) -> Sheet:
         """From rows that all have the same keys."""
         header = tuple(rows[0]) if rows else ()
         return cls(header, tuple(tuple(row[name] for name in header) for row in rows))
 
     @classmethod
-    def joined(cls, tables: Sequence[Table]) -> Table:
-        """The rows of several tables with the same header, one after another."""
+    def joined(cls, tables: Sequence[Sheet]) -> Sheet:
+        """The rows of several sheets with the same header, one after another."""
         return cls(tables[0].header, tuple(row for table in tables for row in table.rows))
 
     def records(self) -> list[dict[str, Cell]]:
         """The rows as mappings."""
         return [dict(zip(self.header, row, strict=True)) for row in self.rows]
 
-    def without(self, *columns: str) -> Table:
-        """The table without these columns."""
+    def without(self, *columns: str) -> Sheet:
+        """The sheet without these columns."""
         kept = [k for k, name in enumerate(self.header) if name not in columns]
-        return Table(tuple(self.header[k] for k in kept), tuple(tuple(row[k] for k in kept) for row in self.rows))
+        return Sheet(tuple(self.header[k] for k in kept), tuple(tuple(row[k] for k in kept) for row in self.rows))
 
     def shown(self) -> list[list[str]]:
         """The cells as a terminal shows them."""
         return [[_shown(cell) for cell in row] for row in self.rows]
 
     def write(self, path: Path) -> None:
-        """The whole table as CSV, numbers in full."""
+        """The whole sheet as CSV, numbers in full."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.header)

@@ -9,13 +9,12 @@ import pytest
 
 from discreet.data import EventColumns, read_trajectories
 from discreet.events import Events, Trajectory
-from discreet.experiments.s_ppatp.figures import DELTAS, Group, Setting, breaches, table4
-from discreet.experiments.s_ppatp.publishers import (
+from discreet.experiments.s_ppatp.figures import DELTAS, EventSetting, PublishedGroup, breaches, table4
+from discreet.experiments.s_ppatp.person import (
     FATES,
     SYSTEMS,
-    Kind,
-    Subject,
-    System,
+    EventSubject,
+    SecretKind,
     _by_topics,
     _external,
     made,
@@ -23,8 +22,7 @@ from discreet.experiments.s_ppatp.publishers import (
     subject,
     sweep,
 )
-from discreet.experiments.s_ppatp.run import spread
-from discreet.experiments.shared.people import MEALS
+from discreet.experiments.shared.people import MEALS, spread
 from discreet.mechanisms import NoInternal
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.models.topics import TopicModel
@@ -34,11 +32,11 @@ from discreet.publish.plan import cut_all
 from tests.experiments.recorded import RECORDED
 from tests.strategies import searches
 
-KINDS: tuple[Kind, ...] = ("activity", "time", "location", "all")
-SOUND: tuple[System, ...] = ("adaptive-events", "adaptive-attributes")
+KINDS: tuple[SecretKind, ...] = ("activity", "time", "location", "all")
+SOUND = ("adaptive-events", "adaptive-attributes")
 
 
-def someone(seed: int, length: int = 6, sizes: tuple[int, int, int] = (2, 2, 3)) -> Subject:
+def someone(seed: int, length: int = 6, sizes: tuple[int, int, int] = (2, 2, 3)) -> EventSubject:
     model = topic_model(people=1, topics=2, sizes=sizes, seed=seed)
     one = subject(1, trajectories(model, length, seed), model, length, seed, own=False)
     assert one is not None
@@ -127,7 +125,7 @@ def test_the_reckoning_by_topics_is_that_of_every_path() -> None:
     from discreet.randomness import SeededEntropy
 
     some = 0.0
-    systems: tuple[System, ...] = ("no-mask", "sensitive-mask", "pa-hmm")
+    systems: tuple[str, ...] = ("no-mask", "sensitive-mask", "pa-hmm")
     for seed in searches(4):
         one = someone(seed, length=5)
         for system in systems:
@@ -180,7 +178,7 @@ def test_a_person_is_known_by_their_own_events() -> None:
 
 
 @pytest.fixture(scope="module")
-def group() -> Group:
+def group() -> PublishedGroup:
     people = []
     for seed in range(2):
         model = topic_model(people=2, topics=2, sizes=(2, 2, 2), seed=seed)
@@ -189,11 +187,11 @@ def group() -> Group:
             assert one is not None
             people.append(one)
     cells = [(kind, delta, system) for kind in KINDS for delta in DELTAS for system in SYSTEMS]
-    return Group("simulated", model, people, [sweep(one, cells, budget=20) for one in people])
+    return PublishedGroup("simulated", model, people, [sweep(one, cells, budget=20) for one in people])
 
 
-def test_tables_are_means_over_people(group: Group) -> None:
-    setting = Setting(window=5, sets=2)
+def test_tables_are_means_over_people(group: PublishedGroup) -> None:
+    setting = EventSetting(window=5, sets=2)
     rows = table4(group, setting).summary.records()
     assert [(row["delta"], row["system"]) for row in rows[:2]] == [(0.1, "NoMask"), (0.1, "SensitiveMask")]
     assert len(rows) == len(DELTAS) * len(SYSTEMS)
@@ -205,10 +203,10 @@ def test_tables_are_means_over_people(group: Group) -> None:
     assert {row["breach rate"] for row in rows if str(row["system"]).startswith("Adaptive")} == {0.0}
 
 
-def test_one_of_any_is_each_persons_own_attribute(group: Group) -> None:
+def test_one_of_any_is_each_persons_own_attribute(group: PublishedGroup) -> None:
     for one, found, each in zip(group.people, group.found, group.outcomes("one", 0.5, "pa-hmm"), strict=True):
         assert each is found[one.one, 0.5, "pa-hmm"]
-    figure = breaches("5", group, Setting(window=5))
+    figure = breaches("5", group, EventSetting(window=5))
     assert {row["system"] for row in figure.summary.records()} == {
         "NoMask",
         "SensitiveMask",
@@ -218,7 +216,7 @@ def test_one_of_any_is_each_persons_own_attribute(group: Group) -> None:
     assert {row["secret"] for row in figure.people.records()} == {"one of each", "one of any"}
 
 
-def test_people_are_spread_evenly(group: Group) -> None:
+def test_people_are_spread_evenly(group: PublishedGroup) -> None:
     assert [one.number for one in spread(group.people, 2)] == [1, 11]
     assert spread(group.people, 9) == list(group.people)
 

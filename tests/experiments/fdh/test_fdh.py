@@ -181,9 +181,9 @@ def test_a_footprint_counts_everything_once() -> None:
 
 
 def test_of_withheld_is_of_everybody_together() -> None:
-    def person(layers: tuple[float, ...], off: float) -> fdh.Swept:
+    def person(layers: tuple[float, ...], off: float) -> fdh.LayeredSweep:
         found = Outcome(0.0, None, layers, 1 - sum(layers), off, 0, 0, 0.0, 0.0)
-        return fdh.Swept(1, (2, 1, 1), 1, 1, 0.0, 0.0, {0.1: fdh.Point({"fdh": found}, {})})
+        return fdh.LayeredSweep(1, (2, 1, 1), 1, 1, 0.0, 0.0, {0.1: fdh.Point({"fdh": found}, {})})
 
     # 0.2 of 0.6 that are withheld, and nothing of 0: not the mean of 1/3 and nothing
     people = [person((0.3, 0.2, 0.4), 0.1), person((1.0, 0.0, 0.0), 0.0)]

@@ -10,7 +10,7 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import evaluate
 from discreet.experiments.shared.replay import observed, replayed
 from discreet.experiments.shared.runs import workers
-from discreet.experiments.shared.tables import Table
+from discreet.experiments.shared.sheets import Sheet
 from discreet.mechanisms import Capp, EfficientFake, Hybrid, MaskSensitive, NoMask, Probabilistic, Simulatable
 from discreet.models.chain import MarkovChain
 from discreet.policy import Policy
@@ -58,7 +58,7 @@ def test_a_fake_is_no_release_and_no_silence(mechanism: type[Capp]) -> None:
 
 
 def test_a_secret_that_was_faked_can_be_breached() -> None:
-    """Slots that are always alike, both contexts secret: CAPP tells the truth with 3/5 each time, and the majority tells."""
+    """Slots that are always alike, both contexts secret. CAPP tells the truth with 3/5 each time; most tell it."""
     chain = MarkovChain(("s", "x"), [0.5, 0.5], [[[1.0, 0.0], [0.0, 1.0]]] * 5)
     learned = observed(Capp(chain, Policy(["s", "x"], delta=0.1)), [Day(("s",) * 6)] * 20, ["s"], seed=1)
     assert learned.breached_faked > 0
@@ -112,8 +112,8 @@ def test_a_worker_that_dies_is_told() -> None:
 
 
 def test_tables() -> None:
-    table = Table.of([{"a": "x", "b": 0.12345, "c": None, "d": 3}, {"a": "y", "b": 1e-7, "c": 0.0, "d": 4}])
+    table = Sheet.of([{"a": "x", "b": 0.12345, "c": None, "d": 3}, {"a": "y", "b": 1e-7, "c": 0.0, "d": 4}])
     assert table.shown() == [["x", "0.123", "-", "3"], ["y", "1.0e-07", "0.000", "4"]]
     assert table.without("b", "c").header == ("a", "d")
     assert table.records()[0]["b"] == 0.12345
-    assert Table.of([]).rows == ()
+    assert Sheet.of([]).rows == ()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,30 +11,20 @@ import numpy as np
 import pytest
 
 from discreet.errors import DataError, DiscreetError
+from discreet.experiments.dphmm.city import City, read_city
 from discreet.experiments.dphmm.families import FAMILIES, judge, scene_of
-from discreet.experiments.dphmm.figures import Reproduction, Trial
-from discreet.experiments.dphmm.run import (
-    BEIJING,
-    LOS_ANGELES,
-    City,
-    Recording,
-    Run,
-    Work,
-    graph_of,
-    mechanism_of,
-    noise_of,
-    read_city,
-    work,
-)
-from discreet.experiments.shared.cohort import Cohort
-from discreet.experiments.shared.runs import Progress, Workers
+from discreet.experiments.dphmm.person import Parameters, Work, graph_of, mechanism_of, noise_of, work
+from discreet.experiments.dphmm.run import DphmmReproduction
+from discreet.experiments.dphmm.sequences import Trial
+from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES, Recording
 from discreet.mechanisms.perturbation import degrees_of_protection
 from discreet.models import MarkovChain
 from discreet.places import Plane
+from tests.experiments.quiet import quiet
 from tests.experiments.recorded import RECORDED
 
 SLOTS = 12
-RUNS = (Run("util", 1.0, 1000.0), Run("trs"), Run("dpls"))
+RUNS = (Parameters("util", 1.0, 1000.0), Parameters("trs"), Parameters("dpls"))
 
 
 def made_up_walks(folder: Path, recordings: tuple[Recording, ...] = (BEIJING, LOS_ANGELES), steps: int = 60) -> Path:
@@ -66,14 +54,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def city(folder: Path) -> City:
     return read_city(folder, BEIJING, 3, SLOTS)
-
-
-def quiet(folder: Path) -> Cohort:
-    @contextmanager
-    def bar(what: str) -> Iterator[Progress]:
-        yield lambda done, total: None
-
-    return Cohort(folder, Workers(None), bar)
 
 
 def test_a_city_is_cells_and_steps(city: City) -> None:
@@ -122,7 +102,7 @@ def test_the_papers_shape(city: City) -> None:
     runs = tuple(replace(run, epsilon=epsilon) for run in RUNS for epsilon in epsilons)
     found = work(Work(city, (0, 1, 2), runs))
 
-    def mean(run: Run, measure: str) -> float:
+    def mean(run: Parameters, measure: str) -> float:
         return float(np.mean([getattr(one[run], measure)[1:].mean() for one in found]))
 
     util, trs, _ = (replace(run, epsilon=1.0) for run in RUNS)
@@ -149,7 +129,7 @@ def test_isotropic_noise_is_the_same_law(city: City) -> None:
 
 
 def test_figures_have_a_row_for_each(folder: Path, tmp_path: Path) -> None:
-    reproduction = Reproduction(quiet(folder), Trial(sequences=2, slots=SLOTS))
+    reproduction = DphmmReproduction(quiet(folder), Trial(sequences=2, slots=SLOTS))
     ten, eleven, twelve, thirteen = (reproduction.figure(which) for which in ("10", "11", "12", "13"))
     assert len(ten.summary.rows) == 2 * 3
     assert len(eleven.summary.rows) == 2 * 2 * 3
@@ -207,7 +187,7 @@ def test_bad_plans_and_data_are_told(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded data is not part of the project")
 def test_on_recorded_walks_the_papers_shape_holds() -> None:
     city = read_city(RECORDED, LOS_ANGELES, 3, 20)
-    found = work(Work(city, (0, 1, 2), (Run("util", 1.0, 2000.0), Run("trs"), Run("dpls"))))
+    found = work(Work(city, (0, 1, 2), (Parameters("util", 1.0, 2000.0), Parameters("trs"), Parameters("dpls"))))
     mean = {
         (run.system, measure): float(np.mean([getattr(one[run], measure)[1:].mean() for one in found]))
         for run in found[0]

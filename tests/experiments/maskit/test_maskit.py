@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.experiments.charts import plots
 from discreet.experiments.maskit import person as maskit
 from discreet.experiments.maskit.person import CARRIERS, CHECKS, Checks, compare, sweep, weaken
 from discreet.experiments.shared.people import Rules, Trace, reality_mining
@@ -30,11 +29,7 @@ def test_the_checks_breach_nothing_and_masking_does(trace: Trace) -> None:
         assert compared.systems[name].learned.worst_gain <= SETTING.delta + 1e-9
     assert compared.systems["mask-sensitive"].learned.pairs > 0
     assert compared.chosen in CHECKS[:2]
-    assert compared.systems["hybrid"].learned.shown == compared.systems[_as_name(compared.chosen)].learned.shown
-
-
-def _as_name(chosen: str) -> maskit.Name:
-    return "simulatable" if chosen == "simulatable" else "probabilistic"
+    assert compared.systems["hybrid"].learned.shown == compared.systems[compared.chosen].learned.shown
 
 
 def test_a_sweep_is_what_the_mechanisms_give(trace: Trace) -> None:
@@ -45,7 +40,7 @@ def test_a_sweep_is_what_the_mechanisms_give(trace: Trace) -> None:
     for delta, point in swept.points.items():
         hybrid = Hybrid(one.chain, one.policy(delta), search="mondrian")
         assert point.expected["hybrid"] == float(hybrid.expected_utility())
-        assert point.measured["hybrid"] == point.measured[_as_name(hybrid.chosen)]
+        assert point.measured["hybrid"] == point.measured[hybrid.chosen]
         assert point.expected["mask-sensitive"] == float(MaskSensitive(one.chain, one.policy(0)).expected_utility())
     low, high = swept.points.values()
     assert low.expected["hybrid"] <= high.expected["hybrid"]
@@ -72,19 +67,6 @@ def test_each_set_is_left_delta_whatever_their_number() -> None:
         ((0,), 0.1),
         ((1,), 0.2),
     }
-
-
-@pytest.mark.parametrize(
-    ("heights", "moved"),
-    [
-        ([0.1, 0.5, 0.9], [0.1, 0.5, 0.9]),
-        ([0.5, 0.5], [0.45, 0.55]),
-        ([0.5, 0.5, 0.62], [0.44, 0.54, 0.64]),
-        ([], []),
-    ],
-)
-def test_labels_are_moved_apart_and_no_further(heights: list[float], moved: list[float]) -> None:
-    assert plots.spread(heights, 0.1) == pytest.approx(moved)
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded data is not part of the project")
