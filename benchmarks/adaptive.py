@@ -16,6 +16,7 @@ from discreet.adversary.belief import Belief
 from discreet.adversary.enumerate import expected_releases
 from discreet.evaluation.limit import limit
 from discreet.mechanisms.adaptive.adaptive import Adaptive, History
+from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.models import MarkovChain
 from discreet.models.simulate import person
@@ -81,7 +82,7 @@ def walk(contexts: int, slots: int, outputs: str, memory: str, smoothing: str, t
             private = mechanism.remember(private, context)
             kernel = decider.kernel(decision)
             output = kernel.sample(private, entropy)
-            released += mechanism.vocabulary.worth_of(chain.contexts[context], output) == 1
+            released += mechanism.worth(chain.contexts[context], output) == 1
             history = History((*history.outputs, output), history.belief.after(kernel.likelihood(output)))
     ours = np.array(times) * 1e3
     middle, high = np.percentile(ours, [50, 99])
@@ -106,7 +107,8 @@ def table(contexts: int, slots: int, smoothing: str) -> None:
     mechanism = Adaptive(chain, policy, plan="lazy")
     utility = mechanism.expected_utility()
     seconds = time.thread_time() - began
-    machine = mechanism._machine
+    machine = mechanism.machine
+    assert isinstance(machine, SuppressTable)
     state = machine.start()
     machine.kernel(state)
     began = time.thread_time()

@@ -99,10 +99,14 @@ def test_as_many_readings_as_memory_reaches_back_decide_the_private_state(back: 
 def test_adaptives_memory_spans_two_readings_also_where_contexts_are_grouped() -> None:
     chain, policy = random_chain(1, n=3, slots=3, zeros=0.0), d.Policy(["c0"], delta=0.3)
     assert memory_span(Adaptive(chain, policy, outputs="deceive", memory="none")) == 1
-    adaptive = Adaptive(chain, policy, outputs="deceive", memory="last")
-    assert memory_span(adaptive) == 2
-    adaptive._group = np.array([0, 1, 1])
-    assert memory_span(adaptive) == 2
+    assert memory_span(Adaptive(chain, policy, outputs="deceive", memory="last")) == 2
+
+    class Grouped(Adaptive):
+        pairs = 3  # of nine: the likeliest context is told apart from the two others
+
+    grouped = Grouped(chain, policy, outputs="deceive", memory="last")
+    assert len(grouped.private_contexts) == 3 + 2 * 3
+    assert memory_span(grouped) == 2
 
 
 @pytest.mark.parametrize(("back", "span"), SPANS)

@@ -154,8 +154,8 @@ class Utility:
         return self.mean
 
 
-class Mechanism(Protocol[State]):
-    """Decides what is released, slot by slot."""
+class Machine(Protocol[State]):
+    """The state machine over public outputs, and the private states that its kernels have rows for."""
 
     @property
     def model(self) -> Model:
@@ -166,16 +166,8 @@ class Mechanism(Protocol[State]):
         """The secrets; None for mechanisms that promise likelihood ratios instead of beliefs."""
 
     @property
-    def guarantee(self) -> Guarantee:
-        """What is promised."""
-
-    @property
     def private_contexts(self) -> IntArray:
         """(P,): the context of each private state."""
-
-    @property
-    def needs(self) -> Needs:
-        """What it needs of its model; the constructor refuses a model that lacks it."""
 
     def start(self) -> State:
         """The public state at the start of a day."""
@@ -189,6 +181,18 @@ class Mechanism(Protocol[State]):
     def remember(self, memory: int | None, context: int) -> int:
         """The private state after this context; `memory` is the one before, None in a day's first slot only."""
 
+
+class Mechanism(Machine[State], Protocol[State]):
+    """Decides what is released, slot by slot: a machine, what it promises, and what it is worth."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised."""
+
+    @property
+    def needs(self) -> Needs:
+        """What it needs of its model; the constructor refuses a model that lacks it."""
+
     def worth(self, context: str, output: Output) -> float:
         """What an output is worth in a context; `outputs.truthful` unless the mechanism has a measure of its own."""
 
@@ -200,6 +204,7 @@ class Mechanism(Protocol[State]):
         """
 
 
+AnyMachine: TypeAlias = Machine[Any]
 AnyMechanism: TypeAlias = Mechanism[Any]
 
 

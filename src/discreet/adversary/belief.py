@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet.adversary import steps
 from discreet.adversary.process import SeenProcess, process_of
-from discreet.contracts import Mechanism, Model
+from discreet.contracts import AnyMachine, Model
 from discreet.errors import DiscreetError
 from discreet.jit import product
 from discreet.numerics import FloatArray
@@ -35,7 +35,7 @@ class Adversary:
     observer with other knowledge, or secrets that the mechanism was not told.
     """
 
-    def __init__(self, mechanism: Mechanism[Any], model: Model | None = None, policy: Policy | None = None) -> None:
+    def __init__(self, mechanism: AnyMachine, model: Model | None = None, policy: Policy | None = None) -> None:
         self.model = mechanism.model if model is None else model
         if self.model.contexts != mechanism.model.contexts:
             raise DiscreetError(
@@ -315,7 +315,7 @@ class Outcomes(NamedTuple):
     visited: list[FloatArray]  # for each secret at="any", (K, O): P(visited by now, Z, output)
 
 
-def beliefs_along(mechanism: Mechanism[Any], outputs: list[Output], adversary: Adversary | None = None) -> list[Belief]:
+def beliefs_along(mechanism: AnyMachine, outputs: list[Output], adversary: Adversary | None = None) -> list[Belief]:
     """The beliefs before and after each of a day's outputs: T + 1 of them for a whole day."""
     adversary = Adversary(mechanism) if adversary is None else adversary
     state, belief = mechanism.start(), adversary.start()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import AnyMechanism, Utility, is_finite
+from discreet.contracts import AnyMachine, AnyMechanism, Utility, is_finite
 from discreet.models.sampling import sampled_days
 from discreet.outputs import Output
 from discreet.randomness import SeededEntropy
@@ -28,7 +28,7 @@ def mean_worth(mechanism: AnyMechanism, days: int | None = None) -> Utility:
     return simulated_utility(mechanism, mechanism.worth, DAYS if days is None else days) if exact is None else exact
 
 
-def tree_utility(mechanism: AnyMechanism, worth: Worth, most: int) -> Utility | None:
+def tree_utility(mechanism: AnyMachine, worth: Worth, most: int) -> Utility | None:
     """Mean worth of a slot over every sequence of outputs; None if there are more than `most` kernels."""
     adversary = Adversary(mechanism)
     labels = [mechanism.model.contexts[c] for c in mechanism.private_contexts.tolist()]
@@ -52,7 +52,7 @@ def tree_utility(mechanism: AnyMechanism, worth: Worth, most: int) -> Utility | 
 
 
 def simulated_utility(
-    mechanism: AnyMechanism, worth: Worth, days: int, seed: int = 0, *, averaged: bool = False
+    mechanism: AnyMachine, worth: Worth, days: int, seed: int = 0, *, averaged: bool = False
 ) -> Utility:
     """Mean worth of a slot over days drawn from the model, with its 95 % half-width. Seeded, hence repeatable.
 

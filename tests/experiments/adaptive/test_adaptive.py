@@ -20,7 +20,7 @@ from discreet.experiments.adaptive.picture import (
 from discreet.experiments.shared.people import Rules, Trace, reality_mining
 from discreet.experiments.shared.subjects import Setting, subject
 from discreet.mechanisms import Adaptive, Hybrid, MaskSensitive
-from discreet.mechanisms.adaptive.adaptive import PAIRS
+from discreet.mechanisms.adaptive.machines import PAIRS
 from discreet.models import MarkovChain
 from discreet.policy import Policy
 from tests.experiments.recorded import RECORDED, made_up

@@ -10,7 +10,6 @@ rounding error added, against delta + 2**-41; the rest covers the error of the b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,12 +17,11 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.process import SeenProcess
-from discreet.errors import DiscreetError
 from discreet.jit import product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive import programme
-from discreet.numerics import SLACK, WEIGHT_BITS, FloatArray, IntArray
-from discreet.outputs import SUPPRESSED, Output, Released
+from discreet.mechanisms.adaptive.vocabulary import Vocabulary
+from discreet.numerics import SLACK, TOTAL, FloatArray, IntArray, weights_to_likeliest
 
 SOLVED = SLACK / 4
 CHECKED = SLACK / 2
@@ -37,54 +35,11 @@ slot after it. Where no output reveals the hidden state, every later one tells a
 at its limit forbids all of them for good. Chosen among a few on event models of 4 to 8 topics and 50 slots, where it raised what
 is released 3 to 5 times; 0.2 to 0.5 and 0.7 to 0.9 do about as well."""
 
-TOTAL = 1 << WEIGHT_BITS
 SILENCE = TOTAL >> 40
 """Weight of the silence that every kernel mixes in: a constant column breaks no inequality."""
 
 PIVOTS_OF_PAIRS = 1_000
 """Pivots after which a programme over pairs (previous, current) is solved over contexts alone, which is far smaller."""
-
-LARGEST_VALUE = 1e12
-"""Values are only compared with each other; larger ones would drown the rest."""
-
-Value = Callable[[str, Output], float]
-
-
-class Vocabulary:
-    """What may be output for each context, and what it is worth; silence, worth as stated, is always the last output."""
-
-    def __init__(self, contexts: Sequence[str], outputs: Sequence[Sequence[Output]], value: Value) -> None:
-        known: dict[Output, int] = {}
-        for allowed in outputs:
-            for output in allowed:
-                known.setdefault(output, len(known))
-        known.pop(SUPPRESSED, None)
-        self.outputs: tuple[Output, ...] = (*known, SUPPRESSED)
-        self.silence = len(self.outputs) - 1
-        index = {output: k for k, output in enumerate(self.outputs)}
-        self.worth = np.full((len(contexts), len(self.outputs)), -np.inf)  # (n, O); -inf where not allowed
-        for c, context in enumerate(contexts):
-            for output in {*outputs[c], SUPPRESSED}:
-                worth = float(value(context, output))
-                if not abs(worth) <= LARGEST_VALUE:  # also catches NaN
-                    raise DiscreetError(
-                        f"value({context!r}, {output!r}) is {worth}; return a finite number, at most {LARGEST_VALUE:g}"
-                    )
-                self.worth[c, index[output]] = worth
-        # (n, O): outputs that are true of a context, and silence. One that is true of no context that is possible now is
-        # known to be a fake and says no more than silence.
-        true = np.array([[_is_true(context, output) for output in self.outputs] for context in contexts])
-        self.truth_of = true & np.isfinite(self.worth)
-        self.scale = float(np.abs(self.worth[np.isfinite(self.worth)]).max()) or 1.0
-        self._value = value
-
-    def worth_of(self, context: str, output: Output) -> float:
-        """What an output is worth in a context."""
-        return float(self._value(context, output))
-
-
-def _is_true(context: str, output: Output) -> bool:
-    return not isinstance(output, Released) or output.context == context
 
 
 class Slot(NamedTuple):
@@ -322,10 +277,7 @@ class Decider:
         There it is lost among at least TOTAL / O; in a column that is otherwise empty it would tell something.
         """
         flows = np.maximum(flows, 0.0)  # they sum to the state's mass up to rounding, which counts where it has little
-        chances = flows / flows.sum(axis=1, keepdims=True)
-        weights: IntArray = np.floor(chances * (TOTAL - SILENCE)).astype(np.int64)
-        states = np.arange(len(weights))
-        weights[states, weights.argmax(axis=1)] += TOTAL - SILENCE - weights.sum(axis=1)
+        weights = weights_to_likeliest(flows, TOTAL - SILENCE)
         weights[:, self.vocabulary.silence] += SILENCE
         return weights
 

@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import Rng, Utility
-from discreet.mechanisms.adaptive.decision import TOTAL, Decider
+from discreet.adversary.belief import Belief
+from discreet.contracts import Model, Rng, Utility
+from discreet.mechanisms.adaptive.machines import PAIRS, Deciding, Memory
+from discreet.mechanisms.adaptive.vocabulary import Vocabulary
 from discreet.mechanisms.maskit.simulatable import LastRelease
-from discreet.numerics import WEIGHT_BITS, FloatArray, IntArray, digest_of
+from discreet.numerics import TOTAL, WEIGHT_BITS, FloatArray, IntArray, digest_of
 from discreet.outputs import SUPPRESSED, Output, Released
+from discreet.policy import Policy
 
 UNLIKELY = 2.0**-36
 """Silence that is less likely, given the release before it, is not followed when planning: it is decided when it occurs."""
@@ -90,13 +92,15 @@ class Run(NamedTuple):
     silent: float = 1.0  # P(no release in the slots decided | the run)
 
 
-class SuppressTable:
+class SuppressTable(Deciding):
     """Kernels by (slot, last release), shared between days and between people with the same model."""
 
-    def __init__(self, adversary: Adversary, decider: Decider) -> None:
-        self._adversary, self._decider = adversary, decider
-        self._contexts = decider.private_contexts
-        self._outputs = decider.vocabulary.outputs
+    def __init__(
+        self, model: Model, policy: Policy, vocabulary: Vocabulary, memory: Memory, pairs: int = PAIRS
+    ) -> None:
+        super().__init__(model, policy, vocabulary, memory, pairs)
+        self._contexts = self.private_contexts
+        self._outputs = vocabulary.outputs
         self._index = {output: k for k, output in enumerate(self._outputs)}
         self._runs: dict[tuple[int, int], Run] = {}
         self._lock = RLock()  # two threads must not decide one slot twice
@@ -147,14 +151,14 @@ class SuppressTable:
     def _run(self, slot: int, context: int) -> Run:
         run = self._runs.get((slot, context))
         if run is None:
-            start = self._adversary.start() if slot < 0 else self._adversary.revealed(slot + 1, context, np.zeros(0))
+            start = self.adversary.start() if slot < 0 else self.adversary.revealed(slot + 1, context, np.zeros(0))
             run = self._runs[slot, context] = Run(slot + 1, start)
         return run
 
     def _decided(self, key: tuple[int, int]) -> Run:
         """Decide the next slot of a run and go on in silence; the run changes at once or, on an exception, not at all."""
         run = self._runs[key]
-        decision = self._decider.decide(run.belief)
+        decision = self.decider.decide(run.belief)
         contexts = self._contexts[decision.private]
         weight = decision.weights[np.arange(len(contexts)), contexts]
         some = weight > 0
@@ -173,7 +177,7 @@ class SuppressTable:
 
         Runs are followed until silence is UNLIKELY; what that leaves out is the half-width.
         """
-        slots = self._adversary.process.slots
+        slots = self.adversary.process.slots
         waiting: list[set[int]] = [set() for _ in range(slots)]
         order: list[tuple[int, int]] = []
         with self._lock:
@@ -198,7 +202,7 @@ class SuppressTable:
 
     def _worth(self, key: tuple[int, int], worth: dict[tuple[int, int], tuple[float, float]]) -> tuple[float, float]:
         """Expected releases after this one, and how many more there might be where runs were not followed."""
-        run, slots = self._runs[key], self._adversary.process.slots
+        run, slots = self._runs[key], self.adversary.process.slots
         silent, mean, missing = 1.0, 0.0, 0.0
         for t, entry in enumerate(run.entries, run.first):
             for context, chance in zip(entry.context.tolist(), entry.chance.tolist(), strict=True):

@@ -1,0 +1,123 @@
+"""Machines of adaptive release: a decider over private states, and the public states that its kernels are kept by.
+
+`Deciding` is what they share; `Histories` keeps kernels by the outputs so far, where nothing shorter is enough. The other
+machine, which tables decisions, is in table.py.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.adversary.belief import Adversary, Belief
+from discreet.contracts import Kernel, Model
+from discreet.kernels import FiniteKernel
+from discreet.mechanisms.adaptive.decision import Decider
+from discreet.mechanisms.adaptive.vocabulary import Vocabulary
+from discreet.numerics import IntArray
+from discreet.outputs import Output
+from discreet.policy import Policy
+
+Memory = Literal["last", "none"]
+
+PAIRS = 400
+"""Pairs (previous, current) of a slot that memory keeps apart; programmes grow with them."""
+
+KEPT = 512
+"""Kernels kept for histories seen before (a day's outputs lead along one path of them); up to 0.2 MB each."""
+
+
+class Deciding(ABC):
+    """Private states, the adversary who filters over them, and the decider of kernels with a row for each.
+
+    With memory="last" a private state is the current context in a day's first slot, and then a pair (group of the
+    previous, current).
+    """
+
+    def __init__(
+        self, model: Model, policy: Policy, vocabulary: Vocabulary, memory: Memory, pairs: int = PAIRS
+    ) -> None:
+        self.model, self.policy, self.memory = model, policy, memory
+        every = np.arange(len(model.contexts))
+        self._group = remembered(model, pairs)
+        paired = np.concatenate([every, np.tile(every, int(self._group.max()) + 1)])
+        self.private_contexts: IntArray = every if memory == "none" else paired
+        self.adversary = Adversary(self)
+        self.decider = Decider(self.adversary, vocabulary, self.private_contexts)
+
+    @abstractmethod
+    def start(self) -> Any:
+        """The public state at the start of a day."""
+
+    @abstractmethod
+    def kernel(self, state: Any) -> Kernel:
+        """Decided from the public state."""
+
+    @abstractmethod
+    def advance(self, state: Any, output: Output) -> Any:
+        """The public state after an output."""
+
+    def remember(self, memory: int | None, context: int) -> int:
+        """With memory, n + group of the previous * n + current; the current alone at the start."""
+        if self.memory == "none" or memory is None:
+            return context
+        n = len(self.model.contexts)
+        return n + int(self._group[self.private_contexts[memory]]) * n + context
+
+
+def remembered(model: Model, pairs: int = PAIRS) -> IntArray:
+    """(n,): the group of each previous context that memory can tell apart.
+
+    Every context is its own group while a slot has at most `pairs` possible steps on average. Beyond that the likeliest
+    are kept apart, as many as `pairs` allows, and the rest are one group. A rule of the model alone, hence public.
+    """
+    n = len(model.contexts)
+    if model.emissions is not None or model.slots == 1:
+        return np.arange(n)
+    steps = (model.transitions > 0) & (model.prior[:-1, :, None] > 0)
+    if steps.sum() / len(steps) <= pairs:
+        return np.arange(n)
+    kept = max(1, pairs // n - 1)
+    order = np.argsort(-model.prior.sum(axis=0), kind="stable")
+    group = np.full(n, kept)
+    group[order[:kept]] = np.arange(kept)
+    return group
+
+
+@dataclass(frozen=True)
+class History:
+    """The public state where nothing shorter is enough: the outputs so far. The belief is their function, kept along."""
+
+    outputs: tuple[Output, ...]
+    belief: Belief = field(compare=False, repr=False)
+
+
+class Histories(Deciding):
+    """Kernels decided for each history of outputs as it occurs; the latest are kept."""
+
+    def __init__(
+        self, model: Model, policy: Policy, vocabulary: Vocabulary, memory: Memory, pairs: int = PAIRS
+    ) -> None:
+        super().__init__(model, policy, vocabulary, memory, pairs)
+        self._kernels: OrderedDict[tuple[Output, ...], FiniteKernel] = OrderedDict()
+
+    def start(self) -> History:
+        """No outputs yet."""
+        return History((), self.adversary.start())
+
+    def kernel(self, state: History) -> FiniteKernel:
+        """Decided once for each history."""
+        kernel = self._kernels.get(state.outputs)
+        if kernel is None:
+            kernel = self._kernels[state.outputs] = self.decider.kernel(self.decider.decide(state.belief))
+            if len(self._kernels) > KEPT:
+                self._kernels.popitem(last=False)
+        return kernel
+
+    def advance(self, state: History, output: Output) -> History:
+        """Bayes with the kernel that was used."""
+        return History((*state.outputs, output), state.belief.after(self.kernel(state).likelihood(output)))
