@@ -14,6 +14,7 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.models import arrays
 from discreet.models.learn import Counts, Smoothing, divided, estimate, steps_of
+from discreet.models.sampling import drawn
 from discreet.numerics import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -194,14 +195,7 @@ class MarkovChain:
         """(D, T) indices of drawn days."""
         rng = np.random.default_rng(seed)
         codes = np.empty((days, self.slots), dtype=np.int64)
-        codes[:, 0] = _draw(np.broadcast_to(self.initial, (days, len(self.initial))), rng)
+        codes[:, 0] = drawn(np.broadcast_to(self.initial, (days, len(self.initial))), rng)
         for t in range(1, self.slots):
-            codes[:, t] = _draw(self.transitions[t - 1][codes[:, t - 1]], rng)
+            codes[:, t] = drawn(self.transitions[t - 1][codes[:, t - 1]], rng)
         return codes
-
-
-def _draw(rows: FloatArray, rng: np.random.Generator) -> IntArray:
-    """One index a row of probabilities, never one of probability zero."""
-    cumulative = np.cumsum(rows, axis=1)
-    uniform = rng.random(len(rows)) * cumulative[:, -1]
-    return np.asarray((cumulative <= uniform[:, None]).sum(axis=1), dtype=np.int64)

@@ -12,7 +12,8 @@ from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import arrays
-from discreet.models.chain import MarkovChain, _draw
+from discreet.models.chain import MarkovChain
+from discreet.models.sampling import drawn
 from discreet.numerics import FloatArray, IntArray, ordered_product
 
 
@@ -126,9 +127,9 @@ class HiddenMarkovModel:
         """(D, T) indices of drawn days."""
         rng = np.random.default_rng(seed)
         codes = np.empty((days, self.slots), dtype=np.int64)
-        state = _draw(np.broadcast_to(self.initial, (days, len(self.initial))), rng)
+        state = drawn(np.broadcast_to(self.initial, (days, len(self.initial))), rng)
         for t in range(self.slots):
             if t:
-                state = _draw(self.transitions[t - 1][state], rng)
-            codes[:, t] = _draw(self.emissions[t][state], rng)
+                state = drawn(self.transitions[t - 1][state], rng)
+            codes[:, t] = drawn(self.emissions[t][state], rng)
         return codes

@@ -1,14 +1,15 @@
-"""Days drawn from any model, for laws and estimates; the models' own `sample` draws many at a time."""
+"""Days drawn for experiments, laws and estimates; seeded, never for releases."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from discreet.contracts import Model
+from discreet.numerics import FloatArray, IntArray
 
 
 def sampled_days(model: Model, days: int, seed: int) -> list[list[int]]:
-    """Days of context indices. Seeded: for experiments, never for releases."""
+    """Days of context indices from any model, one after the other; the models' own `sample` draws many at a time."""
     rng = np.random.default_rng(seed)
     paths: list[list[int]] = []
     for _ in range(days):
@@ -23,3 +24,10 @@ def sampled_days(model: Model, days: int, seed: int) -> list[list[int]]:
                 path.append(int(rng.choice(len(model.contexts), p=model.emissions[slot][state])))
         paths.append(path)
     return paths
+
+
+def drawn(rows: FloatArray, rng: np.random.Generator) -> IntArray:
+    """One index a row of probabilities, never one of probability zero."""
+    cumulative = np.cumsum(rows, axis=1)
+    uniform = rng.random(len(rows)) * cumulative[:, -1]
+    return np.asarray((cumulative <= uniform[:, None]).sum(axis=1), dtype=np.int64)
