@@ -12,8 +12,9 @@ from scipy.optimize import linprog
 import discreet as d
 from discreet.adversary.enumerate import expected_releases, worst
 from discreet.laws import check as check_laws
-from discreet.mechanisms import capp as deception
+from discreet.mechanisms import dual_simplex, programme
 from discreet.mechanisms.capp import Capp, Constraints, Deception, EfficientFake, Events, merged
+from discreet.mechanisms.programme import PERTURBATION
 from discreet.numerics import SLACK, FloatArray
 from tests.strategies import random_chain, random_hidden, random_policy, searches
 
@@ -166,15 +167,18 @@ def best_slot(mechanism: Deception, slot: int, free: FloatArray, constant: Float
         b_eq=ones,
         bounds=(0, 1),
         method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     assert found.status == 0
     return -float(found.fun)
 
 
 def test_capp_maximises_the_slots_truth() -> None:
-    for seed in (*searches(25), 109, 235):  # where delta is 0, the solver's tolerance once cost most of the utility
+    """As HiGHS does, up to what ties are broken by, and as much again for the margin and the rounding."""
+    compared = 0
+    for seed in (*searches(100), 109, 235):  # where delta is 0, a solver's tolerance may cost most of the utility
         chain, policy = random_case(seed)
-        mechanism = Capp(chain, policy)
+        mechanism = Capp(chain, policy, constraints=CONSTRAINTS[seed % 2])
         n = len(chain.contexts)
         whole = np.eye(n * n).reshape(n, n, n * n)
         for t in range(chain.slots):
@@ -184,25 +188,44 @@ def test_capp_maximises_the_slots_truth() -> None:
             best = best_slot(mechanism, t, whole, np.zeros((n, n)), worth)
             kernel = mechanism.kernel(t)
             truth = sum(chain.prior[t][c] * kernel.likelihood(d.Released(chain.contexts[c]))[c] for c in range(n))
-            assert truth == pytest.approx(best, abs=1e-6), (seed, t)
+            assert truth == pytest.approx(best, abs=2 * PERTURBATION), (seed, t)
+            compared += 1
+    assert compared > 150
 
 
 def test_efficient_fake_has_one_truth_probability_a_context_and_maximises_their_sum() -> None:
-    for seed in searches(25):
-        chain = random_chain(seed, n=3, slots=3, zeros=0.0)
-        mechanism = EfficientFake(chain, d.Policy("c0", delta=0.1))
+    """As HiGHS does, where delta is not 0: there, its tolerance is more than the room that there is."""
+    compared = 0
+    for seed in searches(100):
+        n, secrets = 3 + seed % 4, ["c0", "c1"][: 1 + seed % 2]
+        chain = random_chain(seed, n=n, slots=3, zeros=0.0)
+        policy = d.Policy(secrets, delta=(0.05, 0.1, 0.3)[seed % 3])
+        mechanism = EfficientFake(chain, policy, constraints=CONSTRAINTS[seed % 2])
         for t in range(3):
             if t in mechanism.fallbacks:
                 continue
             prior, kernel = chain.prior[t], mechanism.kernel(t)
             matrix = np.array([kernel.likelihood(d.Released(context)) for context in chain.contexts]).T
-            fakes = prior / (1 - prior[:, None]) * (1 - np.eye(3))  # (n, n): where a fake comes from
+            fakes = prior / (1 - prior[:, None]) * (1 - np.eye(n))  # (n, n): where a fake comes from
             truth = np.diag(matrix)
             assert matrix == pytest.approx(np.diag(truth) + (1 - truth)[:, None] * fakes, abs=1e-12)
-            free = np.zeros((3, 3, 3))
-            for c in range(3):
-                free[c, :, c] = np.eye(3)[c] - fakes[c]
-            assert truth.sum() == pytest.approx(best_slot(mechanism, t, free, fakes, np.ones(3)), abs=1e-6), (seed, t)
+            free = np.zeros((n, n, n))
+            for c in range(n):
+                free[c, :, c] = np.eye(n)[c] - fakes[c]
+            best = best_slot(mechanism, t, free, fakes, np.ones(n))
+            assert truth.sum() == pytest.approx(best, abs=2 * PERTURBATION), (seed, t)
+            compared += 1
+    assert compared > 150
+
+
+def test_many_limits_that_all_bind_are_solved() -> None:
+    """Hundreds of rows in use: every output is at nearly all of its limits."""
+    chain = random_chain(1, n=20, slots=3, zeros=0.0)
+    policy = d.Policy([f"c{k}" for k in range(8)], delta=0.0)
+    for kind in KINDS:
+        mechanism = kind(chain, policy, constraints="bayes")
+        assert mechanism.fallbacks == ()
+        assert all(excess <= SLACK for slot in range(3) for excess in Printed(mechanism, slot).excesses())
 
 
 # --- what is promised and what happens
@@ -229,7 +252,7 @@ def test_counts_on_random_chains() -> None:
     """Theory section 6: half of sparse chains breach as published, more with the reversal, which says less and releases
     more.
 
-    Measured on these 100: CAPP 0.743 and 56 as published, 0.813 and 74 with the reversal; EfficientFake 0.667 and 67.
+    Measured on these 100: CAPP 0.743 and 55 as published, 0.813 and 74 with the reversal; EfficientFake 0.667 and 67.
     """
     utility: dict[str, list[float]] = {"published": [], "bayes": [], "fake": []}
     breached = dict.fromkeys(utility, 0)
@@ -371,7 +394,8 @@ def test_secrets_bind_where_they_hold() -> None:
 
 
 def test_a_solver_that_fails_gives_the_prior_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deception, "solved", lambda *_, **__: None)
+    monkeypatch.setattr(programme, "solve", lambda *_, **__: programme.Solution(False, np.zeros(4), 0, 0))
+    monkeypatch.setattr(dual_simplex, "solve", lambda *_, **__: None)
     for kind in KINDS:
         mechanism = kind(staying(2), d.Policy("s", delta=0.1))
         assert mechanism.fallbacks == (0, 1)

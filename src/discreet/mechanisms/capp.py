@@ -29,14 +29,16 @@ outputs s, s bring it to 9/13, gain 0.192.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.contracts import Model, Needs, Utility
 from discreet.errors import DiscreetError
+from discreet.jit import product
 from discreet.kernels import FiniteKernel
+from discreet.mechanisms import dual_simplex, programme
 from discreet.mechanisms.base import SlotMechanism
 from discreet.models.arrays import reachable
 from discreet.numerics import SLACK, TOTAL, FloatArray, IntArray, weights_to_likeliest
@@ -49,11 +51,11 @@ MARGIN = 2.0**-30
 """How far inside delta the programmes are solved, where there is room: above the solver's tolerance and the rounding of
 columns that have at least a millionth of the mass; what is lighter is checked, and merged where it fails."""
 
-TOLERANCE = 1e-10
-"""The solver's own tolerance, the smallest that HiGHS takes."""
+ROWS = 1_000
+"""Rows of CAPP's programme in use at most: where delta is small, most outputs are at most of their limits."""
 
-EXACT = 2.0**-48
-"""Rows of a solution that are met to this need no polishing; it is well below the slack."""
+PIVOTS = 20_000
+"""Pivots of CAPP's programme at most, over all rounds."""
 
 NOISE = 2.0**-40
 """Probabilities below this are taken for the solver's errors and set to zero: they could be all of a column."""
@@ -76,7 +78,7 @@ class Events(NamedTuple):
     @property
     def room(self) -> FloatArray:
         """(J,): what a kernel that tells nothing leaves of each limit; negative where no kernel can meet it."""
-        return np.asarray(self.limits - self.told @ self.prior)
+        return np.asarray(self.limits - product(self.told, self.prior))
 
 
 class Deception(SlotMechanism, ABC):
@@ -139,7 +141,7 @@ class Deception(SlotMechanism, ABC):
                 if u == slot:  # (1)
                     row = members.astype(np.float64)
                 elif u > slot:  # (2)
-                    row = model.transitions[slot] @ members
+                    row = product(model.transitions[slot], members.astype(np.float64))
                 else:  # (3)
                     row = self._backward(u, g, inside)
                 told.append(row[possible])
@@ -151,32 +153,41 @@ class Deception(SlotMechanism, ABC):
     def _backward(self, u: int, g: int, inside: FloatArray) -> FloatArray:
         """(n,): R(., g) of (3), for the contexts of slot u + 1; inside (n,) is P(X_u = s) for s in g, else 0."""
         if self.constraints == "bayes":
-            joint = inside @ self.model.transitions[u]
+            joint = product(inside, self.model.transitions[u])
             return np.asarray(np.divide(joint, self.model.prior[u + 1], out=np.zeros_like(joint), where=joint > 0))
         weights = inside if inside.any() else self.secrets.members[g].astype(np.float64)
-        return np.asarray(weights @ self.model.transitions[u] / weights.sum())
+        return np.asarray(product(weights, self.model.transitions[u]) / weights.sum())
 
     def _solved(self, slot: int) -> FiniteKernel:
         events = self.events(slot)
-        found = None
-        if (events.room >= -SLACK / 2).all():
-            margins = np.clip(events.room / 2, 0.0, MARGIN)
-            found = self._programme(events, events.told - (events.limits + SLACK / 2 - margins)[:, None])
+        found = self._best(events)
         if found is None:
             self._given_up.add(slot)
             average = _weights(events.prior[None, :])  # Eq. 8
             weights = average.repeat(len(events.possible), axis=0)
         else:
             weights = merged(_weights(found), events)
-            average = _weights((events.prior @ weights / TOTAL)[None, :])  # P(o): in an impossible row it tells nothing
+            chances = product(events.prior, weights / TOTAL)  # P(o): in an impossible row it tells nothing
+            average = _weights(chances[None, :])
         rows = average.repeat(len(self.model.contexts), axis=0)
         rows[events.possible] = weights
         used = np.flatnonzero(weights.any(axis=0))
         outputs: tuple[Output, ...] = tuple(Released(self.model.contexts[c]) for c in events.possible[used])
         return FiniteKernel(outputs, rows[:, used], TOTAL)
 
+    def _best(self, events: Events) -> FloatArray | None:
+        """(A, A): the best b(o | c); None where the programme has no solution or its solver fails."""
+        if (events.room < -SLACK / 2).any():
+            return None
+        coefficients = events.told - (events.limits + SLACK / 2)[:, None]
+        binding = (coefficients > 0).any(axis=1)  # the others hold for any column
+        if len(events.prior) == 1 or not binding.any():
+            return np.eye(len(events.prior))
+        margins = np.clip(events.room / 2, 0.0, MARGIN)
+        return self._programme(events.prior, (coefficients + margins[:, None])[binding])
+
     @abstractmethod
-    def _programme(self, events: Events, coefficients: FloatArray) -> FloatArray | None:
+    def _programme(self, prior: FloatArray, coefficients: FloatArray) -> FloatArray | None:
         """(A, A): b(o | c) with sum over c of p(c) b(o | c) coefficients[j, c] <= 0; None where the solver fails."""
 
 
@@ -187,24 +198,17 @@ class Capp(Deception):
     solved in order because posteriors depend on earlier kernels; its Q does not, and neither do these.
     """
 
-    def _programme(self, events: Events, coefficients: FloatArray) -> FloatArray | None:
-        from scipy.sparse import coo_array
-
-        size = len(events.prior)
-        binding = coefficients[(coefficients > 0).any(axis=1)]  # the others hold for any column
-        if not len(binding):
-            return np.eye(size)
-        # Flows f(o, c) = p(c) b(o | c), numbered o * size + c: coefficients stay near 1 however rare a context is.
-        o, j, c = (axis.ravel() for axis in np.indices((size, len(binding), size)))
-        private = coo_array((binding[j, c], (o * len(binding) + j, o * size + c)))
-        flow = np.arange(size * size)
-        rows = coo_array((np.ones(size * size), (flow % size, flow)))
-        solution = solved(np.eye(size).ravel(), private, 0.0, rows, events.prior)
-        if solution is None:
+    def _programme(self, prior: FloatArray, coefficients: FloatArray) -> FloatArray | None:
+        size = len(prior)
+        state, output = (axis.ravel() for axis in np.indices((size, size)))
+        truth = (state == output).astype(np.float64)
+        rows = min(size * len(coefficients), ROWS)
+        solution = programme.solve(prior, state, output, truth, coefficients, size, pivots=PIVOTS, most_rows=rows)
+        if not solution.solved:
             return None
-        flows = solution.reshape(size, size).T
-        lost = flows.sum(axis=1) < events.prior / 2  # contexts rarer than the solver's tolerance: lost in the crowd
-        flows[lost] = np.eye(size)[flows.sum(axis=0).argmax()]
+        flows = np.maximum(solution.flows.reshape(size, size), 0.0)  # p(c) b(o | c)
+        lost = np.abs(flows.sum(axis=1) - prior) > prior / 2  # contexts rarer than the solver's tolerance
+        flows[lost] = np.eye(size)[flows.sum(axis=0).argmax()]  # lost in the crowd
         return np.asarray(flows / flows.sum(axis=1, keepdims=True))
 
 
@@ -217,79 +221,21 @@ class EfficientFake(Deception):
     there is a solution exactly when CAPP has one.
     """
 
-    def _programme(self, events: Events, coefficients: FloatArray) -> FloatArray | None:
-        prior, size = events.prior, len(events.prior)
-        binding = coefficients[(coefficients > 0).any(axis=1)]
-        if size == 1 or not len(binding):
-            return np.eye(size)
+    def _programme(self, prior: FloatArray, coefficients: FloatArray) -> FloatArray | None:
+        size = len(prior)
         others = np.array([np.delete(prior, c).sum() for c in range(size)])  # 1 - p(c), without cancellation
-        # Output o's row over p(o): v(o) a(o) + sum over c other than o of p(c) / (1 - p(c)) (1 - v(c)) a(c) <= 0.
-        fakes = binding * (prior / others)  # (J, A)
+        # Output o's row over p(o), where x(c) = 1 - v(c) and w(c) = p(c) / (1 - p(c)):
+        # x(o) a(o) - sum over c other than o of x(c) w(c) a(c) >= a(o). The sum of the x(c) is minimised.
+        fakes = coefficients * (prior / others)  # (J, A)
         matrix = np.tile(-fakes[:, None, :], (1, size, 1))  # (J, O, A)
         o = np.arange(size)
-        matrix[:, o, o] = binding
-        right = fakes - fakes.sum(axis=1, keepdims=True)  # (J, O)
-        scale = np.maximum(np.abs(matrix).max(axis=2), 1.0)
-        truth = solved(
-            np.ones(size), (matrix / scale[:, :, None]).reshape(-1, size), (right / scale).ravel(), upper=1.0
-        )
-        if truth is None:
+        matrix[:, o, o] = coefficients
+        faked = dual_simplex.solve(matrix.reshape(-1, size), coefficients.ravel())
+        if faked is None:
             return None
-        kernel = (1 - truth)[:, None] * prior / others[:, None]
-        kernel[o, o] = truth
+        kernel = faked[:, None] * prior / others[:, None]
+        kernel[o, o] = 1 - faked
         return np.asarray(kernel)
-
-
-def solved(
-    worth: FloatArray,
-    matrix: Any,
-    right: float | FloatArray,
-    equal: Any = None,
-    sums: FloatArray | None = None,
-    *,
-    upper: float | None = None,
-) -> FloatArray | None:
-    """Maximise worth . x over 0 <= x <= upper with matrix x <= right and equal x = sums; None where HiGHS fails."""
-    from scipy.optimize import linprog
-
-    options = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
-    result = linprog(
-        -worth,
-        A_ub=matrix,
-        b_ub=np.broadcast_to(right, matrix.shape[:1]),
-        A_eq=equal,
-        b_eq=sums,
-        bounds=(0, upper),
-        method="highs-ds",
-        options=options,
-    )
-    if result.status != 0:
-        return None
-    found = np.clip(result.x, 0.0, upper)
-    return np.clip(_polished(found, matrix, right, equal, sums, upper), 0.0, upper)
-
-
-def _polished(
-    found: FloatArray, matrix: Any, right: float | FloatArray, equal: Any, sums: FloatArray | None, upper: float | None
-) -> FloatArray:
-    """The solution moved by the least that meets its tight rows, which the solver met to its tolerance only.
-
-    Where delta is 0 there is no room for a margin, and 1e-11 on a limit that must be met exactly is a breach.
-    """
-    excess = matrix @ found - right
-    if excess.max() <= EXACT:
-        return found
-    tight = np.flatnonzero(excess > -10 * TOLERANCE)
-    inner = np.flatnonzero((found > 10 * TOLERANCE) & (found < np.inf if upper is None else found < upper))
-    parts = [(matrix, excess, tight)]
-    if equal is not None:
-        parts.append((equal, equal @ found - sums, np.arange(equal.shape[0])))
-    dense = [part.toarray() if hasattr(part, "toarray") else part for part, _, _ in parts]
-    rows = np.concatenate([part[which][:, inner] for part, (_, _, which) in zip(dense, parts, strict=True)])
-    off = np.concatenate([excess[which] for _, excess, which in parts])
-    moved = found.copy()
-    moved[inner] -= np.linalg.lstsq(rows, off)[0]
-    return moved if np.abs(moved - found).max() < 1000 * TOLERANCE else found  # the rows may be all but dependent
 
 
 def _weights(probabilities: FloatArray) -> IntArray:
@@ -308,8 +254,8 @@ def merged(weights: npt.NDArray[np.int64], events: Events) -> IntArray:
     for _ in range(len(weights)):
         told = weights.T * events.prior  # (O, A)
         total = told.sum(axis=1)
-        error = (len(weights) + 4) * 2.0**-53 * (told @ np.abs(coefficients).T)  # of the sums themselves
-        excess = (told @ coefficients.T + error - SLACK * total[:, None]).max(axis=1, initial=-1.0)
+        error = (len(weights) + 4) * 2.0**-53 * product(told, np.abs(coefficients).T)  # of the sums themselves
+        excess = (product(told, coefficients.T) + error - SLACK * total[:, None]).max(axis=1, initial=-1.0)
         if (excess <= 0).all():
             break
         failing = int(np.where(excess > 0, total, np.inf).argmin())

@@ -18,7 +18,8 @@ from discreet.adversary.belief import Belief
 from discreet.adversary.enumerate import expected_releases, prefixes
 from discreet.contracts import Model, is_finite
 from discreet.laws import check
-from discreet.mechanisms.adaptive import decision, programme
+from discreet.mechanisms import programme
+from discreet.mechanisms.adaptive import decision
 from discreet.mechanisms.adaptive.adaptive import Adaptive
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.maskit.simulatable import LastRelease

@@ -19,7 +19,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.process import SeenProcess
 from discreet.jit import product
 from discreet.kernels import FiniteKernel
-from discreet.mechanisms.adaptive import programme
+from discreet.mechanisms import programme
 from discreet.mechanisms.adaptive.vocabulary import Vocabulary
 from discreet.numerics import SLACK, TOTAL, FloatArray, IntArray, weights_to_likeliest
 

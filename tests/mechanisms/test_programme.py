@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from discreet.mechanisms.adaptive import programme
+from discreet.mechanisms import programme
 from discreet.numerics import FloatArray, IntArray
 from tests.strategies import searches
 

@@ -1,4 +1,4 @@
-"""The linear programme of a slot, solved by a dual simplex made for its shape. Compiled.
+"""The linear programme of a slot, Adaptive's and CAPP's, solved by a dual simplex made for its shape. Compiled.
 
 A private state m has mass p[m] and sends flows f[m, o] >= 0 to the outputs it may use:
     maximise  sum value[m, o] f[m, o]
@@ -29,7 +29,7 @@ PERTURBATION = 2.0**-24
 """Most that a value is changed by to break ties; the solution is optimal up to it."""
 
 ROWS = 160
-"""Coupling rows in use at most; a programme that needs more is given up (and counted)."""
+"""Coupling rows in use at most, unless a caller says otherwise; a programme that needs more is given up (and counted)."""
 
 PIVOTS = 4_000
 """Pivots at most, over all rounds."""
@@ -64,7 +64,7 @@ DRIFT = 1e-6
 ATTEMPTS = 3
 """Perturbations that are tried before a programme is given up."""
 
-NOTHING = -ROWS - 1
+NOTHING = -(2**62)
 """In place of a column: none can enter."""
 
 
@@ -81,17 +81,17 @@ class Problem(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """What the simplex works on. The slack of coupling row r is the column -1 - r."""
+    """What the simplex works on, with room for R coupling rows. The slack of coupling row r is the column -1 - r."""
 
     key: IntArray  # (P,): the key column of each state
     reduced: FloatArray  # (N,): reduced costs of columns
     in_basis: BoolArray  # (N,): whether a column is basic, keys not counted
-    slack_cost: FloatArray  # (ROWS,): reduced costs of slacks
-    rest: FloatArray  # (ROWS,): what the keys leave of each coupling row
-    inverse: FloatArray  # (ROWS, ROWS): of the working basis
-    basic: IntArray  # (ROWS,): the column at each place of it
-    row_output: IntArray  # (ROWS,): the output of each coupling row
-    row_index: IntArray  # (ROWS,): its index into coefficients
+    slack_cost: FloatArray  # (R,): reduced costs of slacks
+    rest: FloatArray  # (R,): what the keys leave of each coupling row
+    inverse: FloatArray  # (R, R): of the working basis
+    basic: IntArray  # (R,): the column at each place of it
+    row_output: IntArray  # (R,): the output of each coupling row
+    row_index: IntArray  # (R,): its index into coefficients
     told: FloatArray  # (O, P): room for a combination of coupling rows
     alpha: FloatArray  # (N,): room for the pivot row
     ratio: FloatArray  # (2, P): room for the step at which a column of each state enters; and the same, less a tie
@@ -115,17 +115,17 @@ def solve(
     outputs: int,
     *,
     pivots: int = PIVOTS,
+    most_rows: int = ROWS,
     attempts: int = ATTEMPTS,
 ) -> Solution:
     """The best flows; arguments as in `Problem`, and limits. Every state has at least one column."""
     rows = np.ascontiguousarray(coefficients)
     first = np.searchsorted(state, np.arange(len(mass) + 1))
     for attempt in range(attempts):
-        # multiples of the golden ratio modulo one: in (0, 1), spread evenly, never repeating
-        scatter = (np.arange(1 + attempt * len(value), 1 + (attempt + 1) * len(value)) * 0.6180339887498949) % 1.0
-        problem = Problem(mass, first, state, output, value - PERTURBATION * scatter, rows, outputs)
+        perturbed = value - PERTURBATION * scatter(attempt * len(value), len(value))
+        problem = Problem(mass, first, state, output, perturbed, rows, outputs)
         try:
-            solved, flows, took, used = _solve(problem, pivots)
+            solved, flows, took, used = _solve(problem, pivots, most_rows)
         except np.linalg.LinAlgError:  # rounding made the working basis singular
             continue
         if solved:
@@ -133,10 +133,15 @@ def solve(
     return Solution(False, np.zeros(len(value)), 0, 0)
 
 
+def scatter(start: int, count: int) -> FloatArray:
+    """Multiples of the golden ratio modulo one: in (0, 1), spread evenly, never repeating."""
+    return np.asarray((np.arange(1 + start, 1 + start + count) * 0.6180339887498949) % 1.0)
+
+
 @compiled()
-def _solve(problem: Problem, most: int) -> tuple[bool, FloatArray, int, int]:
+def _solve(problem: Problem, most: int, most_rows: int) -> tuple[bool, FloatArray, int, int]:
     """Rounds of the dual simplex, adding the most violated row of each output in between."""
-    basis = _start(problem)
+    basis = _start(problem, most_rows)
     rows = pivots = 0
     for _ in range(ROUNDS):
         values = _working_values(basis, rows)
@@ -156,8 +161,8 @@ def _solve(problem: Problem, most: int) -> tuple[bool, FloatArray, int, int]:
 
 
 @compiled()
-def _start(problem: Problem) -> Basis:
-    """Every state at its most valued output."""
+def _start(problem: Problem, rows: int) -> Basis:
+    """Every state at its most valued output, and room for so many coupling rows."""
     states, columns = len(problem.mass), len(problem.state)
     key = np.full(states, -1)
     for k in range(columns):
@@ -171,12 +176,12 @@ def _start(problem: Problem) -> Basis:
         key,
         reduced,
         np.zeros(columns, np.bool_),
-        np.zeros(ROWS),
-        np.zeros(ROWS),
-        np.zeros((ROWS, ROWS)),
-        np.zeros(ROWS, np.int64),
-        np.zeros(ROWS, np.int64),
-        np.zeros(ROWS, np.int64),
+        np.zeros(rows),
+        np.zeros(rows),
+        np.zeros((rows, rows)),
+        np.zeros(rows, np.int64),
+        np.zeros(rows, np.int64),
+        np.zeros(rows, np.int64),
         np.zeros((problem.outputs, states)),
         np.zeros(columns),
         np.zeros((2, states)),
@@ -250,7 +255,7 @@ def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) 
             if told[o, j] > worst:
                 worst, at = told[o, j], j
         if at >= 0:
-            if rows + added == ROWS:
+            if rows + added == len(basis.rest):
                 return -1
             _add_row(problem, basis, rows + added, o, at)
             added += 1
@@ -369,7 +374,7 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
         working[:, i] = _entries(problem, basis, column, rows)
         if column >= 0:
             worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
-    basis.inverse[:rows, :rows] = _inverse(working)
+    basis.inverse[:rows, :rows] = inverted(working)
     prices = np.zeros(rows)
     for i in range(rows):
         _subtract(prices, -worth[i], basis.inverse[i, :rows])
@@ -383,7 +388,7 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
 
 
 @compiled()
-def _inverse(matrix: FloatArray) -> FloatArray:
+def inverted(matrix: FloatArray) -> FloatArray:
     """Gauss and Jordan with row pivots. A library's inverse would be spread over threads that this size does not repay."""
     size = len(matrix)
     work = np.zeros((size, 2 * size))
