@@ -84,7 +84,8 @@ def against_the_twin(K: int) -> None:
     )
     ratio = best["twin"] / best["sampler"]
     print(
-        f"one sweep over {len(tokens.values):,} events, {K} topics; both draw the same topics: {'yes' if same else 'NO'}"
+        f"one sweep over {len(tokens.values):,} events, {K} topics; "
+        f"both draw the same topics: {'yes' if same else 'NO'}"
     )
     for name, seconds in best.items():
         print(f"  {name:8} {1e3 * seconds:9.3f} ms {1e9 * seconds / len(tokens.values):10.0f} ns an event")

@@ -1,4 +1,4 @@
-"""The audit: the worst gain that any output of a mechanism could cause. Exact where it can be, an interval elsewhere."""
+"""The audit: the worst gain that any output of a mechanism could cause. Exact where it can be, else an interval."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WALKS = 200
 
 @dataclass(frozen=True)
 class Witness:
-    """Outputs that bring the worst gain about, and what they tell: belief - prior = gain. `slot` is None for at="any"."""
+    """Outputs that bring the worst gain, and what they tell: belief - prior = gain. `slot` is None for at="any"."""
 
     outputs: tuple[Output, ...]
     secret: str
@@ -88,9 +88,10 @@ def audit(
 ) -> Audit:
     """The worst gain over everything that the mechanism may output.
 
-    `policy` and `model` are what the observer is judged by, where they are not the mechanism's own. `budget` is how many
-    kernels each of the searches may look at, `seconds` how long they may take together; when either ends, the answer is
-    an interval, and the result's `method` says what was not searched. `method="interval"` does not try to be exact, `"exact"` refuses to be anything else.
+    `policy` and `model` are what the observer is judged by, where they are not the mechanism's own. `budget` is how
+    many kernels each of the searches may look at, `seconds` how long they may take together; when either ends, the
+    answer is an interval, and the result's `method` says what was not searched. `method="interval"` does not try to be
+    exact, `"exact"` refuses to be anything else.
     """
     if method not in ("auto", "exact", "interval"):
         raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")

@@ -1,4 +1,4 @@
-"""The brute-force oracle: every path of contexts, every sequence of outputs, sums and divisions. No filter, no cleverness.
+"""The brute-force oracle: every path of contexts, every sequence of outputs, sums and divisions. No filter, no tricks.
 
 For tests and tiny models. With `exact=True` all numbers are fractions: of the model's floats, of the kernels' integer
 weights, or of the fractions that `ExactModel` holds, so that a bound can be checked without any tolerance.

@@ -1,8 +1,8 @@
 """One slot of the filter, compiled: a push of the stack and every secret's belief at every slot.
 
 NumPy alone spends most of a slot on call overhead: the product itself takes a few microseconds. These are the same
-formulas as `push` and `present` of discreet.adversary.process, which the tests hold them to, and like them the same bits
-on every machine (discreet.jit).
+formulas as `push` and `present` of discreet.adversary.process, which the tests hold them to, and like them the same
+bits on every machine (discreet.jit).
 Flops of a slot: 2 K^2 a row of the stack for the push, 2 K a row for the beliefs.
 """
 

@@ -3,10 +3,10 @@
 If the predicate holds for a vector it holds for every vector above, and value falls as any coordinate rises. The best
 vector is then *minimal*: no coordinate can be lowered alone. The search keeps regions `floor <= v <= ceiling` that
 together contain every minimal vector not found yet. A region whose ceiling fails the predicate contains none. If the
-ceiling holds and lies above no minimal vector found so far, greedy lowering from it finds a new one, m. Any other minimal
-vector is below m somewhere: the region splits at the first such coordinate k into floor_j >= m_j for j < k and ceiling_k =
-m_k - 1, the *excluded corners* of the paper, here disjoint. A region is dropped when even its floor is worth no more than
-the best found. When no region is left, the best found is the best there is.
+ceiling holds and lies above no minimal vector found so far, greedy lowering from it finds a new one, m. Any other
+minimal vector is below m somewhere: the region splits at the first such coordinate k into floor_j >= m_j for j < k and
+ceiling_k = m_k - 1, the *excluded corners* of the paper, here disjoint. A region is dropped when even its floor is
+worth no more than the best found. When no region is left, the best found is the best there is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Oracle(Protocol):
 
 @dataclass(frozen=True)
 class Found:
-    """The best minimal vector, its value, how many minimal vectors and checks it took, and whether none was left out."""
+    """The best minimal vector, its value, how many such vectors and checks it took, and whether none was left out."""
 
     levels: IntArray
     value: float
@@ -114,8 +114,8 @@ def best_minimal(
 ) -> Found:
     """The best vector of levels from 0 to top (K,) for which the oracle's predicate holds, within a budget of checks.
 
-    `floor` is a vector that every solution is known to dominate; `seeds` are minimal vectors known already. A check is one
-    question to the predicate; a region that is merely split counts as one too, so that the budget bounds all work.
+    `floor` is a vector that every solution is known to dominate; `seeds` are minimal vectors known already. A check is
+    one question to the predicate; a region that is merely split counts as one too, so that the budget bounds all work.
     """
     top = np.asarray(top, dtype=np.int64)
     if not oracle.holds(top):

@@ -40,7 +40,7 @@ class Counts(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The Dirichlet parameters, all symmetric: for each cell of a start, a transition, an activity, a time, a location."""
+    """The Dirichlet parameters, all symmetric: for a cell of a start, a transition, an activity, a time, a location."""
 
     start: float
     transition: float

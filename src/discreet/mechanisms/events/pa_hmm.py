@@ -2,11 +2,11 @@
 
 The paper searches a vector of publishing probabilities on a grid such that every output is private, by a check that is
 not exact and a search that is not sound. What is different here, and why:
-- The posterior is exact (`stretches.py`). The paper's Eq. 22 weighs events by the topics' emissions even where an event is
-  published or withheld: it overlooks that a published event reveals itself, and that silence favours events that are
+- The posterior is exact (`stretches.py`). The paper's Eq. 22 weighs events by the topics' emissions even where an event
+  is published or withheld: it overlooks that a published event reveals itself, and that silence favours events that are
   rarely published.
-- A hidden Markov model does not decouple at published events, so "all possible trajectories" are exponentially many. The
-  check covers every output of every `window` positions in a row, and the guarantee says so.
+- A hidden Markov model does not decouple at published events, so "all possible trajectories" are exponentially many.
+  The check covers every output of every `window` positions in a row, and the guarantee says so.
 - The search is ALGPR as its authors wrote it (`monotone.py`). Algorithm 6 as printed keeps candidates that fail the
   check, leaves a coordinate at a middle that failed, drops candidates that nothing has covered, and leaves its grid.
 - "Dominates" is read as Proposition 3 needs it: what publishes less of everything is private if what publishes more is.
@@ -28,7 +28,7 @@ from discreet.numerics import ROOM, FloatArray, IntArray, rounded_up
 from discreet.policy import Guarantee, Policy
 
 BUDGET = 5_000
-"""Checks, one for each event and position looked at: one walk over 96 events and 50 positions, all there is on tiny models."""
+"""Checks, one for each event and position: one walk over 96 events and 50 positions, all there is on tiny models."""
 
 LEAST_WINDOW = 3
 """Shorter windows would not see that a silence is told by what is published on both of its sides."""
@@ -38,18 +38,18 @@ WHOLE = (
 )
 
 PART = (
-    "an observer who sees {window} slots in a row and no others gains at most delta on each secret at each of these slots; "
-    "what more slots together tell is not bounded. Secrets at='any' are not bounded"
+    "an observer who sees {window} slots in a row and no others gains at most delta on each secret at each of these "
+    "slots; what more slots together tell is not bounded. Secrets at='any' are not bounded"
 )
 
 
 class PaHmm(SlotMechanism):
     """Publishes event e at slot t with probability `p[t, e]`, whatever was output before, else nothing.
 
-    `window` is how many slots in a row the check covers. Probabilities are multiples of 1/`grid`; of the vectors that pass
-    and cannot be raised anywhere alone, the search returns the best within a `budget` of checks: `vectors` says how many
-    it compared, `checks` what it took, `exhaustive` whether no other is better. Where the window covers all slots, the
-    guarantee is exact. Works on any model; contexts need not be events.
+    `window` is how many slots in a row the check covers. Probabilities are multiples of 1/`grid`; of the vectors that
+    pass and cannot be raised anywhere alone, the search returns the best within a `budget` of checks: `vectors` says
+    how many it compared, `checks` what it took, `exhaustive` whether no other is better. Where the window covers all
+    slots, the guarantee is exact. Works on any model; contexts need not be events.
     """
 
     def __init__(

@@ -1,16 +1,16 @@
 """Stretches of positions in an event model: what PA-HMM's privacy check (S-PPATP, Algorithm 5) computes with.
 
 Event e is published at slot t with probability 1 - s[t, e], whatever else is output. An observer of the outputs of
-`window` slots in a row weighs hidden states by b[y, e] where e was published and by sum_e b[y, e] s[t, e] where nothing was
-(theory, section 7b). The posterior on X_u is 1 or 0 where an event was published at u; only silent slots u need a check. It
-reads N <= theta D, theta = q_g(u) + delta_g, where
+`window` slots in a row weighs hidden states by b[y, e] where e was published and by sum_e b[y, e] s[t, e] where nothing
+was (theory, section 7b). The posterior on X_u is 1 or 0 where an event was published at u; only silent slots u need a
+check. It reads N <= theta D, theta = q_g(u) + delta_g, where
 
     D = P(outputs of the stretch)          and          N = the same on paths with X_u in g.
 
-Both are linear in what is known at each slot of the stretch, one vector over hidden states a slot: columns of b, and the
-*silence* sum_e b[., e] s[t, e]. Seen from slot t, the outputs before it are a *point* f (measure of the hidden state at t)
-and constraints are *rows* (N - theta D as a vector of the same kind); the outputs after it likewise. So what is known at t,
-a vector v >= 0, must satisfy c.v <= 0 for c = row * point of the two sides, and at a silent t itself
+Both are linear in what is known at each slot of the stretch, one vector over hidden states a slot: columns of b, and
+the *silence* sum_e b[., e] s[t, e]. Seen from slot t, the outputs before it are a *point* f (measure of the hidden
+state at t) and constraints are *rows* (N - theta D as a vector of the same kind); the outputs after it likewise. So
+what is known at t, a vector v >= 0, must satisfy c.v <= 0 for c = row * point of the two sides, and at a silent t
 
     sum_y f(y) y'(y) [silence in g - theta silence](y) <= 0        for every point f before and y' after.
 
@@ -123,7 +123,7 @@ class Stretches:
         return sights
 
     def excess(self, silent: FloatArray, over: FloatArray) -> float:
-        """The largest posterior - q_g(u) - over[g] in any stretch where that is positive; else some number that is not."""
+        """The largest posterior - q_g(u) - over[g] in any stretch, if it is positive; else some number that is not."""
         knowns = [self.known(t, silent[t], over) for t in range(self.slots)]
         worst = -1.0
         for t in range(self.slots):

@@ -22,7 +22,7 @@ Search = Literal["exact", "mondrian", "algpr"]
 
 BUDGETS: dict[Search, int] = {"mondrian": 7_000, "exact": 14_000, "algpr": 40_000}
 """Checks, one for each coordinate looked at (and for each corner, in algpr). `exact` walks each order twice, so that
-with the defaults it tries all that `mondrian` tries; `algpr` finds over 50 minimal vectors on 12 contexts and 24 slots."""
+with the defaults it tries all that `mondrian` tries; `algpr` finds over 50 minimal vectors on 12 contexts, 24 slots."""
 
 WALKS: dict[Search, tuple[str, ...]] = {
     "mondrian": ("grid",),
@@ -33,7 +33,7 @@ WALKS: dict[Search, tuple[str, ...]] = {
 coarser than the search is then finished: lowered as far as the search's own values allow."""
 
 BANDS = 16
-"""Into how many passes the order by prior is cut: a pass costs a walk over the day, however few coordinates it visits."""
+"""Into how many passes the order by prior is cut: a pass walks over the day, however few coordinates it visits."""
 
 PROMISE = (
     "whatever is output, the gain on each secret at each slot stays within its delta: every window of silence between "
@@ -52,12 +52,12 @@ class Probabilistic(SlotMechanism):
 
     A greedy vector depends on the order of its coordinates, so several `orders` are tried, and the vector with the best
     exact expected utility is kept (`order` names its order). `budget` counts checks, never time: the first order is
-    always walked, a further one only if the budget covers it. `checks` says how many were made, `vectors` how many minimal
-    vectors were compared, `exhaustive` whether p is known to be the best on its grid.
+    always walked, a further one only if the budget covers it. `checks` says how many were made, `vectors` how many
+    minimal vectors were compared, `exhaustive` whether p is known to be the best on its grid.
 
     A given `p` is used after it is checked; `verify=False` skips the check, and then nothing is promised. In all cases
-    suppression is rounded up to multiples of 2**-52, the weights that are sampled: privacy is monotone in p (Theorem 1).
-    Contexts that the model holds impossible at a slot are always suppressed there.
+    suppression is rounded up to multiples of 2**-52, the weights that are sampled: privacy is monotone in p
+    (Theorem 1). Contexts that the model holds impossible at a slot are always suppressed there.
     """
 
     needs: ClassVar[Needs] = "chain"
@@ -182,11 +182,11 @@ class Probabilistic(SlotMechanism):
     def orders(self) -> Iterator[Order]:
         """Orders of coordinates, the cheapest first.
 
-        Slot by slot, likeliest context first, is the quickest to walk: windows then end at the end of the day only. Context
-        by context is worth more where habits are sticky: with one context released all day, silence means any of the
-        others, whereas releasing all contexts in some slots soon leaves silence to the secrets alone. The commonest are
-        worth most, the safest (those that lose least when released alone) get in each other's way least, and the rarest
-        leave the others most. None is best for all.
+        Slot by slot, likeliest context first, is the quickest to walk: windows then end at the end of the day only.
+        Context by context is worth more where habits are sticky: with one context released all day, silence means any
+        of the others, whereas releasing all contexts in some slots soon leaves silence to the secrets alone. The
+        commonest are worth most, the safest (those that lose least when released alone) get in each other's way least,
+        and the rarest leave the others most. None is best for all.
         """
         prior = self.windows.prior
         common = prior.sum(axis=0)
