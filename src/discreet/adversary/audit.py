@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.adversary.explore import Budget, Found, explore
+from discreet.adversary.explore import Budget, WorstGains, explore
 from discreet.adversary.interval import TimeIsUp, bound, ratio_bound, search, state_graph, walk
 from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
@@ -105,7 +105,7 @@ def audit(
         """A search's own budget of kernels, and the share of the time after which it ends."""
         return Budget(most, lambda: seconds is not None and time.monotonic() > began + share * seconds)
 
-    found = Found(adversary)
+    found = WorstGains(adversary)
     exhaustive = limit(0.5 if method == "auto" else 1.0)
     if method != "interval" and explore(mechanism, adversary, found, exhaustive):
         used = exhaustive.used
@@ -116,7 +116,7 @@ def audit(
 
 
 def _interval(
-    mechanism: AnyMechanism, adversary: Adversary, found: Found, limit: Callable[[float], Budget], used: int
+    mechanism: AnyMechanism, adversary: Adversary, found: WorstGains, limit: Callable[[float], Budget], used: int
 ) -> Audit:
     graphing, searching = limit(0.6), limit(0.8)
     graph = state_graph(mechanism, adversary, graphing)
@@ -156,7 +156,7 @@ def _interval(
     return _report(adversary, found, bounds, spent, f"interval: {told}; not every output was looked at ({how})")
 
 
-def _report(adversary: Adversary, found: Found, bounds: FloatArray, kernels: int, method: str) -> Audit:
+def _report(adversary: Adversary, found: WorstGains, bounds: FloatArray, kernels: int, method: str) -> Audit:
     gains = found.gains
     if not len(gains):
         nothing = float("-inf")
@@ -178,7 +178,7 @@ def _report(adversary: Adversary, found: Found, bounds: FloatArray, kernels: int
     )
 
 
-def _witness(adversary: Adversary, found: Found, row: int) -> Witness | None:
+def _witness(adversary: Adversary, found: WorstGains, row: int) -> Witness | None:
     outputs, prior = found.outputs(row), float(adversary.priors[row])
     if not outputs:
         return None

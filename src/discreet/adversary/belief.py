@@ -134,13 +134,15 @@ class Adversary:
             weights = process.push(t, belief.stack[0], likelihood)  # no secrets: the filter alone
             total = float(weights.sum())
             return (total, weights[None] / total, np.zeros(0)) if total > 0 else (0.0, belief.stack, np.zeros(0))
-        tables, told = self._tables[t], np.ascontiguousarray(likelihood)
+        tables, likelihood = self._tables[t], np.ascontiguousarray(likelihood)
         priors = self.priors[belief.closed :] if belief.closed else self.priors
         if isinstance(process, SeenProcess):
             return steps.seen_step(
-                belief.stack, process.transitions[t - 1], process.private, process.contexts, told, *tables, priors
+                belief.stack, process.transitions[t - 1], process.private, process.contexts, likelihood, *tables, priors
             )
-        return steps.emitted_step(belief.stack, process.transitions[t - 1], process.emissions[t], told, *tables, priors)
+        return steps.emitted_step(
+            belief.stack, process.transitions[t - 1], process.emissions[t], likelihood, *tables, priors
+        )
 
     @cached_property
     def _tables(self) -> list[tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]]:

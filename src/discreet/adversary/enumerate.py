@@ -79,8 +79,8 @@ def prefixes(
                 continue
             outputs = (*node.outputs, output)
             gains = {name: mask @ chance / total - priors[name] for name, mask in events.items()}
-            told = (truthful(model.contexts[path[slot]], output) for path in paths)
-            thirds = np.array([round(3 * worth) for worth in told], dtype=np.int64)  # exact, whatever the numbers are
+            worths = (truthful(model.contexts[path[slot]], output) for path in paths)
+            thirds = np.array([round(3 * worth) for worth in worths], dtype=np.int64)  # exact, whatever the numbers are
             yield Prefix(outputs, total / whole, gains, thirds @ chance / whole / 3)
             if slot + 1 < model.slots:
                 stack.append(_Node(outputs, mechanism.advance(node.state, output), chance))

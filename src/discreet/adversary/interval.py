@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.adversary.explore import Budget, Found, Node
+from discreet.adversary.explore import Budget, Node, WorstGains
 from discreet.contracts import Kernel, Mechanism, is_finite, is_noisy
 from discreet.numerics import RESOLUTION, SLACK, BoolArray, FloatArray, IntArray
 from discreet.outputs import Output
@@ -45,7 +45,7 @@ def _columns(kernel: Kernel, secret: IntArray) -> Columns | None:
     return outputs, np.stack([kernel.likelihood(output) for output in outputs], axis=1)
 
 
-def search(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget: Budget, beam: int) -> None:
+def search(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget, beam: int) -> None:
     """Follow the histories that tell most about each secret and slot, `beam` of them a slot."""
     level = [Node(mechanism.start(), adversary.start())]
     hidden = np.asarray(adversary.secrets.members.any(axis=0), dtype=np.bool_)
@@ -65,7 +65,7 @@ def search(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget
         level = [_child(mechanism, *candidates[k][:2]) for k in _most_telling(candidates, beam)]
 
 
-def walk(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget: Budget) -> None:
+def walk(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget) -> None:
     """Days drawn as the observer expects them, for kernels whose outputs cannot be listed."""
     rng = SeededEntropy(0)
     while True:

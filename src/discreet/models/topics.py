@@ -22,7 +22,7 @@ from discreet.models.hidden import HiddenMarkovModel
 from discreet.numerics import FloatArray, normalised
 
 if TYPE_CHECKING:
-    from discreet.models.gibbs import Sampler, Tokens, Weights
+    from discreet.models.gibbs import DirichletPrior, Sampler, Tokens
 
 Progress = Callable[[int, int], None]
 """Called with the sweeps done, and how many there are at most."""
@@ -59,11 +59,11 @@ class Concentrations:
                 raise DiscreetError(f"the concentration of {name} is {value!r}; give a number above 0")
 
     @property
-    def weights(self) -> Weights:
+    def prior(self) -> DirichletPrior:
         """The same as the sampler takes them."""
-        from discreet.models.gibbs import Weights
+        from discreet.models.gibbs import DirichletPrior
 
-        return Weights(*(float(getattr(self, name)) for name in Weights._fields))
+        return DirichletPrior(*(float(getattr(self, name)) for name in DirichletPrior._fields))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +213,7 @@ class _Fit:
         self.events, self.topics = events, topics
         self.people = tuple(dict.fromkeys(trajectory.person for trajectory in trajectories))
         tokens = tokens_of(trajectories, events, self.people)
-        prior = concentrations.weights
+        prior = concentrations.prior
         seeds = np.random.SeedSequence(seed).spawn(chains)
         self.samplers = [Sampler(tokens, events.sizes, topics, prior, each) for each in seeds]
 

@@ -23,7 +23,7 @@ from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel, suppressing_kernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.events.stretches import Stretches
-from discreet.mechanisms.monotone import best_minimal
+from discreet.mechanisms.monotone import GridLevels, best_minimal
 from discreet.numerics import ROOM, FloatArray, IntArray, rounded_up
 from discreet.policy import Guarantee, Policy
 
@@ -76,9 +76,8 @@ class PaHmm(SlotMechanism):
         self.p.setflags(write=False)
 
     def _searched(self) -> FloatArray:
-        search = _OnGrid(self.stretches, self.grid)
-        top = np.full(search.size, self.grid)
-        found = best_minimal(top, search, search.value, budget=self.budget)
+        search = _StretchLevels(self.stretches, self.grid)
+        found = best_minimal(search.top, search, search.value, budget=self.budget)
         self.vectors, self.checks, self.exhaustive = found.vectors, found.checks, found.exhaustive
         silent = rounded_up(search.silent(found.levels))  # what is sampled
         return silent if self.stretches.is_private(silent) else np.ones_like(silent)
@@ -100,34 +99,20 @@ class PaHmm(SlotMechanism):
         return Utility(float((self.stretches.prior * self.p).sum() / self.model.slots))
 
 
-class _OnGrid:
-    """Levels of the coordinates that can occur, silent = levels / grid: what ALGPR asks about them."""
+class _StretchLevels(GridLevels):
+    """What ALGPR asks about levels: whether every stretch passes, and where lowering the likeliest first leads."""
 
     def __init__(self, stretches: Stretches, grid: int) -> None:
-        self._stretches, self._grid = stretches, grid
-        self._where = np.nonzero(stretches.possible)
-        self._weights: FloatArray = stretches.prior[self._where] / (grid * stretches.slots)
+        super().__init__(stretches.possible, stretches.prior, grid)
+        self._stretches = stretches
         self._orders = [  # the likeliest first: it is worth most
             np.array([e for e in np.argsort(-row, kind="stable") if stretches.possible[t, e]], dtype=np.int64)
             for t, row in enumerate(stretches.prior)
         ]
-        self.size = len(self._weights)
-
-    def silent(self, levels: IntArray) -> FloatArray:
-        """(T, n)."""
-        return self._table(levels) / self._grid
-
-    def _table(self, levels: IntArray) -> IntArray:
-        table = np.full((self._stretches.slots, self._stretches.contexts), self._grid)
-        table[self._where] = levels
-        return table
-
-    def value(self, levels: IntArray) -> float:
-        return float((self._weights * (self._grid - levels)).sum())
 
     def holds(self, levels: IntArray) -> bool:
         return self._stretches.is_private(self.silent(levels), ROOM)
 
     def minimal(self, levels: IntArray) -> tuple[IntArray, int]:
-        table, checks = self._stretches.lowered(self._table(levels), self._grid, self._orders)
-        return table[self._where], checks
+        table, checks = self._stretches.lowered(self.table(levels), self.grid, self._orders)
+        return self.levels_in(table), checks

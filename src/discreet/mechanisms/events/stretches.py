@@ -37,7 +37,7 @@ from discreet.numerics import ROOM, SLACK, BoolArray, FloatArray, IntArray
 from discreet.policy import SecretTable
 
 
-class Sight(NamedTuple):
+class Side(NamedTuple):
     """One side of a slot: points (P, K), rows (R, K) and beside each row the mass D that it belongs to (R, K)."""
 
     points: FloatArray
@@ -90,37 +90,37 @@ class Stretches:
         inside = product(self.members[here] * silent, emission.T) - self.theta(t, over)[:, None] * silence
         return Known(told, silence, inside)
 
-    def edge(self, t: int, *, before: bool) -> Sight:
+    def edge(self, t: int, *, before: bool) -> Side:
         """A slot with nothing of the stretch on that side: the hidden state's prior before it, nothing after it."""
         nothing = np.empty((0, self.states.shape[1]))
-        return Sight(self.states[t : t + 1] if before else np.ones((1, self.states.shape[1])), nothing, nothing)
+        return Side(self.states[t : t + 1] if before else np.ones((1, self.states.shape[1])), nothing, nothing)
 
-    def beyond(self, sight: Sight, t: int, known: Known, *, forwards: bool) -> Sight:
+    def beyond(self, side: Side, t: int, known: Known, *, forwards: bool) -> Side:
         """A side of slot t as seen from its neighbour, the outputs of t included."""
         step = self.steps[t] if forwards else self.steps[t - 1].T
-        points = product(_products(sight.points, known.told), step)
-        old, old_masses = _products(sight.rows, known.told), _products(sight.masses, known.told)
-        new = _products(sight.points, known.inside)
-        new_masses = np.repeat(sight.points * known.silence, len(known.inside), axis=0)
+        points = product(_products(side.points, known.told), step)
+        old, old_masses = _products(side.rows, known.told), _products(side.masses, known.told)
+        new = _products(side.points, known.inside)
+        new_masses = np.repeat(side.points * known.silence, len(known.inside), axis=0)
         rows = product(np.concatenate([old, new]), step)
         masses = product(np.concatenate([old_masses, new_masses]), step)
         positive = (rows > 0).any(axis=1)
         total = points.sum(axis=1)
         scale = masses[positive].sum(axis=1, keepdims=True)
-        return Sight(points[total > 0] / total[total > 0, None], rows[positive] / scale, masses[positive] / scale)
+        return Side(points[total > 0] / total[total > 0, None], rows[positive] / scale, masses[positive] / scale)
 
-    def side(self, t: int, reach: int, knowns: list[Known], *, before: bool) -> list[Sight]:
+    def side(self, t: int, reach: int, knowns: list[Known], *, before: bool) -> list[Side]:
         """What is seen of t's side with 0, 1, ..., reach slots of the stretch on it, as far as the day goes."""
-        sights = [self.edge(t, before=before)]
+        sides = [self.edge(t, before=before)]
         for depth in range(1, reach + 1):
             far = t - depth if before else t + depth
             if not 0 <= far < self.slots:
                 break
-            sight = self.edge(far, before=before)
+            side = self.edge(far, before=before)
             for k in range(far, t, 1 if before else -1):
-                sight = self.beyond(sight, k, knowns[k], forwards=before)
-            sights.append(sight)
-        return sights
+                side = self.beyond(side, k, knowns[k], forwards=before)
+            sides.append(side)
+        return sides
 
     def excess(self, silent: FloatArray, over: FloatArray) -> float:
         """The largest posterior - q_g(u) - over[g] in any stretch, if it is positive; else some number that is not."""

@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError, PolicyError
 from discreet.kernels import FiniteKernel, suppressing_kernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.maskit.windows import Order, Windows
-from discreet.mechanisms.monotone import best_minimal
+from discreet.mechanisms.monotone import GridLevels, best_minimal
 from discreet.numerics import FloatArray, IntArray, rounded_up
 from discreet.policy import Guarantee, Policy
 
@@ -214,10 +214,10 @@ class Probabilistic(SlotMechanism):
 
         The greedy vectors are known already; corners are lowered in the order that was best.
         """
-        search = _OnGrid(self, max(walked, key=lambda walk: self.utility_of(walk[0]))[1])
-        top = np.full(search.size, self.grid)
+        order = max(walked, key=lambda walk: self.utility_of(walk[0]))[1]
+        search = _WindowLevels(self.windows, self.grid, order)
         found = best_minimal(
-            top,
+            search.top,
             search,
             search.value,
             budget=max(1, self.budget - self.checks),
@@ -226,33 +226,19 @@ class Probabilistic(SlotMechanism):
         )
         self.checks += found.checks
         self.vectors, self.exhaustive = found.vectors, found.exhaustive
-        return search.p_of(found.levels)
+        return search.silent(found.levels)
 
 
-class _OnGrid:
-    """Levels of the coordinates that can occur, p = levels / grid: what ALGPR asks about them."""
+class _WindowLevels(GridLevels):
+    """What ALGPR asks about levels: whether every window passes, and where lowering in an order leads."""
 
-    def __init__(self, check: Probabilistic, order: Order) -> None:
-        self._windows, self._grid = check.windows, check.grid
-        self._where = np.nonzero(check.windows.possible)
-        self._weights: FloatArray = check.windows.prior[self._where] / (check.grid * check.model.slots)
-        self._order = order
-        self.size = len(self._weights)
-
-    def p_of(self, levels: IntArray) -> FloatArray:
-        p = np.ones((self._windows.slots, self._windows.contexts))
-        p[self._where] = levels / self._grid
-        return p
-
-    def levels_of(self, p: FloatArray) -> IntArray:
-        return np.rint(p[self._where] * self._grid).astype(np.int64)
-
-    def value(self, levels: IntArray) -> float:
-        return float((self._weights * (self._grid - levels)).sum())
+    def __init__(self, windows: Windows, grid: int, order: Order) -> None:
+        super().__init__(windows.possible, windows.prior, grid)
+        self._windows, self._order = windows, order
 
     def holds(self, levels: IntArray) -> bool:
-        return self._windows.is_private(self.p_of(levels))
+        return self._windows.is_private(self.silent(levels))
 
     def minimal(self, levels: IntArray) -> tuple[IntArray, int]:
-        p, checks = self._windows.lowered(self.p_of(levels), self._order, grid=self._grid)
-        return self.levels_of(p), checks
+        silent, checks = self._windows.lowered(self.silent(levels), self._order, grid=self.grid)
+        return self.levels_of(silent), checks
