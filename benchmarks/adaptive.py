@@ -95,7 +95,8 @@ def walk(contexts: int, slots: int, outputs: str, memory: str, smoothing: str, t
             best = twin(mechanism, belief)
             slow.append((time.thread_time() - began) * 1e3)
             apart.append(best - worth)
-        line += f"; twin p50 {np.median(slow):.0f} ms: {np.median(slow) / middle:.0f}x; worth at most {max(apart):.1e} below"
+        line += f"; twin p50 {np.median(slow):.0f} ms: {np.median(slow) / middle:.0f}x"
+        line += f"; worth at most {max(apart):.1e} below"
     effort = mechanism.effort
     print(f"{line}; released {released / days.size:.3f}; {effort.given_up} of {effort.programmes} given up", flush=True)
 

@@ -29,7 +29,8 @@ def intervals(contexts: int, states: int) -> None:
     trivial = [1 - mechanism.model.prior[:, 0].min() for mechanism in mechanisms]
     told = np.mean([bound - truth["each"] for bound, truth in zip(trivial, truths, strict=True)])
     print(
-        f"{contexts} contexts, {SLOTS} slots, {states} public state(s) a slot; knowing nothing would be {told:.3f} above"
+        f"{contexts} contexts, {SLOTS} slots, {states} public state(s) a slot; "
+        f"knowing nothing would be {told:.3f} above"
     )
     for budget in BUDGETS:
         began = time.perf_counter()

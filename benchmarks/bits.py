@@ -1,7 +1,7 @@
-"""What the same bits on every machine cost: the code as it is against a twin whose sums a library and a compiler may order.
+"""What the same bits on every machine cost: this code against a twin whose sums a library and a compiler may order.
 
-The twin is this code with BLAS for products and with sums that may be reordered and fused, as fast as this machine allows.
-Each runs in a process of its own, in turns; times are of the processor, the best of three runs.
+The twin is this code with BLAS for products and with sums that may be reordered and fused, as fast as this machine
+allows. Each runs in a process of its own, in turns; times are of the processor, the best of three runs.
 """
 
 from __future__ import annotations

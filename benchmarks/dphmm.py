@@ -1,4 +1,4 @@
-"""DPHMM: a slot's hull against the twin that gives every edge to Qhull, and draws against rejection from the bounding box."""
+"""DPHMM: a slot's hull against a twin that gives every edge to Qhull, draws against rejection from a bounding box."""
 
 from __future__ import annotations
 
@@ -184,8 +184,8 @@ def draws(d: int) -> None:
     print(
         f"{d}-D, 100 times longer than wide, turned by 45 degrees: a draw {mine:.0f} us, of a round hull "
         f"{seconds['round'] * 1e4:.0f} us; by rejection from the bounding box {theirs:.0f} us: {theirs / mine:.0f}x "
-        f"(random numbers asked for: {calls_of(box, 40) / calls_of(long):.0f}x); the continuous law in floats, 1000 at a "
-        f"time, {seconds['floats'] * 1e3:.1f} us a draw, box {seconds['floats, box'] * 1e3:.0f} us: "
+        f"(random numbers asked for: {calls_of(box, 40) / calls_of(long):.0f}x); the continuous law in floats, 1000 at "
+        f"a time, {seconds['floats'] * 1e3:.1f} us a draw, box {seconds['floats, box'] * 1e3:.0f} us: "
         f"{seconds['floats, box'] / seconds['floats']:.0f}x",
         flush=True,
     )

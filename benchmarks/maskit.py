@@ -1,7 +1,7 @@
 """MaskIt's checks against the paper's own loops, compiled: ratios in one run, growth, memory.
 
 - The naive twin of the probabilistic check: Algorithm 2's greedy loop over coordinates with bisection on the grid, and
-  IsPrivate over windows (Algorithm 3) recomputed from scratch at each step, forward and backward values cached within it.
+  IsPrivate over windows (Algorithm 3) recomputed from scratch at each step, which caches forward and backward values.
 - The naive twin of the simulatable check: Algorithm 4 with Lemma 5, evaluated at every decision of a simulated week.
 
 Both twins are compiled with numba, and must give the same vector and the same decisions.
@@ -34,8 +34,8 @@ SEED = 3
 def person(n: int, slots: int, seed: int) -> MarkovChain:
     """Somebody with habits: home at night, work by day, errands at their hours, each reached from a few places.
 
-    Sticky (a stay lasts about an hour and a half), sparse, and with contexts that are impossible out of hours, as chains
-    from plain counts are.
+    Sticky (a stay lasts about an hour and a half), sparse, and with contexts that are impossible out of hours, as
+    chains from plain counts are.
     """
     rng = np.random.default_rng(seed)
     hour = np.arange(slots) / slots
@@ -191,7 +191,7 @@ def naive_mondrian(
 def naive_okay(
     a: int, i: int, t: int, initial: FloatArray, steps: FloatArray, members: BoolArray, theta: FloatArray
 ) -> bool:
-    """Algorithm 4 at slot t after the release of i at slot a (or -1), only u > a (Lemma 5); beliefs share their vectors."""
+    """Algorithm 4 at slot t after the release of i at slot a (or -1), u > a alone (Lemma 5); beliefs share vectors."""
     slots, n = theta.shape[1], len(initial)
     now = initial.copy() if a < 0 else steps[a, i].copy()
     past = np.zeros((slots, n))
@@ -231,7 +231,7 @@ def transition(x: FloatArray, a: int, b: int, steps: FloatArray) -> FloatArray:
 def printed_okay(
     a: int, i: int, t: int, initial: FloatArray, steps: FloatArray, members: BoolArray, theta: FloatArray
 ) -> bool:
-    """The same decision as printed: for each possible j, secret and slot u > a a belief by Corollary 1, from Equation 2."""
+    """The same decision as printed: for each possible j, secret and slot u > a a belief by Corollary 1, Equation 2."""
     slots, n = theta.shape[1], len(initial)
     unit = np.eye(n)
     first = initial if a < 0 else steps[a, i]
@@ -288,7 +288,8 @@ def probabilistic() -> None:
     naive_mondrian(np.zeros((1, 2), dtype=np.int64), GRID, *fixed)  # compile
     print(f"probabilistic check, n = 12, T = 96, 3 secrets, {windows.possible.sum()} coordinates, grid 1/{GRID}")
     print(
-        f"  {'order':26}{'twin s':>8}{'mondrian s':>12}{'exact s':>9}{'ratios':>14}  same vector  utility: mondrian, exact"
+        f"  {'order':26}{'twin s':>8}{'mondrian s':>12}{'exact s':>9}{'ratios':>14}  "
+        "same vector  utility: mondrian, exact"
     )
     spent = 0.0
     for order in check.orders():
@@ -360,7 +361,8 @@ def simulatable() -> None:
     print(f"  utility {utilities[0]:.4f}, with lookahead {utilities[1]:.4f}")
     releasing = session_seconds(Hybrid(chain, policy), chain)
     print(
-        f"  Session.release with gains tracked: {releasing * 1e6:.0f} us (under 100 us: {'met' if releasing < 1e-4 else 'MISSED'})"
+        f"  Session.release with gains tracked: {releasing * 1e6:.0f} us "
+        f"(under 100 us: {'met' if releasing < 1e-4 else 'MISSED'})"
     )
 
 

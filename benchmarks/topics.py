@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from benchmarks._timing import alternating
-from discreet.models.gibbs import EDGE, Counts, Sampler, Tokens, Weights
+from discreet.models.gibbs import EDGE, DirichletPrior, Sampler, Tokens, TopicCounts
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.models.topics import CONVERGED, Concentrations, TopicModel, tokens_of
 from discreet.numerics import FloatArray, IntArray
@@ -25,7 +25,9 @@ def tokens_of_people(people: int, length: int, topics: int) -> Tokens:
     return tokens_of(trajectories(truth, length), truth.events, truth.people)
 
 
-def twin_sweep(tokens: Tokens, topics: IntArray, counts: Counts, prior: Weights, uniform: FloatArray) -> None:
+def twin_sweep(
+    tokens: Tokens, topics: IntArray, counts: TopicCounts, prior: DirichletPrior, uniform: FloatArray
+) -> None:
     """One sweep, event by event, with a vector over topics for each factor."""
     K = len(counts.starts)
     tables = (counts.activity, counts.time, counts.location)
@@ -49,7 +51,7 @@ def twin_sweep(tokens: Tokens, topics: IntArray, counts: Counts, prior: Weights,
         move(tokens, counts, i, topics[i], before, after, 1)
 
 
-def move(tokens: Tokens, counts: Counts, i: int, k: int, before: int, after: int, by: int) -> None:
+def move(tokens: Tokens, counts: TopicCounts, i: int, k: int, before: int, after: int, by: int) -> None:
     u, (a, t, p) = tokens.person[i], tokens.values[i]
     if before == EDGE:
         counts.starts[k] += by
@@ -67,7 +69,7 @@ def move(tokens: Tokens, counts: Counts, i: int, k: int, before: int, after: int
 
 def against_the_twin(K: int) -> None:
     tokens = tokens_of_people(50, 50, K)
-    prior = Concentrations().weights
+    prior = Concentrations().prior
     ours, twins = (Sampler(tokens, SIZES, K, prior, seed=1) for _ in range(2))
     uniform = np.random.default_rng(1)
     uniform.integers(0, K, len(tokens.values))  # the sampler's stream after its random start
@@ -84,7 +86,8 @@ def against_the_twin(K: int) -> None:
     )
     ratio = best["twin"] / best["sampler"]
     print(
-        f"one sweep over {len(tokens.values):,} events, {K} topics; both draw the same topics: {'yes' if same else 'NO'}"
+        f"one sweep over {len(tokens.values):,} events, {K} topics; "
+        f"both draw the same topics: {'yes' if same else 'NO'}"
     )
     for name, seconds in best.items():
         print(f"  {name:8} {1e3 * seconds:9.3f} ms {1e9 * seconds / len(tokens.values):10.0f} ns an event")
@@ -99,7 +102,7 @@ def growth() -> None:
     for K in (16, 32, 64):
         samplers[f"{50 * 50:6,} events, {K:2} topics"] = (50, K)
     made = {
-        name: Sampler(tokens_of_people(people, 50, 8), SIZES, K, Concentrations().weights, seed=1)
+        name: Sampler(tokens_of_people(people, 50, 8), SIZES, K, Concentrations().prior, seed=1)
         for name, (people, K) in samplers.items()
     }
     best = alternating({name: sampler.sweep for name, sampler in made.items()}, repetitions=20)

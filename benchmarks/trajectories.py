@@ -1,4 +1,4 @@
-"""Publishing events: PA-Markov and PA-HMM against plain loops, and how many events a second, adaptive release included."""
+"""Publishing events: PA-Markov and PA-HMM against plain loops, and events a second, adaptive release included."""
 
 from __future__ import annotations
 
@@ -136,7 +136,8 @@ def pa_markov(people: int = 50) -> None:
     same = all(map(_same, outputs[0], plain))
     print(
         f"PA-Markov, {people} people x 50 events, tables included: {ours:.2f} s; the paper's loops {twin:.0f} s "
-        f"(one person's {twin / people:.1f} s, times {people}): {twin / ours:.0f}x (at least 100x), same outputs: {same}",
+        f"(one person's {twin / people:.1f} s, times {people}): {twin / ours:.0f}x (at least 100x), "
+        f"same outputs: {same}",
         flush=True,
     )
 
@@ -157,7 +158,8 @@ def million(events: int = 1_000_000) -> None:
     seconds = time.perf_counter() - began
     print(
         f"PA-Markov: {done} events of {done // (20 * slots)} people in {seconds:.0f} s, {done / seconds:.0f} a second, "
-        f"{told / done:.3f} of them published at least in part; highest memory {memory()} MB, {early} MB after a twentieth",
+        f"{told / done:.3f} of them published at least in part; highest memory {memory()} MB, "
+        f"{early} MB after a twentieth",
         flush=True,
     )
 

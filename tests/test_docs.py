@@ -23,7 +23,7 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block; `line` is that of its content, from 1; `follows` if only blank lines part it from the one before."""
+    """A fenced block; `line` is its content's, from 1; `follows` if only blank lines part it from the one before."""
 
     language: str
     line: int

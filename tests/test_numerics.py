@@ -1,4 +1,4 @@
-"""Bounds met with equality are kept. Rounding to integers: rows sum exactly, nothing but the filler grows, and what is no row of probabilities is refused."""
+"""Bounds met with equality are kept. Rounding: rows sum exactly, only the filler grows, and bad rows are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells from coordinates: the projection against the sphere, labels against plain arithmetic, bad coordinates, GeoJSON."""
+"""Cells from coordinates: the projection against the sphere, labels against arithmetic, bad coordinates, GeoJSON."""
 
 from __future__ import annotations
 

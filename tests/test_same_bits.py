@@ -1,8 +1,8 @@
-"""The same kernel on every machine (docs/theory.md, section 12): golden digests, here and as other processors would do it.
+"""The same kernel on every machine (docs/theory.md, section 12): golden digests, here and as other processors would.
 
-What may differ between processors is made to differ: the code that numba compiles for, the kernels that OpenBLAS and NumPy
-pick, and the C library's own choice of vector instructions. Each runs in a process of its own, because all of them are
-chosen when a process starts.
+What may differ between processors is made to differ: the code that numba compiles for, the kernels that OpenBLAS and
+NumPy pick, and the C library's own choice of vector instructions. Each runs in a process of its own, because all of
+them are chosen when a process starts.
 """
 
 from __future__ import annotations

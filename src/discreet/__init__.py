@@ -1,6 +1,6 @@
 """Release a person's context stream so that nobody who knows their habits gains more than delta belief in a secret.
 
-The public surface is what stands in `__all__`; each name is imported when it is first used, so that commands start fast.
+The public surface is what stands in `__all__`; each name is imported when first used, so that commands start fast.
 """
 
 from __future__ import annotations

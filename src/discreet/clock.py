@@ -42,7 +42,8 @@ class Clock:
     def __post_init__(self) -> None:
         if not isinstance(self.slots, int) or self.slots < 1 or DAY_SECONDS % self.slots:
             raise DiscreetError(
-                f"a day cannot be cut into {self.slots!r} slots of whole seconds; use a divisor of 86400 such as 24, 48, 96"
+                f"a day cannot be cut into {self.slots!r} slots of whole seconds; "
+                "use a divisor of 86400 such as 24, 48, 96"
             )
         if seconds_of(self.cut, "the clock's cut") >= DAY_SECONDS:
             raise DiscreetError("the clock's cut is 24:00; write it as 00:00")

@@ -137,8 +137,8 @@ class Intervals:
 class Trajectory:
     """One person's events in the order of time; how many there are differs between people.
 
-    `timestamps`, where they are known, are one an event, in UTC and in order. They are never published: they would tell an
-    event's interval where it is withheld.
+    `timestamps`, where they are known, are one an event, in UTC and in order. They are never published: they would tell
+    an event's interval where it is withheld.
     """
 
     person: str

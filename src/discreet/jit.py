@@ -1,9 +1,9 @@
 """How hot loops are compiled: once, cached on disk, with the types of the plain Python function, and one order of sums.
 
 An observer runs the mechanism too, and a stream may move to another computer: the same public state must give the same
-kernel, to the bit, on every machine (docs/theory.md, section 12). So nothing here lets a compiler reorder or fuse: a sum
-whose order the width of the vector unit decides is another number elsewhere. Loops over *independent* sums vectorise as
-they are (`product`); one long sum does when its lanes are written out (`dot`, `total`).
+kernel, to the bit, on every machine (docs/theory.md, section 12). So nothing here lets a compiler reorder or fuse: a
+sum whose order the width of the vector unit decides is another number elsewhere. Loops over *independent* sums
+vectorise as they are (`product`); one long sum does when its lanes are written out (`dot`, `total`).
 
 Import this module only from modules that are themselves imported when first used: numba takes a while to load.
 """
@@ -32,8 +32,8 @@ INTS_2D = types.Array(types.int64, 2, "C", readonly=True)
 def compiled(*arguments: object) -> Callable[[Function], Function]:
     """Compile a function, for these argument types where given (at import, from the cache) or when first called.
 
-    Nothing is relaxed: sums keep their order, products and sums are not fused, and infinities, NaN and signs of zero stay
-    exact, because a zero here means impossible.
+    Nothing is relaxed: sums keep their order, products and sums are not fused, and infinities, NaN and signs of zero
+    stay exact, because a zero here means impossible.
     """
     signature: Any = tuple(arguments) or None
 

@@ -46,7 +46,7 @@ class FiniteKernel:
 
     @classmethod
     def rounded(cls, outputs: tuple[Output, ...], probabilities: FloatArray, filler: int) -> FiniteKernel:
-        """Round probabilities (private states, outputs) to weights; the output at `filler` takes what rounding leaves."""
+        """Round probabilities (private states, outputs) to weights; output `filler` takes what rounding leaves."""
         return cls(outputs, integer_weights(probabilities, filler), TOTAL)
 
     @cached_property

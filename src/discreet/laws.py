@@ -27,8 +27,8 @@ DRAWS = 400
 """Draws in the sampling law, from one kernel a walk."""
 
 FALSE_ALARM = 1e-9
-"""Chance at most that the sampling law fails a correct kernel, per kernel tested (exact binomial tails; Hoeffding's bound
-where outputs are continuous)."""
+"""Chance at most that the sampling law fails a correct kernel, per kernel tested (exact binomial tails; Hoeffding's
+bound where outputs are continuous)."""
 
 AGREEMENT = 1e-9
 """How far apart two ways to sum the same worths may be: rounding is far below, a wrong count far above."""
@@ -212,7 +212,7 @@ def _calibration(visit: Visit, rng: SeededEntropy) -> None:
     A fair coin chooses the private state, and an output is drawn from it. Given the output, the coin fell on the first
     with probability h = its share of the likelihood; so the sum of (coin - h) f(output) over the draws is a martingale
     for any f from -1 to 1, and stays within Hoeffding's bound. f is 1, then h's own side, then the side of a plane
-    between the two clouds that other draws have shown: a draw that ignores the truth, or tells more than it admits, is off.
+    between the two clouds that other draws have shown: a draw that ignores the truth or tells too much is off.
     """
     law = "draws are told apart as the likelihood says"
     kernel, mine = visit.kernel, visit.private
@@ -237,7 +237,7 @@ def _calibration(visit: Visit, rng: SeededEntropy) -> None:
 
 
 def _side(outputs: list[Output], coins: FloatArray) -> FloatArray:
-    """(2 DRAWS,): 1 or -1, on which side of a plane a point lies: across the line of the two means of the first half."""
+    """(2 DRAWS,): 1 or -1, on which side of a plane a point lies: across the line of the first half's two means."""
     if not all(isinstance(output, Perturbed) for output in outputs):
         return np.zeros(len(outputs))
     points = np.array([output.point for output in outputs if isinstance(output, Perturbed)])

@@ -18,13 +18,13 @@ BoolArray = npt.NDArray[np.bool_]
 
 SLACK: Final = 2.0**-40
 """A claimed delta means gain <= delta + SLACK. A bound that is met with equality (1/3, in floats) must not be refused,
-and float filters err by about 1e-14 over a long day; 2**-40, about 9e-13, is above that and below anything that matters."""
+and float filters err by about 1e-14 over a long day; 2**-40, about 9e-13, is above that and below what matters."""
 
 ROOM: Final = SLACK / 2
-"""What the searches allow beyond delta: a bound met with equality is not refused, and a full check at SLACK then passes."""
+"""What the searches allow beyond delta: a bound met with equality is not refused, and the check at SLACK passes."""
 
 ROW_SUM: Final = 1e-9
-"""How far a row of probabilities that is given may be from summing to one before it is refused instead of normalised."""
+"""How far a given row of probabilities may be from summing to one before it is refused, not normalised."""
 
 WEIGHT_BITS: Final = 52
 """Kernels are rounded to integer weights over 2**52: quotients are exact in float64, and 2**-40 still has 12 bits."""
@@ -41,7 +41,7 @@ def exceeds(gain: float, delta: float) -> bool: ...
 @overload
 def exceeds(gain: FloatArray, delta: FloatArray | float) -> BoolArray: ...
 def exceeds(gain: FloatArray | float, delta: FloatArray | float) -> BoolArray | bool:
-    """Whether a gain is over its delta by more than SLACK, or a belief over its limit: what "breached" means everywhere."""
+    """Whether a gain is over its delta, or a belief over its limit, by more than SLACK: "breached" everywhere."""
     over: BoolArray | bool = gain > delta + SLACK
     return over if isinstance(over, np.ndarray) else bool(over)
 

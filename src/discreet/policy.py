@@ -162,8 +162,8 @@ class SecretTable:
                 for slot in sorted(secret.slots):
                     if not 0 <= slot < self.slots:
                         raise PolicyError(
-                            f"secret {secret.name!r} holds at slot {slot}, but the day has slots 0 to {self.slots - 1}; "
-                            "use the clock that the model was learned with"
+                            f"secret {secret.name!r} holds at slot {slot}, but the day has slots 0 to "
+                            f"{self.slots - 1}; use the clock that the model was learned with"
                         )
                     active[g, slot] = True
         fields = {
@@ -194,9 +194,9 @@ GuaranteeKind = Literal["exact delta", "window only", "none", "epsilon"]
 class Guarantee:
     """What a mechanism promises, in words that an audit can check.
 
-    `exact delta`: every secret's gain stays within its delta, whatever is output. `window only`: within a stated part of
-    the output only. `epsilon`: likelihood ratios, not beliefs. `none`: nothing. `covers` says which secrets it bounds,
-    `proven` whether a proof stands beside the code.
+    `exact delta`: every secret's gain stays within its delta, whatever is output. `window only`: within a stated part
+    of the output only. `epsilon`: likelihood ratios, not beliefs. `none`: nothing. `covers` says which secrets it
+    bounds, `proven` whether a proof stands beside the code.
     """
 
     kind: GuaranteeKind

@@ -1,4 +1,4 @@
-"""One person's day, live: a mechanism, the belief it leaves an observer with, and chance. No input or output of its own."""
+"""One person's day, live: a mechanism, the belief it leaves an observer with, and chance. No files, no streams."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Session:
     Draws from the operating system's entropy unless given a seeded source, which is for experiments. `off_model` counts
     the readings that the model has no place for: labels it never learned, and contexts that it holds impossible now.
     They are suppressed, because what a release of the impossible would tell, no model can say; a kernel that has an
-    output for everything (noise around the nearest possible context) gives that instead, and they are counted all the same.
+    output for everything (noise around the nearest possible context) gives that instead; they are counted all the same.
 
     A release happens whole or not at all: if a draw fails, nothing has changed, and the slot may be released again.
     What is possible is judged by the mechanism's own model; `adversary` is whose beliefs `belief` and `gains` show.

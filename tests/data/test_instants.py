@@ -14,7 +14,7 @@ from discreet.data.instants import LATEST, SECOND, with_instant, zone_named
 from discreet.data.slots import slot_of
 from discreet.errors import DataError
 
-# Half-hour changes, changes at midnight, a skipped day, offsets of 45 minutes, a summer time within Ramadan, none at all.
+# Half-hour changes, changes at midnight, a skipped day, offsets of 45 minutes, a summer time within Ramadan, none.
 ZONES = (
     "UTC",
     "Europe/Paris",

@@ -172,8 +172,8 @@ def test_a_rare_secret_and_silence_by_hand(e: float) -> None:
 @pytest.mark.parametrize("e", TINY)
 def test_a_rare_secret_and_fakes_by_hand(e: float) -> None:
     """With delta 0 the output of a slot is independent of whether the slot's context is s (see above). Then it is the
-    truth with P(output x) (1 - q) + P(output s) q <= 1 - q where q < 1/2, and "always x" reaches that. Here q is 0, e and
-    (1 - e) e + e / 2.
+    truth with P(output x) (1 - q) + P(output s) q <= 1 - q where q < 1/2, and "always x" reaches that. Here q is 0, e
+    and (1 - e) e + e / 2.
     """
     found = limit(rare(e), d.Policy("s", delta=0.0), "deceive")
     assert float(found) == pytest.approx(1 - (e + (1 - e) * e + e / 2) / 3, abs=1e-9)

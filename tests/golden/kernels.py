@@ -1,7 +1,7 @@
 """Small models of every mechanism, and a digest of the integer weights of each: what must be the same on every machine.
 
-`python -m tests.golden.kernels` prints the digests as JSON; with `--write` it writes the file that the tests compare with.
-Models are made of small integers, so that they are the same everywhere too: a library's random gamma or logarithm is not.
+`python -m tests.golden.kernels` prints the digests as JSON; with `--write` it writes the file that the tests compare
+with. Models are made of small integers, so that they are the same everywhere: a library's gamma or logarithm is not.
 """
 
 from __future__ import annotations

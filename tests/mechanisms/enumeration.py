@@ -101,7 +101,7 @@ def releases_suppressed(chain: Tiny, p: Sequence[Sequence[Any]]) -> Fraction:
 
 
 def allowed(chain: Tiny, weights: dict[Path, Fraction], t: int) -> bool:
-    """Algorithm 4: whether releasing whatever comes at slot t keeps every gain within delta, weights being what remains."""
+    """Algorithm 4: whether releasing whatever comes at slot t keeps every gain within delta; weights: what remains."""
     for j in {path[t] for path in weights}:
         left = {path: weight for path, weight in weights.items() if path[t] == j}
         if any(gain > delta for gain, delta in gains(chain, left)):

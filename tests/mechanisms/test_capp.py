@@ -343,7 +343,7 @@ def test_rare_contexts_keep_the_inequalities(kind: type[Deception], constraints:
 
 
 def test_columns_that_rounding_spoils_are_merged() -> None:
-    """Column 2 has a few parts in 2**52 and says s; in column 1, the likeliest, it is lost. The heavier of two keeps its name."""
+    """Column 2, a few parts in 2**52, says s; in the likeliest, 1, it is lost. The heavier of two keeps its name."""
     events = Events(np.arange(3), np.full(3, 1 / 3), np.array([[1.0, 0.0, 0.0]]), np.array([0.5]))
     whole = 1 << 52
     weights = np.array([[whole // 2 - 8, whole // 2, 8], [whole // 2, whole // 2, 0], [whole // 2, whole // 2, 0]])

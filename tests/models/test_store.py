@@ -185,7 +185,10 @@ def test_a_newer_format_says_to_upgrade(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"format": "other"}, {"version": "1"}, {"version": None}, {"version": 0}, {"parts": None}, {"parts": {}}, {"parts": {"": {}}}],
+    [
+        {"format": "other"}, {"version": "1"}, {"version": None}, {"version": 0},
+        {"parts": None}, {"parts": {}}, {"parts": {"": {}}},
+    ],
 )  # fmt: skip
 def test_a_header_that_makes_no_sense_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     rewritten(tmp_path / "model", change)

@@ -14,13 +14,13 @@ from scipy.stats import chi2
 from discreet.errors import DiscreetError, ModelError
 from discreet.events import Event, Events, Trajectory
 from discreet.models import topics as topics_module
-from discreet.models.gibbs import Sampler, Tokens, Weights, counted
+from discreet.models.gibbs import DirichletPrior, Sampler, Tokens, counted
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.models.topics import Concentrations, TopicModel, choose_topics, r_hat, tokens_of
 from discreet.numerics import FloatArray, IntArray
 
 SIZES = (2, 3, 2)
-PRIOR = Weights(start=0.7, transition=0.4, activity=0.3, time=0.9, location=1.6)
+PRIOR = DirichletPrior(start=0.7, transition=0.4, activity=0.3, time=0.9, location=1.6)
 
 
 def tokens_drawn(rng: np.random.Generator, people: list[list[int]]) -> Tokens:

@@ -1,4 +1,4 @@
-"""The audit: the worst gain that any output of a mechanism could cause. Exact where it can be, an interval elsewhere."""
+"""The audit: the worst gain that any output of a mechanism could cause. Exact where it can be, else an interval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.adversary.explore import Budget, Found, explore
+from discreet.adversary.explore import Budget, WorstGains, explore
 from discreet.adversary.interval import TimeIsUp, bound, ratio_bound, search, state_graph, walk
 from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
@@ -30,7 +30,7 @@ WALKS = 200
 
 @dataclass(frozen=True)
 class Witness:
-    """Outputs that bring the worst gain about, and what they tell: belief - prior = gain. `slot` is None for at="any"."""
+    """Outputs that bring the worst gain, and what they tell: belief - prior = gain. `slot` is None for at="any"."""
 
     outputs: tuple[Output, ...]
     secret: str
@@ -88,9 +88,10 @@ def audit(
 ) -> Audit:
     """The worst gain over everything that the mechanism may output.
 
-    `policy` and `model` are what the observer is judged by, where they are not the mechanism's own. `budget` is how many
-    kernels each of the searches may look at, `seconds` how long they may take together; when either ends, the answer is
-    an interval, and the result's `method` says what was not searched. `method="interval"` does not try to be exact, `"exact"` refuses to be anything else.
+    `policy` and `model` are what the observer is judged by, where they are not the mechanism's own. `budget` is how
+    many kernels each of the searches may look at, `seconds` how long they may take together; when either ends, the
+    answer is an interval, and the result's `method` says what was not searched. `method="interval"` does not try to be
+    exact, `"exact"` refuses to be anything else.
     """
     if method not in ("auto", "exact", "interval"):
         raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")
@@ -104,7 +105,7 @@ def audit(
         """A search's own budget of kernels, and the share of the time after which it ends."""
         return Budget(most, lambda: seconds is not None and time.monotonic() > began + share * seconds)
 
-    found = Found(adversary)
+    found = WorstGains(adversary)
     exhaustive = limit(0.5 if method == "auto" else 1.0)
     if method != "interval" and explore(mechanism, adversary, found, exhaustive):
         used = exhaustive.used
@@ -115,7 +116,7 @@ def audit(
 
 
 def _interval(
-    mechanism: AnyMechanism, adversary: Adversary, found: Found, limit: Callable[[float], Budget], used: int
+    mechanism: AnyMechanism, adversary: Adversary, found: WorstGains, limit: Callable[[float], Budget], used: int
 ) -> Audit:
     graphing, searching = limit(0.6), limit(0.8)
     graph = state_graph(mechanism, adversary, graphing)
@@ -155,7 +156,7 @@ def _interval(
     return _report(adversary, found, bounds, spent, f"interval: {told}; not every output was looked at ({how})")
 
 
-def _report(adversary: Adversary, found: Found, bounds: FloatArray, kernels: int, method: str) -> Audit:
+def _report(adversary: Adversary, found: WorstGains, bounds: FloatArray, kernels: int, method: str) -> Audit:
     gains = found.gains
     if not len(gains):
         nothing = float("-inf")
@@ -177,7 +178,7 @@ def _report(adversary: Adversary, found: Found, bounds: FloatArray, kernels: int
     )
 
 
-def _witness(adversary: Adversary, found: Found, row: int) -> Witness | None:
+def _witness(adversary: Adversary, found: WorstGains, row: int) -> Witness | None:
     outputs, prior = found.outputs(row), float(adversary.priors[row])
     if not outputs:
         return None

@@ -4,7 +4,8 @@ After the outputs up to slot t, for hidden states z of slot t, a `Belief` keeps 
     w(z)      = P(Z_t = z | outputs)
     V[g](z)   = P(secret g was visited so far, Z_t = z | outputs)        for secrets at="any"
     L[u,g](z) = P(X_u in g, Z_t = z | outputs)                            for secrets at="each", slots u <= t
-A slot is one matrix product with the stack (compiled: discreet.adversary.steps). What lies ahead depends on the model alone and is tabled:
+A slot is one matrix product with the stack (compiled: discreet.adversary.steps). What lies ahead depends on the model
+alone and is tabled:
     H[t][u,g](z) = P(X_u in g | Z_t = z)  and  F[t][g](z) = P(first visit of g after t | Z_t = z).
 Nothing is floored or clipped; every slot is normalised, so that long days do not underflow.
 Memory of a belief: (1 + G T) K floats; of the tables: (G T^2 / 2) K floats.
@@ -39,12 +40,13 @@ class Adversary:
         self.model = mechanism.model if model is None else model
         if self.model.contexts != mechanism.model.contexts:
             raise DiscreetError(
-                f"the adversary's model has contexts {self.model.contexts}, the mechanism's {mechanism.model.contexts}; "
-                "give a model over the same contexts in the same order"
+                f"the adversary's model has contexts {self.model.contexts}, "
+                f"the mechanism's {mechanism.model.contexts}; give a model over the same contexts in the same order"
             )
         if self.model.slots != mechanism.model.slots:
             raise DiscreetError(
-                f"the adversary's model has {self.model.slots} slots, the mechanism's {mechanism.model.slots}; use the same"
+                f"the adversary's model has {self.model.slots} slots, "
+                f"the mechanism's {mechanism.model.slots}; use the same"
             )
         chosen = mechanism.policy if policy is None else policy
         self.policy = Policy() if chosen is None else chosen
@@ -96,10 +98,10 @@ class Adversary:
         return Belief(self, 0, np.zeros((0, len(self.process.initial))), np.zeros(len(self.priors)))
 
     def revealed(self, slot: int, state: int, visited: FloatArray) -> Belief:
-        """The belief after `slot` outputs of which the last revealed the hidden state; visited (A,) is what it was then.
+        """The belief after `slot` outputs, the last of which revealed the hidden state; visited (A,) as it was then.
 
-        The past is settled: given that state, nothing that is still to come depends on it, so the rows of past slots are
-        not kept. A secret at="any" keeps how likely it was visited.
+        The past is settled: given that state, nothing that is still to come depends on it, so the rows of past slots
+        are not kept. A secret at="any" keeps how likely it was visited.
         """
         stack = np.zeros((1 + len(visited), len(self.process.initial)))
         stack[0, state] = 1.0
@@ -132,17 +134,19 @@ class Adversary:
             weights = process.push(t, belief.stack[0], likelihood)  # no secrets: the filter alone
             total = float(weights.sum())
             return (total, weights[None] / total, np.zeros(0)) if total > 0 else (0.0, belief.stack, np.zeros(0))
-        tables, told = self._tables[t], np.ascontiguousarray(likelihood)
+        tables, likelihood = self._tables[t], np.ascontiguousarray(likelihood)
         priors = self.priors[belief.closed :] if belief.closed else self.priors
         if isinstance(process, SeenProcess):
             return steps.seen_step(
-                belief.stack, process.transitions[t - 1], process.private, process.contexts, told, *tables, priors
+                belief.stack, process.transitions[t - 1], process.private, process.contexts, likelihood, *tables, priors
             )
-        return steps.emitted_step(belief.stack, process.transitions[t - 1], process.emissions[t], told, *tables, priors)
+        return steps.emitted_step(
+            belief.stack, process.transitions[t - 1], process.emissions[t], likelihood, *tables, priors
+        )
 
     @cached_property
     def _tables(self) -> list[tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]]:
-        """What the compiled step reads of each slot: members now, members and slots of at="any", and what lies ahead."""
+        """What the compiled step reads of each slot: members now, members and slots of at="any", what lies ahead."""
         rows = zip(self.row_start[:-1], self.row_start[1:], strict=True)
         return [
             (self.row_members[a:b], self.any_members, self.any_active[t], self.ahead[t], self.first_visit[t])
@@ -190,10 +194,11 @@ class Adversary:
 class Belief:
     """What the adversary believes after `slot` outputs. Never changed once made: `after` gives the next one.
 
-    stack (1 + A + rows so far, K) holds w, V and L (`weights`, `visited` and `past`); it is empty before the first output.
-    gains (R + A,) are belief minus prior, in the order of `Adversary.gain_names`: past, present and future slots, then
-    secrets at="any". `off_model` says that the last output had probability zero, so that it was taken to say nothing. The
-    first `closed` rows are settled for good and are no longer kept (see `Adversary.revealed`). Neither array can be written.
+    stack (1 + A + rows so far, K) holds w, V and L (`weights`, `visited` and `past`); it is empty before the first
+    output. gains (R + A,) are belief minus prior, in the order of `Adversary.gain_names`: past, present and future
+    slots, then secrets at="any". `off_model` says that the last output had probability zero, so that it was taken to
+    say nothing. The first `closed` rows are settled for good and are no longer kept (see `Adversary.revealed`). Neither
+    array can be written.
     """
 
     __slots__ = ("adversary", "closed", "gains", "off_model", "slot", "stack")
@@ -228,7 +233,8 @@ class Belief:
             )
         if len(likelihood) != adversary.process.private_states:
             raise DiscreetError(
-                f"a likelihood over {len(likelihood)} private states, where the adversary has {adversary.process.private_states}"
+                f"a likelihood over {len(likelihood)} private states, "
+                f"where the adversary has {adversary.process.private_states}"
             )
         total, stack, gains = adversary.first_step(likelihood) if t == 0 else adversary.step(self, likelihood)
         if not total > 0:
@@ -254,7 +260,7 @@ class Belief:
 
     @property
     def beliefs(self) -> FloatArray:
-        """(R + A,): P(X_u in g | outputs) for every slot u, past, present and future, then P(g at some slot | outputs)."""
+        """(R + A,): P(X_u in g | outputs) for every slot u, past, present, future; then P(g at some slot | outputs)."""
         return np.asarray(self.gains + self.adversary.priors[self.closed :])
 
     def predicted(self) -> FloatArray:

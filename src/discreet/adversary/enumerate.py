@@ -1,4 +1,4 @@
-"""The brute-force oracle: every path of contexts, every sequence of outputs, sums and divisions. No filter, no cleverness.
+"""The brute-force oracle: every path of contexts, every sequence of outputs, sums and divisions. No filter, no tricks.
 
 For tests and tiny models. With `exact=True` all numbers are fractions: of the model's floats, of the kernels' integer
 weights, or of the fractions that `ExactModel` holds, so that a bound can be checked without any tolerance.
@@ -79,8 +79,8 @@ def prefixes(
                 continue
             outputs = (*node.outputs, output)
             gains = {name: mask @ chance / total - priors[name] for name, mask in events.items()}
-            told = (truthful(model.contexts[path[slot]], output) for path in paths)
-            thirds = np.array([round(3 * worth) for worth in told], dtype=np.int64)  # exact, whatever the numbers are
+            worths = (truthful(model.contexts[path[slot]], output) for path in paths)
+            thirds = np.array([round(3 * worth) for worth in worths], dtype=np.int64)  # exact, whatever the numbers are
             yield Prefix(outputs, total / whole, gains, thirds @ chance / whole / 3)
             if slot + 1 < model.slots:
                 stack.append(_Node(outputs, mechanism.advance(node.state, output), chance))

@@ -45,7 +45,7 @@ class Node:
         return outputs[::-1]
 
 
-class Found:
+class WorstGains:
     """The worst gain seen of each (secret, slot), with the node and output that caused it."""
 
     def __init__(self, adversary: Adversary) -> None:
@@ -101,7 +101,7 @@ class Budget:
         return self.most - self.used
 
 
-def explore(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget: Budget) -> bool:
+def explore(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget) -> bool:
     """Look at every output of every node; True if all were seen, so that `found` holds the exact worst gains."""
     level = [Node(mechanism.start(), adversary.start())]
     for slot in range(adversary.process.slots):

@@ -4,12 +4,13 @@ The search keeps a beam of histories, the most telling for each secret and slot,
 
 The bound walks the graph of public states. After outputs h and before those that follow, the posterior of "X_u in g" is
     sum F(z) A_g(z, z') B(z') / sum F(z) A(z, z') B(z'),
-F(z) = P(Z_{u-1} = z | h), A the step of slot u with its output, B(z') = P(later outputs | Z_u = z'). It is a quotient of
-forms linear in F and in B, so over a mixture of vectors it never exceeds its largest value over them (the mediant
+F(z) = P(Z_{u-1} = z | h), A the step of slot u with its output, B(z') = P(later outputs | Z_u = z'). It is a quotient
+of forms linear in F and in B, so over a mixture of vectors it never exceeds its largest value over them (the mediant
 inequality): it is enough to know vectors whose cone holds every F, and every B, that can occur. These generators are
-pushed through the slots, and where they become too many, groups of similar ones are replaced by the corners of a simplex
-around them (`compressed`). Every replacement only enlarges the cone, so the bound holds; the more generators are kept, the
-smaller the groups, and as a rule the closer the bound. For a secret at="any" the vectors are pairs (visited, not visited).
+pushed through the slots, and where they become too many, groups of similar ones are replaced by the corners of a
+simplex around them (`compressed`). Every replacement only enlarges the cone, so the bound holds; the more generators
+are kept, the smaller the groups, and as a rule the closer the bound. For a secret at="any" the vectors are pairs
+(visited, not visited).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.adversary.explore import Budget, Found, Node
+from discreet.adversary.explore import Budget, Node, WorstGains
 from discreet.contracts import Kernel, Mechanism, is_finite, is_noisy
 from discreet.numerics import RESOLUTION, SLACK, BoolArray, FloatArray, IntArray
 from discreet.outputs import Output
@@ -35,7 +36,7 @@ Columns = tuple[tuple[Output, ...], FloatArray]
 
 
 def _columns(kernel: Kernel, secret: IntArray) -> Columns | None:
-    """The outputs to look at and their columns (P, O): all of a finite kernel's, those that a noisy one names, or None."""
+    """The outputs to look at and their columns (P, O): all of a finite kernel, those a noisy one names, or None."""
     if is_finite(kernel):
         return kernel.outputs, kernel.matrix
     if not is_noisy(kernel):
@@ -44,7 +45,7 @@ def _columns(kernel: Kernel, secret: IntArray) -> Columns | None:
     return outputs, np.stack([kernel.likelihood(output) for output in outputs], axis=1)
 
 
-def search(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget: Budget, beam: int) -> None:
+def search(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget, beam: int) -> None:
     """Follow the histories that tell most about each secret and slot, `beam` of them a slot."""
     level = [Node(mechanism.start(), adversary.start())]
     hidden = np.asarray(adversary.secrets.members.any(axis=0), dtype=np.bool_)
@@ -64,7 +65,7 @@ def search(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget
         level = [_child(mechanism, *candidates[k][:2]) for k in _most_telling(candidates, beam)]
 
 
-def walk(mechanism: Mechanism[Any], adversary: Adversary, found: Found, budget: Budget) -> None:
+def walk(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget) -> None:
     """Days drawn as the observer expects them, for kernels whose outputs cannot be listed."""
     rng = SeededEntropy(0)
     while True:
@@ -99,7 +100,7 @@ def _most_telling(candidates: list[tuple[Node, Output, FloatArray]], beam: int) 
 
 @dataclass(frozen=True)
 class Step:
-    """One public state of a slot: its kernel columns and where each output leads (index into the next slot's states)."""
+    """One public state of a slot: its kernel columns and where each output leads (index of the next slot's state)."""
 
     columns: FloatArray  # (P, O)
     following: list[int]  # (O,)
@@ -134,7 +135,7 @@ def state_graph(mechanism: Mechanism[Any], adversary: Adversary, budget: Budget)
 
 
 def ratio_bound(adversary: Adversary, log_ratios: FloatArray) -> FloatArray:
-    """(R + A,): a bound on each gain from (T,) bounds on the log-ratio of a slot's output between two possible contexts.
+    """(R + A,): bounds on the gains from (T,) bounds on the log-ratio of a slot's output between two possible contexts.
 
     Over a day the probability of the outputs differs between two sequences of contexts by e^sum at most, hence between
     an event and its opposite, which are mixtures of sequences: its odds rise by that factor at most.
@@ -165,8 +166,8 @@ def bound(adversary: Adversary, graph: list[list[Step]], generators: int, stoppe
     for a in range(len(adversary.any_index)):
         _in_time(stopped)
         bounds[each + a] = _largest_visit(adversary, graph, generators, a)
-    # Vectors that agree to RESOLUTION were taken as one. Non-negative matrices do not stretch such ratios (Birkhoff), so
-    # over the day beliefs err by no more than RESOLUTION a slot, forward and backward.
+    # Vectors that agree to RESOLUTION were taken as one. Non-negative matrices do not stretch such ratios (Birkhoff),
+    # so over the day beliefs err by no more than RESOLUTION a slot, forward and backward.
     rounding = 2 * adversary.process.slots * RESOLUTION
     return np.asarray(np.minimum(bounds + rounding, 1.0) - adversary.priors)
 
@@ -185,7 +186,7 @@ def _normalised(vectors: FloatArray) -> FloatArray:
 
 
 def _forward(adversary: Adversary, graph: list[list[Step]], generators: int, stopped: Callable[[], bool]) -> Sets:
-    """Generators of the beliefs over Z_{t-1} (over Z_0, before any output, at t = 0) with which each state is entered."""
+    """Generators of the beliefs over Z_{t-1} (at t = 0 over Z_0, before any output) that enter each state."""
     process = adversary.process
     sets: Sets = [[process.initial[None]]]
     for slot, steps in enumerate(graph[:-1]):

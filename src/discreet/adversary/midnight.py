@@ -45,7 +45,7 @@ def overnight(days: Iterable[Day], contexts: Sequence[str]) -> FloatArray:
 
 
 class AcrossMidnight:
-    """A mechanism repeated over `days` days of one long chain; each secret holds on each day, at="any" for each apart."""
+    """A mechanism repeated over `days` days of one long chain; each secret holds on each day, at="any" day by day."""
 
     needs: ClassVar[Needs] = "chain"
 

@@ -10,11 +10,11 @@ Together they are a Markov process over K hidden states z with P private states 
 
 Both have, for T slots, K hidden states, P private states and n contexts:
 
-- `push(t, rows, likelihood)` (R, K): measures on Z_{t-1} times P(Z_t, output | Z_{t-1}); at t = 0 the rows are measures on
-  Z_0 itself.
+- `push(t, rows, likelihood)` (R, K): measures on Z_{t-1} times P(Z_t, output | Z_{t-1}); at t = 0 the rows are measures
+  on Z_0 itself.
 - `present(t, before, after, likelihood, members)` (G, K): P(X_t in g, Z_t, output) for members (G, n), from the weights
   before and after the push; or (R, K) for one member (1, n) and many weights (R, K) before and after.
-- `joint(t, before, columns)` (K, O): P(Z_t, output) for kernel columns (P, O); `present_joint` the same within a secret.
+- `joint(t, before, columns)` (K, O): P(Z_t, output) for kernel columns (P, O); `present_joint`: within a secret.
 - `outlook(t, columns)` (K, O): P(output | Z_{t-1}), for t >= 1.
 - `predicted(t, before)` (P,): P(private state at t) from the weights on Z_{t-1} (on Z_0 at t = 0).
 - `emission(t)` (K, n): P(X_t | Z_t).

@@ -21,7 +21,8 @@ def smoothed(initial: FloatArray, transitions: FloatArray, likelihoods: FloatArr
     slots, states = likelihoods.shape
     if initial.shape != (states,) or transitions.shape != (slots - 1, states, states):
         raise DiscreetError(
-            f"initial {initial.shape}, transitions {transitions.shape} and likelihoods {likelihoods.shape} do not fit together"
+            f"initial {initial.shape}, transitions {transitions.shape} "
+            f"and likelihoods {likelihoods.shape} do not fit together"
         )
     repeats = slots > 1 and transitions.strides[0] == 0
     steps = np.ascontiguousarray(transitions[:1] if repeats else transitions, dtype=np.float64)

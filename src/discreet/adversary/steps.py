@@ -1,8 +1,8 @@
 """One slot of the filter, compiled: a push of the stack and every secret's belief at every slot.
 
 NumPy alone spends most of a slot on call overhead: the product itself takes a few microseconds. These are the same
-formulas as `push` and `present` of discreet.adversary.process, which the tests hold them to, and like them the same bits
-on every machine (discreet.jit).
+formulas as `push` and `present` of discreet.adversary.process, which the tests hold them to, and like them the same
+bits on every machine (discreet.jit).
 Flops of a slot: 2 K^2 a row of the stack for the push, 2 K a row for the beliefs.
 """
 
@@ -98,10 +98,10 @@ def emitted_step(
     visits, now = len(any_members), len(members)
     after = np.zeros((rows + now, states))
     multiply(stack, transition, after[:rows])
-    told = np.empty(states)  # l(y) = sum_c P(c | y) b(output | c)
+    state_likelihood = np.empty(states)  # l(y) = sum_c P(c | y) b(output | c)
     for y in range(states):
-        told[y] = dot(emission[y], likelihood)
-    chance = dot(after[0], told)
+        state_likelihood[y] = dot(emission[y], likelihood)
+    chance = dot(after[0], state_likelihood)
     if not chance > 0.0:
         return 0.0, np.zeros((rows + now, states)), np.zeros(0)
     inside = np.empty(len(likelihood))  # b(output | c) on the contexts of a secret
@@ -114,13 +114,13 @@ def emitted_step(
         for y in range(states):
             fresh = dot(emission[y], inside) if any_active[a] > 0.0 else 0.0
             visited = after[1 + a, y]
-            after[1 + a, y] = (visited * told[y] + (after[0, y] - visited) * fresh) / chance
+            after[1 + a, y] = (visited * state_likelihood[y] + (after[0, y] - visited) * fresh) / chance
     for y in range(states):
-        told[y] /= chance
-        after[0, y] *= told[y]
+        state_likelihood[y] /= chance
+        after[0, y] *= state_likelihood[y]
     for r in range(1 + visits, rows):
         for y in range(states):
-            after[r, y] *= told[y]
+            after[r, y] *= state_likelihood[y]
     return chance, after, beliefs(after, visits, ahead, first_visit, priors)
 
 

@@ -29,7 +29,9 @@ DEBUG = "DISCREET_DEBUG"
 
 app = typer.Typer(
     name="discreet",
-    help="Release a person's places and activities so that nobody who knows their habits learns the secrets among them.",
+    help=(
+        "Release a person's places and activities so that nobody who knows their habits learns the secrets among them."
+    ),
     epilog="Start with: discreet demo. Exit codes: 0 yes, 1 the answer is no, 2 bad use.",
     no_args_is_help=True,
     add_completion=False,

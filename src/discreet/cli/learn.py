@@ -56,7 +56,8 @@ def learn(
     smoothing: Annotated[
         Literal["auto", "none"],
         typer.Option(
-            help="auto: steps never seen at a slot are as likely as the person's average makes them; none: plain counts."
+            help="auto: steps never seen at a slot are as likely as the person's average makes them; "
+            "none: plain counts."
         ),
     ] = "auto",
     weekparts: Annotated[bool, typer.Option("--weekparts", help="Learn weekdays and weekends apart.")] = False,

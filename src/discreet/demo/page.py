@@ -65,16 +65,18 @@ def page(demo: Demo) -> str:
 <header>
 <h1>Hiding a secret is not keeping it</h1>
 <p class="headline">{_words(headline(demo))}</p>
-<p class="how">The observer has learned this person's habits from {demo.learned} earlier days, sees only what applications
-see, knows how it is chosen, and draws the conclusions that follow. A secret is kept while their belief stays within
-{delta} points of what anybody would guess who knows the habits and sees nothing. The person is simulated; the numbers
-are exact.</p>
+<p class="how">The observer has learned this person's habits from {demo.learned} earlier days, sees only what
+applications see, knows how it is chosen, and draws the conclusions that follow. A secret is kept while their belief
+stays within {delta} points of what anybody would guess who knows the habits and sees nothing. The person is simulated;
+the numbers are exact.</p>
 {_key(demo, colours)}
 </header>
-<div class="watch"><label for="seen">The observer has watched until <output for="seen">{_time(demo.clock, demo.clock.slots)}</output></label>
+<div class="watch"><label for="seen">The observer has watched until
+<output for="seen">{_time(demo.clock, demo.clock.slots)}</output></label>
 <input id="seen" type="range" min="0" max="{demo.clock.slots}" value="{demo.clock.slots}"></div>
 {cards}
-<footer>Made by <code>discreet demo --seed {demo.seed}</code>: {demo.date:%A %d %B %Y}, {demo.clock.slots} slots a day.</footer>
+<footer>Made by <code>discreet demo --seed {demo.seed}</code>: {demo.date:%A %d %B %Y},
+{demo.clock.slots} slots a day.</footer>
 </main>
 <script type="application/json" id="demo">{_embedded(as_json(demo))}</script>
 <script type="application/json" id="moments">{_embedded(_moments(demo))}</script>
@@ -171,12 +173,13 @@ def _card(demo: Demo, number: int, colours: dict[str, str]) -> str:
     title = TITLES.get(showing.mechanism)
     sentence = "" if headline(demo).startswith(told(demo, showing)) else told(demo, showing)  # said at the top already
     shown = [text_of(output) for output in showing.outputs]
+    part = f"{percent(showing.utility)} of the day as it was"
     plots = "\n".join(_secret_row(demo, number, k, one) for k, one in enumerate(showing.beliefs))
     return f"""<article data-mechanism="{number}">
 <div class="top"><h2>{escape(showing.mechanism)}{f": {escape(title)}" if title else ""}</h2>{chip}</div>
 <p class="told">{_words(WHY.get(showing.mechanism, ""))} {_words(sentence)}</p>
 {_row("The true day", "only the person knows it", _ribbon(demo, demo.day.contexts, colours))}
-{_row("What applications saw", f"{percent(showing.utility)} of the day as it was", _ribbon(demo, shown, colours, veiled=True))}
+{_row("What applications saw", part, _ribbon(demo, shown, colours, veiled=True))}
 {_axis(demo)}
 {plots}
 {_axis(demo)}

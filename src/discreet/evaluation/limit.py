@@ -70,8 +70,8 @@ def limit(
     contexts the label that a release shows, several perhaps the same; without it each shows itself.
 
     The programme grows with (contexts x outputs) to the power of the slots; beyond `LARGEST` variables it is refused.
-    However small probabilities are, what is returned is proven to 1e-9 expected releases (`limit_programme`); where that
-    fails, the error says what is known.
+    However small probabilities are, what is returned is proven to 1e-9 expected releases (`limit_programme`); where
+    that fails, the error says what is known.
     """
     if outputs not in get_args(Outputs):
         raise DiscreetError(f"outputs={outputs!r} is not known; use 'suppress' or 'deceive'")
@@ -130,8 +130,8 @@ class _Tree:
 
     def _refuse(self, size: int) -> None:
         raise DiscreetError(
-            f"the limit of {len(self.model.contexts)} contexts over {self.model.slots} slots needs {size} variables or more, "
-            f"and {LARGEST} are allowed; it is a yardstick for tiny models: use fewer contexts or slots"
+            f"the limit of {len(self.model.contexts)} contexts over {self.model.slots} slots needs {size} variables "
+            f"or more, and {LARGEST} are allowed; it is a yardstick for tiny models: use fewer contexts or slots"
         )
 
     def _allowed(self, slot: int, context: int) -> Sequence[int]:

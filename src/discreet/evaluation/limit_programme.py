@@ -53,8 +53,8 @@ BITS = 900
 """Shares and weights are integers over 2**BITS: room for ROUNDS of STEP bits and the last one's 53."""
 
 SLACKS = (40, 60)
-"""Bits of the slack that the odds of a secret are given, relative to them. The first is the project's (numerics.SLACK) and
-solved in one round mostly; where it would change the limit by more than GAP, the second is tried."""
+"""Bits of the slack that the odds of a secret are given, relative to them. The first is the project's (numerics.SLACK)
+and solved in one round mostly; where it would change the limit by more than GAP, the second is tried."""
 
 ROUNDING = Fraction(1, 1 << 50)
 """Relative to delta: what two floats that are meant to add up to one, like 0.7 and 0.3, may fall short of it."""
@@ -207,7 +207,7 @@ class Programme:
         self._give_slack(SLACKS[0])
 
     def _give_slack(self, bits: int) -> None:
-        """Rows for the check of a mechanism, for the solver, whose rounding has the rest of the slack, and for bounds."""
+        """Rows for a mechanism's check, for the solver, whose rounding has the rest of the slack, and for bounds."""
         self.claimed, self.asked, self.exact = (PrivacyRows(*self._given, bits, halves) for halves in (2, 1, 0))
         self.__dict__.pop("_matrix", None)
 
@@ -219,8 +219,8 @@ class Programme:
             if abs(above - below) <= Fraction(GAP):
                 return below, above
         raise DiscreetError(
-            f"the limit could not be proven: a mechanism with {float(below):.12g} expected releases is known, and none has "
-            f"more than {float(above):.12g}, but the solver does not come closer on this model, whose smallest "
+            f"the limit could not be proven: a mechanism with {float(below):.12g} expected releases is known, and none "
+            f"has more than {float(above):.12g}, but the solver does not come closer on this model, whose smallest "
             "probabilities are too far from the others; use fewer slots, or set the smallest probabilities to zero"
         )
 

@@ -87,7 +87,7 @@ def events_of(model: Model, events: Events | None) -> Events:
         return Events.of_contexts(model.contexts)
     if model.contexts != events.contexts:
         raise DiscreetError(
-            f"the model's contexts, {len(model.contexts)} of them, are not those of the events, {len(events.contexts)}; "
-            "learn the model from the same events (model.contexts == events.contexts)"
+            f"the model's contexts, {len(model.contexts)} of them, are not those of the events, "
+            f"{len(events.contexts)}; learn the model from the same events (model.contexts == events.contexts)"
         )
     return events

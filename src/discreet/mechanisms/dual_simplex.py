@@ -3,10 +3,10 @@
     minimise  sum_i x[i]   subject to  0 <= x <= 1  and  matrix x >= right.
 
 Bounds are rows like the others: rows x >= least. A vertex is where n rows are *active*, met with equality. With A their
-matrix, the point there is A^-1 least, and the cost is a sum of active rows, cost = prices A. The start, x = 0, has A = 1
-and prices = cost: none is negative, so nothing is better as long as no other row is violated. A pivot takes the row that
-is violated most into the active ones, at the place of that whose price reaches zero first. Prices stay at least zero;
-where no row is violated any more, the point is the optimum.
+matrix, the point there is A^-1 least, and the cost is a sum of active rows, cost = prices A. The start, x = 0, has A =
+1 and prices = cost: none is negative, so nothing is better as long as no other row is violated. A pivot takes the row
+that is violated most into the active ones, at the place of that whose price reaches zero first. Prices stay at least
+zero; where no row is violated any more, the point is the optimum.
 
 Costs are lowered by less than `PERTURBATION` in total, the same for every call, which breaks ties: vertices that are as
 good as each other are many. Limits count pivots, never time, and every sum has one order (docs/theory.md, section 12).
@@ -52,7 +52,7 @@ class Vertex(NamedTuple):
 
 
 def solve(matrix: FloatArray, right: FloatArray, *, pivots: int = PIVOTS) -> FloatArray | None:
-    """(n,): the best x, matrix (rows, n); None if there is none, a limit was reached, or rounding spoilt the inverse."""
+    """(n,): the best x, matrix (rows, n); None if there is none, at a limit, or if rounding spoilt the inverse."""
     size = matrix.shape[1]
     scale = np.abs(matrix).max(axis=1, initial=0.0)
     scale = np.where(scale > 0, scale, 1.0)
@@ -129,7 +129,7 @@ def _leaving(prices: FloatArray, shares: FloatArray) -> int:
 
 @compiled()
 def _exchange(at: Vertex, shares: FloatArray, leaving: int, entering: int, lacks: float) -> None:
-    """The entering row takes a place among the active ones; the others stay active, so the point moves along one edge."""
+    """The entering row takes a place among the active ones; the others stay, so the point moves along one edge."""
     inverse, prices, point, size = at.inverse, at.prices, at.point, len(shares)
     step = max(prices[leaving], 0.0) / shares[leaving]
     for i in range(size):

@@ -59,8 +59,8 @@ KEPT = 50_000
 """Kernels that are kept; when there are more, all are forgotten."""
 
 LAYER_ALONE = (
-    "seen alone, the contexts that are released keep every gain within its delta (coarser outputs taken for silence); the "
-    "layers together are not bounded, and breach. Secrets at='any' are not bounded"
+    "seen alone, the contexts that are released keep every gain within its delta (coarser outputs taken for silence); "
+    "the layers together are not bounded, and breach. Secrets at='any' are not bounded"
 )
 
 OTHER_CHAINS = "to an observer who takes the given chain of contexts for the person's habits: "
@@ -186,8 +186,8 @@ class Fdh(ContextMechanism):
             return len(self._layers), ()
         if output not in self._named:
             raise DiscreetError(
-                f"{output!r} is never output by this mechanism: it releases contexts and generalizes to the nodes above "
-                f"them; {did_you_mean(text_of(output), (node for _, node in self._named.values()))}"
+                f"{output!r} is never output by this mechanism: it releases contexts and generalizes to the nodes "
+                f"above them; {did_you_mean(text_of(output), (node for _, node in self._named.values()))}"
             )
         layer, node = self._named[output]
         return layer, (node, *self.hierarchy.ancestors(node))
@@ -277,7 +277,8 @@ class _Layer:
             name = min(odd)
             what = "lacks" if name in self.index else "has"
             raise DiscreetError(
-                f"the chain of layer {self.number} {what} {name!r}; its contexts must be the layer's nodes: {self.nodes}"
+                f"the chain of layer {self.number} {what} {name!r}; "
+                f"its contexts must be the layer's nodes: {self.nodes}"
             )
         if chain.slots != model.slots:
             raise DiscreetError(
@@ -293,8 +294,8 @@ def _depth(hierarchy: Hierarchy, model: Model) -> int:
         if context not in leaves:
             what = "is an inner node of" if context in hierarchy else "is missing from"
             raise HierarchyError(
-                f"context {context!r} of the model {what} the hierarchy under {hierarchy.root!r}; every context must be one of "
-                "its leaves"
+                f"context {context!r} of the model {what} the hierarchy under {hierarchy.root!r}; "
+                "every context must be one of its leaves"
             )
     return len(hierarchy.layers)
 

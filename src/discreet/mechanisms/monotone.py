@@ -3,10 +3,10 @@
 If the predicate holds for a vector it holds for every vector above, and value falls as any coordinate rises. The best
 vector is then *minimal*: no coordinate can be lowered alone. The search keeps regions `floor <= v <= ceiling` that
 together contain every minimal vector not found yet. A region whose ceiling fails the predicate contains none. If the
-ceiling holds and lies above no minimal vector found so far, greedy lowering from it finds a new one, m. Any other minimal
-vector is below m somewhere: the region splits at the first such coordinate k into floor_j >= m_j for j < k and ceiling_k =
-m_k - 1, the *excluded corners* of the paper, here disjoint. A region is dropped when even its floor is worth no more than
-the best found. When no region is left, the best found is the best there is.
+ceiling holds and lies above no minimal vector found so far, greedy lowering from it finds a new one, m. Any other
+minimal vector is below m somewhere: the region splits at the first such coordinate k into floor_j >= m_j for j < k and
+ceiling_k = m_k - 1, the *excluded corners* of the paper, here disjoint. A region is dropped when even its floor is
+worth no more than the best found. When no region is left, the best found is the best there is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.errors import DiscreetError
-from discreet.numerics import IntArray
+from discreet.numerics import BoolArray, FloatArray, IntArray
 
 Value = Callable[[IntArray], float]
 
@@ -34,9 +34,44 @@ class Oracle(Protocol):
         """A minimal vector below levels, for which the predicate holds, and how many checks it took."""
 
 
+class GridLevels:
+    """Chances of silence (T, n) on a grid, as levels (K,) of the coordinates that can occur: levels / grid.
+
+    What is impossible is always silent. Who says which levels are private makes an `Oracle` of this.
+    """
+
+    def __init__(self, possible: BoolArray, prior: FloatArray, grid: int) -> None:
+        self.grid = grid
+        self._shape, self._where = possible.shape, np.nonzero(possible)
+        self._weights: FloatArray = prior[self._where] / (grid * len(prior))
+        self.top: IntArray = np.full(len(self._weights), grid)
+
+    def table(self, levels: IntArray) -> IntArray:
+        """(T, n): the level of each slot and context."""
+        table = np.full(self._shape, self.grid)
+        table[self._where] = levels
+        return table
+
+    def silent(self, levels: IntArray) -> FloatArray:
+        """(T, n): the chance that each context is silent."""
+        return np.asarray(self.table(levels) / self.grid)
+
+    def levels_of(self, silent: FloatArray) -> IntArray:
+        """(K,): the levels nearest to chances (T, n)."""
+        return np.rint(silent[self._where] * self.grid).astype(np.int64)
+
+    def levels_in(self, table: IntArray) -> IntArray:
+        """(K,): the levels that stand in a table (T, n)."""
+        return np.asarray(table[self._where])
+
+    def value(self, levels: IntArray) -> float:
+        """The share of slots that is expected to be released."""
+        return float((self._weights * (self.grid - levels)).sum())
+
+
 @dataclass(frozen=True)
-class Found:
-    """The best minimal vector, its value, how many minimal vectors and checks it took, and whether none was left out."""
+class Best:
+    """The best minimal vector, its value, how many such vectors and checks it took, and whether none was left out."""
 
     levels: IntArray
     value: float
@@ -111,11 +146,11 @@ def best_minimal(
     budget: int,
     floor: IntArray | None = None,
     seeds: Iterable[IntArray] = (),
-) -> Found:
+) -> Best:
     """The best vector of levels from 0 to top (K,) for which the oracle's predicate holds, within a budget of checks.
 
-    `floor` is a vector that every solution is known to dominate; `seeds` are minimal vectors known already. A check is one
-    question to the predicate; a region that is merely split counts as one too, so that the budget bounds all work.
+    `floor` is a vector that every solution is known to dominate; `seeds` are minimal vectors known already. A check is
+    one question to the predicate; a region that is merely split counts as one too, so that the budget bounds all work.
     """
     top = np.asarray(top, dtype=np.int64)
     if not oracle.holds(top):
@@ -127,7 +162,7 @@ def best_minimal(
     checks = 1
     while (region := search.pop()) is not None:
         if checks >= budget and search.vectors:
-            return Found(search.levels, search.best, len(search.vectors), checks, False)
+            return Best(search.levels, search.best, len(search.vectors), checks, False)
         ceiling, lowest = region.bounds()
         checks += 1
         known = search.below(ceiling)
@@ -138,4 +173,4 @@ def best_minimal(
             checks += used
             search.add(known)
         search.split(ceiling, lowest, known)
-    return Found(search.levels, search.best, len(search.vectors), checks, True)
+    return Best(search.levels, search.best, len(search.vectors), checks, True)

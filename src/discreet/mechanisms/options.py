@@ -186,19 +186,18 @@ def _fit(hint: Any, value: object, place: Place) -> object:
 
 
 TEXT = "text"
-ARRAYS = frozenset(get_args(npt.ArrayLike))
+ARRAYS = frozenset(get_args(npt.ArrayLike) or (npt.ArrayLike,))
+"""What stands for an array: the members of a union, or since NumPy 2.5 (on Python 3.12 and later) the alias itself."""
 
 
 def wants(hint: Any) -> list[Want]:
     """What a declared type takes, most particular first."""
-    if get_origin(hint) in (Union, types.UnionType):
-        members = list(get_args(hint))
-        found = []
-        if set(members) >= ARRAYS:  # ArrayLike is a union itself, and dissolves in one
-            members = [member for member in members if member not in ARRAYS]
-            found = [Want("numbers (a list with rows of one length, or a table with a row for each context)", _array)]
-        return found + [want for member in members if member is not types.NoneType for want in wants(member)]
-    return [_want(hint)]
+    members = list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
+    found = []
+    if set(members) >= ARRAYS:
+        members = [member for member in members if member not in ARRAYS]
+        found = [Want("numbers (a list with rows of one length, or a table with a row for each context)", _array)]
+    return found + [_want(member) for member in members if member is not types.NoneType]
 
 
 def _want(hint: Any) -> Want:

@@ -6,14 +6,15 @@ A private state m has mass p[m] and sends flows f[m, o] >= 0 to the outputs it m
                 sum_m a[j, m] f[m, o] <= 0            for each o, j   (no output tells too much: theory section 2)
 Flows are probabilities times masses, so that coefficients are differences of beliefs, of size at most one.
 
-The first kind of row couples nothing but one state's own flows (generalised upper bounds, Dantzig and Van Slyke 1967): one
-flow of each state is its *key*, and the basis that is inverted has only as many rows as coupling rows are in use. Those
-are generated when they are violated: of outputs times rows few ever bind. The start, every state at its most valued
-output, is optimal without coupling rows, hence dual feasible; the dual simplex repairs one violated row after the other.
-Ties are many (fakes are worth the same), so values are perturbed by less than `PERTURBATION`, the same for every call.
+The first kind of row couples nothing but one state's own flows (generalised upper bounds, Dantzig and Van Slyke 1967):
+one flow of each state is its *key*, and the basis that is inverted has only as many rows as coupling rows are in use.
+Those are generated when they are violated: of outputs times rows few ever bind. The start, every state at its most
+valued output, is optimal without coupling rows, hence dual feasible; the dual simplex repairs one violated row after
+the other. Ties are many (fakes are worth the same), so values are perturbed by less than `PERTURBATION`, the same for
+every call.
 
-Limits count pivots, never time. Whatever is returned is checked by the caller: a failed solve costs utility, not privacy.
-A pivot costs about K P + 2 N + K^2 operations, with K coupling rows in use, P states and N allowed flows.
+Limits count pivots, never time. Whatever is returned is checked by the caller: a failed solve costs utility, not
+privacy. A pivot costs about K P + 2 N + K^2 operations, with K coupling rows in use, P states and N allowed flows.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PERTURBATION = 2.0**-24
 """Most that a value is changed by to break ties; the solution is optimal up to it."""
 
 ROWS = 160
-"""Coupling rows in use at most, unless a caller says otherwise; a programme that needs more is given up (and counted)."""
+"""Coupling rows in use at most, unless a caller says otherwise; one that needs more is given up, and counted."""
 
 PIVOTS = 4_000
 """Pivots at most, over all rounds."""
@@ -69,7 +70,7 @@ NOTHING = -(2**62)
 
 
 class Problem(NamedTuple):
-    """N columns: a flow from state[k] to output[k], worth value[k]; a state's columns stand together, states in order."""
+    """N columns: a flow from state[k] to output[k], worth value[k]; a state's columns stand together, in order."""
 
     mass: FloatArray  # (P,)
     first: IntArray  # (P + 1,): where each state's columns begin
@@ -266,7 +267,7 @@ def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) 
 def _drop_idle(basis: Basis, rows: int, values: FloatArray) -> int:
     """Drop the coupling rows that are far from binding; they come back if they are violated again.
 
-    Their slack is basic, a unit column of the working basis, so its place and its row are simply left out of the inverse.
+    Their slack is basic, a unit column of the working basis: its place and its row are simply left out of the inverse.
     """
     place = 0
     while place < rows:
@@ -389,7 +390,7 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
 
 @compiled()
 def inverted(matrix: FloatArray) -> FloatArray:
-    """Gauss and Jordan with row pivots. A library's inverse would be spread over threads that this size does not repay."""
+    """Gauss and Jordan with row pivots. A library's inverse would use threads that this size does not repay."""
     size = len(matrix)
     work = np.zeros((size, 2 * size))
     work[:, :size] = matrix
@@ -464,10 +465,10 @@ def _change_key(problem: Problem, basis: Basis, rows: int, values: FloatArray, m
 
 @compiled()
 def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) -> int:
-    """The column that enters, or NOTHING: of those whose reduced cost reaches zero first, up to a tie, the largest pivot.
+    """The column that enters, or NOTHING: of those that reach zero first, up to a tie, the largest pivot.
 
-    A state whose key alone is basic need not stop the step: its whole mass moves to the column that reached zero, its new
-    key, as long as the leaving flow stays below zero (the long step of the dual simplex, for generalised upper bounds).
+    A state whose key alone is basic need not stop the step: its whole mass moves to the column that reached zero, its
+    new key, as long as the leaving flow stays below zero (the dual simplex's long step, for generalised upper bounds).
     """
     shared = np.zeros(len(problem.mass), np.bool_)  # states with more than a key in the basis
     free = np.ones(len(row), np.bool_)  # slacks that are not basic
@@ -506,7 +507,7 @@ def _ratios(problem: Problem, basis: Basis, start: int, stop: int) -> None:
         for k in range(first[m], first[m + 1]):
             pivot = told[output[k], m] - own
             alpha[k] = pivot
-            # Reduced costs are not positive, so these hold for no positive pivot; they seldom hold, and divisions are dear.
+            # Reduced costs are not positive, so these hold for no positive pivot; they seldom do; divisions are dear.
             first_yet = reduced[k] > ratio * pivot or reduced[k] - TIE > tied * pivot
             if first_yet and pivot < -SMALLEST_PIVOT and not in_basis[k]:
                 ratio = min(ratio, reduced[k] / pivot)

@@ -27,7 +27,7 @@ class Tokens(NamedTuple):
     last: IntArray  # (N,) 1 where it ends
 
 
-class Counts(NamedTuple):
+class TopicCounts(NamedTuple):
     """What the topics amount to, K topics and U people. Value first, so that a loop over topics runs along a row."""
 
     starts: IntArray  # (K,)
@@ -39,8 +39,11 @@ class Counts(NamedTuple):
     events: IntArray  # (K,)
 
 
-class Weights(NamedTuple):
-    """The Dirichlet parameters, all symmetric: for each cell of a start, a transition, an activity, a time, a location."""
+class DirichletPrior(NamedTuple):
+    """The concentrations (`topics.Concentrations`) as compiled code takes them.
+
+    Parameters of symmetric Dirichlet distributions, for a cell of a start, transition, activity, time or place.
+    """
 
     start: float
     transition: float
@@ -59,7 +62,7 @@ class Estimates(NamedTuple):
     location: FloatArray  # (K, L)
 
 
-def counted(tokens: Tokens, topics: IntArray, sizes: tuple[int, int, int], count: int) -> Counts:
+def counted(tokens: Tokens, topics: IntArray, sizes: tuple[int, int, int], count: int) -> TopicCounts:
     """The counts of topics (N,), from nothing."""
     people = int(tokens.person.max()) + 1
     starts = np.bincount(topics[tokens.first == 1], minlength=count)
@@ -70,7 +73,7 @@ def counted(tokens: Tokens, topics: IntArray, sizes: tuple[int, int, int], count
         np.bincount(tokens.values[:, column] * count + topics, minlength=size * count).reshape(size, count)
         for column, size in enumerate(sizes)
     )
-    return Counts(starts, steps, steps.sum(axis=2), activity, time, location, np.bincount(topics, minlength=count))
+    return TopicCounts(starts, steps, steps.sum(axis=2), activity, time, location, np.bincount(topics, minlength=count))
 
 
 @compiled()
@@ -91,8 +94,8 @@ def _chosen(weight: FloatArray, uniform: float) -> int:
 def _draw(
     tokens: Tokens,
     topics: IntArray,
-    counts: Counts,
-    prior: Weights,
+    counts: TopicCounts,
+    prior: DirichletPrior,
     uniform: FloatArray,
     weight: FloatArray,
     start: int,
@@ -171,7 +174,7 @@ class Sampler:
         tokens: Tokens,
         sizes: tuple[int, int, int],
         count: int,
-        prior: Weights,
+        prior: DirichletPrior,
         seed: int | np.random.SeedSequence,
     ) -> None:
         self._rng = np.random.default_rng(seed)
@@ -188,7 +191,7 @@ class Sampler:
 
     def conditional(self, i: int) -> FloatArray:
         """(K,): the distribution that event i's topic is drawn from, given all others."""
-        topics, counts, weight = self.topics.copy(), Counts(*map(np.copy, self.counts)), self._weight.copy()
+        topics, counts, weight = self.topics.copy(), TopicCounts(*map(np.copy, self.counts)), self._weight.copy()
         _draw(self.tokens, topics, counts, self.prior, np.zeros(len(topics)), weight, i, i + 1, 1.0)
         return np.asarray(weight / weight.sum())
 

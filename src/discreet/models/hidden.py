@@ -18,7 +18,7 @@ from discreet.numerics import FloatArray, IntArray, ordered_product
 
 
 class HiddenMarkovModel:
-    """P(Y_0), P(Y_t | Y_{t-1}) and P(X_t | Y_t): initial (K,), transitions (T-1, K, K), emissions (K, n) or (T, K, n)."""
+    """P(Y_0), P(Y_t | Y_{t-1}), P(X_t | Y_t): initial (K,), transitions (T-1, K, K), emissions (K, n) or (T, K, n)."""
 
     def __init__(
         self,

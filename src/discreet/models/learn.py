@@ -64,7 +64,8 @@ class Counts:
         """The counts with more days: the same as counting all of them at once."""
         if len(rows[0]) != len(self.transitions) + 1:
             raise DiscreetError(
-                f"the new days have {len(rows[0])} slots, the chain {len(self.transitions) + 1}; cut all days with one clock"
+                f"the new days have {len(rows[0])} slots, the chain {len(self.transitions) + 1}; "
+                "cut all days with one clock"
             )
         if self.fixed:
             more = Counts.of(rows, self.smoothing, self.contexts)

@@ -1,7 +1,7 @@
 """People with habits, for the demo, tests and benchmarks: made up, and the same for the same seed.
 
-A person has a home, perhaps a workplace, a few regular places with their weekdays, and a hospital to go to now and then,
-with the pharmacy after it in most visits: whoever hides only the hospital is given away by the pharmacy. Weekends
+A person has a home, perhaps a workplace, a few regular places with their weekdays, and a hospital to go to now and
+then, with the pharmacy after it in most visits: whoever hides only the hospital is given away by the pharmacy. Weekends
 differ, starts and lengths jitter, and slots fall without a reading (`unknown`), more often in some places.
 
 The same arguments give the same days on the same NumPy; its generators may change between versions.
@@ -177,7 +177,7 @@ class _Diary:
         self.codes[rows] = np.where(there, places[:, None], self.codes[rows])
 
     def visit(self, place: IntArray | int | str, first: IntArray, when: BoolArray) -> IntArray:
-        """Stay as long as such visits last, at least one slot; (P, D): the slot after it, or first where nobody went."""
+        """Stay as long as such visits last, at least a slot; (P, D): the slot after it, or first where nobody went."""
         if isinstance(place, str):
             if place not in self.index:
                 return first

@@ -1,4 +1,4 @@
-"""The one versioned file that holds a person's habits: a chain, a hidden Markov model, or a week of chains. No pickle."""
+"""The versioned file that holds a person's habits: a chain, a hidden Markov model, or a week of chains. No pickle."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def load(path: str | Path) -> AnyModel:
                 raise KeyError("format")
             if header["version"] > VERSION:
                 raise FileFormatError(
-                    f"{path}: written in format {header['version']}, this discreet reads up to {VERSION}; upgrade discreet"
+                    f"{path}: written in format {header['version']}, this discreet reads up to {VERSION}; "
+                    "upgrade discreet"
                 )
             if header["version"] < 1 or not header["parts"]:
                 raise ValueError("the header makes no sense")

@@ -22,7 +22,7 @@ from discreet.models.hidden import HiddenMarkovModel
 from discreet.numerics import FloatArray, normalised
 
 if TYPE_CHECKING:
-    from discreet.models.gibbs import Sampler, Tokens, Weights
+    from discreet.models.gibbs import DirichletPrior, Sampler, Tokens
 
 Progress = Callable[[int, int], None]
 """Called with the sweeps done, and how many there are at most."""
@@ -33,10 +33,10 @@ random topics alone, chains settle where they happen to fall, in modes that sing
 sweeps."""
 
 CONVERGED = 1.05
-"""Chains agree if R-hat of their log joints is at most this: then chains differ hardly more than a chain from itself."""
+"""Chains agree if R-hat of their log joints is at most this: chains then differ hardly more than one from itself."""
 
 BLOCK, LEAST = 100, 400
-"""Sweeps between two looks at R-hat, and before the first: over a few sweeps, which resemble each other, it says little."""
+"""Sweeps between looks at R-hat, and before the first: over a few, which resemble each other, it says little."""
 
 KEPT = 100
 """Sweeps that the estimates are averaged over."""
@@ -59,11 +59,11 @@ class Concentrations:
                 raise DiscreetError(f"the concentration of {name} is {value!r}; give a number above 0")
 
     @property
-    def weights(self) -> Weights:
+    def prior(self) -> DirichletPrior:
         """The same as the sampler takes them."""
-        from discreet.models.gibbs import Weights
+        from discreet.models.gibbs import DirichletPrior
 
-        return Weights(*(float(getattr(self, name)) for name in Weights._fields))
+        return DirichletPrior(*(float(getattr(self, name)) for name in DirichletPrior._fields))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class TopicModel:
         return HiddenMarkovModel.homogeneous(self.events.contexts, self.initial, transition, self.emissions, slots)
 
     def log_likelihood(self, trajectory: Trajectory) -> FloatArray:
-        """(length,): log probability of each event given those before; -inf from one that is not known or impossible on."""
+        """(length,): log probability of each event given those before; -inf from an unknown or impossible one on."""
         transition, codes = self._transition(trajectory.person), self.events.codes(trajectory, missing=-1)
         scores = np.full(len(codes), -np.inf)
         belief = self.initial
@@ -166,9 +166,9 @@ class TopicModel:
 
         `chains` chains of the sampler start from random topics, warm up for 200 sweeps and run until they agree, for
         at most `sweeps` more: from 400 sweeps on, R-hat of the log joint is computed every 100 over the second half of
-        them, each chain's split in two, and 1.05 or less ends the run. `diagnostics.converged` says whether it did. The estimates
-        are posterior means over 100 more sweeps of the chain with the highest mean log joint; labels that a sweep has
-        swapped are swapped back. Equal seeds give equal models.
+        them, each chain's split in two, and 1.05 or less ends the run. `diagnostics.converged` says whether it did. The
+        estimates are posterior means over 100 more sweeps of the chain with the highest mean log joint; labels that a
+        sweep has swapped are swapped back. Equal seeds give equal models.
         """
         given = _checked(trajectories, topics, chains, sweeps)
         vocabulary = Events.from_trajectories(given) if events is None else events
@@ -186,7 +186,7 @@ def _checked(trajectories: Iterable[Trajectory], topics: int, chains: int, sweep
 
 
 def r_hat(traces: FloatArray) -> float:
-    """Split R-hat (Gelman et al., Bayesian Data Analysis, 3rd edition, Eq. 11.4) of traces (C, S): 1 where they agree."""
+    """Split R-hat (Gelman et al., Bayesian Data Analysis, 3rd edition, Eq. 11.4) of traces (C, S): 1 if they agree."""
     half = traces.shape[1] // 2
     parts = np.concatenate([traces[:, :half], traces[:, -half:]])
     within = parts.var(axis=1, ddof=1).mean()
@@ -213,7 +213,7 @@ class _Fit:
         self.events, self.topics = events, topics
         self.people = tuple(dict.fromkeys(trajectory.person for trajectory in trajectories))
         tokens = tokens_of(trajectories, events, self.people)
-        prior = concentrations.weights
+        prior = concentrations.prior
         seeds = np.random.SeedSequence(seed).spawn(chains)
         self.samplers = [Sampler(tokens, events.sizes, topics, prior, each) for each in seeds]
 

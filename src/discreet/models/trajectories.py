@@ -1,4 +1,4 @@
-"""Chains learned from trajectories: one for each attribute, or one over whole events. Homogeneous: events have no slots.
+"""Chains learned from trajectories: one for each attribute, or one over events. Homogeneous: events have no slots.
 
 Trajectories differ in length, so a transition is the same after every event (Li and Sun 2020, Section 3.3.1). Give the
 trajectories of one person, or of all.

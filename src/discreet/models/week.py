@@ -93,7 +93,8 @@ def days_by_part(model: AnyModel, days: Iterable[Day]) -> dict[str | None, list[
 def _counts_of(name: str, chain: MarkovChain) -> Counts:
     if chain.counts is None:
         raise DiscreetError(
-            f"the {name} chain was not learned from days, so it cannot learn more; use MarkovChain.fit(..., by='weekpart')"
+            f"the {name} chain was not learned from days, so it cannot learn more; "
+            "use MarkovChain.fit(..., by='weekpart')"
         )
     return chain.counts
 

@@ -37,7 +37,7 @@ GRID_LABEL = re.compile(r"e(0|-?[1-9][0-9]*)n(0|-?[1-9][0-9]*)")
 
 @dataclass(frozen=True)
 class Grid:
-    """Squares of `side` metres on a plane. The cell `e3n-1` is the fourth east of the plane's middle, the first south."""
+    """Squares of `side` metres on a plane. Cell `e3n-1` is the fourth east of the plane's middle, the first south."""
 
     side: float
     plane: Plane

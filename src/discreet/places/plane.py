@@ -51,7 +51,7 @@ def distances(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True)
 class Plane:
-    """Metres around a position, by the local equirectangular projection: true along its middle's parallel and meridians.
+    """Metres around a position (local equirectangular projection): true along its middle's parallel and meridians.
 
         east = EARTH cos(latitude of the middle) (longitude - the middle's),   north = EARTH (latitude - the middle's)
 

@@ -1,4 +1,4 @@
-"""Adaptive release: no prefix exceeds delta, by exact fractions of the integers that are sampled; and what it releases."""
+"""Adaptive release: no prefix exceeds delta, by exact fractions of the integers sampled; and what it releases."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def beliefs_under(mechanism: Adaptive, other: Adaptive) -> Iterator[tuple[Belief
 
 
 def test_nothing_is_held_back_where_no_gain_can_exceed_its_delta() -> None:
-    """A prior of 0.4 to 0.6 and a delta of 0.7: whatever is output, belief is at most one, so everything may be told."""
+    """A prior of 0.4 to 0.6 and a delta of 0.7: belief is at most one, whatever is output, so all may be told."""
     hidden = d.HiddenMarkovModel(
         ("s", "x"), [0.5, 0.5], np.broadcast_to([[0.7, 0.3], [0.4, 0.6]], (3, 2, 2)), [[0.6, 0.4], [0.4, 0.6]]
     )

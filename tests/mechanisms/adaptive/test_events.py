@@ -1,4 +1,4 @@
-"""Adaptive release of events: whole, or attribute by attribute. No output, on any walk, tells more than delta, exactly."""
+"""Adaptive release of events: whole, or attribute by attribute. No output on any walk tells more than delta."""
 
 from __future__ import annotations
 

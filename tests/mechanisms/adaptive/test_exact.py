@@ -1,7 +1,7 @@
 """Adaptive release against exact integers: no output that could come next, on any walk, tells more than delta.
 
-The claim is gain <= delta + 2**-40 for every secret at every slot and for "at some slot", after every prefix. It is checked
-without any rounding (`exact_walk`), for all outputs of each kernel, not only for the one that the walk takes.
+The claim is gain <= delta + 2**-40 for every secret at every slot and for "at some slot", after every prefix. It is
+checked without any rounding (`exact_walk`), for all outputs of each kernel, not only for the one that the walk takes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small event models for tests: hidden topics, chains over triples, and three chains that know nothing of each other."""
+"""Small event models for tests: hidden topics, chains over triples, and three chains that are independent."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_the_check_equals_an_enumeration_of_all_windows() -> None:
 
 
 def test_privacy_is_monotone() -> None:
-    """What publishes less of everything is private if what publishes more is (Proposition 3, its "dominates" reversed)."""
+    """What publishes less of everything is private if what publishes more is (Proposition 3, "dominates" reversed)."""
     compared = 0
     for seed in searches(30):
         model, policy = models(seed, slots=3)[0], secret_policy(seed)
@@ -227,7 +227,7 @@ def vector_search(
     *,
     printed: bool,
 ) -> tuple[float, ...]:
-    """Algorithm 6 line by line. `printed`: "dominates" as defined there (nowhere above), else as Proposition 3 has it."""
+    """Algorithm 6 line by line. `printed`: "dominates" as defined there (nowhere above), else as in Proposition 3."""
     best: list[tuple[float, ...]] = []
     candidates: list[tuple[float, ...]] = [(0.0,) * size]
     while candidates:

@@ -195,7 +195,7 @@ def test_what_an_output_tells_of_the_truth() -> None:
 
 
 def casino() -> tuple[d.MarkovChain, d.Policy]:
-    """One position: gambling is 1/4, always in the casino; working is at the office (1/2) or in the casino's bar (1/4)."""
+    """One position: gambling is 1/4, always in the casino; working, the office (1/2) or the casino's bar (1/4)."""
     events = Events(("gambling", "working"), ("night",), ("casino", "office"))
     chance = {"gambling|night|casino": 0.25, "working|night|office": 0.5, "working|night|casino": 0.25}
     model = d.MarkovChain(events.contexts, [chance.get(c, 0.0) for c in events.contexts], np.zeros((0, 4, 4)))

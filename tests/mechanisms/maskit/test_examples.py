@@ -153,7 +153,7 @@ def test_example_6_without_the_mapping_the_weak_adversary_gains_more_than_delta(
     strong = exactly(EXAMPLE_1, QUARTER, "s")
     p = vector(EXAMPLE_1[0], {"s": Fraction(1), "x": THIRD})
     assert worst_suppressed(strong, p) == QUARTER  # private against those who know the chain
-    # Silence happens only if the chain has a sensitive context: the adversary infers the chain, and with it the posterior.
+    # Silence happens only if the chain has a sensitive context: the adversary infers the chain, hence the posterior.
     silent = Fraction(1, 2) / (Fraction(1, 2) + Fraction(1, 2) * THIRD)
     assert (silent - prior, HALF - prior) == (Fraction(7, 12), THIRD)  # probabilistic, simulatable
     assert min(silent - prior, HALF - prior) > QUARTER

@@ -35,8 +35,8 @@ def random_labels(seed: int, chain: d.MarkovChain) -> dict[str, set[str]]:
 def weak_gain(check: SetLabelled, secret: d.Secret) -> Fraction:
     """The largest gain of any adversary who knows the sets, whatever P(context | state) it holds within them.
 
-    The gain is the sum over states of P(in the secret | state) times the gain on the state; the factors lie between 0 and
-    1 and are 0 where the set does not meet the secret, so the worst adversary counts exactly the positive gains.
+    The gain is the sum over states of P(in the secret | state) times the gain on the state; the factors lie between 0
+    and 1 and are 0 where the set does not meet the secret, so the worst adversary counts exactly the positive gains.
     """
     contexts = check.model.contexts
     slots = range(check.model.slots) if secret.slots is None else secret.slots

@@ -164,7 +164,7 @@ def test_numbers_of_numpy_are_numbers(epsilon: Any) -> None:
 
 
 def test_the_surrogate_rule_is_sound_for_the_complete_graph_only() -> None:
-    """Answers 0.5, 1, 2.6, 3.4 in the set, 2 outside, radius 1: the edge from 2 to 1 costs 2 epsilon, and the promise says so."""
+    """Answers 0.5, 1, 2.6, 3.4 in the set, 2 outside, radius 1: the edge 2 to 1 costs 2 epsilon, as promised."""
     answers = np.array([[0.5], [1.0], [2.6], [3.4], [2.0]])
     graph = PolicyGraph.within(answers, 1.0)
     assert graph.adjacency[4, 1]
@@ -214,7 +214,7 @@ def test_equal_answers_on_an_edge_are_fine() -> None:
 
 
 def test_case_i_and_case_ii_adversaries() -> None:
-    """Appendix 11.6. Who holds fewer contexts possible gains no more; who holds more may find some told apart by more."""
+    """Appendix 11.6. Who holds fewer contexts possible gains no more; who holds more may tell some apart by more."""
     made = mechanism([[3, 4, 5]])
     kernel = made.kernel(made.start())
     assert sum(kernel.realised()) == pytest.approx(1.0)  # a clique: every pair is joined
@@ -275,7 +275,7 @@ def test_several_queries_at_a_slot() -> None:
 
 
 def test_the_odometer_adds_up_and_carries_infinity() -> None:
-    """Theorems 6.3 and 7.2 along supports with known norms, and a protectable graph that leaves a pair infinitely apart."""
+    """Theorems 6.3 and 7.2 along supports with known norms, and a graph that leaves a pair infinitely apart."""
     made = mechanism([[3, 4, 5], [1, 3, 4, 5]])
     odometer = made.odometer(released(made, [3, 4]))
     hull = Hull.of_differences(made.kernel_for([1, 3, 4, 5]).hulls[0].vertices)
@@ -374,7 +374,7 @@ def test_the_laws_hold(options: dict[str, Any]) -> None:
 
 
 def test_days_are_evaluated() -> None:
-    """Nothing is released as it is, so that utility is 0; every slot has a point, and the error is the query's matter."""
+    """Nothing is released as it is, so utility is 0; every slot has a point, and the error is the query's matter."""
     made = mechanism([[0, 1, 2], [3, 4, 5]], policy=d.Policy(["s5"]))
     days = made.model.sample(10, 3)  # type: ignore[attr-defined]
     result = d.evaluate(made, days)

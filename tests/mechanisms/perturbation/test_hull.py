@@ -17,7 +17,7 @@ AGREE = 1e-9
 
 
 def slow_norm(differences: FloatArray, vector: FloatArray) -> float:
-    """The smallest sum of weights that makes the vector from differences and their opposites: the gauge's definition."""
+    """The smallest sum of weights that makes the vector of differences and opposites: the gauge's definition."""
     both = np.concatenate([differences, -differences]).T
     best = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=vector, bounds=(0, None), method="highs")
     return float(best.fun) if best.status == 0 else float("inf")
@@ -94,7 +94,7 @@ def test_a_needle_turned_by_45_degrees_is_no_segment() -> None:
 
 
 def test_samples_are_uniform() -> None:
-    """Counts in r times the hull are binomial with chance r^k: bounds of 6 standard deviations fail one in 5e8 right ones."""
+    """Counts in r times the hull are binomial with chance r^k: 6 standard deviations fail one in 5e8 right ones."""
     generator = np.random.default_rng(7)
     for points in ([(4.0, 1.0), (1.0, -1.0), (3.0, 0.0)], [(1.0, 0, 1), (0, 1, 1)], [(1.0, 2, 3)], [(0.0, 0.0)]):
         hull = Hull.of_differences(points)

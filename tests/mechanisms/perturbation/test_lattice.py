@@ -54,7 +54,7 @@ def test_planar_hulls_are_qhulls() -> None:
 
 
 def test_groups_that_the_support_empties_take_no_room() -> None:
-    """The plain function, whose arrays refuse what lies outside them, equals the compiled one, which would not notice."""
+    """The plain function, whose arrays refuse what lies outside, equals the compiled one, which would not notice."""
     plain = group_differences.py_func  # type: ignore[attr-defined]
     for seed in searches(20):
         rng = np.random.default_rng(seed)
@@ -155,7 +155,7 @@ def test_the_basis_makes_every_integer_point_of_the_subspace_and_no_other() -> N
 
 
 def test_flats_in_higher_space_stay_exact_where_64_bits_do_not_hold_their_basis() -> None:
-    """The basis is of the subspace, primitive (its maximal minors have no common factor), and holds every difference."""
+    """The basis is of the subspace, primitive (its maximal minors have no common factor), and holds each difference."""
     for seed in searches(40):
         rng = np.random.default_rng(seed)
         d = int(rng.integers(4, 7))
@@ -174,7 +174,7 @@ def test_flats_in_higher_space_stay_exact_where_64_bits_do_not_hold_their_basis(
 
 
 def slow_facets(points: IntArray) -> set[tuple[tuple[int, ...], int]]:
-    """Every plane through k of the points that leaves all of them on one side, in fractions' integers: the definition."""
+    """Every plane through k of the points with all of them on one side, in fractions' integers: the definition."""
     both = np.unique(np.concatenate([points, -points]), axis=0).tolist()
     found = set()
     for simplex in combinations(both, len(both[0])):

@@ -1,6 +1,6 @@
 """The two laws of noise: what they are, that draws follow them, and that the lattice's keeps its ratio exactly.
 
-Statistical tests fail a right law at most once in 10^6 runs, and are shown to fail one whose scale is 20 % off, up or down.
+Statistical tests fail a right law at most once in 10^6 runs and are shown to fail a scale that is 20 % off, up or down.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def test_releases_draw_from_the_operating_system() -> None:
 
 
 def test_the_ratio_over_every_edge_stays_within_e_to_the_epsilon() -> None:
-    """In integers: levels of any output differ by `parts` at most. At corners, beyond them, and far away; flat hulls too."""
+    """In integers: levels of any output differ by `parts` at most: at corners, beyond, far away; flat hulls too."""
     looked = 0
     for seed in searches(60):
         rng = np.random.default_rng(seed)
@@ -316,7 +316,7 @@ def test_scales_are_drawn_as_tabled_and_as_geometric_sums(rate: Fraction) -> Non
 
 
 def test_laplace_noise_is_the_k_norm_noise_of_the_l1_ball() -> None:
-    """Theorem 5.1: with as many parts as the radius, the level is the l1 norm, so coordinates are independent Laplace."""
+    """Theorem 5.1: with as many parts as the radius, levels are l1 norms, so coordinates are independent Laplace."""
     noise = LatticeNoise(cross_polytope(8, 2), 1.0)
     assert noise.parts == 8
     points = np.array([(0, 0), (3, 0), (0, -5), (2, 2), (-40, 1)])

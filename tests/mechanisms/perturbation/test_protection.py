@@ -1,4 +1,4 @@
-"""Degree of protection, exposure and protectable graphs: the paper's examples, and every random graph left unexposed."""
+"""Degree of protection, exposure and protectable graphs: the paper's examples; no random graph stays exposed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""DPHMM's experiments (Xiao, Xiong, Zhang, Cao 2017)."""
+"""DPHMM's experiments (Xiao, Shen, Liu, Xiong, Jin, Xu)."""

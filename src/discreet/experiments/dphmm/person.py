@@ -1,4 +1,4 @@
-"""DPHMM's experiments (Xiao, Xiong, Zhang, Cao, 2017, Section 8): what is computed for one sequence of cells.
+"""DPHMM's experiments (Xiao, Shen, Liu, Xiong, Jin, Xu, Section 8): what is computed for one sequence of cells.
 
 As in the paper the chain is learned from all sequences, the ones released included, and the observer knows where each
 starts. Slot 0 is therefore certain, and what is possible grows from there.

@@ -99,23 +99,23 @@ def replayed(mechanism: Mechanism[Any], days: Sequence[Day], secrets: Sequence[s
 
     As in every session, a reading that the model holds impossible after the outputs so far is suppressed.
     """
-    judge, tally = Adversary(mechanism, policy=Policy()), _Tally(secrets)
+    judge, fates = Adversary(mechanism, policy=Policy()), _Fates(secrets)
     for moment in replay(mechanism, days, rng=SeededEntropy(seed), judge=judge):
-        tally.add(moment)
-    return tally.shown()
+        fates.add(moment)
+    return fates.shown()
 
 
 def observed(
     mechanism: Mechanism[Any], days: Sequence[Day], secrets: Sequence[str], seed: int, worth: Worth = standing_for
 ) -> Learned:
     """Release the days before the eyes of the exact adversary."""
-    judge, tally = Adversary(mechanism), _Tally(secrets, worth)
+    judge, fates = Adversary(mechanism), _Fates(secrets, worth)
     row_of = {name: k for k, name in enumerate(judge.gain_names)}
     highest, worst = np.zeros(len(judge.deltas)), np.zeros(len(judge.deltas))
     breached = breached_silent = breached_faked = pairs = off_model = 0
     outputs: list[Output] = []
     for moment in replay(mechanism, days, rng=SeededEntropy(seed), judge=judge):
-        tally.add(moment)
+        fates.add(moment)
         outputs.append(moment.output)
         off_model += moment.off_model
         np.maximum(highest, moment.belief.gains, out=highest)
@@ -134,11 +134,11 @@ def observed(
         outputs.clear()
     worst_gain = float(worst.max(initial=0.0))
     return Learned(
-        tally.shown(), tally.decisions(), breached, breached_silent, breached_faked, pairs, worst_gain, off_model
+        fates.shown(), fates.decisions(), breached, breached_silent, breached_faked, pairs, worst_gain, off_model
     )
 
 
-class _Tally:
+class _Fates:
     """Slots and seconds by (was a secret true, what became of it)."""
 
     def __init__(self, secrets: Sequence[str], worth: Worth = standing_for) -> None:

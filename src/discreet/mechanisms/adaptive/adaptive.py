@@ -50,10 +50,10 @@ class Adaptive:
     published. `value(context, output)` says what an output is worth: by default truth 1, an ancestor k layers up
     max(0, 1 - k/2), a partial event the fraction of attributes that it shows, everything else 0.
 
-    Suppressing on a chain with secrets at each slot is tabled. plan="full" decides all that is likely to occur before the
-    first release, compares with `Hybrid` and follows the better: `follows` says which. Likewise "generalize" follows
-    "suppress" where that is better, on days short enough to know. plan="lazy" starts at once and decides as it goes.
-    `effort` counts programmes, those given up (silence instead), and kernels mended after rounding.
+    Suppressing on a chain with secrets at each slot is tabled. plan="full" decides all that is likely to occur before
+    the first release, compares with `Hybrid` and follows the better: `follows` says which. Likewise "generalize"
+    follows "suppress" where that is better, on days short enough to know. plan="lazy" starts at once and decides as it
+    goes. `effort` counts programmes, those given up (silence instead), and kernels mended after rounding.
     """
 
     needs: ClassVar[Needs] = "any"

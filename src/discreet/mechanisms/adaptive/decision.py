@@ -2,10 +2,10 @@
 
 For a belief after some outputs and private states m of the slot to come, with p[m] = P(m | outputs) and
     a[j, m] = P(event j | m, outputs) - (q_j + delta_j)
-an output o with probabilities b(o | m) keeps event j within its delta iff sum_m p[m] b(o | m) a[j, m] <= 0. Each `Decision`
-maximises the worth of the slot under these inequalities. How the project's slack of 2**-40 is spent: the programme is
-solved for delta + 2**-42, so that a bound met with equality is not refused; the rounded kernel is checked, with its own
-rounding error added, against delta + 2**-41; the rest covers the error of the beliefs themselves (proof.md).
+an output o with probabilities b(o | m) keeps event j within its delta iff sum_m p[m] b(o | m) a[j, m] <= 0. Each
+`Decision` maximises the worth of the slot under these inequalities. How the project's slack of 2**-40 is spent: the
+programme is solved for delta + 2**-42, so that a bound met with equality is not refused; the rounded kernel is checked,
+with its own rounding error added, against delta + 2**-41; the rest covers the beliefs' own error (proof.md).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ HELD_BACK = 2.0**-30
 """What each slot leaves to every later one of a gain's delta."""
 
 HELD, FADING = 0.3, 0.8
-"""With a hidden Markov model, the share of a gain's delta that is held back until its slot, and how it shrinks with each
-slot after it. Where no output reveals the hidden state, every later one tells a little more about each earlier slot; a gain
-at its limit forbids all of them for good. Chosen among a few on event models of 4 to 8 topics and 50 slots, where it raised what
-is released 3 to 5 times; 0.2 to 0.5 and 0.7 to 0.9 do about as well."""
+"""With a hidden Markov model, the share of a gain's delta that is held back until its slot, and how it shrinks with
+each slot after it. Where no output reveals the hidden state, every later one tells a little more about each earlier
+slot; a gain at its limit forbids all of them for good. Chosen among a few on event models of 4 to 8 topics and 50
+slots, where it raised what is released 3 to 5 times; 0.2 to 0.5 and 0.7 to 0.9 do about as well."""
 
 SILENCE = TOTAL >> 40
 """Weight of the silence that every kernel mixes in: a constant column breaks no inequality."""
@@ -98,8 +98,8 @@ class Decision(NamedTuple):
 class Effort:
     """What deciding took, for reports.
 
-    Programmes, those solved without memory because that took long with it, those given up (silence instead), and kernels
-    mended after rounding.
+    Programmes, those solved without memory because that took long with it, those given up (silence instead), and
+    kernels mended after rounding.
     """
 
     programmes: int = 0
@@ -110,7 +110,7 @@ class Effort:
 
 
 class Decider:
-    """Makes kernels for one model, policy and vocabulary; shared between days and between people with the same model."""
+    """Makes kernels for one model, policy and vocabulary; shared between days and people with the same model."""
 
     def __init__(self, adversary: Adversary, vocabulary: Vocabulary, private_contexts: IntArray) -> None:
         self.adversary = adversary
@@ -141,7 +141,7 @@ class Decider:
         return self._slot_of_pairs(belief) if self._pairs else self._slot_of_contexts(belief)
 
     def _limits(self, belief: Belief) -> FloatArray:
-        """(R + A,): how far beyond its delta each gain may be brought now, a little less than nothing until the last slot.
+        """(R + A,): how far beyond its delta each gain may go now, a little less than nothing until the last slot.
 
         What is held back, HELD_BACK a slot, leaves the next programme room: where a gain is at its limit, every output
         must keep it there exactly, and no solver finds such points. A gain that is there already may stay.
@@ -151,7 +151,7 @@ class Decider:
         return np.asarray(np.minimum(SOLVED, np.maximum(-held, spent + SOLVED)))
 
     def _paced(self, belief: Belief) -> FloatArray:
-        """(R + A,): what is held back of each gain's delta because later outputs will tell of it too; nothing at the end."""
+        """(R + A,): what is held back of each gain's delta because later outputs tell of it too; nothing at the end."""
         adversary, slots = self.adversary, self.adversary.process.slots
         deltas = adversary.deltas[belief.closed :]
         if not self._hidden or belief.slot + 1 == slots:
@@ -241,14 +241,14 @@ class Decider:
         return self._solved(slot, slot.context, programme.PIVOTS, programme.ATTEMPTS)
 
     def _solved(self, slot: Slot, group: IntArray, pivots: int, attempts: int) -> FloatArray | None:
-        """(A, O): the best flows of each state's group, whose states share a context and do the same; None at a limit."""
+        """(A, O): the best flows of each state's group, whose states share a context and act alike; None at a limit."""
         mass, coefficients, first, where = Groups.of(group, slot.mass, slot.coefficients)
         vocabulary = self.vocabulary
         worth = vocabulary.worth[slot.context[first]]
         used = np.logical_or.reduce(vocabulary.truth_of[slot.context], axis=0)
         columns = np.isfinite(worth) & used
-        # An output of one state alone tells that state whole: it may be used or not, whatever the others do. Those that may
-        # be used violate no row, alone or together, so that one number serves all of them.
+        # An output of one state alone tells that state whole: it may be used or not, whatever the others do. Those that
+        # may be used violate no row, alone or together, so that one number serves all of them.
         alone = columns.sum(axis=0) == 1
         alone[vocabulary.silence] = False  # always possible
         columns &= ~alone | (coefficients.max(axis=0) <= programme.FEASIBLE)[:, None]
@@ -284,10 +284,10 @@ class Decider:
     def _mended(self, weights: IntArray, slot: Slot) -> bool:
         """Mend columns that rounding pushed over a limit, in place; False if that does not succeed.
 
-        Most are mended by a few parts in 2**52 (`_hushed`, `_trimmed`). Where that is not enough: rows are homogeneous, so
-        the sum of columns that hold holds as well, and a failing column, which is a small one (noise is lost in large
-        ones), is merged whole into the likeliest column that all its states may use. If it is silence that fails, a share
-        of every column is given to it, so that it is small no longer.
+        Most are mended by a few parts in 2**52 (`_hushed`, `_trimmed`). Where that is not enough: rows are homogeneous,
+        so the sum of columns that hold holds as well, and a failing column, which is a small one (noise is lost
+        in large ones), is merged whole into the likeliest column that all its states may use. If it is silence that
+        fails, a share of every column is given to it, so that it is small no longer.
         """
         if not len(slot.beyond):
             return True
@@ -321,7 +321,7 @@ class Decider:
     def _trimmed(self, weights: IntArray, slot: Slot, failing: IntArray, excess: FloatArray) -> None:
         """Cut twice what is over from the states that bring each failing column over its limits, in place.
 
-        What is cut goes to the state's likeliest other output, where it is lost; a state that has none keeps what it has.
+        What is cut goes to the state's likeliest other output, where it is lost; a state that has none keeps it.
         """
         states = np.arange(len(weights))
         for o in failing.tolist():
@@ -341,8 +341,8 @@ class Decider:
     def _hushed(self, weights: IntArray, slot: Slot) -> bool:
         """Take back silence that is only rounding, in place; False, and nothing is changed, where that does not help.
 
-        Flows of 1e-17 that should be zero tell something in a column that is otherwise constant: a silence of 7 parts in
-        2**52 more for one state than for the others. Without them silence is constant again and holds.
+        Flows of 1e-17 that should be zero tell something in a column that is otherwise constant: a silence of 7 parts
+        in 2**52 more for one state than for the others. Without them silence is constant again and holds.
         """
         silence, states = self.vocabulary.silence, np.arange(len(weights))
         hushed = weights.copy()

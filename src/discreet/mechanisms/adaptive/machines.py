@@ -1,7 +1,7 @@
 """Machines of adaptive release: a decider over private states, and the public states that its kernels are kept by.
 
-`Deciding` is what they share; `Histories` keeps kernels by the outputs so far, where nothing shorter is enough. The other
-machine, which tables decisions, is in table.py.
+`Deciding` is what they share; `Histories` keeps kernels by the outputs so far, where nothing shorter is enough. The
+other machine, which tables decisions, is in table.py.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def remembered(model: Model, pairs: int = PAIRS) -> IntArray:
 
 @dataclass(frozen=True)
 class History:
-    """The public state where nothing shorter is enough: the outputs so far. The belief is their function, kept along."""
+    """The public state where nothing shorter is enough: the outputs so far. The belief, their function, is kept."""
 
     outputs: tuple[Output, ...]
     belief: Belief = field(compare=False, repr=False)

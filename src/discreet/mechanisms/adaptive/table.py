@@ -1,8 +1,8 @@
 """Truth or silence on a chain: the public past is (last release, when, how long ago), so decisions are a table.
 
-After a release the hidden state is known and the past is settled, so a *run*, the silent slots after one release, has the
-same kernels whenever it occurs. Kernels are built from the canonical belief "X_a = i", without the rows of slots up to a:
-ties and rounding then cannot make them depend on what came before. A run goes on for as long as it is asked for.
+After a release the hidden state is known and the past is settled, so a *run*, the silent slots after one release, has
+the same kernels whenever it occurs. Kernels are built from the canonical belief "X_a = i", without the rows of slots up
+to a: ties and rounding then cannot make them depend on what came before. A run goes on for as long as it is asked for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from discreet.outputs import SUPPRESSED, Output, Released
 from discreet.policy import Policy
 
 UNLIKELY = 2.0**-36
-"""Silence that is less likely, given the release before it, is not followed when planning: it is decided when it occurs."""
+"""Silence that is less likely, given the release before it, is not planned for: it is decided when it occurs."""
 
 KEPT = 4_096
 """Kernels kept ready; the table behind them is compact."""
@@ -84,7 +84,7 @@ class Entry(NamedTuple):
 
 
 class Run(NamedTuple):
-    """The silent slots after a release (or from the start), decided as far as anybody asked. Replaced whole, never changed."""
+    """The silent slots after a release (or from the start), decided as far as asked. Replaced whole, never changed."""
 
     first: int
     belief: Belief  # before the slot that is decided next
@@ -156,7 +156,7 @@ class SuppressTable(Deciding):
         return run
 
     def _decided(self, key: tuple[int, int]) -> Run:
-        """Decide the next slot of a run and go on in silence; the run changes at once or, on an exception, not at all."""
+        """Decide the next slot of a run and go on in silence; the run changes at once or, on an error, not at all."""
         run = self._runs[key]
         decision = self.decider.decide(run.belief)
         contexts = self._contexts[decision.private]

@@ -24,7 +24,7 @@ Value = Callable[[str, Output], float]
 
 
 class Vocabulary:
-    """What may be output for each context, and what it is worth; silence, worth as stated, is always the last output."""
+    """What may be output for each context, and its worth; silence, worth as stated, is always the last output."""
 
     def __init__(self, contexts: Sequence[str], outputs: Sequence[Sequence[Output]], value: Value) -> None:
         known: dict[Output, int] = {}
@@ -44,8 +44,8 @@ class Vocabulary:
                         f"value({context!r}, {output!r}) is {worth}; return a finite number, at most {LARGEST_VALUE:g}"
                     )
                 self.worth[c, index[output]] = worth
-        # (n, O): outputs that are true of a context, and silence. One that is true of no context that is possible now is
-        # known to be a fake and says no more than silence.
+        # (n, O): outputs that are true of a context, and silence. One that is true of no context that is possible now
+        # is known to be a fake and says no more than silence.
         true = np.array([[_is_true(context, output) for output in self.outputs] for context in contexts])
         self.truth_of = true & np.isfinite(self.worth)
         self.scale = float(np.abs(self.worth[np.isfinite(self.worth)]).max()) or 1.0

@@ -9,7 +9,7 @@ from discreet.jit import FLOATS_2D, INTS, compiled
 from discreet.numerics import FloatArray, IntArray
 
 UNSURE = 1e-12
-"""Sums nearer to zero than this, that were added to and taken from, are added up anew: at zero their sign is their rounding."""
+"""Sums nearer to zero than this, that were added to and taken from, are added up anew: their sign may be rounding."""
 
 
 @compiled()

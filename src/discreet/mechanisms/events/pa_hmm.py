@@ -2,11 +2,11 @@
 
 The paper searches a vector of publishing probabilities on a grid such that every output is private, by a check that is
 not exact and a search that is not sound. What is different here, and why:
-- The posterior is exact (`stretches.py`). The paper's Eq. 22 weighs events by the topics' emissions even where an event is
-  published or withheld: it overlooks that a published event reveals itself, and that silence favours events that are
+- The posterior is exact (`stretches.py`). The paper's Eq. 22 weighs events by the topics' emissions even where an event
+  is published or withheld: it overlooks that a published event reveals itself, and that silence favours events that are
   rarely published.
-- A hidden Markov model does not decouple at published events, so "all possible trajectories" are exponentially many. The
-  check covers every output of every `window` positions in a row, and the guarantee says so.
+- A hidden Markov model does not decouple at published events, so "all possible trajectories" are exponentially many.
+  The check covers every output of every `window` positions in a row, and the guarantee says so.
 - The search is ALGPR as its authors wrote it (`monotone.py`). Algorithm 6 as printed keeps candidates that fail the
   check, leaves a coordinate at a middle that failed, drops candidates that nothing has covered, and leaves its grid.
 - "Dominates" is read as Proposition 3 needs it: what publishes less of everything is private if what publishes more is.
@@ -23,12 +23,12 @@ from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel, suppressing_kernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.events.stretches import Stretches
-from discreet.mechanisms.monotone import best_minimal
+from discreet.mechanisms.monotone import GridLevels, best_minimal
 from discreet.numerics import ROOM, FloatArray, IntArray, rounded_up
 from discreet.policy import Guarantee, Policy
 
 BUDGET = 5_000
-"""Checks, one for each event and position looked at: one walk over 96 events and 50 positions, all there is on tiny models."""
+"""Checks, one for each event and position: one walk over 96 events and 50 positions, all there is on tiny models."""
 
 LEAST_WINDOW = 3
 """Shorter windows would not see that a silence is told by what is published on both of its sides."""
@@ -38,18 +38,18 @@ WHOLE = (
 )
 
 PART = (
-    "an observer who sees {window} slots in a row and no others gains at most delta on each secret at each of these slots; "
-    "what more slots together tell is not bounded. Secrets at='any' are not bounded"
+    "an observer who sees {window} slots in a row and no others gains at most delta on each secret at each of these "
+    "slots; what more slots together tell is not bounded. Secrets at='any' are not bounded"
 )
 
 
 class PaHmm(SlotMechanism):
     """Publishes event e at slot t with probability `p[t, e]`, whatever was output before, else nothing.
 
-    `window` is how many slots in a row the check covers. Probabilities are multiples of 1/`grid`; of the vectors that pass
-    and cannot be raised anywhere alone, the search returns the best within a `budget` of checks: `vectors` says how many
-    it compared, `checks` what it took, `exhaustive` whether no other is better. Where the window covers all slots, the
-    guarantee is exact. Works on any model; contexts need not be events.
+    `window` is how many slots in a row the check covers. Probabilities are multiples of 1/`grid`; of the vectors that
+    pass and cannot be raised anywhere alone, the search returns the best within a `budget` of checks: `vectors` says
+    how many it compared, `checks` what it took, `exhaustive` whether no other is better. Where the window covers all
+    slots, the guarantee is exact. Works on any model; contexts need not be events.
     """
 
     def __init__(
@@ -76,9 +76,8 @@ class PaHmm(SlotMechanism):
         self.p.setflags(write=False)
 
     def _searched(self) -> FloatArray:
-        search = _OnGrid(self.stretches, self.grid)
-        top = np.full(search.size, self.grid)
-        found = best_minimal(top, search, search.value, budget=self.budget)
+        search = _StretchLevels(self.stretches, self.grid)
+        found = best_minimal(search.top, search, search.value, budget=self.budget)
         self.vectors, self.checks, self.exhaustive = found.vectors, found.checks, found.exhaustive
         silent = rounded_up(search.silent(found.levels))  # what is sampled
         return silent if self.stretches.is_private(silent) else np.ones_like(silent)
@@ -100,34 +99,20 @@ class PaHmm(SlotMechanism):
         return Utility(float((self.stretches.prior * self.p).sum() / self.model.slots))
 
 
-class _OnGrid:
-    """Levels of the coordinates that can occur, silent = levels / grid: what ALGPR asks about them."""
+class _StretchLevels(GridLevels):
+    """What ALGPR asks about levels: whether every stretch passes, and where lowering the likeliest first leads."""
 
     def __init__(self, stretches: Stretches, grid: int) -> None:
-        self._stretches, self._grid = stretches, grid
-        self._where = np.nonzero(stretches.possible)
-        self._weights: FloatArray = stretches.prior[self._where] / (grid * stretches.slots)
+        super().__init__(stretches.possible, stretches.prior, grid)
+        self._stretches = stretches
         self._orders = [  # the likeliest first: it is worth most
             np.array([e for e in np.argsort(-row, kind="stable") if stretches.possible[t, e]], dtype=np.int64)
             for t, row in enumerate(stretches.prior)
         ]
-        self.size = len(self._weights)
-
-    def silent(self, levels: IntArray) -> FloatArray:
-        """(T, n)."""
-        return self._table(levels) / self._grid
-
-    def _table(self, levels: IntArray) -> IntArray:
-        table = np.full((self._stretches.slots, self._stretches.contexts), self._grid)
-        table[self._where] = levels
-        return table
-
-    def value(self, levels: IntArray) -> float:
-        return float((self._weights * (self._grid - levels)).sum())
 
     def holds(self, levels: IntArray) -> bool:
         return self._stretches.is_private(self.silent(levels), ROOM)
 
     def minimal(self, levels: IntArray) -> tuple[IntArray, int]:
-        table, checks = self._stretches.lowered(self._table(levels), self._grid, self._orders)
-        return table[self._where], checks
+        table, checks = self._stretches.lowered(self.table(levels), self.grid, self._orders)
+        return self.levels_in(table), checks

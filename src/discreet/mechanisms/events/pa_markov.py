@@ -1,22 +1,22 @@
 """S-PPATP's publishing of events attribute by attribute (Li and Sun 2020): PA-Markov and the paper's baselines.
 
-The activities, times and locations of a trajectory are taken for three Markov chains that know nothing of each other. At
-each position and for each attribute, the *external* check asks of that attribute's chain whether any value that could
-come may be published: MaskIt's simulatable check over all positions (paper, Algorithm 2; `Simulatable` has it as a
-table). Then the *internal* check withholds a value that by itself implies a secret of any attribute: if the rule
+The activities, times and locations of a trajectory are taken for three Markov chains that know nothing of each other.
+At each position and for each attribute, the *external* check asks of that attribute's chain whether any value that
+could come may be published: MaskIt's simulatable check over all positions (paper, Algorithm 2; `Simulatable` has it as
+a table). Then the *internal* check withholds a value that by itself implies a secret of any attribute: if the rule
 "attribute y is v => secret" has a confidence of more than the secret's prior + delta (Algorithm 3, Eq. 16).
 
 Chains. The paper counts transitions. What counting tends to, position by position, are the *marginals* of the model:
-P(b at t+1 | a at t) = P(a at t, b at t+1) / P(a at t). They are used unless `chains` are given (homogeneous ones learned
-from data, say), and agree with the model on every prior. Rule confidences are the model's as well, at each position.
+P(b at t+1 | a at t) = P(a at t, b at t+1) / P(a at t). They are used unless `chains` are given (homogeneous ones
+learned from data, say), and agree with the model on every prior. Rule confidences, too, are the model's at each slot.
 
 What is proven, and what is not. To an observer who sees one attribute's outputs and takes its chain for the habits, the
 external check is MaskIt's and exact (Theorem 4); if the attributes really are independent chains, that covers the
-observer of all three, and rules never have a confidence above the prior (`NoInternal` and `PaMarkov` are then the same).
-Three things are the paper's claims and do not hold against a person whose attributes depend on each other:
-(a) the internal check looks at the true value, so that its silence speaks: at the first position it withholds exactly the
-values v with P(s | v) > q_s + delta, so with one secret P(s | withheld), an average of those, is more than q_s + delta as
-well: its first silence always breaches. External checks later on take that silence for nothing.
+observer of all three, and rules never have a confidence above the prior (`NoInternal` and `PaMarkov` are then the
+same). Three things are the paper's claims and do not hold against a person whose attributes depend on each other:
+(a) the internal check looks at the true value, so that its silence speaks: at the first position it withholds exactly
+the values v with P(s | v) > q_s + delta, so with one secret P(s | withheld), an average of those, is more than
+q_s + delta as well: its first silence always breaches. External checks later on take that silence for nothing.
 (b) two attributes together may imply what neither does alone.
 (c) one attribute's past tells of another's, and marginals of a Markov model are not Markov.
 Under three independent chains none of this shows, so the judge is the event model (theory, section 7g).
@@ -48,24 +48,24 @@ State = tuple[LastRelease, ...]
 """The public state: that of each attribute's external check."""
 
 ATTRIBUTE_ALONE = (
-    "seen alone, by an observer who takes the attribute's chain for the habits, each attribute's outputs keep the gain on "
-    "that attribute's secrets within delta (MaskIt, Theorem 4). What attributes tell about each other is not bounded, and "
-    "breaches. Secrets at='any' are not bounded"
+    "seen alone, by an observer who takes the attribute's chain for the habits, each attribute's outputs keep the gain "
+    "on that attribute's secrets within delta (MaskIt, Theorem 4). What attributes tell about each other is not "
+    "bounded, and breaches. Secrets at='any' are not bounded"
 )
 
 SILENCE_SPEAKS = (
-    "nothing is proven: the internal check withholds values that imply a secret, so that its silence implies one too, and "
-    "the external checks do not count with it. Secrets at='any' are not bounded"
+    "nothing is proven: the internal check withholds values that imply a secret, so that its silence implies one too, "
+    "and the external checks do not count with it. Secrets at='any' are not bounded"
 )
 
 
 class PaMarkov(ContextMechanism):
     """Publishes each attribute of an event where its chain's check allows any value, less values that imply a secret.
 
-    `model` is the event model that judges: its contexts are those of `events`, which by default are read off them. Secrets
-    are on values of one attribute (`events.secret("activity", "gambling")`). `chains` are three Markov chains over the
-    values of activity, time and location; by default the model's marginals. `internal=False` leaves out the internal
-    check, as `NoInternal` does. `checks` are the external ones.
+    `model` is the event model that judges: its contexts are those of `events`, which by default are read off them.
+    Secrets are on values of one attribute (`events.secret("activity", "gambling")`). `chains` are three Markov chains
+    over the values of activity, time and location; by default the model's marginals. `internal=False` leaves out the
+    internal check, as `NoInternal` does. `checks` are the external ones.
     """
 
     needs: ClassVar[Needs] = "events"
@@ -107,8 +107,8 @@ class PaMarkov(ContextMechanism):
                     found = True
             if not found:
                 raise PolicyError(
-                    f"secret {secret.name!r} is not on values of one attribute, as PaMarkov's checks need; make it with "
-                    "events.secret(attribute, value), or use Adaptive, which takes any set of events"
+                    f"secret {secret.name!r} is not on values of one attribute, as PaMarkov's checks need; make it "
+                    "with events.secret(attribute, value), or use Adaptive, which takes any set of events"
                 )
         return [Policy(own, delta=self.policy.delta) for own in secrets]
 
@@ -143,8 +143,8 @@ class PaMarkov(ContextMechanism):
         for attribute, chain in zip(ATTRIBUTES, chains, strict=True):
             if chain.contexts != self.events.values(attribute):
                 raise DiscreetError(
-                    f"the chain of the {attribute} has contexts {chain.contexts}, the events {self.events.values(attribute)}; "
-                    "give a chain over the same values in the same order"
+                    f"the chain of the {attribute} has contexts {chain.contexts}, "
+                    f"the events {self.events.values(attribute)}; give a chain over the same values in the same order"
                 )
             if chain.slots != self.model.slots:
                 raise DiscreetError(
@@ -216,7 +216,7 @@ class PaMarkov(ContextMechanism):
         return Utility(shown / (len(ATTRIBUTES) * self.model.slots))
 
     def _expected(self, k: int) -> float:
-        """The expected number of positions where attribute k is published: its state moves with its own outputs alone."""
+        """At how many positions attribute k is expected to be published: its state moves with its own outputs alone."""
         level = {self.checks[k].start(): np.array(self.model.initial)}  # state: P(state, hidden state)
         total, table = 0.0, self._seen(k)
         for t in range(self.model.slots):
@@ -249,9 +249,9 @@ class NoInternal(PaMarkov):
 class SensitiveMask(MaskSensitive):
     """Withholds exactly what is sensitive (the paper's baseline b): whole events, or with `events` the values alone.
 
-    With `events`, an attribute is withheld where a secret on that attribute names its value; an event of a secret that is
-    not on values of one attribute is withheld whole. Both breach: silence says that a secret is there. (The paper's Eq. 25
-    has a sensitive event both published and withheld with certainty: its rows sum to 2 there. Here it is withheld.)
+    With `events`, an attribute is withheld where a secret on that attribute names its value; an event of a secret that
+    is not on values of one attribute is withheld whole. Both breach: silence says that a secret is there. (The paper's
+    Eq. 25 has a sensitive event both published and withheld with certainty: its rows sum to 2. Here it is withheld.)
     """
 
     def __init__(self, model: Model, policy: Policy, *, events: Events | None = None) -> None:

@@ -1,16 +1,16 @@
 """Stretches of positions in an event model: what PA-HMM's privacy check (S-PPATP, Algorithm 5) computes with.
 
 Event e is published at slot t with probability 1 - s[t, e], whatever else is output. An observer of the outputs of
-`window` slots in a row weighs hidden states by b[y, e] where e was published and by sum_e b[y, e] s[t, e] where nothing was
-(theory, section 7b). The posterior on X_u is 1 or 0 where an event was published at u; only silent slots u need a check. It
-reads N <= theta D, theta = q_g(u) + delta_g, where
+`window` slots in a row weighs hidden states by b[y, e] where e was published and by sum_e b[y, e] s[t, e] where nothing
+was (theory, section 7b). The posterior on X_u is 1 or 0 where an event was published at u; only silent slots u need a
+check. It reads N <= theta D, theta = q_g(u) + delta_g, where
 
     D = P(outputs of the stretch)          and          N = the same on paths with X_u in g.
 
-Both are linear in what is known at each slot of the stretch, one vector over hidden states a slot: columns of b, and the
-*silence* sum_e b[., e] s[t, e]. Seen from slot t, the outputs before it are a *point* f (measure of the hidden state at t)
-and constraints are *rows* (N - theta D as a vector of the same kind); the outputs after it likewise. So what is known at t,
-a vector v >= 0, must satisfy c.v <= 0 for c = row * point of the two sides, and at a silent t itself
+Both are linear in what is known at each slot of the stretch, one vector over hidden states a slot: columns of b, and
+the *silence* sum_e b[., e] s[t, e]. Seen from slot t, the outputs before it are a *point* f (measure of the hidden
+state at t) and constraints are *rows* (N - theta D as a vector of the same kind); the outputs after it likewise. So
+what is known at t, a vector v >= 0, must satisfy c.v <= 0 for c = row * point of the two sides, and at a silent t
 
     sum_y f(y) y'(y) [silence in g - theta silence](y) <= 0        for every point f before and y' after.
 
@@ -37,7 +37,7 @@ from discreet.numerics import ROOM, SLACK, BoolArray, FloatArray, IntArray
 from discreet.policy import SecretTable
 
 
-class Sight(NamedTuple):
+class Side(NamedTuple):
     """One side of a slot: points (P, K), rows (R, K) and beside each row the mass D that it belongs to (R, K)."""
 
     points: FloatArray
@@ -90,40 +90,40 @@ class Stretches:
         inside = product(self.members[here] * silent, emission.T) - self.theta(t, over)[:, None] * silence
         return Known(told, silence, inside)
 
-    def edge(self, t: int, *, before: bool) -> Sight:
+    def edge(self, t: int, *, before: bool) -> Side:
         """A slot with nothing of the stretch on that side: the hidden state's prior before it, nothing after it."""
         nothing = np.empty((0, self.states.shape[1]))
-        return Sight(self.states[t : t + 1] if before else np.ones((1, self.states.shape[1])), nothing, nothing)
+        return Side(self.states[t : t + 1] if before else np.ones((1, self.states.shape[1])), nothing, nothing)
 
-    def beyond(self, sight: Sight, t: int, known: Known, *, forwards: bool) -> Sight:
+    def beyond(self, side: Side, t: int, known: Known, *, forwards: bool) -> Side:
         """A side of slot t as seen from its neighbour, the outputs of t included."""
         step = self.steps[t] if forwards else self.steps[t - 1].T
-        points = product(_products(sight.points, known.told), step)
-        old, old_masses = _products(sight.rows, known.told), _products(sight.masses, known.told)
-        new = _products(sight.points, known.inside)
-        new_masses = np.repeat(sight.points * known.silence, len(known.inside), axis=0)
+        points = product(_products(side.points, known.told), step)
+        old, old_masses = _products(side.rows, known.told), _products(side.masses, known.told)
+        new = _products(side.points, known.inside)
+        new_masses = np.repeat(side.points * known.silence, len(known.inside), axis=0)
         rows = product(np.concatenate([old, new]), step)
         masses = product(np.concatenate([old_masses, new_masses]), step)
         positive = (rows > 0).any(axis=1)
         total = points.sum(axis=1)
         scale = masses[positive].sum(axis=1, keepdims=True)
-        return Sight(points[total > 0] / total[total > 0, None], rows[positive] / scale, masses[positive] / scale)
+        return Side(points[total > 0] / total[total > 0, None], rows[positive] / scale, masses[positive] / scale)
 
-    def side(self, t: int, reach: int, knowns: list[Known], *, before: bool) -> list[Sight]:
+    def side(self, t: int, reach: int, knowns: list[Known], *, before: bool) -> list[Side]:
         """What is seen of t's side with 0, 1, ..., reach slots of the stretch on it, as far as the day goes."""
-        sights = [self.edge(t, before=before)]
+        sides = [self.edge(t, before=before)]
         for depth in range(1, reach + 1):
             far = t - depth if before else t + depth
             if not 0 <= far < self.slots:
                 break
-            sight = self.edge(far, before=before)
+            side = self.edge(far, before=before)
             for k in range(far, t, 1 if before else -1):
-                sight = self.beyond(sight, k, knowns[k], forwards=before)
-            sights.append(sight)
-        return sights
+                side = self.beyond(side, k, knowns[k], forwards=before)
+            sides.append(side)
+        return sides
 
     def excess(self, silent: FloatArray, over: FloatArray) -> float:
-        """The largest posterior - q_g(u) - over[g] in any stretch where that is positive; else some number that is not."""
+        """The largest posterior - q_g(u) - over[g] in any stretch, if it is positive; else some number that is not."""
         knowns = [self.known(t, silent[t], over) for t in range(self.slots)]
         worst = -1.0
         for t in range(self.slots):

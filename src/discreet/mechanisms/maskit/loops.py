@@ -1,8 +1,8 @@
 """Compiled loops of MaskIt's checks; `windows.py` says what they compute.
 
-Vectors run over the n contexts of a slot. A step from slot t to its neighbour is given by three arrays: `matrix` (n, n),
-`counts` (n,) and `successors` (n, n): the first counts[c] entries of row c of successors are the columns where matrix[c]
-is positive.
+Vectors run over the n contexts of a slot. A step from slot t to its neighbour is given by three arrays: `matrix`
+(n, n), `counts` (n,) and `successors` (n, n): the first counts[c] entries of row c of successors are the columns where
+matrix[c] is positive.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def next_points(
 ) -> FloatArray:
     """The window ends seen from the next slot (m', n), each scaled to sum to 1.
 
-    An end whose silent paths all meet a releasable context in this slot is dropped: its vector is a positive combination
-    of the new ends' vectors, and the constraints are linear in it.
+    An end whose silent paths all meet a releasable context in this slot is dropped: its vector is a positive
+    combination of the new ends' vectors, and the constraints are linear in it.
     """
     m, n = points.shape
     out = np.empty((m + n, n))
@@ -91,7 +91,7 @@ def next_rows(
     successors: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
     """The constraint vectors seen from the next slot (k', n), largest entry 1: those of `rows`, and the new ones
-    points * tests of this slot's secrets; and beside each the vector of the window end that it belongs to, on its scale.
+    points * tests of this slot's secrets; and beside each the vector of its window end, on its scale.
 
     A vector without a positive entry can never be violated again, and one that is nowhere above another only together
     with it, because constraint vectors only ever meet non-negative factors: both are dropped.
@@ -122,8 +122,8 @@ def next_rows(
 def kept(row: FloatArray, mass: FloatArray) -> int:
     """1 if the row has a positive entry beyond rounding, after scaling its largest to 1 and its mass with it; else 0.
 
-    What is dropped can nowhere exceed TIE times its mass, now or later. A row of rounding errors must not stay: scaled up,
-    it would pass for one that dominates others.
+    What is dropped can nowhere exceed TIE times its mass, now or later. A row of rounding errors must not stay: scaled
+    up, it would pass for one that dominates others.
     """
     positive = False
     size = 0.0
@@ -166,7 +166,7 @@ def undominated(rows: FloatArray) -> IntArray:
 
 @compiled()
 def room(values: FloatArray, left: FloatArray, right: FloatArray, i: int, limit: float) -> float:
-    """By how much p[i] may fall: min(limit, values / (left[:, i] right[:, i])) over constraints that falling p[i] tightens.
+    """By how much p[i] may fall: min(limit, values / (left[:, i] right[:, i])) over constraints that this tightens.
 
     values[k, m] = sum over c of left[k, c] p[c] right[m, c] <= 0 is the constraint; lowering p[i] by x adds
     -x left[k, i] right[m, i] to it.
@@ -293,11 +293,11 @@ def next_release(
     worth: FloatArray,
     lookahead: bool,
 ) -> tuple[int, float]:
-    """The slot, from `since` on, of the next release after one at slot first - 1, and the releases expected from then on.
+    """The slot, from `since` on, of the next release after one at slot first - 1, and the releases expected from it on.
 
     x (n,) is the distribution at slot `first`. A slot is allowed if whatever can come is safe to say there and no
-    constraint on the slots passed in silence is violated by any of it: rows that could be violated have a positive entry.
-    The first allowed slot, or with lookahead the one of most expected releases; the number of slots, and 0, if none.
+    constraint on the slots passed in silence is violated by any of it: rows that could be violated have a positive
+    entry. The first allowed slot, or with lookahead the one of most expected releases; if none, the number of slots, 0.
     """
     slots, n = safe.shape
     flags = np.zeros(slots, dtype=np.bool_)
@@ -348,7 +348,7 @@ def release_table(
     active: BoolArray,
     lookahead: bool,
 ) -> tuple[IntArray, FloatArray, int, float]:
-    """Next release slot and expected further releases after each (slot, context) (T, n), and from the start of the day."""
+    """Next release slot and expected further releases after each (slot, context) (T, n), and from the day's start."""
     slots, n = safe.shape
     following = np.full((slots, n), slots, dtype=np.int64)
     worth = np.zeros((slots, n))

@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError, PolicyError
 from discreet.kernels import FiniteKernel, suppressing_kernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.mechanisms.maskit.windows import Order, Windows
-from discreet.mechanisms.monotone import best_minimal
+from discreet.mechanisms.monotone import GridLevels, best_minimal
 from discreet.numerics import FloatArray, IntArray, rounded_up
 from discreet.policy import Guarantee, Policy
 
@@ -22,7 +22,7 @@ Search = Literal["exact", "mondrian", "algpr"]
 
 BUDGETS: dict[Search, int] = {"mondrian": 7_000, "exact": 14_000, "algpr": 40_000}
 """Checks, one for each coordinate looked at (and for each corner, in algpr). `exact` walks each order twice, so that
-with the defaults it tries all that `mondrian` tries; `algpr` finds over 50 minimal vectors on 12 contexts and 24 slots."""
+with the defaults it tries all that `mondrian` tries; `algpr` finds over 50 minimal vectors on 12 contexts, 24 slots."""
 
 WALKS: dict[Search, tuple[str, ...]] = {
     "mondrian": ("grid",),
@@ -33,7 +33,7 @@ WALKS: dict[Search, tuple[str, ...]] = {
 coarser than the search is then finished: lowered as far as the search's own values allow."""
 
 BANDS = 16
-"""Into how many passes the order by prior is cut: a pass costs a walk over the day, however few coordinates it visits."""
+"""Into how many passes the order by prior is cut: a pass walks over the day, however few coordinates it visits."""
 
 PROMISE = (
     "whatever is output, the gain on each secret at each slot stays within its delta: every window of silence between "
@@ -52,12 +52,12 @@ class Probabilistic(SlotMechanism):
 
     A greedy vector depends on the order of its coordinates, so several `orders` are tried, and the vector with the best
     exact expected utility is kept (`order` names its order). `budget` counts checks, never time: the first order is
-    always walked, a further one only if the budget covers it. `checks` says how many were made, `vectors` how many minimal
-    vectors were compared, `exhaustive` whether p is known to be the best on its grid.
+    always walked, a further one only if the budget covers it. `checks` says how many were made, `vectors` how many
+    minimal vectors were compared, `exhaustive` whether p is known to be the best on its grid.
 
     A given `p` is used after it is checked; `verify=False` skips the check, and then nothing is promised. In all cases
-    suppression is rounded up to multiples of 2**-52, the weights that are sampled: privacy is monotone in p (Theorem 1).
-    Contexts that the model holds impossible at a slot are always suppressed there.
+    suppression is rounded up to multiples of 2**-52, the weights that are sampled: privacy is monotone in p
+    (Theorem 1). Contexts that the model holds impossible at a slot are always suppressed there.
     """
 
     needs: ClassVar[Needs] = "chain"
@@ -182,11 +182,11 @@ class Probabilistic(SlotMechanism):
     def orders(self) -> Iterator[Order]:
         """Orders of coordinates, the cheapest first.
 
-        Slot by slot, likeliest context first, is the quickest to walk: windows then end at the end of the day only. Context
-        by context is worth more where habits are sticky: with one context released all day, silence means any of the
-        others, whereas releasing all contexts in some slots soon leaves silence to the secrets alone. The commonest are
-        worth most, the safest (those that lose least when released alone) get in each other's way least, and the rarest
-        leave the others most. None is best for all.
+        Slot by slot, likeliest context first, is the quickest to walk: windows then end at the end of the day only.
+        Context by context is worth more where habits are sticky: with one context released all day, silence means any
+        of the others, whereas releasing all contexts in some slots soon leaves silence to the secrets alone. The
+        commonest are worth most, the safest (those that lose least when released alone) get in each other's way least,
+        and the rarest leave the others most. None is best for all.
         """
         prior = self.windows.prior
         common = prior.sum(axis=0)
@@ -214,10 +214,10 @@ class Probabilistic(SlotMechanism):
 
         The greedy vectors are known already; corners are lowered in the order that was best.
         """
-        search = _OnGrid(self, max(walked, key=lambda walk: self.utility_of(walk[0]))[1])
-        top = np.full(search.size, self.grid)
+        order = max(walked, key=lambda walk: self.utility_of(walk[0]))[1]
+        search = _WindowLevels(self.windows, self.grid, order)
         found = best_minimal(
-            top,
+            search.top,
             search,
             search.value,
             budget=max(1, self.budget - self.checks),
@@ -226,33 +226,19 @@ class Probabilistic(SlotMechanism):
         )
         self.checks += found.checks
         self.vectors, self.exhaustive = found.vectors, found.exhaustive
-        return search.p_of(found.levels)
+        return search.silent(found.levels)
 
 
-class _OnGrid:
-    """Levels of the coordinates that can occur, p = levels / grid: what ALGPR asks about them."""
+class _WindowLevels(GridLevels):
+    """What ALGPR asks about levels: whether every window passes, and where lowering in an order leads."""
 
-    def __init__(self, check: Probabilistic, order: Order) -> None:
-        self._windows, self._grid = check.windows, check.grid
-        self._where = np.nonzero(check.windows.possible)
-        self._weights: FloatArray = check.windows.prior[self._where] / (check.grid * check.model.slots)
-        self._order = order
-        self.size = len(self._weights)
-
-    def p_of(self, levels: IntArray) -> FloatArray:
-        p = np.ones((self._windows.slots, self._windows.contexts))
-        p[self._where] = levels / self._grid
-        return p
-
-    def levels_of(self, p: FloatArray) -> IntArray:
-        return np.rint(p[self._where] * self._grid).astype(np.int64)
-
-    def value(self, levels: IntArray) -> float:
-        return float((self._weights * (self._grid - levels)).sum())
+    def __init__(self, windows: Windows, grid: int, order: Order) -> None:
+        super().__init__(windows.possible, windows.prior, grid)
+        self._windows, self._order = windows, order
 
     def holds(self, levels: IntArray) -> bool:
-        return self._windows.is_private(self.p_of(levels))
+        return self._windows.is_private(self.silent(levels))
 
     def minimal(self, levels: IntArray) -> tuple[IntArray, int]:
-        p, checks = self._windows.lowered(self.p_of(levels), self._order, grid=self._grid)
-        return self.levels_of(p), checks
+        silent, checks = self._windows.lowered(self.silent(levels), self._order, grid=self.grid)
+        return self.levels_of(silent), checks

@@ -33,10 +33,11 @@ class SetLabelled(ContextMechanism):
     """Releases not the context but the numbered set of contexts that the adversary takes it for (Theorem 7).
 
     `labels` gives for each context the set of contexts that the adversary cannot tell it from; one left out is known to
-    the adversary as it is. The output for context number a with a set of several is `Generalized("a: x | y")`: the paper's
-    pair of the state's ID and its set; a context that stands for itself is `Released`. Inputs are mapped before the check
-    sees them, every state whose set contains a secret is treated as sensitive, and each such state is bounded by delta/mu,
-    mu being the number of states that can carry the secret, counted secret by secret and slot by slot (`mu`, (G, T)).
+    the adversary as it is. The output for context number a with a set of several is `Generalized("a: x | y")`: the
+    paper's pair of the state's ID and its set; a context that stands for itself is `Released`. Inputs are mapped before
+    the check sees them, every state whose set contains a secret is treated as sensitive, and each such state is bounded
+    by delta/mu, mu being the number of states that can carry the secret, counted secret by secret and slot by slot
+    (`mu`, (G, T)).
 
     Proof. For a secret g at slot t the weak adversary's gain is the sum over states a whose set meets g of P(X_t in g
     | a) times the gain on a: outputs depend on a alone (Claim 8), so the factor is the same before and after. Each

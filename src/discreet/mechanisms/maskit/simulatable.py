@@ -1,14 +1,14 @@
 """MaskIt's simulatable check (paper, Section 4): decide from what was released before, then release whatever comes.
 
-At slot t, with the last release of context i at slot a (or none since the start of the day), the check releases whatever
-comes iff for every context j that can come, every secret and every slot u > a the posterior stays within delta:
-P(X_u in g | X_a = i, X_t = j) for u < t, and P(X_u in g | X_t = j) for u >= t (Proposition 5, Lemma 5; the body of
-Algorithm 4 is lost, theory section 3).
+At slot t, with the last release of context i at slot a (or none since the start of the day), the check releases
+whatever comes iff for every context j that can come, every secret and every slot u > a the posterior stays within
+delta: P(X_u in g | X_a = i, X_t = j) for u < t, and P(X_u in g | X_t = j) for u >= t (Proposition 5, Lemma 5; the body
+of Algorithm 4 is lost, theory section 3).
 
-Proof. The decision depends on (a, i, t) alone, never on the truth, so silence says nothing: the posterior on X_u depends on
-the releases around u only (Proposition 5). For u between two releases it was checked at the later one; for u after the
-last release it is P(X_u in g | X_a = i), which was checked when i was released (u >= t above), whether or not the day ends
-in silence. Before the first release it is the prior. So the whole check is a table of next release slots.
+Proof. The decision depends on (a, i, t) alone, never on the truth, so silence says nothing: the posterior on X_u
+depends on the releases around u only (Proposition 5). For u between two releases it was checked at the later one; for u
+after the last release it is P(X_u in g | X_a = i), which was checked when i was released (u >= t above), whether or not
+the day ends in silence. Before the first release it is the prior. So the whole check is a table of next release slots.
 
 With `lookahead` the next release is, among the allowed slots, the one after which most releases are expected. Allowed
 slots and their proof are the same.
@@ -44,17 +44,17 @@ class LastRelease(NamedTuple):
 class Simulatable(ContextMechanism):
     """Releases whatever comes in slots that the last release alone decides.
 
-    `lookahead=False` is the paper's check: the first slot that is allowed. `lookahead=True` picks among the allowed slots
-    the one with the best expected total (dynamic programming over slot and context). The table is built once; a decision
-    is a look-up. A context that the model holds impossible after the last release is suppressed, which changes nothing:
-    the check goes on as after any silence.
+    `lookahead=False` is the paper's check: the first slot that is allowed. `lookahead=True` picks among the allowed
+    slots the one with the best expected total (dynamic programming over slot and context). The table is built once; a
+    decision is a look-up. A context that the model holds impossible after the last release is suppressed, which changes
+    nothing: the check goes on as after any silence.
     """
 
     needs: ClassVar[Needs] = "chain"
     guarantee = Guarantee(
         "exact delta",
-        "whatever is output, the gain on each secret at each slot stays within its delta: release slots depend on earlier "
-        "releases alone (MaskIt, Theorem 4). Secrets at='any' are not bounded",
+        "whatever is output, the gain on each secret at each slot stays within its delta: release slots depend on "
+        "earlier releases alone (MaskIt, Theorem 4). Secrets at='any' are not bounded",
     )
 
     def __init__(self, model: Model, policy: Policy, *, lookahead: bool = False) -> None:
@@ -129,7 +129,7 @@ class Simulatable(ContextMechanism):
         return found
 
     def shown(self, state: LastRelease) -> BoolArray:
-        """(n,): the contexts that are released in the slot: in a release slot all that can come after the last, else none."""
+        """(n,): the contexts released in the slot: in a release slot all that can come after the last, else none."""
         slot, a, i = state
         if self.next_release(state) != slot:
             return np.zeros(len(self._initial), dtype=np.bool_)

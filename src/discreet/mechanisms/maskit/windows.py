@@ -12,21 +12,21 @@ requirement reads N <= theta D, theta = q_g(u) + delta_g, with
     D = P(silence, X_b = j | X_a = k) = sum over c of x[c] p[t, c] y[c],      N the same on paths with X_u in g,
 
 x being the window's left end seen from slot t (a *point*: D of the window from (a, k) to (t, c), for every c) and y its
-right end seen from t. N - theta D is bilinear in the same way: either x or y is replaced by a *row*, the same difference
-for the half window, or u = t and x[c] is multiplied by the *test* 1{c in g} - theta. Hence, for fixed t:
+right end seen from t. N - theta D is bilinear in the same way: either x or y is replaced by a *row*, the same
+difference for the half window, or u = t and x[c] is multiplied by the *test* 1{c in g} - theta. Hence, for fixed t:
 
 - The constraint is linear in p[t, i]: the smallest allowed value has a closed form (theory, section 3).
-- Rows only ever meet non-negative factors: a row without a positive entry stays so, and one that is nowhere above another
-  is violated only together with it. Both are dropped for good, and with them the windows that they stand for. Likewise a
-  point all of whose silent paths meet a releasable context at t is a positive combination of the points (t, c), whose
-  constraints imply its own. All this is exact: no cache of passed triples is kept, so Lemma 3, which is unsound at p = 1,
-  is not used.
+- Rows only ever meet non-negative factors: a row without a positive entry stays so, and one that is nowhere above
+  another is violated only together with it. Both are dropped for good, and with them the windows that they stand for.
+  Likewise a point all of whose silent paths meet a releasable context at t is a positive combination of the points
+  (t, c), whose constraints imply its own. All this is exact: no cache of passed triples is kept, so Lemma 3, which is
+  unsound at p = 1, is not used.
 - Read from the end of the day, points and rows obey the same recursion with the transitions transposed: one code for
   both directions.
 
-Numbers: D and N are sums of products of non-negative numbers, scaled at each slot, so their relative error is at most about
-T n 2**-53 (1e-13 for 12 contexts and 96 slots) and far less in practice. The search allows half of SLACK beyond delta,
-`is_private` all of it.
+Numbers: D and N are sums of products of non-negative numbers, scaled at each slot, so their relative error is at most
+about T n 2**-53 (1e-13 for 12 contexts and 96 slots) and far less in practice. The search allows half of SLACK beyond
+delta, `is_private` all of it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Sight:
-    """Window ends and constraints as seen from one slot: points (m, n), rows (k, n) and the ends' masses of the rows."""
+    """Window ends and constraints as seen from one slot: points (m, n), rows (k, n) and the rows' ends' masses."""
 
     points: FloatArray
     rows: FloatArray
@@ -80,7 +80,7 @@ class Sight:
 class Order:
     """An order of coordinates: passes over the day, each with the contexts to visit at every slot, T arrays of indices.
 
-    Passes alternate in direction, so that one reads on from what the other saw; the first runs forwards, or `backwards`.
+    Passes alternate in direction, so that one reads on from what the other saw; the first is forwards, or `backwards`.
     """
 
     name: str
@@ -162,8 +162,8 @@ class Windows:
         """The largest posterior - q_g(u) - over[g], or `floor` if that is larger.
 
         `over` (G,) is zero for gains, delta for how far a bound is exceeded. The largest ratio N / D is found as
-        Dinkelbach does: with theta raised to the largest excess found, until no constraint fails; `once` stops after the
-        first round, which finds a failing window if there is one.
+        Dinkelbach does: with theta raised to the largest excess found, until no constraint fails; `once` stops after
+        the first round, which finds a failing window if there is one.
         """
         worst = floor
         while True:
@@ -199,8 +199,8 @@ class Windows:
         """A minimal private vector below the private p, and the number of coordinates checked.
 
         Coordinates are visited in the order given; each falls to the smallest value that the others allow (the smallest
-        multiple of 1/grid, if grid > 0). Lowering one never lets another fall further (Theorem 1), so one visit is enough.
-        What is seen from the far side is kept from the pass before, which came from there.
+        multiple of 1/grid, if grid > 0). Lowering one never lets another fall further (Theorem 1), so one visit is
+        enough. What is seen from the far side is kept from the pass before, which came from there.
         """
         p = np.array(p, dtype=np.float64, order="C")
         near, far = (self.backward, self.forward) if order.backwards else (self.forward, self.backward)
@@ -235,7 +235,7 @@ class Windows:
         *,
         keep: bool,
     ) -> tuple[list[Sight], int]:
-        """Lower p in place, slot by slot in the direction's reading order; what was seen from each slot, and the checks."""
+        """Lower p in place, slot by slot in the direction's order; what was seen from each slot, and the checks."""
         seen = [near.first()]
         checks = 0
         for k in range(self.slots):
@@ -250,7 +250,7 @@ class Windows:
     def _lower_slot(
         self, t: int, p: FloatArray, visits: IntArray, seen: Sight, ahead: Sight, grid: int, least: float
     ) -> int:
-        """Lower slot t's p (n,) in place at the contexts visited, from what is seen on both sides; how many were checked."""
+        """Lower slot t's p (n,) in place at contexts visited, from what both sides see; how many were checked."""
         tests = self.forward.tests[t]
         visits = visits[self.possible[t][visits]]
         if not len(visits):

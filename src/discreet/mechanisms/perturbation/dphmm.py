@@ -52,7 +52,7 @@ FAR = 64
 class Past:
     """The public state: the outputs so far. Belief and what is possible are their functions, kept along.
 
-    `reached` (K,) marks the hidden states that the outputs leave possible: exactly, where the belief's floats may underflow.
+    `reached` (K,) marks hidden states that outputs leave possible: exactly, where the belief's floats may underflow.
     """
 
     outputs: tuple[Output, ...]
@@ -81,7 +81,7 @@ class PerturbedKernel:
 
     @cached_property
     def stand_ins(self) -> IntArray:
-        """(n,): the context whose answer is perturbed for each: itself, or the nearest possible one (l2, first of equals)."""
+        """(n,): the context whose answer each gets perturbed: itself, or the nearest possible (l2, first of equals)."""
         stand = np.arange(len(self._place))
         outside = np.flatnonzero(self._place < 0)
         for some in np.array_split(outside, 1 + len(outside) * len(self.support) // AT_ONCE):
@@ -104,7 +104,7 @@ class PerturbedKernel:
         return Perturbed(point)
 
     def likelihood(self, output: Output) -> FloatArray:
-        """(n,): exp(-epsilon level / parts) of each context, the largest scaled to 1; zeros for what is never output."""
+        """(n,): exp(-epsilon level / parts) of each context, the largest scaled to 1; zeros if never output."""
         exponents = self._exponents(output)
         if exponents is None or exponents.max() == -np.inf:
             return np.zeros(len(self._place))
@@ -121,7 +121,7 @@ class PerturbedKernel:
         return np.asarray((exponents > -np.inf)[self._place[self.stand_ins]])
 
     def _exponents(self, output: Output) -> FloatArray | None:
-        """(members of the support,): logarithm of the output's probability, up to a constant; None if it is not on the lattice."""
+        """(support,): logarithm of the output's probability, up to a constant; None if it is off the lattice."""
         if not isinstance(output, Perturbed):
             return None
         if len(output.point) != sum(answers.integers.shape[1] for answers in self.answers):
@@ -180,8 +180,9 @@ class PerturbedKernel:
     def telling(self, private: IntArray | None = None) -> tuple[Output, ...]:
         """Outputs for an audit to try, about these contexts or about any: answers, and points far away on each side.
 
-        At a context's own answer every other context is as unlikely as it can be. What comes before and after tells too, so the
-        answers of others are tried as well: all of them where they are few, else the TRIED nearest to the first answers.
+        At a context's own answer every other context is as unlikely as it can be. What comes before and after tells
+        too, so the answers of others are tried as well: all of them where they are few, else the TRIED nearest to the
+        first answers.
         """
         order = self.support
         if private is not None and len(private):
@@ -200,18 +201,20 @@ class PerturbedKernel:
         return Perturbed(sum((a.point(part) for a, part in zip(self.answers, integers, strict=True)), ()))
 
     def __repr__(self) -> str:
-        return f"PerturbedKernel({len(self.support)} of {len(self._place)} contexts possible, {len(self.added)} edges added)"
+        possible = f"{len(self.support)} of {len(self._place)} contexts possible"
+        return f"PerturbedKernel({possible}, {len(self.added)} edges added)"
 
 
 class Dphmm:
-    """Answers a query each slot: outputs are `Perturbed(point)`, and contexts joined in the graph are told apart by e^epsilon at most.
+    """Answers a query each slot with `Perturbed(point)`; contexts joined in the graph differ by e^epsilon at most.
 
-    `query` is an array (n, d); a list of such arrays asks several queries a slot, with one epsilon or one each, and their
-    answers stand one after another in the point. `noise="knorm"` is shaped by the sensitivity hull, `"laplace"` by the l1
-    ball around it. `protect` says how exposed contexts are joined to others: `"greedy"` to the nearest, `"minimum"` where the hull grows least
-    (in the plane). `support="possible"` shapes noise for every context that outputs so far leave possible;
-    `("mass", 0.01)` for the smallest set that holds all but 0.01 of the belief, others being released as their nearest
-    member. Answers are rounded to multiples of `step`, a power of two: by default 2**-20 of their range in the plane.
+    `query` is an array (n, d); a list of such arrays asks several queries a slot, with one epsilon or one each, and
+    their answers stand one after another in the point. `noise="knorm"` is shaped by the sensitivity hull, `"laplace"`
+    by the l1 ball around it. `protect` says how exposed contexts are joined to others: `"greedy"` to the nearest,
+    `"minimum"` where the hull grows least (in the plane). `support="possible"` shapes noise for every context that
+    outputs so far leave possible; `("mass", 0.01)` for the smallest set that holds all but 0.01 of the belief, others
+    being released as their nearest member. Answers are rounded to multiples of `step`, a power of two: by default
+    2**-20 of their range in the plane.
     """
 
     needs: ClassVar[Needs] = "any"
@@ -352,8 +355,8 @@ class Dphmm:
     def largest_log_ratios(self) -> FloatArray:
         """(T,): whatever was output before, no output of the slot has a larger log-ratio between two possible contexts.
 
-        In a complete graph it is epsilon. Elsewhere it is known while no output can rule a context out: then the same contexts are
-        possible whatever was output. From the first slot on at which some output can, it is infinite.
+        In a complete graph it is epsilon. Elsewhere it is known while no output can rule a context out: then the same
+        contexts are possible whatever was output. From the first slot on at which some output can, it is infinite.
         """
         ratios = np.full(self.model.slots, self.epsilon if self._complete else np.inf)
         if self._complete or self.mass is not None:
@@ -365,7 +368,10 @@ class Dphmm:
         return ratios
 
     def __repr__(self) -> str:
-        return f"Dphmm({self.model!r}, {self.graph!r}, epsilon={self.epsilon:g}, noise={self.noise!r}, support={self.support!r})"
+        return (
+            f"Dphmm({self.model!r}, {self.graph!r}, epsilon={self.epsilon:g}, noise={self.noise!r}, "
+            f"support={self.support!r})"
+        )
 
 
 def _queries(query: npt.ArrayLike | Sequence[npt.ArrayLike]) -> list[npt.ArrayLike]:
@@ -400,8 +406,8 @@ def _statement(epsilon: float, mass: float | None, complete: bool) -> str:
     told = f"probabilities of an output differ by e^{epsilon:g} at most, at each slot, "
     if mass is None:
         return told + (
-            "between any two possible contexts that are joined in the policy graph, and between a context that would be "
-            "exposed and the one it is joined to"
+            "between any two possible contexts that are joined in the policy graph, and between a context that would "
+            "be exposed and the one it is joined to"
         )
     if complete:
         return told + "between any two contexts: those outside the likeliest set are released as its nearest member"

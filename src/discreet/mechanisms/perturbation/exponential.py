@@ -33,8 +33,9 @@ POWERS: FloatArray = np.ldexp(1.0, np.arange(-540, 1))
 def exponential(values: FloatArray) -> FloatArray:
     """(m,): exp(x) of each x <= 0 (-inf gives 0), off by less than 1.5 units in the last place.
 
-    x = n log(2) + r with |r| <= 0.347: r is off by 2**-55, the series' own roundings are of that size or smaller, and the last
-    addition rounds by half a unit. The power of two is multiplied in by halves, so that only the second product is rounded, where it is below 2**-1022.
+    x = n log(2) + r with |r| <= 0.347: r is off by 2**-55, the series' own roundings are of that size or smaller, and
+    the last addition rounds by half a unit. The power of two is multiplied in by halves, so that only the second
+    product is rounded, where it is below 2**-1022.
     """
     results = np.empty(len(values))
     for i in range(len(values)):

@@ -1,4 +1,4 @@
-"""The sensitivity hull: the convex hull of the differences of the query's answers over the edges (DPHMM, Definition 5.1).
+"""The sensitivity hull: the convex hull of differences of the query's answers over the edges (DPHMM, Definition 5.1).
 
 Everything is computed in the coordinates of the hull's own subspace, so that a segment or a flat polygon in higher
 space is as good as any. `Hull` works on floats, for pictures, measures and the continuous law; what is released stands
@@ -37,7 +37,7 @@ class Hull:
     """The convex hull of vectors and their opposites: symmetric by construction. Make one with `of_differences`.
 
     `dimension` is that of its own subspace: 0 for a point (or no differences at all), 1 for a segment, and so on.
-    `basis` (dimension, d) is orthonormal; `facets` (m, dimension) are such that the norm of v is max |facets @ basis @ v|.
+    `basis` (dimension, d) is orthonormal; `facets` (m, dimension) make the norm of v max |facets @ basis @ v|.
     """
 
     def __init__(self, differences: npt.ArrayLike) -> None:
@@ -60,7 +60,7 @@ class Hull:
             array.setflags(write=False)
 
     def _shape(self, half: FloatArray, frame: FloatArray, pivots: FloatArray) -> None:
-        """Facets and vertices in the subspace's own coordinates: of simplices in one plane one facet, without the flat ones."""
+        """Facets and vertices in the subspace's coordinates: of simplices in one plane one facet, no flat ones."""
         points = np.concatenate([half, -half])
         inner = ordered_product(points, self.basis.T)
         if self.dimension == 1:
@@ -87,7 +87,7 @@ class Hull:
         return cls(differences)
 
     def norm(self, vectors: npt.ArrayLike) -> float | FloatArray:
-        """The smallest r such that v lies in r times the hull; infinite off its subspace. One vector (d,), or (m, d)."""
+        """The smallest r such that v lies in r times the hull; infinite off its subspace. For v (d,) or (m, d)."""
         given = np.asarray(vectors, dtype=np.float64)
         if given.ndim not in (1, 2) or given.shape[-1] != self.space:
             raise DiscreetError(f"vectors have shape {given.shape}; give ({self.space},) or (vectors, {self.space})")
@@ -113,13 +113,13 @@ class Hull:
 
     @property
     def volume(self) -> float:
-        """In the hull's own dimension: the length of a segment, the area of a polygon; 1 for a point, 0 for no differences."""
+        """In the hull's own dimension: a segment's length, a polygon's area; 1 for a point, 0 for no differences."""
         if self.dimension == 0:
             return 0.0 if self.empty else 1.0
         return float(self._volumes.sum())
 
     def sample(self, count: int, generator: np.random.Generator) -> FloatArray:
-        """(count, d): uniform in the hull, for experiments: a simplex by its volume, then uniform in it. Nothing is rejected."""
+        """(count, d): uniform in the hull, for experiments: a simplex by volume, then uniform in it; none rejected."""
         if self.dimension == 0:
             return np.zeros((count, self.space))
         which = np.searchsorted(np.cumsum(self._volumes), generator.random(count) * self._volumes.sum(), side="right")
@@ -143,7 +143,7 @@ class Hull:
 
 
 def _frame(points: FloatArray) -> tuple[FloatArray, IntArray]:
-    """(k, d) and (k,): an orthonormal basis of the span, by Gram and Schmidt, and the points it was made of: each the furthest left."""
+    """(k, d) and (k,): an orthonormal basis of the span (Gram and Schmidt) and its points, each the furthest left."""
     frame: list[FloatArray] = []
     pivots: list[int] = []
     reach = 0.0
@@ -178,8 +178,9 @@ def _one_of_opposites(points: FloatArray) -> FloatArray:
 def _simplices(half: FloatArray, along: FloatArray, pivots: FloatArray) -> IntArray:
     """(f, k): the border of the hull of points (m, d) and their opposites, as numbers into both, from integers.
 
-    `along` (m, k) are the points in coordinates of the frame, `pivots` (k, k) those that it was made of: a lower triangle. As
-    multiples of the pivots, points are not much longer than 1, however thin the hull is: corners are sought among these.
+    `along` (m, k) are the points in coordinates of the frame, `pivots` (k, k) those that it was made of: a lower
+    triangle. As multiples of the pivots, points are not much longer than 1, however thin the hull is: corners are
+    sought among these.
     """
     k = along.shape[1]
     if k == half.shape[1] and k > 2:
@@ -207,7 +208,7 @@ def _keys(points: FloatArray) -> npt.NDArray[np.complex128]:
 
 
 def _planes(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(f, k) and (f,): normals n with n . corner = 1 for the corners (f, k, k) of each simplex, and |det|; no number where it is 0."""
+    """(f, k) and (f,): normals n with n . corner = 1 for simplices (f, k, k), not finite where |det| is 0; |det|."""
     count, k, _ = corners.shape
     rows = np.concatenate([corners, np.ones((count, k, 1))], axis=2)
     sizes, every = np.ones(count), np.arange(count)

@@ -3,8 +3,8 @@
 Answers are rounded to multiples of a step that is a power of two, so that a lattice point is a float exactly, and
 differences are integer vectors. A `Ball` is a symmetric convex body K around 0 that holds all of them:
     K = {z in span : |row . z| <= offset for every row},    all integers.
-Its norm max |row . z| / offset is a quotient of integers, so membership and levels are decided without rounding. K is the
-hull of the differences exactly, in any dimension; that it holds them is all that the promise rests on (noise.md).
+Its norm max |row . z| / offset is a quotient of integers, so membership and levels are decided without rounding. K is
+the hull of the differences exactly, in any dimension; that it holds them is all that the promise rests on (noise.md).
 """
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ class Answers:
         self.integers.setflags(write=False)
 
     def check_noise(self, epsilon: float) -> None:
-        """Refuse noise that reaches beyond the integers that floats hold: hulls are as wide as the answers at most (l1)."""
+        """Refuse noise beyond the integers that floats hold: hulls are as wide as the answers at most (l1)."""
         if float(np.ptp(self.integers, axis=0).sum()) * LONGEST / epsilon >= 2.0**52:
             raise PolicyError(
-                f"epsilon {epsilon:g} needs noise that floats do not hold in steps of {self.step:g}; give a coarser step"
+                f"epsilon {epsilon:g} needs noise that floats do not hold in steps of {self.step:g}; "
+                "give a coarser step"
             )
 
     def point(self, integers: IntArray | list[int]) -> tuple[float, ...]:
@@ -182,7 +183,7 @@ def _polygon(corners: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _solid(inner: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Normals, offsets and corners in three dimensions and more: of each two opposite facets one, in the order of their entries."""
+    """Normals, offsets and corners from three dimensions on: of two opposite facets one, in order of entries."""
     points = np.concatenate([inner, -inner])
     simplices = border(inner)
     facets = sorted({_normal(simplex) for simplex in points[simplices].tolist()})
@@ -273,10 +274,11 @@ def _ball(normals: IntArray, offsets: IntArray, corners: IntArray, span: Span) -
 
 
 def reduction(corners: IntArray) -> tuple[IntArray, IntArray]:
-    """A unimodular (k, k) matrix whose rows are short and nearly at right angles where the corners look round, and its inverse.
+    """A unimodular (k, k) matrix, its rows short and nearly at right angles where corners look round; and its inverse.
 
     The reduction of Lenstra, Lenstra and Lovász in the metric that makes the second moments M of the corners those of a
-    ball: |w|^2 = w M^-1 w', in integers det(M) times that. Quotients are compared by cross-multiplication, so nothing is rounded.
+    ball: |w|^2 = w M^-1 w', in integers det(M) times that. Quotients are compared by cross-multiplication, so nothing
+    is rounded.
     """
     k = corners.shape[1]
     turn, back = (
@@ -312,9 +314,10 @@ def reduction(corners: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _flattened(gram: list[list[int]], last: int) -> list[list[int]]:
-    """Gram and Schmidt without fractions, for rows 0 to last: entry (i, j) is det(gram of 0..j) times row i's share of direction j.
+    """Gram and Schmidt without fractions, for rows 0 to last.
 
-    On the diagonal it is the determinant itself, so that direction j has squared length (j, j) / (j - 1, j - 1).
+    Entry (i, j) is det(gram of 0..j) times row i's share of direction j. On the diagonal it is the determinant itself,
+    so that direction j has squared length (j, j) / (j - 1, j - 1).
     """
     flat = [row[: last + 1] for row in gram[: last + 1]]
     divisor = 1

@@ -29,7 +29,7 @@ FINE = 8
 within a thousandth of the continuous law's."""
 
 SMALL = Fraction(1, 2048)
-"""Below this rate a table of scales would be long (some 50 / rate entries), and geometric variables are drawn instead."""
+"""Below this rate a table of scales would be long (some 50 / rate entries): geometric variables are drawn instead."""
 
 COARSE = Fraction(1)
 """Above this rate most scales are 0 and boxes hold few points, so that scales are drawn by the number of points."""
@@ -99,7 +99,7 @@ class LatticeNoise:
         self._box = math.prod(2 * width for width in self._widths)
 
     def exponents(self, vectors: IntArray) -> FloatArray:
-        """(m,): the logarithm of each noise vector's probability, against the likeliest of these; -inf where it cannot occur."""
+        """(m,): log of each noise vector's probability, against the likeliest of these; -inf if it cannot occur."""
         levels = self.ball.levels(vectors, self.parts)
         occurs = levels >= 0
         least = levels[occurs].min() if occurs.any() else 0  # taken off in integers: floats would lose it far away
@@ -202,7 +202,7 @@ class Scales(Inversion):
 
 
 class BoxScales(Inversion):
-    """P(s) proportional to N(s) exp(-rate s), N(s) = prod_m (2 floor(s h_m / parts) + 1) points of a box, for a rate from 1 on."""
+    """P(s) ∝ N(s) exp(-rate s), N(s) = prod_m (2 floor(s h_m / parts) + 1) points of a box, for a rate from 1 on."""
 
     def __init__(self, rate: Fraction, widths: list[int], parts: int) -> None:
         super().__init__()
@@ -241,8 +241,8 @@ def _exponential(rate: Fraction, bits: int) -> tuple[int, int]:
     guard = bits + 32
     term, total, k = Fraction(1 << guard), 0, 0
     while True:
-        # A term loses less than 1, and the terms that follow from it lose their shares: an alternating series, whose sum
-        # k int_0^1 (1 - u)^(k - 1) exp(-rate u) du lies between 0 and 1. So each term errs by less than 1 in all.
+        # A term loses less than 1, and the terms that follow from it lose their shares: an alternating series, whose
+        # sum k int_0^1 (1 - u)^(k - 1) exp(-rate u) du lies between 0 and 1. So each term errs by less than 1 in all.
         part = int(term)
         if part == 0:
             break
@@ -253,7 +253,7 @@ def _exponential(rate: Fraction, bits: int) -> tuple[int, int]:
 
 
 def geometric(numerator: int, denominator: int, rng: Rng) -> int:
-    """P(x) proportional to exp(-x numerator / denominator), x = 0, 1, ... (Canonne, Kamath and Steinke 2020, Algorithm 2)."""
+    """P(x) ∝ exp(-x numerator / denominator), x = 0, 1, ... (Canonne, Kamath and Steinke 2020, Algorithm 2)."""
     while True:
         remainder = rng.below(denominator)
         if _happens(remainder, denominator, rng):

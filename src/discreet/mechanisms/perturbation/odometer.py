@@ -1,7 +1,7 @@
-"""What releases have cost: realised epsilon of each slot, of several queries, of the whole sequence (Theorems 6.3, 7.1, 7.2).
+"""What releases have cost: realised epsilon of a slot, of several queries, of the sequence (Theorems 6.3, 7.1, 7.2).
 
-The epsilon that was asked for holds over edges. Between two contexts that are not joined, outputs may differ by more: by
-the norm of the difference of their answers, times epsilon. It is infinite where noise never leads from one to the other.
+The epsilon that was asked for holds over edges. Between two contexts that are not joined, outputs may differ by more:
+by the norm of the difference of their answers, times epsilon. It is infinite where noise never leads across.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Reading:
         if self.nothing_to_protect:
             return f"slot {self.slot}: one context was possible, so there was nothing left to protect"
         return (
-            f"slot {self.slot}: epsilon {self.epsilon:g} over edges, {self.realised:g} over all {self.possible} possible "
-            f"contexts, {len(self.added)} edges added"
+            f"slot {self.slot}: epsilon {self.epsilon:g} over edges, {self.realised:g} over all {self.possible} "
+            f"possible contexts, {len(self.added)} edges added"
         )
 
 
@@ -48,7 +48,7 @@ class Odometer:
 
     @property
     def epsilon(self) -> float:
-        """The sum of what was promised over edges. It bounds no pair of sequences: their contexts need not be joined."""
+        """The sum of what was promised over edges. It bounds no pair of sequences: contexts need not be joined."""
         return math.fsum(reading.epsilon for reading in self.readings)
 
     @property

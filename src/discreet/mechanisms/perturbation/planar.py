@@ -22,7 +22,7 @@ REACH = 2**29
 
 @compiled()
 def _chain(xs: Numbers, ys: Numbers, count: int, out_x: Numbers, out_y: Numbers) -> int:
-    """Andrew's monotone chain over points sorted by (x, y), duplicates allowed: corners counter-clockwise from the first."""
+    """Andrew's monotone chain over points sorted by (x, y), duplicates allowed: corners counter-clockwise."""
     size = 0
     for half in range(2):
         base = size
@@ -45,7 +45,7 @@ def _chain(xs: Numbers, ys: Numbers, count: int, out_x: Numbers, out_y: Numbers)
 
 @compiled()
 def hull_of_sorted(points: Numbers) -> Numbers:
-    """(h, 2): the corners of the convex hull of points (m, 2) sorted by (x, y), counter-clockwise; exactly, if integers."""
+    """(h, 2): corners of the convex hull of points (m, 2) sorted by (x, y), counter-clockwise; exact for integers."""
     count = len(points)
     xs, ys = points[:, 0].copy(), points[:, 1].copy()
     out_x, out_y = np.empty(2 * count + 2, points.dtype), np.empty(2 * count + 2, points.dtype)
@@ -109,7 +109,7 @@ def group_differences(points: IntArray, members: IntArray, starts: IntArray) -> 
 
 @compiled()
 def areas_with(corners: IntArray, steps: IntArray) -> IntArray:
-    """(m,): twice the area of the hull of corners (h, 2), sorted by (x, y), with each of the steps (m, 2) and its opposite."""
+    """(m,): twice the area of the hull of corners (h, 2), sorted by (x, y), with each step (m, 2) and its opposite."""
     count = len(corners) + 2
     xs, ys = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     cx, cy = np.empty(2 * count + 2, dtype=np.int64), np.empty(2 * count + 2, dtype=np.int64)

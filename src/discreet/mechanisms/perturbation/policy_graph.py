@@ -17,7 +17,7 @@ Support = npt.ArrayLike
 """The contexts that are possible: a mask (n,) of booleans, or their indices."""
 
 NEAR = 1 + 1e-9
-"""Pairs are searched this much further apart than asked for, and then measured here: a search's own sums may be fused."""
+"""Pairs are searched this much further apart than asked for, then measured here: a search's sums may be fused."""
 
 
 class PolicyGraph:

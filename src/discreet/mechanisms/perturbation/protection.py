@@ -74,7 +74,7 @@ class Sensitivity:
         self._plane, self._members, self._group, self._count = plane, graph.members[order], group, len(graph.starts) - 1
 
     def differences(self, inside: BoolArray) -> IntArray:
-        """(m, d): differences over edges inside the mask, among them every corner of their hull (one of two opposites)."""
+        """(m, d): differences over edges inside the mask, with every corner of their hull (one of two opposites)."""
         if self.space > 2:
             first, second = self._edges[inside[self._edges].all(axis=1)].T
             return np.asarray(self.answers.integers[first] - self.answers.integers[second])
@@ -175,7 +175,7 @@ def _nearest(c: int, members: IntArray, queries: Sequence[Sensitivity]) -> int:
 
 
 def _least(c: int, members: IntArray, queries: Sequence[Sensitivity], differences: Sequence[IntArray]) -> int:
-    """Algorithm 3, lines 6 to 13: the member that an edge to enlarges the ball least; of equals the nearest, then the first."""
+    """Algorithm 3, lines 6 to 13: the member whose edge enlarges the ball least; of equals the nearest, the first."""
     others, (query,) = members[members != c], queries
     steps = query.answers.integers[others] - query.answers.integers[c]
     if query.noise == "laplace":

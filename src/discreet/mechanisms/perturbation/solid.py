@@ -1,9 +1,10 @@
 """Convex hulls of integer points in three dimensions and more: exact, and so the same on every machine.
 
-The body is the hull of points and their opposites, spans its space and has the origin inside. Its border is kept as simplices
-(f, k): corners by number, and for each corner the simplex beyond the ridge that leaves it out. Points are placed one after
-another: simplices that a point sees from strictly outside give way to cones from it over the ridges that bound them. A simplex
-whose plane the point lies in is not seen. So a cone is never flat, and many points in one plane need no care.
+The body is the hull of points and their opposites, spans its space and has the origin inside. Its border is kept as
+simplices (f, k): corners by number, and for each corner the simplex beyond the ridge that leaves it out. Points are
+placed one after another: simplices that a point sees from strictly outside give way to cones from it over the ridges
+that bound them. A simplex whose plane the point lies in is not seen. So a cone is never flat, and many points in one
+plane need no care.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _independent(points: IntArray, order: IntArray) -> IntArray:
 
 @compiled()
 def _place(points: IntArray, first: IntArray, order: IntArray) -> IntArray:
-    """Corners of the simplices after all points are placed, each with its opposite; `first` (k,) span the hull to start from."""
+    """Corners of the simplices once all points and their opposites are placed; `first` (k,) span the first hull."""
     k, m = points.shape[1], len(points) // 2
     count = 1 << k
     size = 4 * count
@@ -100,8 +101,8 @@ def _longer(rows: IntArray, more: int) -> IntArray:
 def _lay(points: IntArray, corners: IntArray, normals: IntArray, offsets: IntArray, minors: IntArray, s: int) -> None:
     """Normal and offset of simplex s, the origin on the inner side: normal . x = offset > 0 on its plane.
 
-    Entries of the normal are minors of the edges (k - 1, k). minors[S] is that of as many first edges as the set S of columns
-    has members, expanded along the last of these edges: no division, and nothing larger than the result's own bound.
+    Entries of the normal are minors of the edges (k - 1, k). minors[S] is that of as many first edges as the set S of
+    columns has members, expanded along the last of these edges: no division, nothing larger than the result's bound.
     """
     k = points.shape[1]
     base = points[corners[s, 0]]
