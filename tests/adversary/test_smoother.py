@@ -49,7 +49,7 @@ def test_a_repeated_matrix_is_read_once_and_gives_the_same() -> None:
     )
 
 
-@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")  # hmmlearn does, on NumPy 2.5
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")  # hmmlearn does that
 def test_ten_thousand_steps_neither_underflow_nor_drift_and_agree_with_hmmlearn() -> None:
     from hmmlearn.hmm import CategoricalHMM
 
