@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.contracts import Finite
+from discreet.contracts import Finite, covers_everything
 from discreet.events import Events
 from discreet.kernels import FiniteKernel, publishing_kernel, silent_kernel, suppressing_kernel
 from discreet.numerics import TOTAL, WEIGHT_BITS
@@ -163,3 +163,13 @@ def test_equal_kernels_have_equal_digests_and_others_do_not() -> None:
         FiniteKernel((A, B), [[1, 3]], 4),
     ]
     assert len({kernel.digest, *(other.digest for other in others)}) == 5
+
+
+def test_a_kernel_that_says_it_does_not_cover_everything_does_not() -> None:
+    class Saying(FiniteKernel):
+        covers_everything = False
+
+    kernel = Saying((SUPPRESSED,), [[1]], 1)
+    assert not covers_everything(kernel)
+    Saying.covers_everything = True
+    assert covers_everything(kernel)

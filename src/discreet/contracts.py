@@ -140,7 +140,7 @@ class CoversEverything(Protocol):
 
 def covers_everything(kernel: Kernel) -> TypeGuard[CoversEverything]:
     """Whether a kernel has outputs for what the belief holds impossible."""
-    return isinstance(kernel, CoversEverything)
+    return isinstance(kernel, CoversEverything) and kernel.covers_everything is True
 
 
 @dataclass(frozen=True)

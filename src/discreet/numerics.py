@@ -51,6 +51,15 @@ def normalised(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
+def read_only(values: Iterable[object]) -> None:
+    """Let the arrays among these, and those in lists, be written no more: what beliefs rest on stays as it is."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        elif isinstance(value, list):
+            read_only(value)
+
+
 def ordered_product(left: FloatArray, right: FloatArray) -> FloatArray:
     """left @ right for vectors and matrices, each entry summed from the first term to the last and nothing fused.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.clock import Clock
 from discreet.errors import DiscreetError, PolicyError, did_you_mean
-from discreet.numerics import BoolArray, FloatArray
+from discreet.numerics import BoolArray, FloatArray, read_only
 
 At = Literal["each", "any"]
 
@@ -173,6 +173,7 @@ class SecretTable:
             "deltas": np.array([self.policy.delta_of(secret) for secret in secrets], dtype=np.float64),
             "any_slot": np.array([secret.at == "any" for secret in secrets], dtype=np.bool_),
         }
+        read_only(fields.values())
         for key, value in fields.items():
             object.__setattr__(self, key, value)
 

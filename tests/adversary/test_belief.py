@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 
+import discreet as d
 from discreet.adversary import Adversary, beliefs_along, process
 from discreet.adversary.enumerate import prefixes
 from discreet.mechanisms import NoMask
 from discreet.models import MarkovChain
 from discreet.outputs import Released, Suppressed
 from discreet.policy import Policy, Secret
-from tests.strategies import random_mechanism, searches
+from tests.strategies import random_chain, random_mechanism, searches
 
 AGREEMENT = 1e-12  # sums of at most a few thousand products of floats
 
@@ -131,3 +133,26 @@ def test_the_worst_gain_of_a_secret_is_over_its_slots_and_may_be_a_loss() -> Non
     gains = np.array([0.25, -0.5, -0.125])
     assert adversary.gain_names == [("a", 0), ("a", 1), ("ever", None)]
     assert adversary.worst_by_secret(gains) == {"a": 0.25, "ever": -0.125}
+
+
+def test_nothing_that_beliefs_rest_on_can_be_written() -> None:
+    """A write from outside would change what every session with this adversary takes for possible."""
+    chain, policy = random_chain(1, zeros=0.0), d.Policy(["c0", d.Secret("any", {"c1"}, at="any")], delta=0.2)
+    for mechanism in (d.mechanisms.Adaptive(chain, policy, outputs="deceive"), d.mechanisms.NoMask(chain, policy)):
+        session = d.Session(mechanism)
+        session.release("c1")
+        adversary, belief = session.adversary, session.belief
+        arrays: list[Any] = [
+            mechanism.private_contexts,
+            belief.stack,
+            belief.gains,
+            belief.weights,
+            belief.visited,
+            belief.past,
+        ]
+        arrays += [adversary.start().weights, adversary.priors, adversary.deltas, adversary.row_members]
+        arrays += [*adversary.ahead, *adversary.first_visit, adversary.secrets.members, adversary.secrets.deltas]
+        arrays += [adversary.process.initial, adversary.process.transitions]
+        assert not any(array.flags.writeable for array in arrays)
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            belief.slot = 0  # type: ignore[misc]

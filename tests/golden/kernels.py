@@ -94,12 +94,25 @@ def adaptive() -> Iterator[Case]:
             yield f"adaptive hidden {outputs} {seed}", partial(kind, veiled, its, outputs=outputs)
 
 
+def larger() -> Iterator[Case]:
+    """Sums longer than eight lanes, programmes with many pivots, and more pairs than memory tells apart."""
+    kind: Any = d.mechanisms.Adaptive
+    for seed, (n, slots, zeros) in enumerate(((12, 10, 0.3), (17, 6, 0.1), (24, 4, 0.0))):
+        given = chain(300 + seed, n, slots, zeros), policy(seed, n, slots)
+        yield f"adaptive larger suppress {seed}", partial(kind, *given, plan="lazy")
+        yield f"adaptive larger deceive {seed}", partial(kind, *given, outputs="deceive")
+        yield f"hybrid larger {seed}", partial(d.mechanisms.Hybrid, given[0], policy(seed, n, slots, any_slot=False))
+        yield f"capp larger {seed}", partial(d.mechanisms.Capp, *given)
+
+
 def published() -> Iterator[Case]:
     """MaskIt, CAPP and FDH."""
     m = d.mechanisms
     for seed in range(12):
         n, slots = 3 + seed % 4, 4 + seed % 4
         given = chain(100 + seed, n, slots), policy(seed, n, slots, any_slot=False)
+        yield f"no mask {seed}", partial(m.NoMask, *given)
+        yield f"mask sensitive {seed}", partial(m.MaskSensitive, *given)
         yield f"simulatable {seed}", partial(m.Simulatable, *given)
         yield f"simulatable ahead {seed}", partial(m.Simulatable, *given, lookahead=True)
         yield f"probabilistic exact {seed}", partial(m.Probabilistic, *given, search="exact")
@@ -120,6 +133,7 @@ def of_events() -> Iterator[Case]:
     for seed in range(6):
         vocabulary, model = events(seed, 4)
         own = d.Policy([vocabulary.secret("activity", "play")], delta=(0.1, 0.2)[seed % 2])
+        yield f"sensitive mask {seed}", partial(m.SensitiveMask, model, own)
         yield f"pa-markov {seed}", partial(m.PaMarkov, model, own)
         yield f"no internal {seed}", partial(m.NoInternal, model, own)
         if seed < 3:
@@ -127,10 +141,10 @@ def of_events() -> Iterator[Case]:
         yield f"adaptive attributes {seed}", partial(m.Adaptive, model, own, outputs="attributes")
 
 
-def digest(mechanism: Any, seed: int = 0) -> str:
-    """Of the kernels met on a few days: outputs, integer weights, or the likelihoods of what was output."""
+def digest(name: str, mechanism: Any) -> str:
+    """Of the kernels met on a few days, whose outputs are drawn by the case's name: outputs and integer weights."""
     found = hashlib.sha256()
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(list(name.encode()))
     for _ in range(WALKS):
         state = mechanism.start()
         for _ in range(mechanism.model.slots):
@@ -147,8 +161,8 @@ def digest(mechanism: Any, seed: int = 0) -> str:
 
 def digests() -> dict[str, str]:
     """The digest of every case."""
-    cases = [*adaptive(), *published(), *of_events()]
-    finite = {name: digest(make(), seed) for seed, (name, make) in enumerate(cases)}
+    cases = [*adaptive(), *larger(), *published(), *of_events()]
+    finite = {name: digest(name, make()) for name, make in cases}
     return finite | {f"dphmm {name}": told for name, told in hulls_digest.digests().items()}
 
 

@@ -13,7 +13,7 @@ import discreet as d
 from discreet.adversary.enumerate import expected_releases, worst
 from discreet.laws import check as check_laws
 from discreet.mechanisms import dual_simplex, programme
-from discreet.mechanisms.capp import Capp, Constraints, Deception, EfficientFake, Events, merged
+from discreet.mechanisms.capp import Capp, Constraints, Deception, EfficientFake, Requirements, merged
 from discreet.mechanisms.programme import PERTURBATION
 from discreet.numerics import SLACK, FloatArray
 from tests.strategies import random_chain, random_hidden, random_policy, searches
@@ -344,7 +344,7 @@ def test_rare_contexts_keep_the_inequalities(kind: type[Deception], constraints:
 
 def test_columns_that_rounding_spoils_are_merged() -> None:
     """Column 2, a few parts in 2**52, says s; in the likeliest, 1, it is lost. The heavier of two keeps its name."""
-    events = Events(np.arange(3), np.full(3, 1 / 3), np.array([[1.0, 0.0, 0.0]]), np.array([0.5]))
+    events = Requirements(np.arange(3), np.full(3, 1 / 3), np.array([[1.0, 0.0, 0.0]]), np.array([0.5]))
     whole = 1 << 52
     weights = np.array([[whole // 2 - 8, whole // 2, 8], [whole // 2, whole // 2, 0], [whole // 2, whole // 2, 0]])
     mended = merged(weights, events)

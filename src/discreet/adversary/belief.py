@@ -14,6 +14,7 @@ Memory of a belief: (1 + G T) K floats; of the tables: (G T^2 / 2) K floats.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from discreet.adversary.process import SeenProcess, process_of
 from discreet.contracts import AnyMachine, Model
 from discreet.errors import DiscreetError
 from discreet.jit import product
-from discreet.numerics import FloatArray
+from discreet.numerics import FloatArray, read_only
 from discreet.outputs import Output
 from discreet.policy import Policy
 
@@ -54,6 +55,9 @@ class Adversary:
         self.process = process_of(self.model, mechanism.private_contexts, mechanism.remember)
         self._lay_rows()
         self._look_ahead()
+        self.priors = np.concatenate([self.row_prior, self.any_prior])  # (R + A,): before any output
+        self.deltas = np.concatenate([self.row_delta, self.any_delta])  # (R + A,), in the order of `Belief.gains`
+        read_only(vars(self).values())
 
     def _lay_rows(self) -> None:
         secrets = self.secrets
@@ -154,16 +158,6 @@ class Adversary:
         ]
 
     @cached_property
-    def priors(self) -> FloatArray:
-        """(R + A,): the belief in each gain's event before any output."""
-        return np.concatenate([self.row_prior, self.any_prior])
-
-    @cached_property
-    def deltas(self) -> FloatArray:
-        """(R + A,): the delta of each gain, in the order of `Belief.gains`."""
-        return np.concatenate([self.row_delta, self.any_delta])
-
-    @cached_property
     def gain_names(self) -> list[tuple[str, int | None]]:
         """(secret, slot) of each gain; the slot is None for a secret at="any"."""
         names = self.secrets.names
@@ -191,6 +185,7 @@ class Adversary:
         return laid
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Belief:
     """What the adversary believes after `slot` outputs. Never changed once made: `after` gives the next one.
 
@@ -201,25 +196,16 @@ class Belief:
     array can be written.
     """
 
-    __slots__ = ("adversary", "closed", "gains", "off_model", "slot", "stack")
+    adversary: Adversary
+    slot: int
+    stack: FloatArray
+    gains: FloatArray
+    off_model: bool = False
+    closed: int = 0
 
-    def __init__(
-        self,
-        adversary: Adversary,
-        slot: int,
-        stack: FloatArray,
-        gains: FloatArray,
-        off_model: bool = False,
-        closed: int = 0,
-    ) -> None:
-        self.adversary = adversary
-        self.slot = slot
-        self.stack = stack
-        self.gains = gains
-        self.off_model = off_model
-        self.closed = closed
-        stack.setflags(write=False)
-        gains.setflags(write=False)
+    def __post_init__(self) -> None:
+        self.stack.setflags(write=False)
+        self.gains.setflags(write=False)
 
     def after(self, likelihood: FloatArray) -> Belief:
         """The belief after an output with this likelihood (P,) over private states.

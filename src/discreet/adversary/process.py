@@ -36,7 +36,7 @@ from discreet.adversary import steps
 from discreet.contracts import Model
 from discreet.errors import DiscreetError
 from discreet.jit import product, sparse_product
-from discreet.numerics import FloatArray, IntArray
+from discreet.numerics import FloatArray, IntArray, read_only
 
 LARGE = 256
 """States from which on zeros are worth leaving out."""
@@ -71,6 +71,9 @@ class SeenProcess:
     contexts: IntArray  # (K,): the context of each hidden state
     context_count: int
     private_states: int
+
+    def __post_init__(self) -> None:
+        read_only(vars(self).values())
 
     @cached_property
     def sparse(self) -> CompressedRows | None:
@@ -151,6 +154,9 @@ class EmittedProcess:
     transitions: FloatArray
     emissions: FloatArray
     private_states: int
+
+    def __post_init__(self) -> None:
+        read_only(vars(self).values())
 
     def _before(self, t: int, before: FloatArray) -> FloatArray:
         return before if t == 0 else product(before, self.transitions[t - 1])

@@ -49,7 +49,8 @@ class Limit:
     """What the best causal mechanism releases: a fraction of the slots (`float()` gives it), and in slots.
 
     Both sides are proven. A mechanism that was checked reaches `expected_releases`, and keeps every delta and the odds
-    that follow from it to 2**-40 of themselves; none that keeps every delta can add more than `gap`.
+    that follow from it to 2**-40 of themselves; none that keeps every delta can add more than `gap`. A mechanism that
+    makes use of the project's slack (`numerics.SLACK` beyond delta) may lie above it, where delta is next to nothing.
     """
 
     utility: float

@@ -35,6 +35,7 @@ class ContextMechanism(ABC):
         self.policy = policy
         self.secrets: SecretTable = policy.for_model(model.contexts, model.slots)
         self.private_contexts: IntArray = np.arange(len(model.contexts))
+        self.private_contexts.setflags(write=False)
 
     def remember(self, memory: int | None, context: int) -> int:
         """The private state is the context."""

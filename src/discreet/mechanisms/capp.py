@@ -67,7 +67,7 @@ WINDOW = {
 NOT_PROVEN = "; several outputs together are not bounded, and breach. Secrets at='any' are not bounded"
 
 
-class Events(NamedTuple):
+class Requirements(NamedTuple):
     """What a context of one slot says about the slots around it; only possible contexts are listed."""
 
     possible: IntArray  # (A,)
@@ -126,7 +126,7 @@ class Deception(SlotMechanism, ABC):
                 total += float(prior[own] * kernel.matrix[own, column])
         return Utility(total / self.model.slots)
 
-    def events(self, slot: int) -> Events:
+    def events(self, slot: int) -> Requirements:
         """The left and right sides of (1) to (3) for the secrets that hold at the slot, the next and the one before."""
         model, secrets = self.model, self.secrets
         possible = np.flatnonzero(self._possible[slot])
@@ -148,7 +148,7 @@ class Deception(SlotMechanism, ABC):
                 limits.append(float(inside.sum()) + secrets.deltas[g])
         mass = model.prior[slot, possible]
         rows = np.array(told, dtype=np.float64).reshape(len(told), len(possible))
-        return Events(possible, mass / mass.sum(), rows, np.array(limits, dtype=np.float64))
+        return Requirements(possible, mass / mass.sum(), rows, np.array(limits, dtype=np.float64))
 
     def _backward(self, u: int, g: int, inside: FloatArray) -> FloatArray:
         """(n,): R(., g) of (3), for the contexts of slot u + 1; inside (n,) is P(X_u = s) for s in g, else 0."""
@@ -175,7 +175,7 @@ class Deception(SlotMechanism, ABC):
         outputs: tuple[Output, ...] = tuple(Released(self.model.contexts[c]) for c in events.possible[used])
         return FiniteKernel(outputs, rows[:, used], TOTAL)
 
-    def _best(self, events: Events) -> FloatArray | None:
+    def _best(self, events: Requirements) -> FloatArray | None:
         """(A, A): the best b(o | c); None where the programme has no solution or its solver fails."""
         if (events.room < -SLACK / 2).any():
             return None
@@ -243,7 +243,7 @@ def _weights(probabilities: FloatArray) -> IntArray:
     return weights_to_likeliest(np.where(probabilities < NOISE, 0.0, probabilities))
 
 
-def merged(weights: npt.NDArray[np.int64], events: Events) -> IntArray:
+def merged(weights: npt.NDArray[np.int64], events: Requirements) -> IntArray:
     """The kernel with columns that rounding pushed over a limit merged with the likeliest other column.
 
     Inequalities are homogeneous in the columns, so a sum of columns that meet them meets them: what was wrong with a

@@ -46,6 +46,7 @@ class Deciding(ABC):
         self._group = remembered(model, pairs)
         paired = np.concatenate([every, np.tile(every, int(self._group.max()) + 1)])
         self.private_contexts: IntArray = every if memory == "none" else paired
+        self.private_contexts.setflags(write=False)
         self.adversary = Adversary(self)
         self.decider = Decider(self.adversary, vocabulary, self.private_contexts)
 

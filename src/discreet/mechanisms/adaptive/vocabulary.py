@@ -13,6 +13,7 @@ from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Events
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.base import events_of
+from discreet.numerics import read_only
 from discreet.outputs import SUPPRESSED, Generalized, Output, Released, truthful
 
 Outputs = Literal["suppress", "generalize", "deceive", "attributes"]
@@ -50,6 +51,7 @@ class Vocabulary:
         self.truth_of = true & np.isfinite(self.worth)
         self.scale = float(np.abs(self.worth[np.isfinite(self.worth)]).max()) or 1.0
         self._value = value
+        read_only(vars(self).values())
 
     def worth_of(self, context: str, output: Output) -> float:
         """What an output is worth in a context."""

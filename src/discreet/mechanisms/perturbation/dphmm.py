@@ -254,6 +254,7 @@ class Dphmm:
             asked.answers.check_noise(each)
         check_method(protect, self.queries)
         self.private_contexts: IntArray = np.arange(n)
+        self.private_contexts.setflags(write=False)
         self._adversary = Adversary(self, policy=Policy())
         self._kernels: OrderedDict[bytes, PerturbedKernel] = OrderedDict()
         self._met: tuple[Past, PerturbedKernel] | None = None  # a release asks twice: to draw, and to advance
