@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,8 +126,8 @@ def test_the_part_of_the_week_decides() -> None:
     served = []
     for _ in range(4):
         stream.release("home")
-        assert stream._today is not None
-        served.append(stream._today.mechanism.model)
+        assert stream._now.today is not None
+        served.append(stream._now.today.mechanism.model)
         for _ in range(3):
             stream.release(None)
     assert served == [WEEK["weekday"], WEEK["weekend"], WEEK["weekend"], WEEK["weekday"]]
@@ -162,7 +167,7 @@ def test_off_model_readings_are_counted_over_days_and_the_truth_is_forgotten() -
         released = stream.release(reading)
     assert stream.off_model == 3
     assert released.start is None  # no clock, no times
-    today = stream._today
+    today = stream._now.today
     assert today is not None
     before = today.private
     with stream:
@@ -200,6 +205,143 @@ def test_a_draw_that_fails_leaves_the_slot_to_be_tried_again() -> None:
     twin = Stream(chain(*LABELS), half, start=FRIDAY, carry=1, rng=SeededEntropy(1))
     twin.release("home")
     assert [stream.release(None) for _ in range(3)] == [twin.release(None) for _ in range(3)]  # home is carried once
+
+
+@contextmanager
+def interrupted(line: int, passed: list[str]) -> Iterator[None]:
+    """Ctrl-C before the line of discreet's that is executed as number `line`; `passed` grows by the line's function."""
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if not frame.f_globals.get("__name__", "").startswith("discreet."):
+            return None
+        if event == "line":
+            passed.append(frame.f_code.co_qualname)
+            if len(passed) == line + 1:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+READ = ("home", None, None, "planetarium", None, "clinic")  # over midnight, carried, off the model
+
+
+def whatever_happens(stream: Stream, line: int) -> tuple[list[Release | None], list[str]]:
+    """Every reading released, the one that is interrupted again where it was not released before."""
+    rows: list[Release | None] = []
+    passed: list[str] = []
+    for reading in READ:
+        before = stream.output
+        try:
+            with interrupted(line, passed):
+                rows.append(stream.release(reading))
+        except KeyboardInterrupt:
+            if stream.output is before:
+                assert (stream.date, stream.slot) == divided(len(rows))
+                rows.append(stream.release(reading))
+            else:
+                rows.append(stream.output)
+        assert stream.output == rows[-1]
+        assert (stream.date, stream.slot) == divided(len(rows))
+    return rows, passed
+
+
+def divided(slots: int) -> tuple[dt.date, int]:
+    """The date and slot after so many slots from Friday on."""
+    return FRIDAY + dt.timedelta(days=slots // 4), slots % 4
+
+
+def test_wherever_a_release_is_interrupted_its_slot_is_released_or_as_it_was() -> None:
+    """Before every line of code of six slots: each has one release, and the carry and what is off the model go on."""
+    stream = Stream(WEEK, bare, start=FRIDAY, carry=1)
+    assert stream.output is None
+    wanted = [stream.release(reading) for reading in READ]
+    assert shown(wanted) == list("hhu--c")
+    _, passed = whatever_happens(Stream(WEEK, bare, start=FRIDAY, carry=1), sys.maxsize)
+    assert {"Stream.release", "Session.release", "Clock.start_of", "Carry.over", "Session._after"} <= set(passed)
+    for line in range(len(passed)):
+        again = Stream(WEEK, bare, start=FRIDAY, carry=1)
+        assert whatever_happens(again, line)[0] == wanted, f"line {line}, in {passed[line]}"
+        assert again.off_model == stream.off_model == 2
+
+
+@pytest.mark.parametrize("slot", range(5))
+@pytest.mark.parametrize(
+    "step",
+    [
+        "discreet.clock.Clock.start_of",
+        "discreet.contexts.Carry.over",
+        "discreet.live.fitted",
+        "discreet.session.Session.release",
+        "discreet.session.Session._after",
+        "discreet.live.Release",
+    ],
+)
+def test_a_step_that_fails_leaves_the_slot_to_be_tried_again(
+    monkeypatch: pytest.MonkeyPatch, step: str, slot: int
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    stream = Stream(WEEK, bare, start=FRIDAY, carry=1)
+    rows = [stream.release(reading) for reading in READ[:slot]]
+    before = (stream.date, stream.slot, stream.off_model, stream.output)
+    with monkeypatch.context() as patch:
+        patch.setattr(step, fail)
+        with pytest.raises(MemoryError):
+            stream.release(READ[slot])
+    assert (stream.date, stream.slot, stream.off_model, stream.output) == before
+    rows += [stream.release(reading) for reading in READ[slot:]]
+    assert shown(rows) == list("hhu--c")
+
+
+def test_a_stream_that_was_left_is_silent_for_the_rest_of_its_date_and_keeps_its_last_output() -> None:
+    """No slot is released twice: a day begun anew would tell more than one session allows."""
+    with Stream(WEEK, bare, start=FRIDAY, carry=3) as stream:
+        first = stream.release("home")
+    assert stream.output == first
+    rows = [stream.release(reading) for reading in ("work", "home", None, None, "work")]
+    assert [row.slot for row in rows] == [1, 2, 3, 0, 1]
+    assert shown(rows) == list("---uw")
+
+
+@pytest.mark.parametrize("start", ["2026-03-06", "20260306"])
+def test_a_start_may_be_text(start: str) -> None:
+    assert Stream(WEEK, no_mask, start=start).release("home").date == FRIDAY
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("6 March", "start is '6 March'; give a date"),
+        (None, "start is None; give a date"),
+        (20260306, "start is 20260306; give a date"),
+        (dt.datetime(2026, 3, 6, 1, tzinfo=dt.UTC), "start is 2026-03-06T01:00:00.*Clock.locate"),
+    ],
+)
+def test_starts_that_are_no_dates(start: Any, message: str) -> None:
+    with pytest.raises(d.DiscreetError, match=message):
+        Stream(WEEK, no_mask, start=start)
+
+
+@pytest.mark.parametrize("carry", ["4h", 1.5, 1.0, True, -1, None, dt.timedelta(hours=4)])
+def test_carries_that_are_no_number_of_slots(carry: Any) -> None:
+    with pytest.raises(d.DiscreetError, match=r"carry is .*; give a whole number of slots"):
+        Stream(WEEK, no_mask, start=FRIDAY, carry=carry)
+    assert Stream(WEEK, no_mask, start=FRIDAY, carry=np.int64(2)).release("home").slot == 0  # type: ignore[arg-type]
+
+
+def test_a_reading_that_is_no_label_is_refused_and_the_slot_stays() -> None:
+    stream = Stream(WEEK, no_mask, start=FRIDAY)
+    for reading in (["home"], 5, b"home"):
+        with pytest.raises(d.DiscreetError, match="give one label, or None"):
+            stream.release(reading)  # type: ignore[arg-type]
+    assert (stream.slot, stream.output) == (0, None)
 
 
 @pytest.mark.parametrize(

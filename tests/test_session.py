@@ -231,10 +231,27 @@ def test_a_private_state_before_the_first_output_is_refused() -> None:
 
 def test_outputs_that_no_kernel_gives_are_refused_and_silence_is_not() -> None:
     mechanism = NoMask(chain("a", "b"), d.Policy(["b"]))
-    for foreign in (d.Released("c"), d.Generalized("a"), d.Perturbed((0.0,)), "a"):
+    for foreign in (d.Released("c"), d.Generalized("a"), d.Perturbed((0.0,)), "a", ["a"], None):
         with pytest.raises(d.DiscreetError, match=r"output 1 of those to resume from is .* never gives"):
             d.Session.resume(mechanism, [d.Released("a"), foreign])  # type: ignore[list-item]
     assert d.Session.resume(mechanism, [d.Released("a"), d.Suppressed()]).slot == 2  # a reading off the model
+
+
+def test_outputs_to_resume_from_are_in_a_list() -> None:
+    mechanism = NoMask(chain("a", "b"), d.Policy(["b"]))
+    for outputs in (None, 3, d.Released("a")):
+        with pytest.raises(d.DiscreetError, match=r"outputs to resume from are .*; give those of the day so far"):
+            d.Session.resume(mechanism, outputs)  # type: ignore[arg-type]
+    assert d.Session.resume(mechanism, iter([d.Released("a")])).slot == 1
+
+
+@pytest.mark.parametrize("reading", [["a"], 0, True, b"a", d.Released("a")])
+def test_a_reading_is_a_label_or_none(reading: Any) -> None:
+    session = d.Session(NoMask(chain("a", "b"), d.Policy(["b"])))
+    with pytest.raises(d.DiscreetError, match="give one label, or None where there is no reading"):
+        session.release(reading)
+    assert session.slot == 0
+    assert session.release(np.str_("a")) == d.Released("a")
 
 
 def test_more_outputs_than_slots_are_refused() -> None:

@@ -8,10 +8,11 @@ source of chance release the same.
 from __future__ import annotations
 
 import datetime as dt
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.adversary.belief import Adversary
 from discreet.clock import FIRST_YEAR, LAST_YEAR
@@ -21,7 +22,7 @@ from discreet.errors import DiscreetError
 from discreet.models.week import AnyModel, part_on, parts_of
 from discreet.outputs import Release
 from discreet.randomness import SystemEntropy
-from discreet.session import Session
+from discreet.session import Session, checked_label
 
 ONE_DAY = dt.timedelta(days=1)
 
@@ -43,6 +44,9 @@ class Stream:
 
     Every slot of every date has exactly one output. A date on which nothing was read is a day of `unknown`, released
     like any other: a day that is missing would tell that the phone was off.
+
+    A release happens whole or not at all: after whatever interrupted it, the slot is either released, and `output` is
+    what was drawn, or as it was, and may be released again. A stream that is left is silent for the rest of its date.
     """
 
     def __init__(
@@ -50,21 +54,18 @@ class Stream:
         model: AnyModel,
         make: Callable[[Model], Mechanism[Any]],
         *,
-        start: dt.date,
+        start: dt.date | str,
         carry: int = 0,
         person: str | None = None,
         rng: Rng | None = None,
     ) -> None:
         self.model = model
         self.person = person
-        self.date = start
         self.clock = model.clock
         self.slots = next(iter(parts_of(model).values())).slots
-        self._carry = Carry(carry)
         self._rng: Rng = SystemEntropy() if rng is None else rng
-        self._off_model = 0
-        self._today: Session | None = None
-        self._check(start)
+        self._now = _Now(_checked_date(start), None, Carry(_checked_carry(carry)), 0, None)
+        self._check(self.date)
         made = {part: make(habits) for part, habits in parts_of(model).items()}
         self._made = {part: (mechanism, Adversary(mechanism)) for part, mechanism in made.items()}
 
@@ -74,32 +75,44 @@ class Stream:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._end()  # the truth does not outlive the stream
-        self._carry = Carry(0)
+        if self._now.today is not None:
+            with self._now.today:  # the truth does not outlive the stream
+                pass
+        self._now = self._now._replace(carry=Carry(0))
+
+    @property
+    def date(self) -> dt.date:
+        """The date of the slot that comes next."""
+        return self._now.date
 
     @property
     def slot(self) -> int:
         """The slot that comes next, on `date`."""
-        return 0 if self._today is None else self._today.slot
+        return 0 if self._now.today is None else self._now.today.slot
 
     @property
     def off_model(self) -> int:
         """Readings that the model had no place for. Only the person may know: it depends on the truth."""
-        return self._off_model + (0 if self._today is None else self._today.off_model)
+        return self._now.off_model + (0 if self._now.today is None else self._now.today.off_model)
+
+    @property
+    def output(self) -> Release | None:
+        """The last release, for a caller that was interrupted before it had it; None before the first."""
+        return self._now.output
 
     def release(self, reading: str | None) -> Release:
         """What applications see in the next slot, given its reading, or None where there is none."""
-        today = self._session()
-        carried = copy(self._carry)  # kept only if the draw succeeds, so that a slot can be tried again
-        context = carried.over(UNKNOWN if reading is None else reading)
-        slot = today.slot
+        checked_label(reading)
+        now, slot = self._now, self.slot
+        today, carry = self._session(), copy(now.carry)  # copies: what is drawn counts when the stream takes them over
+        start = None if self.clock is None else self.clock.start_of(now.date, slot)
+        context = carry.over(UNKNOWN if reading is None else reading)
         output = today.release(fitted(context, today.mechanism.model.contexts))
-        self._carry = carried
-        start = None if self.clock is None else self.clock.start_of(self.date, slot)
-        released = Release(self.person, self.date, slot, start, output)
-        if today.slot == self.slots:
-            self._end()
-            self.date += ONE_DAY
+        released = Release(self.person, now.date, slot, start, output)
+        if today.slot < self.slots:
+            self._now = _Now(now.date, today, carry, now.off_model, released)
+        else:
+            self._now = _Now(now.date + ONE_DAY, None, carry, now.off_model + today.off_model, released)
         return released
 
     def releases(self, days: Sequence[Day]) -> Iterator[Release]:
@@ -148,14 +161,45 @@ class Stream:
         part_on(self.model, date)
 
     def _session(self) -> Session:
-        if self._today is None:
-            self._check(self.date)
-            mechanism, adversary = self._made[part_on(self.model, self.date)]
-            self._today = Session(mechanism, rng=self._rng, adversary=adversary)
-        return self._today
+        """The date's session to draw the next slot from: a copy, so that the stream's own stays as it is."""
+        if self._now.today is not None:
+            return copy(self._now.today)
+        self._check(self.date)
+        mechanism, adversary = self._made[part_on(self.model, self.date)]
+        return Session(mechanism, rng=self._rng, adversary=adversary)
 
-    def _end(self) -> None:
-        if self._today is not None:
-            self._off_model += self._today.off_model
-            with self._today:
-                self._today = None
+
+class _Now(NamedTuple):
+    """All that a release changes, replaced at once: an interrupt finds the slot released or not, never half."""
+
+    date: dt.date
+    today: Session | None  # None before the first slot of the date, and only there
+    carry: Carry
+    off_model: int  # on earlier dates
+    output: Release | None
+
+
+def _checked_date(given: object) -> dt.date:
+    """A date, or text that is one."""
+    if isinstance(given, dt.datetime):
+        raise DiscreetError(
+            f"start is {given.isoformat()}, a date and a time; give the date alone: Clock.locate says to which date a "
+            "time belongs"
+        )
+    if isinstance(given, dt.date):
+        return given
+    try:
+        return dt.date.fromisoformat(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise DiscreetError(f"start is {given!r}; give a date, or text such as '2026-03-02'") from None
+
+
+def _checked_carry(given: object) -> int:
+    """A number of slots; a time such as 4h is one only with a clock."""
+    try:
+        slots = -1 if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        slots = -1
+    if slots < 0:
+        raise DiscreetError(f"carry is {given!r}; give a whole number of slots, 0 or more")
+    return slots

@@ -67,7 +67,7 @@ class Session:
         differs, they were drawn by other kernels, and going on would tell more than either set of kernels allows.
         """
         session = cls(mechanism, rng=rng, adversary=adversary)
-        for output in outputs:
+        for output in _checked_outputs(outputs):
             session._replay(output)
         if digest is not None and digest != session.digest:
             raise DiscreetError(
@@ -87,7 +87,8 @@ class Session:
                 "those of one day"
             )
         kernel = self.mechanism.kernel(self._now.state)
-        if not isinstance(output, Suppressed) and not kernel.likelihood(output).any():
+        known = isinstance(output, Output) and (isinstance(output, Suppressed) or kernel.likelihood(output).any())
+        if not known:
             raise DiscreetError(
                 f"output {self.slot} of those to resume from is {output!r}, which this mechanism never gives there; "
                 "the outputs are those of another model, policy or day, or not in their order"
@@ -138,6 +139,7 @@ class Session:
 
     def release(self, context: str | None) -> Output:
         """What applications see in this slot, given the true context; None where there is no reading."""
+        checked_label(context)
         if self.slot >= self.mechanism.model.slots:
             raise DiscreetError(
                 f"the day has {self.mechanism.model.slots} slots and all are released; start a new session"
@@ -235,6 +237,21 @@ def memory_span(mechanism: AnyMechanism) -> float:
             return math.inf
         span += 1
     return span
+
+
+def checked_label(reading: object) -> None:
+    """Refuse a reading that is neither a label nor None, before anything depends on it."""
+    if reading is not None and not isinstance(reading, str):
+        raise DiscreetError(f"the reading is {reading!r}; give one label, or None where there is no reading")
+
+
+def _checked_outputs(outputs: object) -> Iterable[Output]:
+    """What may hold outputs to resume from; each is judged by the kernel of its slot."""
+    if not isinstance(outputs, Iterable):
+        raise DiscreetError(
+            f"the outputs to resume from are {outputs!r}; give those of the day so far in a list, or leave them out"
+        )
+    return outputs
 
 
 def _checked_private(session: Session, private: object) -> int:

@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from discreet.data import read_releases
+from discreet.models import store
+from discreet.models.chain import MarkovChain
 from discreet.outputs import Released, Suppressed
 from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
 
@@ -179,6 +182,41 @@ def test_a_date_without_a_model_is_refused_before_anything_is_written(
     assert "2026-01-10 is a weekend" in error_of(discreet(*release, week))
     monkeypatch.setattr("sys.stdin", io.StringIO("home\n"))
     assert "2026-01-10 is a weekend" in error_of(discreet(*release, "--date", "2026-01-10"))
+
+
+BROKEN = ["a\nb", "a\n", "a\rb", "a\u2028b"]
+
+
+def model_file(path: Path, *contexts: str) -> Path:
+    n = len(contexts)
+    store.save(path, MarkovChain.homogeneous(contexts, np.full(n, 1 / n), np.full((n, n), 1 / n), 2))
+    path.with_suffix(".toml").write_text("delta = 0.1\n")
+    return path
+
+
+def release_of(model: Path, mechanism: object = "no-mask") -> list[object]:
+    return ["release", "--model", model, "--policy", model.with_suffix(".toml"), "--mechanism", mechanism]
+
+
+@pytest.mark.parametrize("label", BROKEN)
+def test_a_slot_is_a_line(discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str) -> None:
+    model = model_file(tmp_path / "broken.model", "home", label)
+    monkeypatch.setattr("sys.stdin", io.StringIO("home\n"))
+    refused = error_of(discreet(*release_of(model)))
+    assert f"label {label!r} has a line break" in refused
+    assert "--json, or rename" in refused
+    assert sys.stdin.read() == "home\n"  # nothing was read, nothing released
+    monkeypatch.setattr("sys.stdin", io.StringIO("home\n"))
+    assert discreet(*release_of(model), "--json").json["context"] == "home"
+
+
+def test_nodes_of_a_hierarchy_are_lines_too(
+    discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, spec = model_file(tmp_path / "tree.model", "home", "work"), tmp_path / "fdh.toml"
+    spec.write_text("[mechanism]\nname = 'fdh'\n[mechanism.hierarchy]\n\"any\\nwhere\" = ['home', 'work']\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("home\n"))
+    assert r"label 'any\nwhere' has a line break" in error_of(discreet(*release_of(model, spec)))
 
 
 @pytest.mark.parametrize("date", ["9999-12-31", "0001-01-01"])

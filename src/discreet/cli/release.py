@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,6 +64,7 @@ def release(
     Example: discreet release --model p01.model --policy examples/policy.toml --mechanism mask-sensitive today.csv
     """
     from discreet.live import Stream, span
+    from discreet.models.week import parts_of
 
     spec = read_spec(mechanism, option)
     habits = read_model(model)
@@ -72,6 +73,9 @@ def release(
     if data == STDIN:
         if out is not None:
             raise DiscreetError("--out is for files of readings; redirect what comes from standard input with >")
+        if not json:
+            _check_lines(label for part in parts_of(habits).values() for label in part.contexts)
+            _check_lines(_texts(spec.options))
         with Stream(habits, make, start=_first_date(date, habits.clock), carry=carried) as stream:
             _answer(stream, json)
         _tell(stream, 0)
@@ -94,6 +98,29 @@ def _first_date(date: str | None, clock: Clock | None) -> dt.date:
         return dt.date.fromisoformat(date)
     except ValueError:
         raise DiscreetError(f"--date is {date!r}; write it as YYYY-MM-DD") from None
+
+
+def _check_lines(labels: Iterable[str]) -> None:
+    """Refuse labels that would take more than a line: whoever reads the answers counts slots by lines."""
+    for label in labels:
+        if label.splitlines() not in ([label], []):
+            raise DiscreetError(
+                f"label {label!r} has a line break, and each line of standard output is one slot; use --json, or "
+                "rename the label"
+            )
+
+
+def _texts(option: object) -> Iterator[str]:
+    """Every text in the mechanism's options: nodes of a hierarchy are output too."""
+    if isinstance(option, str):
+        yield option
+    elif isinstance(option, Mapping):
+        for key, value in option.items():
+            yield key
+            yield from _texts(value)
+    elif isinstance(option, tuple):
+        for value in option:
+            yield from _texts(value)
 
 
 def _answer(stream: Stream, json: bool) -> None:
