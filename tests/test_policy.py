@@ -98,6 +98,25 @@ def test_a_policy_that_does_not_fit_the_model_says_what(secret: Secret, message:
         Policy([secret]).for_model(("home", "hospital"), 4)
 
 
+def test_a_context_that_may_have_been_merged_is_to_be_kept() -> None:
+    with pytest.raises(PolicyError, match=r"if it was merged into 'other' as rare, learn again with keep=\['bar'\]"):
+        Policy(["bar"]).for_model(("home", "other"), 4)
+    with pytest.raises(PolicyError, match=r"known: 'home', 'work'$"):
+        Policy(["bar"]).for_model(("home", "work"), 4)
+
+
+def test_verdicts_on_what_came_about_and_on_all_that_could() -> None:
+    policy = Policy(["a", Secret("b", delta=0.3), "c"], delta=0.2)
+    gains = {"a": 0.25, "b": 0.3}  # a delta that is met with equality is kept, and no gain is no breach
+    came_about = policy.verdicts(gains)
+    assert [(one.secret.name, one.delta, one.gain, one.word) for one in came_about] == [
+        ("a", 0.2, 0.25, "breached"),
+        ("b", 0.3, 0.3, "kept"),
+        ("c", 0.2, 0.0, "kept"),
+    ]
+    assert [one.word for one in policy.verdicts(gains, {"a": 0.5, "b": 0.4})] == ["exceeded", "open", "within"]
+
+
 def test_guarantees_promise_delta_only_where_they_cover_it() -> None:
     assert Guarantee("exact delta", "...").promises_delta("each")
     assert not Guarantee("exact delta", "...").promises_delta("any")

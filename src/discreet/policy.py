@@ -13,8 +13,9 @@ from typing import Literal
 import numpy as np
 
 from discreet.clock import Clock
+from discreet.contexts import OTHER
 from discreet.errors import DiscreetError, PolicyError, did_you_mean
-from discreet.numerics import BoolArray, FloatArray, read_only
+from discreet.numerics import BoolArray, FloatArray, exceeds, read_only
 
 At = Literal["each", "any"]
 
@@ -120,10 +121,42 @@ class Policy:
         """The policy as arrays over a model's contexts and slots; names what does not fit."""
         return SecretTable(self, tuple(contexts), slots)
 
+    def verdicts(self, gains: Mapping[str, float], bounds: Mapping[str, float] | None = None) -> tuple[Verdict, ...]:
+        """What became of each secret, by its worst gain; `bounds` are those that an audit has proven."""
+        return tuple(
+            Verdict(
+                secret,
+                self.delta_of(secret),
+                gains.get(secret.name, 0.0),
+                None if bounds is None else bounds.get(secret.name, 0.0),
+            )
+            for secret in self.secrets
+        )
+
     @classmethod
     def read(cls, path: str | Path, clock: Clock | None = None) -> Policy:
         """Read the TOML form (docs/policy.md); `clock` turns clock times into slots where the file has no [clock]."""
         return read_policy(path, clock)[0]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a secret's delta was kept: by gains that came about, or, with a bound, by all that could."""
+
+    secret: Secret
+    delta: float
+    gain: float
+    """The worst that was found."""
+    bound: float | None = None
+    """What no gain exceeds, where that is proven; None where gains of recorded outputs are judged."""
+
+    @property
+    def word(self) -> Literal["breached", "kept", "exceeded", "open", "within"]:
+        """Of what came about `breached` or `kept`; of all that could `exceeded`, `within`, or `open` in between."""
+        over = exceeds(self.gain, self.delta)
+        if self.bound is None:
+            return "breached" if over else "kept"
+        return "exceeded" if over else "open" if exceeds(self.bound, self.delta) else "within"
 
 
 @dataclass(frozen=True)
@@ -147,10 +180,7 @@ class SecretTable:
         for g, secret in enumerate(secrets):
             for context in sorted(secret.contexts):
                 if context not in index:
-                    raise PolicyError(
-                        f"secret {secret.name!r} names context {context!r}, which the model has never seen; "
-                        + did_you_mean(context, index)
-                    )
+                    raise PolicyError(_never_seen(secret, context, index))
                 members[g, index[context]] = True
             if members[g].all():
                 raise PolicyError(
@@ -186,6 +216,14 @@ class SecretTable:
             for g in range(len(self.names))
             if self.active[g, slot] and not self.any_slot[g]
         )
+
+
+def _never_seen(secret: Secret, context: str, known: Collection[str]) -> str:
+    merged = f"; if it was merged into {OTHER!r} as rare, learn again with keep=[{context!r}]" if OTHER in known else ""
+    return (
+        f"secret {secret.name!r} names context {context!r}, which the model has never seen; "
+        f"{did_you_mean(context, known)}{merged}"
+    )
 
 
 GuaranteeKind = Literal["exact delta", "window only", "none", "epsilon"]

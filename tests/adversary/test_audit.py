@@ -11,9 +11,9 @@ import pytest
 
 import discreet as d
 from discreet.adversary import Adversary, Witness, audit, beliefs_along
-from discreet.adversary.audit import all_hold
+from discreet.adversary.audit import all_hold, audit_parts
 from discreet.adversary.enumerate import worst
-from discreet.contracts import Rng
+from discreet.contracts import Model, Rng
 from discreet.laws import check
 from discreet.mechanisms import MaskSensitive, NoMask
 from discreet.numerics import RESOLUTION, SLACK
@@ -227,6 +227,20 @@ def test_continuous_outputs_are_walked_at_random() -> None:
     assert "continuous" in result.method
     assert result.witness is not None
     check(mechanism)
+
+
+def test_each_part_of_the_week_is_audited_by_its_own_mechanism() -> None:
+    def chain(share: float) -> d.MarkovChain:
+        return d.MarkovChain.homogeneous(("a", "s"), [1 - share, share], [[1 - share, share]] * 2, slots=2)
+
+    def make(model: Model) -> d.mechanisms.NoMask:
+        return d.mechanisms.NoMask(model, d.Policy(["s"], delta=0.5))
+
+    found = audit_parts(d.Models({"weekday": chain(0.25), "weekend": chain(0.5)}), make)
+    assert {part: one.worst_gain for part, one in found.items()} == {"weekday": 0.75, "weekend": 0.5}
+    assert {part: one.holds for part, one in found.items()} == {"weekday": False, "weekend": True}
+    assert audit_parts(chain(0.5), make)[None].worst_gain == 0.5
+    assert "interval" in audit_parts(chain(0.5), make, budget=1)[None].method
 
 
 def test_several_audits_hold_together_only_if_each_does() -> None:

@@ -101,7 +101,7 @@ def test_no_secrets_hold(discreet: Discreet, given: list[str], tmp_path: Path) -
     ("text", "part"),
     [
         ('[[secret]]\ncontexts = ["hopsital"]\n', "did you mean 'hospital'"),
-        ('[[secret]]\ncontexts = ["pharmacy"]\n', "--keep"),
+        ('[[secret]]\ncontexts = ["pharmacy"]\n', "learn again with --keep 'pharmacy'"),
         ('delta = 2\n[[secret]]\ncontexts = ["hospital"]\n', "delta"),
         ("delta = \n", "TOML"),
         ('[clock]\nslots = 24\n[[secret]]\ncontexts = ["hospital"]\n', "[clock]"),

@@ -35,6 +35,28 @@ def test_weekdays_and_weekends_are_judged_apart(discreet: Discreet, given: list[
     assert {part["part"]: part["days"] for part in parts} == {"weekday": 30, "weekend": 12}
 
 
+def test_the_days_that_are_judged_are_those_that_are_released(
+    discreet: Discreet, given: list[str], models: Path, tmp_path: Path
+) -> None:
+    """Dates without readings are days of unknown, into which the last reading is carried."""
+    (tmp_path / "gaps.csv").write_text(
+        "user,timestamp,context\n"
+        "p01,2026-03-04T23:40:00+01:00,home\n"
+        "p01,2026-03-05T23:40:00+01:00,work\n"
+        "p01,2026-03-09T08:10:00+01:00,home\n"
+        "p01,2026-03-11T08:10:00+01:00,spaceport\n"
+    )
+    for model, parts in (("p01.model", {None: 8}), ("week.model", {"weekday": 6, "weekend": 2})):
+        using = [*given, "--model", models / model]
+        released = discreet("release", *using, tmp_path / "gaps.csv", "--json")
+        judged = discreet("evaluate", tmp_path / "gaps.csv", *using, "--json").json["parts"]
+        assert {part["part"]: part["days"] for part in judged} == parts
+        assert released.json["days"] == 8
+        silent = sum(one["kind"] == "suppressed" for one in released.json["releases"])  # nothing is drawn here
+        assert sum(part["suppressed"] * part["slots"] for part in judged) == pytest.approx(silent)
+        assert f"off model: {sum(part['off_model'] for part in judged)} " in released.err
+
+
 def test_missing_files(discreet: Discreet, given: list[str]) -> None:
     assert "none.csv" in error_of(discreet("evaluate", "none.csv", *given))
     assert "none.toml" in error_of(discreet("evaluate", READINGS, *given, "--policy", "none.toml"))

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
+from typer.main import get_command
 
+from discreet.cli import app
+from discreet.data.formats import FORMATS
 from tests.cli.conftest import Discreet, error_of
 
 VERBS = ["demo", "learn", "release", "audit", "evaluate", "publish", "reproduce"]
@@ -28,6 +32,16 @@ def test_help_imports_nothing_heavy() -> None:
     told = "import sys; from discreet.cli import run; run(['learn', '--help']); print(*sys.modules, file=sys.stderr)"
     ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert not {"numba", "scipy", "polars", "discreet.data", "discreet.session"} & set(ran.stderr.split())
+
+
+@pytest.mark.parametrize("verb", ["learn", "evaluate", "publish"])
+def test_formats_that_help_names_can_be_read(verb: str) -> None:
+    """It gives examples, not the list, which only the heavy readers know."""
+    command = get_command(app).commands[verb]  # type: ignore[attr-defined]
+    (data,) = (parameter for parameter in command.params if parameter.name == "data")
+    named = set(re.findall(r"\.[a-z.]+", data.help))
+    assert named
+    assert named <= {ending for each in FORMATS for ending in each.endings}
 
 
 def test_version(discreet: Discreet) -> None:

@@ -5,11 +5,18 @@ import pytest
 from discreet.cli.inputs import slots_of
 from discreet.cli.terminal import percent, table
 from discreet.clock import Clock
+from discreet.errors import DiscreetError
 
 
 @pytest.mark.parametrize(("time", "slots"), [("4h", 8), ("30m", 1), ("90 min", 3), ("1.5h", 3), ("0", 0), ("10m", 0)])
 def test_times_in_slots(time: str, slots: int) -> None:
     assert slots_of(time, Clock(48)) == slots
+    assert slots_of(time, None) == 0  # no clock says how long a slot is
+
+
+def test_a_time_is_read_before_a_clock_is_asked_for() -> None:
+    with pytest.raises(DiscreetError, match="--carry is 'long'"):
+        slots_of("long", None)
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 
 import numpy as np
 import pytest
 
 import discreet as d
 from discreet.adversary.enumerate import expected_releases
-from discreet.mechanisms import MaskSensitive, NoMask
-from discreet.outputs import Output
+from discreet.contracts import AnyMechanism
+from discreet.mechanisms import Adaptive, Fdh, MaskSensitive, NoMask, SetLabelled
+from discreet.outputs import Output, truthful
 from tests.strategies import random_chain, random_policy, searches
 
 
@@ -48,6 +50,34 @@ def test_worth_decides_what_an_output_is_worth() -> None:
         return 0.5
 
     assert d.evaluate(NoMask(coin(), d.Policy(["s"])), [d.Day(("x", "s"))], worth=half).utility == 0.5
+
+
+TREE = d.Hierarchy({"top": {"A": ["c0", "c1"], "B": ["c2", "c3"]}})
+FOUR = random_chain(5, n=4, slots=3, zeros=0.0)
+WARY = d.Policy(["c0"], delta=0.1)
+OF_THEIR_OWN = [
+    SetLabelled(FOUR, d.Policy(["c0"], delta=0.6), labels={"c2": {"c2", "c3"}, "c3": {"c2", "c3"}}),
+    Fdh(FOUR, WARY, hierarchy=TREE),
+    Adaptive(FOUR, WARY, outputs="generalize", hierarchy=TREE),
+]
+
+
+@pytest.mark.parametrize("mechanism", OF_THEIR_OWN, ids=lambda mechanism: type(mechanism).__name__)
+def test_utility_is_what_the_mechanism_expects(mechanism: AnyMechanism) -> None:
+    """Days of worths from 0 to 1: by Hoeffding, at most one correct answer in a million is refused."""
+    days = 2000
+    expected = mechanism.expected_utility()
+    found = d.evaluate(mechanism, FOUR.sample(days, seed=1), seed=2).utility
+    truth_alone = d.evaluate(mechanism, FOUR.sample(days, seed=1), worth=truthful, seed=2).utility
+    allowed = expected.half_width + math.sqrt(math.log(2 / 1e-6) / (2 * days))
+    assert abs(found - expected.mean) <= allowed
+    assert abs(truth_alone - expected.mean) > allowed  # the difference between the two measures would be noticed
+
+
+@pytest.mark.parametrize("mechanism", OF_THEIR_OWN, ids=lambda mechanism: type(mechanism).__name__)
+def test_a_label_never_learned_is_worth_nothing(mechanism: AnyMechanism) -> None:
+    result = d.evaluate(mechanism, [d.Day(("elsewhere",) * 3)])
+    assert (result.utility, result.off_model) == (0.0, 3)
 
 
 def test_no_days_and_days_of_another_length_are_errors() -> None:

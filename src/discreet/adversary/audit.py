@@ -14,6 +14,7 @@ from discreet.adversary.explore import Budget, WorstGains, explore
 from discreet.adversary.interval import TimeIsUp, bound, ratio_bound, search, state_graph, walk
 from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
+from discreet.models.week import AnyModel, parts_of
 from discreet.numerics import SLACK, FloatArray
 from discreet.outputs import Output
 from discreet.policy import Policy
@@ -113,6 +114,20 @@ def audit(
     if method == "exact":
         raise DiscreetError(f"the audit is not exact within {most} kernels; raise the budget or allow an interval")
     return _interval(mechanism, adversary, found, limit, exhaustive.used)
+
+
+def audit_parts(
+    model: AnyModel,
+    make: Callable[[Model], AnyMechanism],
+    budget: int | None = None,
+    *,
+    seconds: float | None = None,
+) -> dict[str | None, Audit]:
+    """The audit of each part of the week (`parts_of`), by the mechanism that `make` gives for its model.
+
+    Each has the whole `budget` and the whole `seconds`.
+    """
+    return {part: audit(make(habits), budget=budget, seconds=seconds) for part, habits in parts_of(model).items()}
 
 
 def _interval(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,18 +37,13 @@ def audit(
 
     Example: discreet audit --model p01.model --policy examples/policy.toml --mechanism mask-sensitive
     """
-    from discreet.adversary.audit import all_hold
-    from discreet.adversary.audit import audit as run_audit
-    from discreet.models.week import parts_of
+    from discreet.adversary.audit import all_hold, audit_parts
 
     spec = read_spec(mechanism, option)
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
-    audits: dict[str | None, Audit] = {}
-    for part, habit in parts_of(habits).items():
-        made = spec.make(habit, secrets)
-        with busy(f"auditing {spec.name}"):
-            audits[part] = run_audit(made, budget=budget, seconds=seconds)
+    with busy(f"auditing {spec.name}"):
+        audits = audit_parts(habits, partial(spec.make, policy=secrets), budget=budget, seconds=seconds)
     if json:
         parts = [_object(part, result, secrets, habits.clock) for part, result in audits.items()]
         print_json({"mechanism": spec.name, "holds": all_hold(audits.values()), "parts": parts})
@@ -104,20 +100,12 @@ def _witness(witness: Witness, clock: Clock | None) -> dict[str, object]:
 
 
 def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> None:
-    from discreet.numerics import exceeds
-
     print(f"{name}: {_verdict(result)}\n")
     if policy.secrets:
         rows = []
-        for secret in policy.secrets:
-            worst, bound, delta = (
-                result.by_secret.get(secret.name, 0.0),
-                result.bound_by_secret.get(secret.name, 0.0),
-                policy.delta_of(secret),
-            )
-            word = "exceeded" if exceeds(worst, delta) else "open" if exceeds(bound, delta) else "within"
-            when = "some slot" if secret.at == "any" else "each slot"
-            rows.append([secret.name, when, f"{worst:.4f}", f"{bound:.4f}", f"{delta:.4f}", word])
+        for one in policy.verdicts(result.by_secret, result.bound_by_secret):
+            when = "some slot" if one.secret.at == "any" else "each slot"
+            rows.append([one.secret.name, when, f"{one.gain:.4f}", f"{one.bound:.4f}", f"{one.delta:.4f}", one.word])
         print(table(["secret", "at", "worst gain", "proven bound", "delta", ""], rows, left=2))
         print()
     witness = result.breach or result.witness

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, read_model, read_policy_for, read_spec
+from discreet.cli.inputs import ReadingOptions, read_model, read_policy_for, read_spec, slots_of
 from discreet.cli.terminal import note, print_json, progress, table
 
 if TYPE_CHECKING:
@@ -36,34 +37,24 @@ def evaluate(
 ) -> None:
     """Release recorded days as an experiment, and say how much was shown and how much it told an observer.
 
-    Leaves with 1 if some secret was breached on some day. The table speaks of the truth: keep it to yourself.
+    The days are those that release has: a date without any reading is a day of unknown. Leaves with 1 if some secret
+    was breached on some day. The table speaks of the truth: keep it to yourself.
 
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml --mechanism no-mask
     """
-    from discreet.evaluation.metrics import evaluate as run_evaluation
-    from discreet.models.week import days_by_part, parts_of
+    from discreet.evaluation.week import evaluate_parts
 
     spec = read_spec(mechanism, option)
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
-    mechanisms = {part: spec.make(habit, secrets) for part, habit in parts_of(habits).items()}
-    reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
+    make = partial(spec.make, policy=secrets)
+    carried = slots_of(carry, habits.clock)
+    # Readings are carried when days are judged, over dates without any too, as in a release.
+    reading = ReadingOptions(user, time, context, start, end, naive_zone, "0", skip_bad, person)
     days, readings = reading.read_one(data, habits)
-    by_part = days_by_part(habits, days)
-    results: dict[str | None, Evaluation] = {}
-    done = 0
     with progress("evaluating") as report:
-
-        def one_more() -> None:
-            nonlocal done
-            done += 1
-            report(done, len(days))
-
-        for part, own in by_part.items():
-            contexts = mechanisms[part].model.contexts
-            known = [day.fitted(contexts) for day in own]
-            results[part] = run_evaluation(mechanisms[part], known, seed=seed, progress=one_more)
-    breached = any(result.breached_days for result in results.values())
+        results = evaluate_parts(habits, make, days, carry=carried, seed=seed, progress=report)
+    breached = any(result.breached for result in results.values())
     if json:
         parts = [{"part": part, **asdict(result)} for part, result in results.items()]
         document = {"mechanism": spec.name, "seed": seed, "breached": breached, "parts": parts}
@@ -78,11 +69,9 @@ def evaluate(
 
 
 def _print(name: str, result: Evaluation, policy: Policy) -> None:
-    from discreet.numerics import exceeds
-
     print(f"{name}: {result.days} days, {result.slots} slots\n")
     rows = [
-        ["utility", f"{result.utility:.4f}", "of the slots were shown as they were"],
+        ["utility", f"{result.utility:.4f}", "the worth of a slot: 1 where it is shown as it was"],
         ["silent", f"{result.suppressed:.4f}", "of the slots"],
         ["breach rate", f"{result.breach_rate:.4f}", "secrets and slots over their delta, a slot"],
         ["breached days", str(result.breached_days), f"of {result.days}"],
@@ -94,9 +83,8 @@ def _print(name: str, result: Evaluation, policy: Policy) -> None:
     print("\n".join(f"{what:<13}  {value:>{width}}  {words}" for what, value, words in rows))
     if policy.secrets:
         worst = [
-            [secret.name, f"{gain:.4f}", f"{delta:.4f}", "breached" if exceeds(gain, delta) else "kept"]
-            for secret in policy.secrets
-            for gain, delta in [(result.by_secret.get(secret.name, 0.0), policy.delta_of(secret))]
+            [one.secret.name, f"{one.gain:.4f}", f"{one.delta:.4f}", one.word]
+            for one in policy.verdicts(result.by_secret)
         ]
         print()
         print(table(["secret", "worst gain", "delta", ""], worst))

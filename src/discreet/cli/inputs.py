@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from discreet.cli.terminal import progress
 from discreet.clock import Clock
-from discreet.contexts import OTHER, Day
+from discreet.contexts import Day
 from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
@@ -36,21 +36,14 @@ def read_model(path: Path) -> AnyModel:
 
 def read_policy_for(path: Path, model: AnyModel) -> Policy:
     """The policy, its clock times read on the model's clock, checked against the model."""
-    from discreet.models.week import parts_of
+    from discreet.models.week import secrets_by_part
     from discreet.policy import read_policy
 
     policy, clock = read_policy(path, model.clock)
-    if model.clock is not None and clock != model.clock:
-        raise PolicyError(
-            f"{path}: its [clock] is not the one that the model was learned with; leave [clock] out, or learn again"
-        )
-    for part in parts_of(model).values():
-        try:
-            policy.for_model(part.contexts, part.slots)
-        except PolicyError as error:
-            merged = OTHER in part.contexts and "never seen" in str(error)
-            remedy = f"; if it was merged into {OTHER!r} as rare, learn again with --keep" if merged else ""
-            raise PolicyError(f"{path}: {error}{remedy}") from None
+    try:
+        secrets_by_part(model, policy, clock)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {in_options(str(error))}") from None
     return policy
 
 
@@ -130,6 +123,7 @@ _SPOKEN = (
     (r"pass user=None", "give --user ''"),
     (r"pass zone=, for example zone='Europe/Paris'", "give --naive-zone, for example --naive-zone Europe/Paris"),
     (r" \(skip_bad=True\)", ""),
+    (r"learn again with keep=\[(.*)\]$", r"learn again with --keep \1"),
 )
 """The library's errors speak of arguments; those who type a command have options."""
 
@@ -144,11 +138,11 @@ def in_options(message: str) -> str:
 _UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
 
 
-def slots_of(duration: str, clock: Clock) -> int:
-    """How many whole slots 4h or 30m are."""
+def slots_of(duration: str, clock: Clock | None) -> int:
+    """How many whole slots 4h or 30m are; none where no clock says how long a slot is."""
     if duration.strip() == "0":
         return 0
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(h|min|m|s)\s*", duration)
     if match is None:
         raise DiscreetError(f"--carry is {duration!r}; write a time such as 4h, 30m or 0")
-    return int(float(match[1]) * _UNITS[match[2]] // clock.slot_seconds)
+    return 0 if clock is None else int(float(match[1]) * _UNITS[match[2]] // clock.slot_seconds)

@@ -13,7 +13,8 @@ READING = "Reading the data"
 DataFile = Annotated[
     Path,
     typer.Argument(
-        metavar="DATA", help="Readings: a .csv, .csv.gz or .parquet file with columns user, timestamp, context."
+        metavar="DATA",
+        help="Readings: a table, such as a .csv or .parquet file, with columns user, timestamp, context.",
     ),
 ]
 ModelFile = Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="The habits, from discreet learn.")]

@@ -32,7 +32,7 @@ def publish(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="Events: a .csv, .csv.gz or .parquet file with columns user, timestamp, location, activity.",
+            help="Events: a table, such as a .csv or .parquet file, with columns user, timestamp, location, activity.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The published table: .csv, .csv.gz or .parquet.")],
@@ -241,8 +241,6 @@ def _person(one: PersonReport) -> dict[str, Any]:
 
 
 def _print(plan: Plan, report: Report, out: Path) -> None:
-    from discreet.numerics import exceeds
-
     windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
     print(f"{report.events} events of {len(report.people)} people, by {plan.mechanism.name}, in {out}")
     print(f"judged by: {plan.habits.name}, {windows}\n")
@@ -256,11 +254,10 @@ def _print(plan: Plan, report: Report, out: Path) -> None:
     ]
     width = max(len(row[1]) for row in rows)
     print("\n".join(f"{what:<11}  {value:>{width}}  {words}" for what, value, words in rows) + "\n")
-    worst = report.by_secret
-    lines = []
-    for one in plan.policy.secrets:
-        gain, limit = worst.get(one.name, 0.0), plan.policy.delta_of(one)
-        lines.append([one.name, f"{gain:.4f}", f"{limit:.4f}", "breached" if exceeds(gain, limit) else "kept"])
+    lines = [
+        [one.secret.name, f"{one.gain:.4f}", f"{one.delta:.4f}", one.word]
+        for one in plan.policy.verdicts(report.by_secret)
+    ]
     print(table(["secret", "worst gain", "delta", ""], lines) + "\n")
     people = sorted(report.people, key=lambda one: -one.worst_gain)[:LISTED]
     people_rows = [

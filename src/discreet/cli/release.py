@@ -69,7 +69,7 @@ def release(
     spec = read_spec(mechanism, option)
     habits = read_model(model)
     make = partial(spec.make, policy=read_policy_for(policy, habits))
-    carried = 0 if habits.clock is None else slots_of(carry, habits.clock)
+    carried = slots_of(carry, habits.clock)
     if data == STDIN:
         if out is not None:
             raise DiscreetError("--out is for files of readings; redirect what comes from standard input with >")

@@ -2,5 +2,6 @@
 
 from discreet.evaluation.limit import Limit, limit
 from discreet.evaluation.metrics import Evaluation, evaluate
+from discreet.evaluation.week import evaluate_parts
 
-__all__ = ["Evaluation", "Limit", "evaluate", "limit"]
+__all__ = ["Evaluation", "Limit", "evaluate", "evaluate_parts", "limit"]

@@ -14,7 +14,7 @@ from discreet.contracts import Mechanism, Model
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import Moment, replay
 from discreet.numerics import exceeds
-from discreet.outputs import Output, Suppressed, truthful
+from discreet.outputs import Output, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 
@@ -25,7 +25,7 @@ Worth = Callable[[str, Output], float]
 class Evaluation:
     """What a mechanism did on days. Gains are realised ones, by the exact adversary, after every prefix of each day."""
 
-    utility: float  # mean worth of a slot's output: the fraction released truthfully, unless worth says otherwise
+    utility: float  # mean worth of a slot's output: of most mechanisms, the fraction released truthfully
     breach_rate: float  # (slot, secret) pairs whose gain exceeded delta at some time, over slots
     worst_gain: float
     off_model: int  # slots whose reading the mechanism's model, or whose output the observer's, has no place for
@@ -36,6 +36,11 @@ class Evaluation:
     breached_days: int
     by_secret: dict[str, float]  # worst gain of each secret
 
+    @property
+    def breached(self) -> bool:
+        """Whether some gain was over its delta on some day."""
+        return self.breached_days > 0
+
 
 def evaluate(
     mechanism: Mechanism[Any],
@@ -43,21 +48,28 @@ def evaluate(
     *,
     policy: Policy | None = None,
     model: Model | None = None,
-    worth: Worth = truthful,
+    worth: Worth | None = None,
     seed: int = 0,
     progress: Callable[[], object] | None = None,
 ) -> Evaluation:
     """Release each day once and judge what an observer learned; `policy` and `model` as in `audit`.
 
     Who judges changes nothing that is released: `model` and `policy` are the observer's, the mechanism keeps its own.
+    Outputs are worth what the mechanism holds them to be worth, as in its `expected_utility`, unless `worth` is given.
     The draws are seeded, so that an experiment can be repeated.
     """
-    tally = _Tally(Adversary(mechanism, model, policy), worth)
+    tally = _Tally(Adversary(mechanism, model, policy), _own_worth(mechanism) if worth is None else worth)
     for moment in replay(mechanism, days, rng=SeededEntropy(seed), judge=tally.adversary):
         tally.add(moment)
         if moment.ends_day and progress is not None:
             progress()
     return tally.result()
+
+
+def _own_worth(mechanism: Mechanism[Any]) -> Worth:
+    """The mechanism's own, which is defined on its model's contexts; any other is met with silence, worth nothing."""
+    known = frozenset(mechanism.model.contexts)
+    return lambda context, output: mechanism.worth(context, output) if context in known else 0.0
 
 
 class _Tally:

@@ -9,11 +9,12 @@ from dataclasses import replace
 
 from discreet.clock import Clock
 from discreet.contexts import Day, by_frequency
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, PolicyError
 from discreet.models import arrays
 from discreet.models.chain import MarkovChain
 from discreet.models.hidden import HiddenMarkovModel
 from discreet.models.learn import Counts, Smoothing
+from discreet.policy import Policy, SecretTable
 
 WEEKPARTS = ("weekday", "weekend")
 
@@ -80,6 +81,19 @@ def parts_of(model: AnyModel) -> dict[str | None, MarkovChain | HiddenMarkovMode
 def part_on(model: AnyModel, date: dt.date | None) -> str | None:
     """Whose turn it is on a date: a key of `parts_of`."""
     return model.part_of(date) if isinstance(model, Models) else None
+
+
+def secrets_by_part(model: AnyModel, policy: Policy, clock: Clock | None = None) -> dict[str | None, SecretTable]:
+    """The policy laid over each part's model; what does not fit is an error.
+
+    `clock` is the one that the policy's clock times were read on, as `read_policy` gives it; None where there are none.
+    On another clock than the model's, its slots would be other times of the day.
+    """
+    if None not in (clock, model.clock) and clock != model.clock:
+        raise PolicyError(
+            "its [clock] is not the one that the model was learned with; leave [clock] out, or learn again"
+        )
+    return {part: policy.for_model(habits.contexts, habits.slots) for part, habits in parts_of(model).items()}
 
 
 def days_by_part(model: AnyModel, days: Iterable[Day]) -> dict[str | None, list[Day]]:
