@@ -156,8 +156,10 @@ def best_slot(mechanism: Deception, slot: int, free: FloatArray, constant: Float
             bound = float(sum(printed.prior[u][s] for s in inside)) + policy.delta_of(secret)
             told = [float(printed.left([Fraction(int(c == k)) for k in range(n)], u, inside)) for c in range(n)]
             for o in range(n):
-                rows.append(sum(prior[c] * (told[c] - bound) * free[c, o] for c in range(n)))
-                right.append(-sum(prior[c] * (told[c] - bound) * constant[c, o] for c in range(n)))
+                row = sum(prior[c] * (told[c] - bound) * free[c, o] for c in range(n))
+                scale = float(np.abs(row).max()) or 1.0  # the solver's tolerance is absolute, and contexts may be rare
+                rows.append(row / scale)
+                right.append(-sum(prior[c] * (told[c] - bound) * constant[c, o] for c in range(n)) / scale)
     ones = 1 - constant.sum(axis=1)
     found = linprog(
         -worth,

@@ -19,7 +19,7 @@ from discreet.hierarchy import Hierarchy
 from discreet.mechanisms import Adaptive
 from discreet.models import MarkovChain
 from discreet.models.simulate import person
-from discreet.outputs import Output
+from discreet.outputs import SUPPRESSED, Output
 from discreet.policy import Policy, Secret
 from discreet.randomness import SeededEntropy
 from tests.mechanisms.adaptive.exact_walk import ExactWalk, Gain
@@ -157,6 +157,21 @@ def small_models(seed: int) -> Iterator[tuple[str, Model]]:
     for zeros in (0.0, 0.3, 0.7):
         yield f"chain with {zeros} zeros", random_chain(seed, n=n, slots=slots, zeros=zeros)
     yield "hidden", random_hidden(seed, states=3, n=4, slots=6, zeros=0.3)
+
+
+def test_what_is_cut_from_a_column_stays_with_outputs_that_the_context_has() -> None:
+    """A column of one rare state that exceeds its limit whole: nothing else of that state could take what is cut."""
+    _, model = list(small_models(91))[1]
+    mechanism = adaptive(model, random_policy(91, model), "suppress", None, plan="lazy")
+    belief = mechanism.adversary.start()
+    state = mechanism.start()
+    for _ in range(2):
+        belief = belief.after(mechanism.kernel(state).likelihood(SUPPRESSED))
+        state = mechanism.advance(state, SUPPRESSED)
+    decision = mechanism.decider.decide(belief)
+    allowed = np.isfinite(mechanism.vocabulary.worth[mechanism.private_contexts[decision.private]])
+    assert not decision.weights[~allowed].any()
+    check_walk(mechanism, unlikely(91), "seed 91")
 
 
 @pytest.mark.parametrize(("outputs", "memory"), OPTIONS)

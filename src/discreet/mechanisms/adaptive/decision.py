@@ -334,7 +334,7 @@ class Decider:
             others = weights.copy()
             others[:, [o, self.vocabulary.silence]] = 0
             likeliest = others.argmax(axis=1)
-            cut[others[states, likeliest] < cut << 20] = 0
+            cut[others[states, likeliest] >> 20 < cut] = 0  # also where there is no other output
             weights[:, o] -= cut
             weights[states, likeliest] += cut
 
