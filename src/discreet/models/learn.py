@@ -150,6 +150,14 @@ def estimate_homogeneous(initial: IntArray, steps: IntArray, smoothing: Smoothin
     return (initial + start * usual) / (initial.sum() + start), transition
 
 
+def backed_off(counts: IntArray, backing: IntArray, usual: FloatArray) -> FloatArray:
+    """Rows of counts (R, n) backed off to rows that are usual, (R, n) or (n,), by the strength that predicts best.
+
+    `backing` (R, n) are the counts that the usual rows are made of, the rows' own included.
+    """
+    return _rows(counts + _strength(counts, backing) * usual, np.broadcast_to(usual, counts.shape))
+
+
 def checked_smoothing(smoothing: str) -> None:
     """Refuse a smoothing that is not known."""
     if smoothing not in ("auto", "none"):
