@@ -1,8 +1,9 @@
 """A routine: habits of days without end. Kinds of day, a chain for each, and how nights join them (theory, section 10).
 
 From a date on, a routine is one endless chain, whose slots are counted on over midnight. It starts from the stationary
-distribution of its cycle, so that priors repeat with it: a gain means the same on every Monday. A routine that is learned is
-*total*: nothing is impossible in it, and every label has a context (theory, section 11), so that no day is off the model.
+distribution of its cycle, so that priors repeat with it: a gain means the same on every Monday. A routine that is
+learned is *total*: nothing is impossible in it, and every label has a context (theory, section 11), so that no day is
+off the model.
 """
 
 from __future__ import annotations
@@ -76,9 +77,9 @@ class Learned:
 class Routine:
     """Chains of one day each, by kind, and a matrix P(first slot | last slot of the day before) for each pair of kinds.
 
-    `Routine({"weekday": chain, "weekend": chain}, nights={("weekday", "weekend"): array, ...})`; where all days are alike,
-    `Routine({"day": chain}, {("day", "day"): array})`. Taken as given: nothing is mixed in. `kind_of` is a `Kinds` of one's
-    own; by default weekdays and weekends, or one kind for all.
+    `Routine({"weekday": chain, "weekend": chain}, nights={("weekday", "weekend"): array, ...})`; where all days are
+    alike, `Routine({"day": chain}, {("day", "day"): array})`. Taken as given: nothing is mixed in. `kind_of` is a
+    `Kinds` of one's own; by default weekdays and weekends, or one kind for all.
     """
 
     def __init__(
@@ -225,7 +226,8 @@ class Routine:
         """(T, n): what anybody who knows the routine believes of that date, long after it began."""
         if self.cycle is None:
             raise DiscreetError(
-                "the routine has no one stationary distribution, so a date alone has no prior; use since(start).prior_at(slot)"
+                "the routine has no one stationary distribution, so a date alone has no prior; "
+                "use since(start).prior_at(slot)"
             )
         return np.asarray(self.cycle[(date - MONDAY).days % len(self.cycle)])
 
@@ -250,8 +252,8 @@ class Routine:
 class EndlessChain:
     """One chain without end: slot t is slot t mod T of the date t div T days after the start.
 
-    `transition(t)` leads from slot t to slot t + 1, `prior_at(t)` is P(X_t). Where the routine has a stationary distribution
-    and no `initial` is given, priors repeat with its cycle: `place(t)` is then the slot's place in it.
+    `transition(t)` leads from slot t to slot t + 1, `prior_at(t)` is P(X_t). Where the routine has a stationary
+    distribution and no `initial` is given, priors repeat with its cycle: `place(t)` is then the slot's place in it.
     """
 
     emissions: None = None

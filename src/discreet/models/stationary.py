@@ -10,9 +10,9 @@ from discreet.numerics import BoolArray, FloatArray
 def stationary(transition: FloatArray) -> FloatArray | None:
     """(n,): the one distribution that (n, n) leaves as it is; None where there are several.
 
-    Grassmann, Taksar and Heyman (1985): states are taken out one after the other, their paths given to those that are left.
-    All terms are non-negative and none is subtracted, so every entry has a small relative error, however rare its state;
-    sums have one order, so that it is the same on every machine.
+    Grassmann, Taksar and Heyman (1985): states are taken out one after the other, their paths given to those that are
+    left. All terms are non-negative and none is subtracted, so every entry has a small relative error, however rare
+    its state; sums have one order, so that it is the same on every machine.
     """
     inside = _closed_class(transition > 0)
     if inside is None:
