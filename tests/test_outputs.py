@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError
 from discreet.outputs import (
+    SKIPPED,
     SUPPRESSED,
     Generalized,
     Output,
@@ -27,6 +28,7 @@ EXAMPLES: list[tuple[Output, dict[str, object], str]] = [
     (Released("home"), {"kind": "released", "context": "home"}, "home"),
     (Generalized("campus"), {"kind": "generalized", "node": "campus"}, "campus"),
     (Suppressed(), {"kind": "suppressed"}, ""),
+    (SKIPPED, {"kind": "skipped"}, ""),
     (Perturbed((1.5, -2.0)), {"kind": "perturbed", "point": [1.5, -2.0]}, "1.5 -2"),
     (
         PartialEvent("eat", None, "cafe"),
@@ -48,6 +50,7 @@ outputs: st.SearchStrategy[Output] = st.one_of(
     st.builds(Released, words),
     st.builds(Generalized, words),
     st.just(SUPPRESSED),
+    st.just(SKIPPED),
     st.builds(Perturbed, st.lists(st.floats(allow_nan=False), max_size=3).map(tuple)),
     st.builds(PartialEvent, *(st.none() | words,) * 3),
 )

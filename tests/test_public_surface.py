@@ -11,8 +11,8 @@ SURFACE = {
     *("UNKNOWN", "Clock", "Day", "Hierarchy", "carry_forward", "merge_rare"),
     *("Event", "Events", "Intervals", "TopicModel", "Trajectory"),
     *("MarkovChain", "HiddenMarkovModel", "Models", "load", "save"),
-    *("Policy", "Secret", "Guarantee", "Utility", "DiscreetError"),
-    *("Output", "Released", "Generalized", "Suppressed", "Perturbed", "PartialEvent"),
+    *("Policy", "Routine", "Secret", "Guarantee", "Utility", "DiscreetError"),
+    *("Output", "Released", "Generalized", "Skipped", "Suppressed", "Perturbed", "PartialEvent"),
     *("Session", "audit", "Audit", "evaluate", "Evaluation", "limit", "Limit", "laws", "mechanisms", "data"),
 }
 

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from discreet.hierarchy import Hierarchy
     from discreet.models.chain import MarkovChain
     from discreet.models.hidden import HiddenMarkovModel
+    from discreet.models.routine import Routine
     from discreet.models.store import load, save
     from discreet.models.topics import TopicModel
     from discreet.models.week import Models
-    from discreet.outputs import Generalized, Output, PartialEvent, Perturbed, Released, Suppressed
+    from discreet.outputs import Generalized, Output, PartialEvent, Perturbed, Released, Skipped, Suppressed
     from discreet.policy import Guarantee, Policy, Secret
     from discreet.session import Session
 
@@ -52,8 +53,10 @@ _WHERE = {
     "Perturbed": "outputs",
     "Policy": "policy",
     "Released": "outputs",
+    "Routine": "models.routine",
     "Secret": "policy",
     "Session": "session",
+    "Skipped": "outputs",
     "Suppressed": "outputs",
     "TopicModel": "models.topics",
     "Trajectory": "events",
@@ -92,8 +95,10 @@ __all__ = [
     "Perturbed",
     "Policy",
     "Released",
+    "Routine",
     "Secret",
     "Session",
+    "Skipped",
     "Suppressed",
     "TopicModel",
     "Trajectory",

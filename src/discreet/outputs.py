@@ -31,6 +31,11 @@ class Suppressed:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """Nothing was decided: a machine that was off. It has the same likelihood whatever is true, hence tells nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Perturbed:
     """A noisy answer to a query, such as coordinates."""
 
@@ -46,9 +51,10 @@ class PartialEvent:
     location: str | None = None
 
 
-Output = Released | Generalized | Suppressed | Perturbed | PartialEvent
+Output = Released | Generalized | Suppressed | Skipped | Perturbed | PartialEvent
 
 SUPPRESSED = Suppressed()
+SKIPPED = Skipped()
 
 MARK = "|"
 """What stands between the attributes of an event: in its label, and where an output is shown in a word."""
@@ -78,6 +84,8 @@ def to_wire(output: Output) -> dict[str, object]:
             return {"kind": "generalized", "node": node}
         case Suppressed():
             return {"kind": "suppressed"}
+        case Skipped():
+            return {"kind": "skipped"}
         case Perturbed(point):
             return {"kind": "perturbed", "point": list(point)}
         case PartialEvent(activity, time, location):
@@ -95,6 +103,8 @@ def from_wire(message: Mapping[str, object]) -> Output:
                 return Generalized(_text(message["node"]))
             case "suppressed":
                 return SUPPRESSED
+            case "skipped":
+                return SKIPPED
             case "perturbed":
                 point = message["point"]
                 if not isinstance(point, list | tuple) or not all(isinstance(value, int | float) for value in point):
@@ -108,7 +118,8 @@ def from_wire(message: Mapping[str, object]) -> Output:
     except (TypeError, OverflowError):  # an integer may be too large for a float
         raise DiscreetError(f"an output of kind {kind!r} has a value of the wrong type: {dict(message)!r}") from None
     raise DiscreetError(
-        f"an output of kind {kind!r} is not known; kinds: released, generalized, suppressed, perturbed, partial event"
+        f"an output of kind {kind!r} is not known; kinds: released, generalized, suppressed, skipped, perturbed, "
+        "partial event"
     )
 
 
@@ -125,7 +136,7 @@ def text_of(output: Output) -> str:
             return context
         case Generalized(node):
             return node
-        case Suppressed():
+        case Suppressed() | Skipped():
             return ""
         case Perturbed(point):
             return " ".join(f"{value:.6g}" for value in point)
