@@ -15,7 +15,7 @@ import numpy as np
 from discreet.clock import Clock
 from discreet.contexts import OTHER
 from discreet.errors import DiscreetError, PolicyError, did_you_mean
-from discreet.numerics import BoolArray, FloatArray, exceeds, read_only
+from discreet.numerics import BoolArray, FloatArray, IntArray, exceeds, read_only
 
 At = Literal["each", "any"]
 
@@ -121,6 +121,10 @@ class Policy:
         """The policy as arrays over a model's contexts and slots; names what does not fit."""
         return SecretTable(self, tuple(contexts), slots)
 
+    def for_days(self, contexts: Sequence[str], slots: int) -> SecretTable:
+        """The policy over a model of days without end."""
+        return SecretTable(self, tuple(contexts), slots)
+
     def verdicts(self, gains: Mapping[str, float], bounds: Mapping[str, float] | None = None) -> tuple[Verdict, ...]:
         """What became of each secret, by its worst gain; `bounds` are those that an audit has proven."""
         return tuple(
@@ -171,6 +175,7 @@ class SecretTable:
     active: BoolArray = field(init=False, repr=False, compare=False)  # (G, T): does the secret hold at the slot
     deltas: FloatArray = field(init=False, repr=False, compare=False)  # (G,)
     any_slot: BoolArray = field(init=False, repr=False, compare=False)  # (G,): at="any"
+    begins: IntArray = field(init=False, repr=False, compare=False)  # (G,): where a day's window begins
 
     def __post_init__(self) -> None:
         index = {context: k for k, context in enumerate(self.model_contexts)}
@@ -201,6 +206,7 @@ class SecretTable:
             "members": members,
             "active": active,
             "deltas": np.array([self.policy.delta_of(secret) for secret in secrets], dtype=np.float64),
+            "begins": np.zeros(len(secrets), dtype=np.int64),
             "any_slot": np.array([secret.at == "any" for secret in secrets], dtype=np.bool_),
         }
         read_only(fields.values())

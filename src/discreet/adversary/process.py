@@ -206,12 +206,12 @@ def process_of(model: Model, private_contexts: IntArray, remember: Remember) -> 
             every = np.arange(n)
             return SeenProcess(model.slots, model.initial, model.transitions, every, every[None], every, n, n)
         return EmittedProcess(model.slots, model.initial, model.transitions, model.emissions, n)
-    memory = _Memory.of(private_contexts, remember, n)
+    memory = Memory.of(private_contexts, remember, n)
     return _lifted_chain(model, memory) if model.emissions is None else _lifted_hidden(model, memory)
 
 
 @dataclass(frozen=True)
-class _Memory:
+class Memory:
     """Private states grouped into C classes that the future cannot tell apart."""
 
     first: IntArray  # (n,): remember(None, c)
@@ -220,7 +220,7 @@ class _Memory:
     contexts: IntArray  # (C,): the context of each class
 
     @classmethod
-    def of(cls, private_contexts: IntArray, remember: Remember, n: int) -> _Memory:
+    def of(cls, private_contexts: IntArray, remember: Remember, n: int) -> Memory:
         """Two private states of one context are one class if every context leads both to the same private state."""
         first = np.array([remember(None, c) for c in range(n)])
         table = [tuple(remember(m, c) for c in range(n)) for m in range(len(private_contexts))]
@@ -234,6 +234,13 @@ class _Memory:
         return cls(first, following, np.array([classes[key] for key in keys]), np.array([key[0] for key in classes]))
 
     @property
+    def first_of_class(self) -> IntArray:
+        """(C,): the private state in the first slot of a day (0 where the class is reached in none)."""
+        first = np.zeros(len(self.contexts), dtype=np.int64)
+        first[self.group[self.first]] = self.first
+        return first
+
+    @property
     def private(self) -> IntArray:
         """(C, C): the private state on the step from one class to another (0 where there is no such step)."""
         private = np.zeros((len(self.contexts), len(self.contexts)), dtype=np.int64)
@@ -242,20 +249,27 @@ class _Memory:
         return private
 
 
-def _lifted_chain(model: Model, memory: _Memory) -> SeenProcess:
+def _lifted_chain(model: Model, memory: Memory) -> SeenProcess:
     """A chain over classes: for a memory of the last context the classes are the contexts, so nothing grows."""
     n, states = len(model.contexts), len(memory.contexts)
     initial = np.zeros(states)
     initial[memory.group[memory.first]] = model.initial
-    first = np.zeros(states, dtype=np.int64)
-    first[memory.group[memory.first]] = memory.first
     transitions = np.zeros((model.slots - 1, states, states))
     for k, row in enumerate(memory.following):
         transitions[:, k, memory.group[row]] = model.transitions[:, memory.contexts[k], :]
-    return SeenProcess(model.slots, initial, transitions, first, memory.private, memory.contexts, n, len(memory.group))
+    return SeenProcess(
+        model.slots,
+        initial,
+        transitions,
+        memory.first_of_class,
+        memory.private,
+        memory.contexts,
+        n,
+        len(memory.group),
+    )
 
 
-def _lifted_hidden(model: Model, memory: _Memory) -> SeenProcess:
+def _lifted_hidden(model: Model, memory: Memory) -> SeenProcess:
     """A hidden Markov model over pairs (class, y)."""
     assert model.emissions is not None
     n, classes, states = len(model.contexts), len(memory.contexts), len(model.initial)

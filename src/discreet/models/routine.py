@@ -258,6 +258,7 @@ class EndlessChain:
 
     emissions: None = None
     slots: None = None
+    first: int = 0
 
     def __init__(self, routine: Routine, start: dt.date, initial: npt.ArrayLike | None = None) -> None:
         self.routine, self.start = routine, start
@@ -287,6 +288,12 @@ class EndlessChain:
         if slot + 1 == self.day_slots:
             return self.routine.night(date)
         return np.asarray(self.routine.day(self.routine.kind_of(date)).transitions[slot])
+
+    def step_name(self, t: int) -> tuple[str | int, ...]:
+        """What the transition from slot t on is called: slots with equal names have equal ones."""
+        date, slot = self.date_of(t)
+        kind = self.routine.kind_of(date)
+        return (kind, self.routine.kind_of(date + ONE_DAY)) if slot + 1 == self.day_slots else (kind, slot)
 
     def prior_at(self, t: int) -> FloatArray:
         """(n,): P(X_t)."""

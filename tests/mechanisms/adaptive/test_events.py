@@ -13,7 +13,7 @@ from discreet.adversary.enumerate import expected_releases, prefixes
 from discreet.events import Events
 from discreet.laws import check as check_laws
 from discreet.mechanisms import Adaptive
-from discreet.mechanisms.adaptive.decision import Slot
+from discreet.mechanisms.adaptive.slots import Slot
 from discreet.mechanisms.programme import PERTURBATION
 from discreet.numerics import SLACK, FloatArray
 from discreet.outputs import SUPPRESSED, PartialEvent

@@ -6,18 +6,20 @@ The proof stands beside this file, in proof.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from discreet.adversary.belief import Adversary
-from discreet.contracts import AnyMachine, Kernel, Model, Needs, Utility
+from discreet.contracts import Kernel, Model, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.hierarchy import Hierarchy
+from discreet.mechanisms.adaptive.endless import Endless
 from discreet.mechanisms.adaptive.machines import PAIRS, Histories, History, Memory
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.utility import DAYS, TREE, simulated_utility, tree_utility
+from discreet.models.routine import EndlessChain
 from discreet.numerics import IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy
@@ -35,9 +37,9 @@ class Choice(NamedTuple):
     """A finished machine, whose it is, and what it is known to be worth."""
 
     follows: Follows
-    machine: AnyMachine
+    machine: Any
     memory: Memory
-    adversary: Adversary
+    adversary: Any
     utility: Utility | None
 
 
@@ -61,7 +63,7 @@ class Adaptive:
 
     def __init__(
         self,
-        model: Model,
+        model: Model | EndlessChain,
         policy: Policy,
         *,
         outputs: Outputs = "suppress",
@@ -70,26 +72,31 @@ class Adaptive:
         events: Events | None = None,
         value: Value | None = None,
         plan: Plan = "full",
+        _like: Endless | None = None,
     ) -> None:
         if plan not in ("full", "lazy"):
             raise DiscreetError(f"plan={plan!r} is not known; use 'full' or 'lazy'")
-        self.model, self.policy = model, policy
+        self.model: Any = model  # of one day, or without end
+        self.policy = policy
         self.outputs: Outputs = outputs
         self.guarantee = Guarantee(
             "exact delta",
             "whatever is output, the gain on each secret, at each slot or at any, stays within its delta",
             covers=frozenset({"each", "any"}),
         )
-        self.vocabulary = vocabulary_of(model, outputs, hierarchy, events, value)
+        self.vocabulary = vocabulary_of(cast(Any, model), outputs, hierarchy, events, value)
         tabled = outputs == "suppress" and value is None and model.emissions is None and not policy.bounds_any
-        machine = (SuppressTable if tabled else Histories)(
-            model, policy, self.vocabulary, _memory(model, memory), self.pairs
-        )
+        own = _memory(model, memory)
+        machine: Endless | SuppressTable | Histories
+        if isinstance(model, EndlessChain):
+            machine = Endless(model, policy, self.vocabulary, outputs, own, self.pairs, tabled=tabled, like=_like)
+        else:
+            machine = (SuppressTable if tabled else Histories)(model, policy, self.vocabulary, own, self.pairs)
         self.decider, self.effort = machine.decider, machine.decider.effort
         chosen = Choice("adaptive", machine, machine.memory, machine.adversary, None)
         if plan == "full" and isinstance(machine, SuppressTable):
             chosen = self._or_hybrid(chosen, machine.plan())
-        elif plan == "full" and outputs == "generalize" and value is None:
+        elif plan == "full" and outputs == "generalize" and value is None and isinstance(machine, Histories):
             chosen = self._or_suppress(chosen)
         self.follows: Follows = chosen.follows
         self.memory: Memory = chosen.memory
@@ -118,13 +125,18 @@ class Adaptive:
         return own._replace(utility=utility)
 
     @property
-    def machine(self) -> AnyMachine:
+    def horizon(self) -> int | None:
+        """Over a model without end, how many slots ahead something could tell of a secret; None for a day's."""
+        return self.machine.horizon if isinstance(self.machine, Endless) else None
+
+    @property
+    def machine(self) -> Any:
         """The machine that is followed."""
         return self._chosen.machine
 
     def remember(self, memory: int | None, context: int) -> int:
         """The private state after this context: the machine's."""
-        return self.machine.remember(memory, context)
+        return int(self.machine.remember(memory, context))
 
     def worth(self, context: str, output: Output) -> float:
         """What an output is worth in a context: `value`, or its default."""
@@ -142,7 +154,8 @@ class Adaptive:
 
     def kernel(self, state: Any) -> Kernel:
         """The best kernel that keeps every gain within its delta, or the one that `Hybrid` has."""
-        return self.machine.kernel(state)
+        kernel: Kernel = self.machine.kernel(state)
+        return kernel
 
     def advance(self, state: Any, output: Output) -> Any:
         """The public state after an output."""
@@ -163,7 +176,7 @@ class Adaptive:
         return self._utility
 
 
-def _memory(model: Model, memory: Memory | None) -> Memory:
+def _memory(model: Model | EndlessChain, memory: Memory | None) -> Memory:
     hidden = model.emissions is not None
     if memory is None:
         return "none" if hidden else "last"

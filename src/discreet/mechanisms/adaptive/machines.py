@@ -17,6 +17,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.contracts import Kernel, Model
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.decision import Decider
+from discreet.mechanisms.adaptive.slots import DaySlots
 from discreet.mechanisms.adaptive.vocabulary import Vocabulary
 from discreet.numerics import IntArray
 from discreet.outputs import Output
@@ -31,24 +32,39 @@ KEPT = 512
 """Kernels kept for histories seen before (a day's outputs lead along one path of them); up to 0.2 MB each."""
 
 
-class Deciding(ABC):
-    """Private states, the adversary who filters over them, and the decider of kernels with a row for each.
+class Remembering:
+    """Private states: the current context, or with memory="last" a pair (group of the previous, current).
 
-    With memory="last" a private state is the current context in a day's first slot, and then a pair (group of the
-    previous, current).
+    Where memory starts, in a day's first slot or after a skip, a private state is the current context alone.
     """
+
+    def __init__(self, contexts: tuple[str, ...], memory: Memory, group: IntArray) -> None:
+        self.memory: Memory = memory
+        every = np.arange(len(contexts))
+        self._index = {context: k for k, context in enumerate(contexts)}
+        self._group = group
+        paired = np.concatenate([every, np.tile(every, int(group.max()) + 1)])
+        self.private_contexts: IntArray = every if memory == "none" else paired
+        self.private_contexts.setflags(write=False)
+
+    def remember(self, memory: int | None, context: int) -> int:
+        """With memory, n + group of the previous * n + current; the current alone at the start."""
+        if self.memory == "none" or memory is None:
+            return context
+        n = len(self._index)
+        return n + int(self._group[self.private_contexts[memory]]) * n + context
+
+
+class Deciding(Remembering, ABC):
+    """Private states of a day, the adversary who filters over them, and the decider of kernels with a row for each."""
 
     def __init__(
         self, model: Model, policy: Policy, vocabulary: Vocabulary, memory: Memory, pairs: int = PAIRS
     ) -> None:
-        self.model, self.policy, self.memory = model, policy, memory
-        every = np.arange(len(model.contexts))
-        self._group = remembered(model, pairs)
-        paired = np.concatenate([every, np.tile(every, int(self._group.max()) + 1)])
-        self.private_contexts: IntArray = every if memory == "none" else paired
-        self.private_contexts.setflags(write=False)
+        super().__init__(model.contexts, memory, remembered(model, pairs))
+        self.model, self.policy = model, policy
         self.adversary = Adversary(self)
-        self.decider = Decider(self.adversary, vocabulary, self.private_contexts)
+        self.decider = Decider(DaySlots(self.adversary, self.private_contexts), vocabulary, self.private_contexts)
 
     @abstractmethod
     def start(self) -> Any:
@@ -61,13 +77,6 @@ class Deciding(ABC):
     @abstractmethod
     def advance(self, state: Any, output: Output) -> Any:
         """The public state after an output."""
-
-    def remember(self, memory: int | None, context: int) -> int:
-        """With memory, n + group of the previous * n + current; the current alone at the start."""
-        if self.memory == "none" or memory is None:
-            return context
-        n = len(self.model.contexts)
-        return n + int(self._group[self.private_contexts[memory]]) * n + context
 
 
 def remembered(model: Model, pairs: int = PAIRS) -> IntArray:

@@ -54,6 +54,11 @@ class ReleaseKernel:
             return np.asarray((TOTAL - self._release) / TOTAL)
         return np.asarray(np.where(self._contexts == number, self._release, 0) / TOTAL)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its weights."""
+        return self._release.nbytes
+
     @cached_property
     def weights(self) -> IntArray:
         """(P, n + 1)."""
@@ -101,7 +106,7 @@ class SuppressTable(Deciding):
         super().__init__(model, policy, vocabulary, memory, pairs)
         self._contexts = self.private_contexts
         self._outputs = vocabulary.outputs
-        self._index = {output: k for k, output in enumerate(self._outputs)}
+        self._place_of = {output: k for k, output in enumerate(self._outputs)}
         self._runs: dict[tuple[int, int], Run] = {}
         self._lock = RLock()  # two threads must not decide one slot twice
         self._kernels: OrderedDict[LastRelease, ReleaseKernel] = OrderedDict()
@@ -124,7 +129,7 @@ class SuppressTable(Deciding):
     def advance(self, state: LastRelease, output: Output) -> LastRelease:
         """A release settles the past; anything else goes on being silent."""
         if isinstance(output, Released):
-            released = self._index.get(output)
+            released = self._place_of.get(output)
             if released is not None:
                 return LastRelease(state.slot + 1, state.slot, released)
         return state._replace(slot=state.slot + 1)

@@ -1,0 +1,442 @@
+"""The exact adversary over a model without end: only what could still exceed its limit is kept (theory, section 10).
+
+A *row* is something that a secret is about: "there at slot u", or "there at some slot of that day's window". It opens
+and closes at absolute slots (one and the same for a secret at each slot), and its belief must stay within its limit,
+prior + delta. At slot t a row is
+    future  before it opens:  F[j](z) = P(j | Z_t = z), a matter of the model alone, tabled (`Front`)
+    inside  while it is open: V[j](z) = P(visited so far, Z_t = z | outputs), with P(first visit later | Z_t = z)
+    past    once it closed:   L[j](z) = P(j, Z_t = z | outputs)
+and *live* while some state could bring its belief beyond the limit. What is not live never matters again (past) or not
+yet (future), whatever is output; the proof is in mechanisms/adaptive/endless.md. So a belief keeps a stack of measures
+over hidden states: the weights, rows inside, and past rows that are live; the tables of what is ahead hold live rows
+alone. Nothing is approximated, and a stream of years takes the memory of a few days.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.adversary import doubled
+from discreet.adversary.process import Memory
+from discreet.errors import DiscreetError
+from discreet.jit import product
+from discreet.models.routine import EndlessChain
+from discreet.numerics import SLACK, BoolArray, FloatArray, IntArray, digest_of, read_only
+from discreet.policy import Policy, SecretTable
+
+DROPPED = SLACK / 4
+"""A row that no state brings beyond its limit by more than this is not live."""
+
+HORIZON = 2_000
+"""Slots ahead that rows may be live: tables grow with them."""
+
+BLOCKS = 16
+"""Days whose tables are kept."""
+
+
+class Rows(NamedTuple):
+    """What R rows are about: which secret, from which to which slot, and where their limits are."""
+
+    secret: IntArray
+    opens: IntArray
+    closes: IntArray
+    prior: FloatArray
+    delta: FloatArray
+
+    @classmethod
+    def none(cls) -> Rows:
+        """No rows."""
+        number, value = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return cls(number, number, number, value, value)
+
+    @property
+    def limit(self) -> FloatArray:
+        """What the belief must stay within."""
+        return self.prior + self.delta
+
+    def only(self, which: BoolArray | IntArray) -> Rows:
+        """Some of them."""
+        return Rows(self.secret[which], self.opens[which], self.closes[which], self.prior[which], self.delta[which])
+
+    def and_then(self, others: Rows) -> Rows:
+        """These, then those."""
+        return Rows(
+            np.concatenate([self.secret, others.secret]),
+            np.concatenate([self.opens, others.opens]),
+            np.concatenate([self.closes, others.closes]),
+            np.concatenate([self.prior, others.prior]),
+            np.concatenate([self.delta, others.delta]),
+        )
+
+    def shifted(self, slots: int) -> Rows:
+        """The same so many slots later."""
+        return self._replace(opens=self.opens + slots, closes=self.closes + slots)
+
+
+class Front(NamedTuple):
+    """The rows that have not opened before slot t, live ones alone: chance[j, z] = P(j | Z_t = z)."""
+
+    rows: Rows
+    chance: FloatArray  # (F, K)
+
+    def shifted(self, slots: int) -> Front:
+        """The same so many slots later."""
+        return Front(self.rows.shifted(slots), self.chance)
+
+
+class Window(NamedTuple):
+    """One day's window of a secret at="any"."""
+
+    opens: int
+    closes: int
+    later: FloatArray  # (slots of the window, K): P(first visit after that slot, by the end | state in it)
+    chance: FloatArray  # (2, K): P(visited at all | state in its first slot), a pair of floats
+    prior: float
+
+
+class Tables:
+    """What lies ahead, day by day: computed when asked for, kept for the latest; shared where priors repeat."""
+
+    def __init__(self) -> None:
+        self.fronts: OrderedDict[tuple[bool, int], list[Front]] = OrderedDict()  # by (repeating, place or slot)
+        self.windows: OrderedDict[tuple[int, bool, int], Window] = OrderedDict()
+        self.steps: dict[tuple[str | int, ...], tuple[FloatArray, FloatArray]] = {}
+        self.horizon: int | None = None
+
+
+class EndlessAdversary:
+    """All that an observer knows of a stream without end before its first output."""
+
+    def __init__(
+        self,
+        mechanism: Any,
+        model: EndlessChain | None = None,
+        policy: Policy | None = None,
+        tables: Tables | None = None,
+    ) -> None:
+        own: object = mechanism.model
+        chosen: object = own if model is None else model
+        if not isinstance(chosen, EndlessChain) or not isinstance(own, EndlessChain):
+            raise DiscreetError("a model of one day was given where one without end is needed; use routine.since(date)")
+        if chosen.contexts != own.contexts or chosen.day_slots != own.day_slots:
+            raise DiscreetError(
+                f"the adversary's model has contexts {chosen.contexts} and {chosen.day_slots} slots a day, the "
+                f"mechanism's {own.contexts} and {own.day_slots}; use the same"
+            )
+        self.model = chosen
+        wanted = mechanism.policy if policy is None else policy
+        self.policy = Policy() if wanted is None else wanted
+        self.secrets: SecretTable = self.policy.for_days(chosen.contexts, chosen.day_slots)
+        memory = Memory.of(mechanism.private_contexts, mechanism.remember, len(chosen.contexts))
+        self.contexts = memory.contexts  # (K,): the context of each hidden state
+        self.private_states = len(mechanism.private_contexts)
+        self.members: BoolArray = np.asarray(self.secrets.members[:, self.contexts])  # (G, K)
+        self._memory = memory
+        self._first = memory.first_of_class  # (K,): the private state in the first slot
+        self._private = memory.private  # (K, K): on a step
+        self._plain = np.array_equal(self.contexts, np.arange(len(chosen.contexts)))
+        self.tables = Tables() if tables is None else tables
+        read_only(vars(self).values())
+
+    # --- the process
+
+    def arrival(self, t: int) -> tuple[FloatArray, FloatArray, IntArray]:
+        """How slot t is entered: the step (K, K) as a pair, and the private state on it; in the first slot, no step."""
+        if t == self.model.first:
+            every = np.eye(len(self.contexts))
+            return every, np.zeros_like(every), self._first[None]
+        step, low = self._step(t - 1)
+        return (step, low, self._private) if self._plain else (self._lifted(step), self._lifted(low), self._private)
+
+    def _step(self, t: int) -> tuple[FloatArray, FloatArray]:
+        """(n, n): from slot t to the next, rows exactly whole, as a pair."""
+        name, steps = self.model.step_name(t), self.tables.steps
+        if name not in steps:
+            steps[name] = doubled.whole_rows(np.ascontiguousarray(self.model.transition(t)))
+        return steps[name]
+
+    def _lifted(self, step: FloatArray) -> FloatArray:
+        lifted = np.zeros((len(self.contexts), len(self.contexts)))
+        for k, row in enumerate(self._memory.following):
+            lifted[k, self._memory.group[row]] = step[self.contexts[k]]
+        return lifted
+
+    # --- what lies ahead
+
+    @property
+    def horizon(self) -> int:
+        """How many slots ahead rows are live at most; a routine that looks further than HORIZON is refused."""
+        if self.tables.horizon is None:
+            self.tables.horizon = self._reach()
+        return self.tables.horizon
+
+    def _reach(self) -> int:
+        model = self.model
+        cycle = model.day_slots * (model.routine.period or 1)
+        repeating = model.place(model.first) is not None
+        last = model.first + HORIZON + cycle - 1
+        opening = range(model.first + HORIZON, last + 1) if repeating else range(model.first, last + 1)
+        reach = 0
+        for t, rows, _, _ in self._back_from(last, model.first, opening):
+            reach = max(reach, int((rows.opens - t).max(initial=0)))
+            if reach >= HORIZON:
+                raise DiscreetError(
+                    f"what is known of a slot still tells of a secret {HORIZON} slots later: habits this regular, or a "
+                    "delta this small, would need tables without end. Learn the routine with a larger floor, use fewer "
+                    "slots a day, or give the secret a larger delta"
+                )
+            if t < opening.start and not len(rows.opens):
+                break
+        return reach
+
+    def _back_from(self, last: int, first: int, opening: range) -> Iterator[tuple[int, Rows, FloatArray, FloatArray]]:
+        """From slot to slot backwards: the live rows that open in `opening`, with P(j | X_t) as a pair (F, n)."""
+        n = len(self.model.contexts)
+        rows, high, low = Rows.none(), np.zeros((0, n)), np.zeros((0, n))
+        for t in range(last, first - 1, -1):
+            if len(high):
+                high, low = doubled.pulled_back(high, low, *self._step(t))
+                possible = self.model.prior_at(t) > 0
+                live = np.asarray((high[:, possible] > (rows.limit + DROPPED)[:, None]).any(axis=1))
+                if not live.all():
+                    rows, high, low = rows.only(live), high[live], low[live]
+            if t in opening:
+                fresh, chance, chance_low = self.opened(t)
+                if len(chance):
+                    rows = fresh.and_then(rows)
+                    high, low = np.concatenate([chance, high]), np.concatenate([chance_low, low])
+            yield t, rows, high, low
+
+    def opened(self, t: int) -> tuple[Rows, FloatArray, FloatArray]:
+        """The rows that open at slot t and could exceed their limit, with P(j | X_t) as a pair (F, n)."""
+        table, slot = self.secrets, t % self.model.day_slots
+        rows, high, low = [], [], []
+        for g in range(len(table.names)):
+            if not table.active[g, slot]:
+                continue
+            delta = float(table.deltas[g])
+            if not table.any_slot[g]:
+                member = table.members[g].astype(np.float64)
+                prior, closes, chance, rest = float((self.model.prior_at(t) * member).sum()), t, member, 0.0 * member
+            else:
+                window = self.window(g, t)
+                if window.opens != t:
+                    continue
+                prior, closes, (chance, rest) = window.prior, window.closes, window.chance
+            if prior + delta < 1:
+                rows.append((g, t, closes, prior, delta))
+                high.append(chance)
+                low.append(rest)
+        if not rows:
+            empty = np.zeros((0, len(self.model.contexts)))
+            return Rows.none(), empty, empty
+        numbers = np.array([row[:3] for row in rows], dtype=np.int64)
+        values = np.array([row[3:] for row in rows], dtype=np.float64)
+        return Rows(*numbers.T, *values.T), np.array(high), np.array(low)
+
+    def window(self, g: int, t: int) -> Window:
+        """The window of a secret at="any" that slot t belongs to, or would if the secret held there."""
+        model, slots = self.model, self.model.day_slots
+        begins = int(self.secrets.begins[g])
+        day = (t - begins) // slots
+        place = model.place(day * slots) if day * slots >= model.first else None
+        key = (g, place is not None, day if place is None else place)
+        known = self.tables.windows.get(key)
+        if known is None:
+            known = self.tables.windows[key] = self._window(g, day)
+            if len(self.tables.windows) > BLOCKS * len(self.secrets.names):
+                self.tables.windows.popitem(last=False)
+        return known._replace(opens=day * slots + known.opens, closes=day * slots + known.closes)
+
+    def _window(self, g: int, day: int) -> Window:
+        """Its slots counted from the day's first; those before the stream began are left out."""
+        model, slots, table = self.model, self.model.day_slots, self.secrets
+        held, begins = np.flatnonzero(table.active[g]), int(table.begins[g])
+        absolute = np.sort(np.where(held >= begins, held, held + slots)) + day * slots
+        absolute = absolute[absolute >= model.first]
+        opens, closes = int(absolute[0]), int(absolute[-1])
+        member = table.members[g].astype(np.float64)
+        n = len(member)
+        later, later_low = np.zeros((closes - opens + 1, n)), np.zeros((closes - opens + 1, n))
+        for t in range(closes - 1, opens - 1, -1):
+            visit = (member > 0) & (t + 1 in absolute)
+            high = np.where(visit, 1.0, later[t + 1 - opens])
+            low = np.where(visit, 0.0, later_low[t + 1 - opens])
+            step, rest = self._step(t)
+            high, low = doubled.pulled_back(high[None], low[None], step, rest)
+            later[t - opens], later_low[t - opens] = high[0], low[0]
+        chance = np.array([np.where(member > 0, 1.0, later[0]), np.where(member > 0, 0.0, later_low[0])])
+        prior = float((model.prior_at(opens) * chance[0]).sum())
+        later.setflags(write=False)
+        return Window(opens - day * slots, closes - day * slots, later, chance, prior)
+
+    def front(self, t: int) -> Front:
+        """The rows that have not opened before slot t and are live."""
+        slots = self.model.day_slots
+        day = t // slots
+        begin = max(day * slots, self.model.first)
+        place = self.model.place(begin)
+        key = (place is not None, begin if place is None else place)
+        block = self.tables.fronts.get(key)
+        if block is None:
+            block = self.tables.fronts[key] = self._fronts(begin, (day + 1) * slots)
+            if len(self.tables.fronts) > BLOCKS:
+                self.tables.fronts.popitem(last=False)
+        return block[t - begin].shifted(begin)
+
+    def _fronts(self, begin: int, end: int) -> list[Front]:
+        """The fronts of slots begin to end, counted from the first of them."""
+        ahead = self.horizon if self.model.place(begin) is not None else HORIZON
+        found = []
+        for t, rows, high, _ in self._back_from(end - 1 + ahead, begin, range(begin, end + ahead)):
+            if t < end:
+                chance = np.ascontiguousarray(high[:, self.contexts])
+                chance.setflags(write=False)
+                found.append(Front(rows.shifted(-begin), chance))
+        return found[::-1]
+
+    # --- beliefs
+
+    def start(self) -> EndlessBelief:
+        """The belief before any output."""
+        weights = np.zeros((1, len(self.contexts)))
+        first = self.model.initial
+        if self._plain:
+            weights[0] = first
+        else:
+            weights[0, self._memory.group[self._memory.first]] = first
+        return EndlessBelief(self, self.model.first, weights, np.zeros_like(weights), Rows.none())
+
+    def revealed(self, slot: int, state: int) -> EndlessBelief:
+        """The belief after an output that revealed the hidden state of the slot before `slot`, secrets at="each".
+
+        The past is settled: given that state, nothing that is still to come depends on it.
+        """
+        weights = np.zeros((1, len(self.contexts)))
+        weights[0, state] = 1.0
+        return EndlessBelief(self, slot, weights, np.zeros_like(weights), Rows.none())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EndlessBelief:
+    """What the adversary believes before slot `slot`, of what is live. Never changed once made.
+
+    stack[0] (K,) are the weights of hidden states of the slot before, up to a factor; stack[1 + r] the measure of row r
+    of `rows`, inside or past, on them. `low` is the second float of each. `off_model` says that the last output had
+    probability zero, so that it was taken to say nothing.
+    """
+
+    adversary: EndlessAdversary
+    slot: int
+    stack: FloatArray
+    low: FloatArray
+    rows: Rows
+    off_model: bool = False
+
+    def __post_init__(self) -> None:
+        read_only((self.stack, self.low, *self.rows))
+
+    def after(self, likelihood: FloatArray) -> EndlessBelief:
+        """The belief after an output with this likelihood (P,) over private states."""
+        adversary, t = self.adversary, self.slot
+        if len(likelihood) != adversary.private_states:
+            raise DiscreetError(
+                f"a likelihood over {len(likelihood)} private states, where the adversary has "
+                f"{adversary.private_states}"
+            )
+        stack, low = doubled.pushed(self.stack, self.low, *adversary.arrival(t), np.ascontiguousarray(likelihood))
+        if not stack[0].any():
+            silent = self.after(np.ones(adversary.private_states))
+            return replace(silent, off_model=True)
+        rows = self.rows
+        for r in np.flatnonzero(rows.closes >= t).tolist():  # inside: a visit now is a visit
+            g = int(rows.secret[r])
+            if adversary.secrets.active[g, t % adversary.model.day_slots]:
+                member = adversary.members[g]
+                stack[1 + r] = np.where(member, stack[0], stack[1 + r])
+                low[1 + r] = np.where(member, low[0], low[1 + r])
+        fresh, _, _ = adversary.opened(t)
+        if len(fresh.secret):
+            inside = adversary.members[fresh.secret]
+            stack = np.concatenate([stack, np.where(inside, stack[0], 0.0)])
+            low = np.concatenate([low, np.where(inside, low[0], 0.0)])
+            rows = rows.and_then(fresh)
+        live = (rows.closes > t) | _beyond_somewhere(stack, rows.limit)
+        if not live.all():
+            kept = np.concatenate([[True], live])
+            stack, low, rows = stack[kept], low[kept], rows.only(live)
+        return EndlessBelief(adversary, t + 1, stack, low, rows)
+
+    @property
+    def sound(self) -> bool:
+        """Whether every state that is possible has a probability that can be divided by."""
+        weights = self.stack[0]
+        return bool(weights[weights > 0].min() >= SMALLEST)
+
+    @property
+    def weights(self) -> FloatArray:
+        """(K,): P(Z | outputs) at the slot before; the initial distribution before any output."""
+        return np.asarray(self.stack[0] / self.stack[0].sum())
+
+    def hidden(self) -> FloatArray:
+        """(K,): the predicted belief over hidden states of the slot that comes next."""
+        return product(self.weights, self.adversary.arrival(self.slot)[0])
+
+    def predicted(self) -> FloatArray:
+        """(P,): the predicted belief over private states of the slot that comes next."""
+        step, _, private = self.adversary.arrival(self.slot)
+        mass = self.weights[:, None] * step
+        reached = np.broadcast_to(private, mass.shape)
+        found = np.bincount(reached.ravel(), weights=mass.ravel(), minlength=self.adversary.private_states)
+        return np.asarray(found, dtype=np.float64)
+
+    def later(self, r: int, t: int) -> FloatArray:
+        """(K,): for row r, inside at slot t, P(first visit after t | state at t)."""
+        adversary = self.adversary
+        window = adversary.window(int(self.rows.secret[r]), int(self.rows.opens[r]))
+        return np.asarray(window.later[t - window.opens][adversary.contexts])
+
+    def kept(self) -> FloatArray:
+        """(R,): the belief in each row of `rows`."""
+        total = self.stack[0].sum()
+        found = self.stack[1:].sum(axis=1)
+        for r in np.flatnonzero(self.rows.closes >= self.slot).tolist():
+            unvisited = self.stack[0] - self.stack[1 + r]
+            found[r] += (unvisited * self.later(r, self.slot - 1)).sum()
+        return np.asarray(found / total)
+
+    def live(self) -> tuple[Rows, FloatArray]:
+        """Every live row, inside, past and future, and the belief in it."""
+        front = self.adversary.front(self.slot)
+        return self.rows.and_then(front.rows), np.concatenate([self.kept(), product(front.chance, self.hidden())])
+
+    @property
+    def gains(self) -> FloatArray:
+        """Belief minus prior of every live row; what is not live is within its delta."""
+        rows, beliefs = self.live()
+        return beliefs - rows.prior
+
+    def shifted(self, slots: int) -> EndlessBelief:
+        """The same belief so many slots later, where habits are the same then."""
+        return replace(self, slot=self.slot + slots, rows=self.rows.shifted(slots))
+
+    def digest(self) -> bytes:
+        """Of the belief: equal beliefs have equal digests."""
+        return digest_of((self.slot, self.stack, self.low, *self.rows))
+
+
+SMALLEST = 2.0**-900
+"""Below this a state's probability is no number to divide by."""
+
+
+def _beyond_somewhere(stack: FloatArray, limits: FloatArray) -> BoolArray:
+    """(R,): whether some possible state brings a row beyond its limit."""
+    possible = stack[0] > 0
+    weights = stack[0, possible]
+    beyond = stack[1:, possible] / weights > (limits + DROPPED)[:, None]
+    return np.asarray((beyond | (weights < SMALLEST)).any(axis=1))

@@ -1,0 +1,285 @@
+"""Adaptive release over a model without end: the same programme, with the rows that are live (endless.md).
+
+The public state is the slot and the belief, of which only live rows are kept. Truth or silence on secrets at each slot
+is tabled: a release settles the past, so a belief is a function of (place in the cycle of the last release, its
+context, how long ago), and so are kernels, for as long as habits repeat.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from discreet.adversary.endless import DROPPED, EndlessAdversary, EndlessBelief, Rows
+from discreet.jit import FLOATS, FLOATS_2D, INTS_2D, compiled, product
+from discreet.kernels import FiniteKernel
+from discreet.mechanisms.adaptive.decision import Decider, Decision
+from discreet.mechanisms.adaptive.machines import PAIRS, Memory, Remembering
+from discreet.mechanisms.adaptive.slots import SOLVED, Slot
+from discreet.mechanisms.adaptive.table import ReleaseKernel
+from discreet.mechanisms.adaptive.vocabulary import Outputs, Vocabulary
+from discreet.models.routine import EndlessChain
+from discreet.numerics import FloatArray, IntArray
+from discreet.outputs import SUPPRESSED, Output, Released, Skipped
+from discreet.policy import Policy
+
+ROOM = 32_000_000
+"""Bytes of kernels and beliefs that are kept for public states seen before."""
+
+LIVE = 512
+"""Past rows that may be live; above it a slot is silent, and constant silence forgets at the habits' own rate."""
+
+
+class Pacing(NamedTuple):
+    """How much of a row's delta is held back while later outputs tell of it too.
+
+    `held` of it until the row closes, `fading` times as much with every slot after that. A gain at its limit forbids
+    everything that would raise it. Limits only shrink by pacing, so it is sound whatever the numbers are; they were
+    chosen by measurement (docs/adaptive.md).
+    """
+
+    held: float
+    fading: float
+
+
+PACING = {
+    ("suppress", "last"): Pacing(0.1, 0.8),
+    ("suppress", "none"): Pacing(0.3, 0.8),
+    ("deceive", "last"): Pacing(0.1, 0.8),
+    ("deceive", "none"): Pacing(0.3, 0.95),
+}
+
+LONG = 512
+"""Slots after which nothing is held back any more."""
+
+
+@compiled(FLOATS, FLOATS_2D, INTS_2D, FLOATS_2D, types.int64)
+def _gathered(
+    weights: FloatArray, step: FloatArray, private: IntArray, before: FloatArray, kinds: int
+) -> tuple[FloatArray, FloatArray]:
+    """(P,) the probability of each private state, and (J, P): rows that depend on the state before, averaged over the
+    steps that lead to it."""
+    states = len(weights)
+    mass, rows = np.zeros(kinds), np.zeros((len(before), kinds))
+    for z in range(states):
+        line = private[z if len(private) > 1 else 0]
+        for k in range(states):
+            chance = weights[z] * step[z, k]
+            if chance > 0.0:
+                m = line[k]
+                mass[m] += chance
+                for j in range(len(before)):
+                    rows[j, m] += chance * before[j, z]
+    for j in range(len(before)):
+        for m in range(kinds):
+            if mass[m] > 0.0:
+                rows[j, m] /= mass[m]
+    return mass, rows
+
+
+class EndlessSlots:
+    """The private states of a slot and what they tell, for a model without end."""
+
+    def __init__(self, adversary: EndlessAdversary, private_contexts: IntArray, pacing: Pacing) -> None:
+        self.adversary, self.private_contexts, self.pacing = adversary, private_contexts, pacing
+        # Repeated products, not powers: a library's power may differ in the last bit from machine to machine.
+        self._fading = np.cumprod(np.concatenate([[1.0], np.full(LONG - 1, pacing.fading), [0.0]]))
+
+    def slot(self, belief: EndlessBelief) -> Slot:
+        """Past rows depend on the state before, future ones on the one now, those inside on both."""
+        adversary, t = self.adversary, belief.slot
+        step, _, private = adversary.arrival(t)
+        possible_before = belief.stack[0] > 0
+        known = belief.stack[1:] / np.where(possible_before, belief.stack[0], 1.0)  # (R, K): P(j so far | state before)
+        mass, kept = _gathered(belief.weights, step, private, known, len(self.private_contexts))
+        possible = np.flatnonzero(mass)
+        context = self.private_contexts[possible]  # contexts are the hidden states
+        kept = kept[:, possible]
+        for r in np.flatnonzero(belief.rows.closes >= t).tolist():  # inside
+            g = int(belief.rows.secret[r])
+            kept[r] += (1 - kept[r]) * belief.later(r, t)[context]
+            if adversary.secrets.active[g, t % adversary.model.day_slots]:
+                kept[r][adversary.members[g, context]] = 1.0
+        front = adversary.front(t)
+        rows = belief.rows.and_then(front.rows)
+        beyond = np.concatenate([kept, front.chance[:, context]]) - rows.limit[:, None]
+        live = np.asarray(~(beyond <= DROPPED).all(axis=1))  # what is not a number is live
+        believed = np.concatenate([belief.kept(), product(front.chance, belief.hidden())])
+        limits = self._limits(rows.only(live), believed[live], t)
+        return Slot.of(possible, context, mass[possible], beyond[live], limits)
+
+    def _limits(self, rows: Rows, believed: FloatArray, t: int) -> FloatArray:
+        """How far beyond its delta each gain may go now: less than nothing while some of it is held back.
+
+        A gain that is there already may stay, so that silence is always possible.
+        """
+        held = self.pacing.held * rows.delta * self._fading[np.clip(t - rows.closes, 0, LONG)]
+        return np.asarray(np.minimum(SOLVED, np.maximum(-held, believed - rows.limit + SOLVED)))
+
+
+@dataclass(frozen=True)
+class Ongoing:
+    """The public state of a stream without end: the slot, and the belief, by what it is a function of."""
+
+    slot: int
+    key: Hashable  # the last release and its slot, or a digest of the belief
+    skipped: bool  # nothing was decided in the slot before: memory may not be what an observer assumes
+    belief: EndlessBelief = field(compare=False, repr=False)
+
+
+class Told(NamedTuple):
+    """A kernel, and the belief after silence where that is tabled."""
+
+    kernel: FiniteKernel | ReleaseKernel
+    silent: EndlessBelief | None
+
+    @property
+    def nbytes(self) -> int:
+        """Roughly what it holds."""
+        kernel, silent = self.kernel, self.silent
+        held = kernel.nbytes if isinstance(kernel, ReleaseKernel) else 3 * kernel.weights.nbytes
+        return held + (0 if silent is None else 2 * silent.stack.nbytes)
+
+
+class Known:
+    """Decisions seen before, the latest up to ROOM bytes."""
+
+    def __init__(self) -> None:
+        self.found: OrderedDict[Hashable, Told] = OrderedDict()
+        self.nbytes = 0
+
+    def keep(self, key: Hashable, told: Told) -> None:
+        """Take one in, and let the oldest go."""
+        self.found[key] = told
+        self.nbytes += told.nbytes
+        while self.nbytes > ROOM and len(self.found) > 1:
+            self.nbytes -= self.found.popitem(last=False)[1].nbytes
+
+
+class Endless(Remembering):
+    """Kernels decided for each public state as it occurs; tabled where truth or silence settles the past."""
+
+    def __init__(
+        self,
+        model: EndlessChain,
+        policy: Policy,
+        vocabulary: Vocabulary,
+        outputs: Outputs,
+        memory: Memory,
+        pairs: int = PAIRS,
+        *,
+        pacing: Pacing | None = None,
+        tabled: bool = False,
+        like: Endless | None = None,
+    ) -> None:
+        super().__init__(model.contexts, memory, _groups(model, pairs))
+        self.model, self.policy, self.tabled = model, policy, tabled
+        self.adversary: EndlessAdversary = EndlessAdversary(
+            self, tables=None if like is None else like.adversary.tables
+        )
+        self.horizon = self.adversary.horizon  # refuses what looks too far ahead
+        self.pacing = PACING.get((outputs, memory), PACING["deceive", memory]) if pacing is None else pacing
+        slots = EndlessSlots(self.adversary, self.private_contexts, self.pacing)
+        self.decider = Decider(slots, vocabulary, self.private_contexts)
+        if like is not None:
+            self.decider.effort = like.decider.effort
+        self._known: Known = Known() if like is None else like._known
+
+    def start(self) -> Ongoing:
+        """Nothing was output yet."""
+        belief = self.adversary.start()
+        return Ongoing(belief.slot, ("start", self.model.fingerprint), False, belief)
+
+    def kernel(self, state: Ongoing) -> FiniteKernel | ReleaseKernel:
+        """Decided once for each public state that is kept."""
+        return self._told(state).kernel
+
+    def _told(self, state: Ongoing) -> Told:
+        key = self._place(state)
+        told = self._known.found.get(key)
+        if told is None:
+            told = self._decided(state)
+            self._known.keep(key, told)
+        if told.silent is not None and told.silent.slot != state.slot + 1:
+            return told._replace(silent=told.silent.shifted(state.slot + 1 - told.silent.slot))
+        return told
+
+    def _place(self, state: Ongoing) -> Hashable:
+        """What decides the kernel: where habits repeat, the place of the last release in the cycle and its age."""
+        if isinstance(state.key, LastTold) and (place := self.model.place(state.key.slot)) is not None:
+            return place, state.key.context, state.slot - state.key.slot, state.skipped
+        return state.slot, state.key, state.skipped
+
+    def _decided(self, state: Ongoing) -> Told:
+        decision = self._decision(state)
+        if not self.tabled:
+            return Told(self._spread(decision) if state.skipped else self.decider.kernel(decision), None)
+        release = np.zeros(len(self.private_contexts), dtype=np.int64)
+        contexts = self.private_contexts[decision.private]
+        weights = decision.weights[np.arange(len(contexts)), contexts]
+        if state.skipped:
+            by_context = np.zeros(len(self.model.contexts), dtype=np.int64)
+            by_context[contexts] = weights
+            release = by_context[self.private_contexts]
+        else:
+            release[decision.private] = weights
+        kernel = ReleaseKernel(self.decider.vocabulary.outputs, self.private_contexts, release)
+        return Told(kernel, state.belief.after(kernel.likelihood(SUPPRESSED)))
+
+    def _decision(self, state: Ongoing) -> Decision:
+        """Silence where there are too many rows, or a state too unlikely to divide by; alike after a skip."""
+        slot = self.decider.slot(state.belief)
+        if len(state.belief.rows.secret) > LIVE or not state.belief.sound:
+            return self.decider.silent(slot)
+        return self.decider.decided(slot.by_context() if state.skipped else slot)
+
+    def _spread(self, decision: Decision) -> FiniteKernel:
+        """Equal rows for all private states of a context: nothing depends on what memory would say."""
+        kernel = self.decider.kernel(decision)
+        weights = np.zeros_like(kernel.weights)
+        weights[:, self.decider.vocabulary.silence] = kernel.total
+        for number, context in enumerate(self.private_contexts[decision.private].tolist()):
+            weights[self.private_contexts == context] = decision.weights[number]
+        return FiniteKernel(kernel.outputs, weights, kernel.total)
+
+    def advance(self, state: Ongoing, output: Output) -> Ongoing:
+        """Bayes with the kernel that was used; a skip tells nothing."""
+        after = state.slot + 1
+        if isinstance(output, Skipped):
+            belief = state.belief.after(np.ones(len(self.private_contexts)))
+            return Ongoing(after, belief.digest(), True, belief)
+        told = self._told(state)
+        if self.tabled and isinstance(output, Released) and (context := self._index.get(output.context)) is not None:
+            return Ongoing(after, LastTold(state.slot, context), False, self.adversary.revealed(after, context))
+        if told.silent is not None and not isinstance(output, Released):
+            key = state.key if isinstance(state.key, LastTold) and not state.skipped else told.silent.digest()
+            return Ongoing(after, key, False, told.silent)
+        belief = state.belief.after(told.kernel.likelihood(output))
+        return Ongoing(after, belief.digest(), False, belief)
+
+
+class LastTold(NamedTuple):
+    """The last release of a stream: its slot and its context."""
+
+    slot: int
+    context: int
+
+
+def _groups(model: EndlessChain, pairs: int) -> IntArray:
+    """(n,): the group of each previous context that memory can tell apart, as for a day (machines.remembered)."""
+    n = len(model.contexts)
+    routine = model.routine
+    steps = np.concatenate([routine.day(kind).transitions > 0 for kind in routine.kinds])
+    if not len(steps) or steps.sum() / len(steps) <= pairs:
+        return np.arange(n)
+    kept = max(1, pairs // n - 1)
+    cycle = range(model.first, model.first + (routine.period or 1) * model.day_slots)
+    order = np.argsort(-np.sum([model.prior_at(t) for t in cycle], axis=0), kind="stable")
+    group = np.full(n, kept)
+    group[order[:kept]] = np.arange(kept)
+    return group

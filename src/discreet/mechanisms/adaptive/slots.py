@@ -1,0 +1,177 @@
+"""What each private state of a slot would tell: the coefficients of its programme, from a belief about a day.
+
+`Slot` is what a decision needs; `DaySlots` makes it for models of one day (endless.py for those without end). How fast
+a gain may use up its delta, its pacing, is decided here too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from discreet.adversary.belief import Adversary, Belief
+from discreet.adversary.process import SeenProcess
+from discreet.jit import product
+from discreet.numerics import SLACK, FloatArray, IntArray
+
+SOLVED = SLACK / 4
+"""What programmes are solved for beyond delta, so that a bound met with equality is not refused."""
+
+HELD_BACK = 2.0**-30
+"""What each slot leaves to every later one of a gain's delta."""
+
+HELD, FADING = 0.3, 0.8
+"""With a hidden Markov model, the share of a gain's delta that is held back until its slot, and how it shrinks with
+each slot after it. Where no output reveals the hidden state, every later one tells a little more about each earlier
+slot; a gain at its limit forbids all of them for good. Chosen among a few on event models of 4 to 8 topics and 50
+slots, where it raised what is released 3 to 5 times; 0.2 to 0.5 and 0.7 to 0.9 do about as well."""
+
+
+class Slot(NamedTuple):
+    """The private states that are possible now (A of them) and what each would tell."""
+
+    private: IntArray  # (A,): index of each private state
+    context: IntArray  # (A,)
+    mass: FloatArray  # (A,): P(m | outputs)
+    beyond: FloatArray  # (J, A): P(event j | m, outputs) - (q_j + delta_j), of events that could exceed their limit
+    coefficients: FloatArray  # (J, A): the same, against the limit that the programme is solved for
+
+    @classmethod
+    def of(cls, private: IntArray, context: IntArray, mass: FloatArray, beyond: FloatArray, limits: FloatArray) -> Slot:
+        """A state that brings a gain to its delta and not beyond, up to rounding, may always be told."""
+        coefficients = beyond - limits[:, None]
+        equal = np.abs(beyond) <= SOLVED
+        coefficients[equal] = np.minimum(coefficients[equal], 0.0)
+        return cls(private, context, mass, beyond, coefficients)
+
+    def by_context(self) -> Slot:
+        """The states of one context as one: rows are then equal for all that memory could tell apart."""
+        told = Groups.of(self.context, self.mass, self.beyond)
+        limits = Groups.of(self.context, self.mass, self.coefficients).rows
+        context = self.context[told.first]
+        return Slot(context, context, told.mass, told.rows, limits)
+
+
+class Groups(NamedTuple):
+    """States that are told apart by a number alone, as one state a number, in the order of the numbers."""
+
+    mass: FloatArray  # (B,)
+    rows: FloatArray  # (J, B)
+    first: IntArray  # (B,): the first state of each
+    where: IntArray  # (A,): the group of each state
+
+    @classmethod
+    def of(cls, number: IntArray, mass: FloatArray, rows: FloatArray) -> Groups:
+        """Masses add up; coefficients are averaged by mass."""
+        _, first, where = np.unique(number, return_index=True, return_inverse=True)
+        if len(first) == len(number):
+            return cls(mass[first], rows[:, first], first, where)
+        total = np.bincount(where, weights=mass)
+        gathered = np.array([np.bincount(where, weights=row * mass) for row in rows]).reshape(len(rows), len(first))
+        return cls(np.asarray(total, dtype=np.float64), np.asarray(gathered / total), first, where)
+
+
+def binding(beyond: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The rows that some state brings beyond its limit, with their limits; the others hold whatever is output."""
+    over = ~(beyond <= limits[:, None]).all(axis=1)  # what is not a number is over
+    return beyond[over], limits[over]
+
+
+class Slots(Protocol):
+    """Makes a `Slot` of a belief."""
+
+    def slot(self, belief: Any) -> Slot:
+        """Private states and coefficients, from the belief."""
+
+
+class DaySlots:
+    """The private states of a slot and what they tell, for a model of one day."""
+
+    def __init__(self, adversary: Adversary, private_contexts: IntArray) -> None:
+        self.adversary = adversary
+        self.private_contexts = private_contexts
+        process = adversary.process
+        self._pairs = isinstance(process, SeenProcess) and len(process.private) > 1
+        self._hidden = not isinstance(process, SeenProcess) and any(
+            (process.emission(t) > 0).sum(axis=0).max() > 1
+            for t in range(process.slots)  # a context leaves its state open
+        )
+        # Repeated products, not powers: a library's power may differ in the last bit from machine to machine.
+        self._fading = np.cumprod(np.concatenate([[1.0], np.full(process.slots - 1, FADING)]))
+        self._ahead = [self._beyond_ahead(t) for t in range(process.slots)] if self._pairs else []
+
+    def _beyond_ahead(self, t: int) -> FloatArray:
+        """(rows from slot t on, K): by how much a state of slot t brings each of them beyond its delta."""
+        adversary = self.adversary
+        rows = slice(int(adversary.row_start[t]), len(adversary.row_slot))
+        members = adversary.row_members[rows.start : int(adversary.row_start[t + 1])]
+        here = product(members, adversary.process.emission(t).T)
+        reached = np.concatenate([here, adversary.ahead[t]])
+        return np.asarray(reached - (adversary.priors + adversary.deltas)[rows, None])
+
+    def slot(self, belief: Belief) -> Slot:
+        """Private states and coefficients, from the belief."""
+        return self._slot_of_pairs(belief) if self._pairs else self._slot_of_contexts(belief)
+
+    def _limits(self, belief: Belief) -> FloatArray:
+        """(R + A,): how far beyond its delta each gain may go now, a little less than nothing until the last slot.
+
+        What is held back, HELD_BACK a slot, leaves the next programme room: where a gain is at its limit, every output
+        must keep it there exactly, and no solver finds such points. A gain that is there already may stay.
+        """
+        held = HELD_BACK * (self.adversary.process.slots - 1 - belief.slot) + self._paced(belief)
+        spent = belief.gains - self.adversary.deltas[belief.closed :]
+        return np.asarray(np.minimum(SOLVED, np.maximum(-held, spent + SOLVED)))
+
+    def _paced(self, belief: Belief) -> FloatArray:
+        """(R + A,): what is held back of each gain's delta because later outputs tell of it too; nothing at the end."""
+        adversary, slots = self.adversary, self.adversary.process.slots
+        deltas = adversary.deltas[belief.closed :]
+        if not self._hidden or belief.slot + 1 == slots:
+            return np.zeros(len(deltas))
+        since = np.maximum(belief.slot - adversary.row_slot, 0)[belief.closed :]
+        left = np.full(len(adversary.any_index), 1 - (belief.slot + 1) / slots)  # of the day, for secrets at="any"
+        held = HELD * deltas * np.concatenate([self._fading[since], left])
+        limits = (adversary.priors + adversary.deltas)[belief.closed :]
+        return np.where(limits < 1, held, 0.0)  # a gain that cannot exceed its delta needs no room
+
+    def _slot_of_contexts(self, belief: Belief) -> Slot:
+        outcomes = belief.outcomes(np.eye(len(self.private_contexts)))  # as if each private state were announced
+        possible = np.flatnonzero(outcomes.total)
+        beyond = outcomes.gains[:, possible] - self.adversary.deltas[belief.closed :, None]
+        rows, limits = binding(beyond, self._limits(belief))
+        return Slot.of(possible, self.private_contexts[possible], outcomes.total[possible], rows, limits)
+
+    def _slot_of_pairs(self, belief: Belief) -> Slot:
+        """Past rows depend on the context before alone, the others on the one now: little is computed for each pair."""
+        adversary, t = self.adversary, belief.slot
+        process = adversary.process
+        assert isinstance(process, SeenProcess)
+        weights, limits = belief.weights, self._limits(belief)
+        if t == 0:
+            before = now = np.flatnonzero(weights)
+            private, mass = process.first[now], weights[now]
+        else:
+            steps = weights[:, None] * process.transitions[t - 1]
+            before, now = np.nonzero(steps)
+            private, mass = process.private[before, now], steps[before, now]
+        visits, each = len(adversary.any_index), len(adversary.row_slot) - belief.closed
+        past = belief.past
+        known = np.flatnonzero(weights)
+        line = np.searchsorted(known, before)
+        delta = (adversary.priors + adversary.deltas)[belief.closed :, None]
+        earlier = past[:, known] / weights[known] - delta[: len(past)]
+        earlier, held = binding(earlier, limits[: len(past)])
+        ahead, kept = binding(self._ahead[t], limits[len(past) : each])
+        parts = [(earlier[:, line], held), (ahead[:, now], kept)]
+        for a in range(visits):
+            visited = belief.visited[a][before] / weights[before]
+            if adversary.any_active[t, a]:
+                visited = np.where(adversary.any_members[a][process.contexts[now]] > 0, 1.0, visited)
+            reached = visited + (1 - visited) * adversary.first_visit[t][a][now]
+            parts.append(binding((reached - delta[each + a])[None], limits[each + a : each + a + 1]))
+        beyond = np.concatenate([rows for rows, _ in parts])
+        limits = np.concatenate([limit for _, limit in parts])
+        told = Groups.of(private, mass, beyond)  # memory may not tell all steps apart
+        return Slot.of(private[told.first], process.contexts[now[told.first]], told.mass, *binding(told.rows, limits))
