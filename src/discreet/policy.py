@@ -15,7 +15,7 @@ import numpy as np
 from discreet.clock import Clock
 from discreet.contexts import OTHER
 from discreet.errors import DiscreetError, PolicyError, did_you_mean
-from discreet.numerics import BoolArray, FloatArray, IntArray, exceeds, read_only
+from discreet.numerics import BoolArray, FloatArray, IntArray, digest_of, exceeds, read_only
 
 At = Literal["each", "any"]
 
@@ -106,6 +106,15 @@ class Policy:
     def delta_of(self, secret: Secret) -> float:
         """The gain tolerated on a secret."""
         return self.delta if secret.delta is None else secret.delta
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest: equal policies have equal fingerprints."""
+        parts: list[object] = [self.delta]
+        for one in self.secrets:
+            slots = None if one.slots is None else sorted(one.slots)
+            parts += [one.name, sorted(one.contexts), slots, one.delta, one.at]
+        return digest_of(parts).hex()
 
     @property
     def contexts(self) -> frozenset[str]:

@@ -1,7 +1,11 @@
-"""One person's day, live: a mechanism, the belief it leaves an observer with, and chance. No files, no streams."""
+"""One person, live: a mechanism, the belief it leaves an observer with, and chance. No files, no streams.
+
+A session is of one day, or without end where the mechanism's model is.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import operator
 from collections.abc import Iterable, Mapping
@@ -12,17 +16,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contexts import UNKNOWN
+from discreet.adversary.checkpoint import Checkpoint
+from discreet.adversary.endless import EndlessAdversary, EndlessBelief
+from discreet.contexts import UNKNOWN, fitted
 from discreet.contracts import AnyMechanism, Kernel, Rng, covers_everything
 from discreet.errors import DiscreetError
 from discreet.numerics import FloatArray, digest_of
-from discreet.outputs import SUPPRESSED, Output, Suppressed
+from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SystemEntropy
+
+AnyBelief = Belief | EndlessBelief
+
+PAST_DAYS = 14
+"""Days of a stream without end whose gains can be asked for."""
+
+FOLDED = 64
+"""Kernels after which a stream's trail is hashed, so that they need not be kept."""
 
 
 class Session:
     """Releases a day slot by slot: `with Session(mechanism) as today: output = today.release("home")`.
+
+    Over a model without end, slot after slot for as long as you like: a label never learned is `other` there, `skip()`
+    passes a slot in which nothing was decided, and `checkpoint()` is where `resume` can go on from.
 
     Draws from the operating system's entropy unless given a seeded source, which is for experiments. `off_model` counts
     the readings that the model has no place for: labels it never learned, and contexts that it holds impossible now.
@@ -37,16 +54,25 @@ class Session:
     (`memory_span`); those slots are off the model too.
     """
 
-    def __init__(self, mechanism: AnyMechanism, *, rng: Rng | None = None, adversary: Adversary | None = None) -> None:
+    def __init__(
+        self, mechanism: AnyMechanism, *, rng: Rng | None = None, adversary: Adversary | EndlessAdversary | None = None
+    ) -> None:
         self.mechanism = mechanism
-        self.adversary = Adversary(mechanism) if adversary is None else adversary
+        self.endless = is_endless(mechanism)
+        own_adversary: Any = mechanism.adversary if self.endless else None  # type: ignore[attr-defined]
+        if adversary is None:
+            adversary = own_adversary if self.endless else Adversary(mechanism)
+        self.adversary: Any = adversary
+        self._shares = adversary is own_adversary  # the belief is the mechanism's own, and need not be computed twice
         self._rng: Rng = SystemEntropy() if rng is None else rng
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
         self._remembers = not np.array_equal(mechanism.private_contexts, np.arange(len(self._index)))
-        belief = self.adversary.start()
-        same = self.adversary.model is mechanism.model
-        own = belief if same else Adversary(mechanism, policy=Policy()).start()
-        self._now = _Now(mechanism.start(), belief, own, None, 0, 0, None, _Trail())
+        state = mechanism.start()
+        belief = state.belief if self._shares else adversary.start()
+        own = belief
+        if not self._shares and adversary.model is not mechanism.model:
+            own = state.belief if self.endless else Adversary(mechanism, policy=Policy()).start()
+        self._now = _Now(state, belief, own, None, 0, 0, 0, None, _Trail(), _Log.of(belief))
 
     @classmethod
     def resume(
@@ -55,6 +81,7 @@ class Session:
         outputs: Iterable[Output] = (),
         private: int | None = None,
         *,
+        checkpoint: Checkpoint | None = None,
         digest: str | None = None,
         rng: Rng | None = None,
         adversary: Adversary | None = None,
@@ -65,8 +92,13 @@ class Session:
         silent until the next day: an observer may know of the crash, and silence to the end tells nobody anything. Each
         such slot is counted as off-model. `digest` is `Session.digest` as it was after the last output: where it
         differs, they were drawn by other kernels, and going on would tell more than either set of kernels allows.
+
+        Without end, `checkpoint` is where to begin, and `outputs` are those since. Where the private state is lost, the
+        next slot is skipped, publicly, and memory then starts anew.
         """
         session = cls(mechanism, rng=rng, adversary=adversary)
+        if checkpoint is not None:
+            session._restore(checkpoint)
         for output in _checked_outputs(outputs):
             session._replay(output)
         if digest is not None and digest != session.digest:
@@ -79,9 +111,44 @@ class Session:
             session._now = session._now._replace(private=_checked_private(session, private), unsure=0)
         return session
 
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        if not self._shares:
+            raise DiscreetError(
+                "a checkpoint is of a stream without end and of its own observer; give a mechanism over "
+                "routine.since(date), and no adversary"
+            )
+        state = checkpoint.state_of(self.mechanism)
+        unsure = 0 if checkpoint.skipped or not self._remembers else math.inf
+        trail = _Trail(digest=bytes.fromhex(checkpoint.digest))
+        self._now = _Now(
+            state,
+            state.belief,
+            state.belief,
+            None if checkpoint.skipped else 0,
+            unsure,
+            checkpoint.off_model,
+            checkpoint.skips,
+            None,
+            trail,
+            _Log.of(state.belief),
+        )
+
+    def checkpoint(self) -> Checkpoint:
+        """Where `resume` can go on from, in the time of the outputs since; for the own side: it shows habits.
+
+        It holds no private state: that goes to the person's own store (`private`).
+        """
+        if not self._shares:
+            raise DiscreetError("only a stream without end has checkpoints; a day is resumed from its outputs")
+        now = self._now
+        return Checkpoint.of(self.mechanism, now.state, off_model=now.off_model, skips=now.skips, digest=self.digest)
+
     def _replay(self, output: Output) -> None:
         """Take an output that was drawn before; the private state that it left is not known from it."""
-        if self.slot >= self.mechanism.model.slots:
+        if self.endless and isinstance(output, Skipped):
+            self.skip()
+            return
+        if not self.endless and self.slot >= self.mechanism.model.slots:
             raise DiscreetError(
                 f"there are more outputs to resume from than the {self.mechanism.model.slots} slots of a day; give "
                 "those of one day"
@@ -106,7 +173,8 @@ class Session:
     @property
     def slot(self) -> int:
         """The slot that comes next: how many outputs there were."""
-        return self._now.belief.slot
+        slot: int = self._now.belief.slot
+        return slot
 
     @property
     def private(self) -> int | None:
@@ -114,14 +182,19 @@ class Session:
         return None if self._now.unsure else self._now.private
 
     @property
-    def belief(self) -> Belief:
-        """What an observer of the outputs so far believes."""
+    def belief(self) -> Any:
+        """What an observer of the outputs so far believes: a `Belief`, or an `EndlessBelief`."""
         return self._now.belief
 
     @property
     def off_model(self) -> int:
         """Readings so far that the model has no place for."""
         return self._now.off_model
+
+    @property
+    def skips(self) -> int:
+        """Slots that were skipped so far."""
+        return self._now.skips
 
     @property
     def output(self) -> Output | None:
@@ -140,7 +213,9 @@ class Session:
     def release(self, context: str | None) -> Output:
         """What applications see in this slot, given the true context; None where there is no reading."""
         checked_label(context)
-        if self.slot >= self.mechanism.model.slots:
+        if self.endless and math.isinf(self._now.unsure):
+            return self.skip()  # memory was lost, and an observer has to know
+        if not self.endless and self.slot >= self.mechanism.model.slots:
             raise DiscreetError(
                 f"the day has {self.mechanism.model.slots} slots and all are released; start a new session"
             )
@@ -155,49 +230,135 @@ class Session:
         self._now = self._after(kernel, output, private, unsure, off_model=not possible)
         return output
 
+    def skip(self) -> Skipped:
+        """Pass a slot in which nothing was decided: a machine that was off. Public, and it tells nothing.
+
+        What was true in it is not known, so memory starts anew: the next kernel does not look at it.
+        """
+        if not self.endless:
+            raise DiscreetError("a day's slots cannot be skipped; release(None) says that there was no reading")
+        now = self._now
+        ones = np.ones(len(self.mechanism.private_contexts))
+        state = self.mechanism.advance(now.state, SKIPPED)
+        self._now = self._moved(state, ones, _Trail(now.trail, None, SKIPPED), SKIPPED)._replace(
+            private=None, unsure=0, skips=now.skips + 1
+        )
+        return SKIPPED
+
     def _remembered(self, context: str | None) -> tuple[int, float]:
         """The private state with this reading, and how many more readings in a row until it is the true one."""
-        index = self._index.get(UNKNOWN if context is None else context)
+        label = UNKNOWN if context is None else context
+        index = self._index.get(fitted(label, self._index) if self.endless else label)
         if index is None:
             return 0, max(self._now.unsure, self._span)  # any private state will do until readings decide it
         return self.mechanism.remember(self._now.private, index), max(0, self._now.unsure - 1)
 
     def _after(self, kernel: Kernel, output: Output, private: int, unsure: float, *, off_model: bool) -> _Now:
-        now, likelihood = self._now, kernel.likelihood(output)
-        belief = now.belief.after(likelihood)
-        own = belief if now.own is now.belief else now.own.after(likelihood)
+        now = self._now
         state = self.mechanism.advance(now.state, output)
         trail = _Trail(now.trail, kernel, output)
-        return _Now(state, belief, own, private, unsure, now.off_model + off_model, output, trail)
+        return self._moved(state, kernel.likelihood(output), trail, output)._replace(
+            private=private, unsure=unsure, off_model=now.off_model + off_model
+        )
 
-    def gains(self) -> Mapping[str, FloatArray | float]:
-        """What the outputs so far tell: {secret: (T,) gains at each slot, or one gain for a secret at="any"}."""
-        return self._now.belief.by_secret()
+    def _moved(self, state: Any, likelihood: FloatArray, trail: _Trail, output: Output) -> _Now:
+        """One slot on; the private side is the caller's."""
+        now = self._now
+        belief = state.belief if self._shares else now.belief.after(likelihood)
+        if now.own is now.belief:
+            own = belief
+        else:
+            own = state.belief if self.endless else now.own.after(likelihood)
+        log = now.log.after(belief, likelihood) if self.endless else now.log
+        if self.endless and trail.length >= FOLDED:
+            _ = trail.digest  # hashed now: what came before need not be kept
+        return now._replace(state=state, belief=belief, own=own, output=output, trail=trail, log=log)
+
+    def gains(self, date: dt.date | str | None = None) -> Mapping[str, Any]:
+        """What the outputs so far tell: {secret: (T,) gains at each slot, or one gain for a secret at="any"}.
+
+        Without end, {secret: {slot: gain}} of what is live, by absolute slots (a window's first); or the gains of one
+        `date` as above, of the last PAST_DAYS.
+        """
+        belief = self._now.belief
+        if isinstance(belief, EndlessBelief):
+            return belief.by_secret() if date is None else self._now.log.gains(belief, date)
+        if date is not None:
+            raise DiscreetError("a session of one day has no other dates; ask for gains() alone")
+        laid: Mapping[str, Any] = belief.by_secret()
+        return laid
 
 
 class _Now(NamedTuple):
     """All that a release changes, replaced at once: an interrupt finds the slot released or not, never half."""
 
     state: Any
-    belief: Belief
-    own: Belief  # of an observer with the mechanism's own model: what is possible
-    private: int | None  # None before the first slot, and only there
+    belief: Any  # Belief or EndlessBelief
+    own: Any  # of an observer with the mechanism's own model: what is possible
+    private: int | None  # None where memory starts: before the first slot, and after a skip
     unsure: float  # readings in a row until `private` is what the observer assumes; 0 where it is
     off_model: int
+    skips: int
     output: Output | None
     trail: _Trail
+    log: _Log
+
+
+class _DayLog(NamedTuple):
+    """One day of a stream without end: the belief it began with, and the likelihoods of its outputs."""
+
+    belief: EndlessBelief
+    likelihoods: tuple[FloatArray, ...] = ()
+
+
+class _Log(NamedTuple):
+    """The last days of a stream without end, for who asks what they tell by now."""
+
+    days: tuple[_DayLog, ...]
+
+    @classmethod
+    def of(cls, belief: AnyBelief) -> _Log:
+        return cls((_DayLog(belief),) if isinstance(belief, EndlessBelief) else ())
+
+    def after(self, belief: EndlessBelief, likelihood: FloatArray) -> _Log:
+        """With one more output, after which the belief is this."""
+        last = self.days[-1]
+        days = (*self.days[:-1], last._replace(likelihoods=(*last.likelihoods, likelihood)))
+        if belief.slot % belief.adversary.model.day_slots == 0:
+            days = (*days, _DayLog(belief))[-PAST_DAYS:]
+        return _Log(days)
+
+    def gains(self, now: EndlessBelief, date: dt.date | str) -> Mapping[str, FloatArray | float]:
+        """The gains of one date, by filtering again from its morning with all of its rows kept."""
+        model = now.adversary.model
+        asked = dt.date.fromisoformat(date) if isinstance(date, str) else date
+        for number, day in enumerate(self.days):
+            if model.date_of(day.belief.slot)[0] == asked:
+                watched = now.adversary.watching(day.belief)
+                for later in self.days[number:]:
+                    for likelihood in later.likelihoods:
+                        watched = watched.after(likelihood)
+                return watched.on(asked)
+        first, last = model.date_of(self.days[0].belief.slot)[0], model.date_of(now.slot)[0]
+        raise DiscreetError(f"the outputs of {asked} are not at hand; gains can be asked for from {first} to {last}")
 
 
 class _Trail:
     """The kernels and outputs so far. They are hashed when somebody asks: most sessions are never resumed."""
 
-    __slots__ = ("_digest", "_step")
+    __slots__ = ("_digest", "_step", "length")
 
     def __init__(
-        self, before: _Trail | None = None, kernel: Kernel | None = None, output: Output | None = None
+        self,
+        before: _Trail | None = None,
+        kernel: Kernel | None = None,
+        output: Output | None = None,
+        *,
+        digest: bytes = b"",
     ) -> None:
-        self._step = None if before is None or kernel is None else (before, kernel, output)
-        self._digest = b""
+        self._step = None if before is None else (before, kernel, output)
+        self._digest = digest
+        self.length: int = 0 if before is None else before.length + 1
 
     @property
     def digest(self) -> bytes:
@@ -207,10 +368,17 @@ class _Trail:
             trail = trail._step[0]
         digest = trail._digest
         for later, (_, kernel, output) in reversed(steps):
-            digest = digest_of((digest, kernel.digest, output))
+            digest = digest_of((digest, b"" if kernel is None else kernel.digest, output))
             later._digest = digest
         self._step = None  # what came before is in the digest now, and need not be kept
+        self.length = 0
         return digest
+
+
+def is_endless(mechanism: AnyMechanism) -> bool:
+    """Whether a mechanism's model has no last slot."""
+    slots: int | None = mechanism.model.slots
+    return slots is None
 
 
 def memory_span(mechanism: AnyMechanism) -> float:

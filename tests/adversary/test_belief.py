@@ -155,4 +155,4 @@ def test_nothing_that_beliefs_rest_on_can_be_written() -> None:
         arrays += [adversary.process.initial, adversary.process.transitions]
         assert not any(array.flags.writeable for array in arrays)
         with pytest.raises(dataclasses.FrozenInstanceError):
-            belief.slot = 0  # type: ignore[misc]
+            belief.slot = 0

@@ -14,6 +14,7 @@ alone. Nothing is approximated, and a stream of years takes the memory of a few 
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -118,6 +119,8 @@ class EndlessAdversary:
         model: EndlessChain | None = None,
         policy: Policy | None = None,
         tables: Tables | None = None,
+        *,
+        whole: int | None = None,
     ) -> None:
         own: object = mechanism.model
         chosen: object = own if model is None else model
@@ -141,6 +144,8 @@ class EndlessAdversary:
         self._private = memory.private  # (K, K): on a step
         self._plain = np.array_equal(self.contexts, np.arange(len(chosen.contexts)))
         self.tables = Tables() if tables is None else tables
+        self.whole = whole  # the day, counted from the first, of which every row is kept, live or not
+        self._mechanism = mechanism
         read_only(vars(self).values())
 
     # --- the process
@@ -212,8 +217,8 @@ class EndlessAdversary:
                     high, low = np.concatenate([chance, high]), np.concatenate([chance_low, low])
             yield t, rows, high, low
 
-    def opened(self, t: int) -> tuple[Rows, FloatArray, FloatArray]:
-        """The rows that open at slot t and could exceed their limit, with P(j | X_t) as a pair (F, n)."""
+    def opened(self, t: int, *, every: bool = False) -> tuple[Rows, FloatArray, FloatArray]:
+        """The rows that open at slot t and could exceed their limit (or all), with P(j | X_t) as a pair (F, n)."""
         table, slot = self.secrets, t % self.model.day_slots
         rows, high, low = [], [], []
         for g in range(len(table.names)):
@@ -228,7 +233,7 @@ class EndlessAdversary:
                 if window.opens != t:
                     continue
                 prior, closes, (chance, rest) = window.prior, window.closes, window.chance
-            if prior + delta < 1:
+            if every or prior + delta < 1:
                 rows.append((g, t, closes, prior, delta))
                 high.append(chance)
                 low.append(rest)
@@ -312,6 +317,12 @@ class EndlessAdversary:
             weights[0, self._memory.group[self._memory.first]] = first
         return EndlessBelief(self, self.model.first, weights, np.zeros_like(weights), Rows.none())
 
+    def watching(self, morning: EndlessBelief) -> EndlessBelief:
+        """The same belief, of which every row of the day that begins is kept."""
+        day = morning.slot // self.model.day_slots
+        watched = EndlessAdversary(self._mechanism, self.model, self.policy, self.tables, whole=day)
+        return replace(morning, adversary=watched)
+
     def revealed(self, slot: int, state: int) -> EndlessBelief:
         """The belief after an output that revealed the hidden state of the slot before `slot`, secrets at="each".
 
@@ -360,13 +371,15 @@ class EndlessBelief:
                 member = adversary.members[g]
                 stack[1 + r] = np.where(member, stack[0], stack[1 + r])
                 low[1 + r] = np.where(member, low[0], low[1 + r])
-        fresh, _, _ = adversary.opened(t)
+        fresh, _, _ = adversary.opened(t, every=t // adversary.model.day_slots == adversary.whole)
         if len(fresh.secret):
             inside = adversary.members[fresh.secret]
             stack = np.concatenate([stack, np.where(inside, stack[0], 0.0)])
             low = np.concatenate([low, np.where(inside, low[0], 0.0)])
             rows = rows.and_then(fresh)
         live = (rows.closes > t) | _beyond_somewhere(stack, rows.limit)
+        if adversary.whole is not None:
+            live |= rows.opens // adversary.model.day_slots == adversary.whole
         if not live.all():
             kept = np.concatenate([[True], live])
             stack, low, rows = stack[kept], low[kept], rows.only(live)
@@ -420,6 +433,35 @@ class EndlessBelief:
         """Belief minus prior of every live row; what is not live is within its delta."""
         rows, beliefs = self.live()
         return beliefs - rows.prior
+
+    def by_secret(self) -> dict[str, dict[int, float]]:
+        """The gains of live rows, {secret: {slot at which the row opens: gain}}."""
+        names = self.adversary.secrets.names
+        rows, beliefs = self.live()
+        laid: dict[str, dict[int, float]] = {name: {} for name in names}
+        for g, opens, gain in zip(rows.secret, rows.opens, beliefs - rows.prior, strict=True):
+            laid[names[g]][int(opens)] = float(gain)
+        return laid
+
+    def on(self, date: dt.date) -> dict[str, FloatArray | float]:
+        """The gains of a date whose rows were all kept: (T,) for secrets at each slot, a float for those at="any"."""
+        table, slots = self.adversary.secrets, self.adversary.model.day_slots
+        morning = self.adversary.model.slot_of(date)
+        each, anytime = np.zeros((len(table.names), slots)), np.zeros(len(table.names))
+        for rows, beliefs in ((self.rows, self.kept()), *self._rest_of(morning)):
+            for g, opens, gain in zip(rows.secret, rows.opens, beliefs - rows.prior, strict=True):
+                if morning <= opens < morning + slots:
+                    each[g, opens - morning] = anytime[g] = gain
+        return {name: float(anytime[g]) if table.any_slot[g] else each[g] for g, name in enumerate(table.names)}
+
+    def _rest_of(self, morning: int) -> Iterator[tuple[Rows, FloatArray]]:
+        """The rows of the rest of a day, by slot, with the belief in them."""
+        adversary, ahead = self.adversary, self.hidden()
+        for t in range(self.slot, morning + adversary.model.day_slots):
+            if t > self.slot:
+                ahead = product(ahead, adversary.arrival(t)[0])
+            rows, chance, _ = adversary.opened(t, every=True)
+            yield rows, product(chance[:, adversary.contexts], ahead)
 
     def shifted(self, slots: int) -> EndlessBelief:
         """The same belief so many slots later, where habits are the same then."""

@@ -5,6 +5,7 @@ The proof stands beside this file, in proof.md.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
@@ -79,6 +80,7 @@ class Adaptive:
         self.model: Any = model  # of one day, or without end
         self.policy = policy
         self.outputs: Outputs = outputs
+        self._options: dict[str, Any] = {"hierarchy": hierarchy, "events": events, "value": value, "plan": plan}
         self.guarantee = Guarantee(
             "exact delta",
             "whatever is output, the gain on each secret, at each slot or at any, stays within its delta",
@@ -160,6 +162,24 @@ class Adaptive:
     def advance(self, state: Any, output: Output) -> Any:
         """The public state after an output."""
         return self.machine.advance(state, output)
+
+    def restored(self, belief: Any, skipped: bool) -> Any:
+        """The public state of a checkpoint, over a model without end."""
+        return self.machine.restored(belief, skipped)
+
+    @property
+    def settings(self) -> str:
+        """What, beside model and policy, kernels depend on."""
+        return f"adaptive, outputs {self.outputs}, memory {self.memory}"
+
+    def since(self, date: dt.date | str) -> Adaptive:
+        """The same mechanism from another date on, what it has decided shared where habits repeat."""
+        if not isinstance(self.machine, Endless):
+            raise DiscreetError("a day's mechanism is the same on every date; give Adaptive a routine.since(date)")
+        other: EndlessChain = self.model.routine.since(date)
+        like = self.machine if other.periodic and self.model.periodic else None
+        options = {"outputs": self.outputs, "memory": self.memory, **self._options}
+        return Adaptive(other, self.policy, **options, _like=like)
 
     def expected_utility(self, days: int | None = None) -> Utility:
         """Expected worth of a slot: exact where it is tabled or days are short, else the mean over days of the model.

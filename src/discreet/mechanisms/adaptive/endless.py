@@ -195,6 +195,10 @@ class Endless(Remembering):
         belief = self.adversary.start()
         return Ongoing(belief.slot, ("start", self.model.fingerprint), False, belief)
 
+    def restored(self, belief: EndlessBelief, skipped: bool) -> Ongoing:
+        """The public state of a checkpoint."""
+        return Ongoing(belief.slot, belief.digest(), skipped, belief)
+
     def kernel(self, state: Ongoing) -> FiniteKernel | ReleaseKernel:
         """Decided once for each public state that is kept."""
         return self._told(state).kernel

@@ -1,0 +1,164 @@
+"""Where a stream without end can go on from: its public state, exactly, in a versioned form.
+
+The belief is a function of outputs, so a checkpoint holds no private state. It does show habits and secrets: it is for
+the person's own side, never served. Going on takes the checkpoint and the outputs since, not years of replay.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.adversary.endless import EndlessBelief, Rows
+from discreet.errors import DiscreetError
+from discreet.numerics import FloatArray, IntArray, read_only
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A public state: after how many outputs, and the belief's measures of what is live.
+
+    `model`, `policy` and `settings` say of which mechanism; another build of the program may go on from it.
+    """
+
+    model: str
+    policy: str
+    settings: str
+    slot: int
+    skipped: bool
+    """Whether the last slot was skipped, so that memory starts anew."""
+    off_model: int
+    skips: int
+    digest: str
+    """`Session.digest`, of the kernels and outputs so far."""
+    stack: FloatArray
+    low: FloatArray
+    rows: Rows
+
+    def __post_init__(self) -> None:
+        read_only((self.stack, self.low, *self.rows))
+
+    @classmethod
+    def of(cls, mechanism: Any, state: Any, *, off_model: int, skips: int, digest: str) -> Checkpoint:
+        """The checkpoint of a mechanism's public state."""
+        belief: EndlessBelief = state.belief
+        return cls(
+            *_names(mechanism),
+            belief.slot,
+            state.skipped,
+            off_model,
+            skips,
+            digest,
+            belief.stack,
+            belief.low,
+            belief.rows,
+        )
+
+    def state_of(self, mechanism: Any) -> Any:
+        """The mechanism's public state; another model, policy or kind of mechanism is refused."""
+        own = _names(mechanism)
+        for what, mine, other in zip(
+            ("model", "policy", "settings"), own, (self.model, self.policy, self.settings), strict=True
+        ):
+            if mine != other:
+                raise DiscreetError(
+                    f"the checkpoint is of another {what}: {other} where the mechanism has {mine}. Resume with the "
+                    "mechanism that it was made by, or start a new stream"
+                )
+        states = len(mechanism.adversary.contexts)
+        if self.stack.shape[1] != states:
+            raise DiscreetError(f"the checkpoint has {self.stack.shape[1]} states, the model {states}; it is damaged")
+        belief = EndlessBelief(mechanism.adversary, self.slot, self.stack, self.low, self.rows)
+        return mechanism.restored(belief, self.skipped)
+
+    def to_json(self) -> str:
+        """As text; floats are written in hexadecimal, hence exactly."""
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "kind": "discreet checkpoint",
+                "model": self.model,
+                "policy": self.policy,
+                "settings": self.settings,
+                "slot": self.slot,
+                "skipped": self.skipped,
+                "off_model": self.off_model,
+                "skips": self.skips,
+                "digest": self.digest,
+                "stack": _hexadecimal(self.stack),
+                "low": _hexadecimal(self.low),
+                "secret": self.rows.secret.tolist(),
+                "opens": self.rows.opens.tolist(),
+                "closes": self.rows.closes.tolist(),
+                "prior": _hexadecimal(self.rows.prior),
+                "delta": _hexadecimal(self.rows.delta),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Checkpoint:
+        """What `to_json` wrote; another format, or anything else, is refused."""
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise DiscreetError(f"a checkpoint is not JSON: {error}; give what Checkpoint.to_json wrote") from None
+        if not isinstance(content, dict) or content.get("kind") != "discreet checkpoint":
+            raise DiscreetError("this is no checkpoint; give what Checkpoint.to_json wrote")
+        if content.get("format") != FORMAT:
+            raise DiscreetError(
+                f"the checkpoint has format {content.get('format')!r}, this program reads {FORMAT}; resume with the "
+                "version that wrote it"
+            )
+        try:
+            return cls._read(content)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DiscreetError(f"the checkpoint is damaged: {error!r}; give what Checkpoint.to_json wrote") from None
+
+    @classmethod
+    def _read(cls, content: Mapping[str, Any]) -> Checkpoint:
+        stack, low = _floats(content["stack"]), _floats(content["low"])
+        rows = Rows(
+            _integers(content["secret"]),
+            _integers(content["opens"]),
+            _integers(content["closes"]),
+            _floats(content["prior"]),
+            _floats(content["delta"]),
+        )
+        shapes = {len(part) for part in rows}
+        if stack.ndim != 2 or stack.shape != low.shape or shapes != {len(stack) - 1}:
+            raise ValueError("its measures and rows do not fit each other")
+        if not (np.isfinite(stack).all() and (stack >= 0).all() and stack[0].any()):
+            raise ValueError("its measures are no probabilities")
+        model, policy, settings, digest = (str(content[key]) for key in ("model", "policy", "settings", "digest"))
+        slot, off_model, skips = (int(content[key]) for key in ("slot", "off_model", "skips"))
+        bytes.fromhex(digest)
+        skipped = bool(content["skipped"])
+        return cls(model, policy, settings, slot, skipped, off_model, skips, digest, stack, low, rows)
+
+
+def _names(mechanism: Any) -> tuple[str, str, str]:
+    return mechanism.model.fingerprint, mechanism.adversary.policy.fingerprint, mechanism.settings
+
+
+def _hexadecimal(array: FloatArray) -> list[Any]:
+    if array.ndim > 1:
+        return [_hexadecimal(row) for row in array]
+    return [value.hex() for value in array.tolist()]
+
+
+def _floats(values: list[Any]) -> FloatArray:
+    if values and isinstance(values[0], list):
+        return np.array([_floats(row) for row in values])
+    return np.array([float.fromhex(value) for value in values], dtype=np.float64)
+
+
+def _integers(values: list[Any]) -> IntArray:
+    if any(type(value) is not int for value in values):
+        raise TypeError("a row is no whole number")
+    return np.array(values, dtype=np.int64)
