@@ -31,6 +31,20 @@ PIVOTS_OF_PAIRS = 1_000
 """Pivots after which a programme over pairs (previous, current) is solved over contexts alone, which is far smaller."""
 
 
+LARGE = 1_500
+"""Flows from which on a programme is made smaller before it is solved: states kept APART, outputs RARE."""
+
+APART = 48
+"""The likeliest private states of a large programme, which are kept apart; others of one context act alike."""
+
+RARE = 1e-3
+"""In a large programme, what is less likely is no fake for others: it may be told if it tells nothing by itself."""
+
+
+SELDOM = 12
+"""How often the share is halved with which a simple kernel tells the truth."""
+
+
 class Decision(NamedTuple):
     """A kernel on the private states that are possible now; all others are silent."""
 
@@ -44,12 +58,13 @@ class Decision(NamedTuple):
 class Effort:
     """What deciding took, for reports.
 
-    Programmes, those solved without memory because that took long with it, those given up (silence instead), and
-    kernels mended after rounding.
+    Programmes, those solved without memory because that took long with it, those replaced by a simple kernel, those
+    given up (silence instead), and kernels mended after rounding.
     """
 
     programmes: int = 0
     without_memory: int = 0
+    simple: int = 0
     given_up: int = 0
     mended: int = 0
     pivots: int = 0
@@ -78,6 +93,9 @@ class Decider:
         flows = self._flows(slot) if sound else None
         weights = None if flows is None else self._rounded(flows)
         if weights is None or not self._mended(weights, slot):
+            weights = self._simple(slot) if sound else None
+            self.effort.simple += weights is not None
+        if weights is None:
             self.effort.given_up += 1
             return self.silent(slot)
         worth = np.where(np.isfinite(self.vocabulary.worth), self.vocabulary.worth, 0.0)[slot.context]
@@ -102,10 +120,19 @@ class Decider:
             best = self.vocabulary.worth[slot.context].argmax(axis=1)
             return np.where(np.arange(len(self.vocabulary.outputs)) == best[:, None], slot.mass[:, None], 0.0)
         pairs = len(np.unique(slot.context)) < len(slot.context)
-        if pairs and (flows := self._solved(slot, slot.private, PIVOTS_OF_PAIRS, 1)) is not None:
+        if pairs and (flows := self._solved(slot, self._apart(slot), PIVOTS_OF_PAIRS, 1)) is not None:
             return flows
         self.effort.without_memory += pairs
         return self._solved(slot, slot.context, programme.PIVOTS, programme.ATTEMPTS)
+
+    def _apart(self, slot: Slot) -> IntArray:
+        """(A,): a number for each private state; in a large programme those of little mass share their context's."""
+        if len(slot.private) * len(self.vocabulary.outputs) <= LARGE or len(slot.private) <= APART:
+            return slot.private
+        apart = np.argsort(-slot.mass, kind="stable")[:APART]
+        number = len(self.private_contexts) + slot.context
+        number[apart] = slot.private[apart]
+        return number
 
     def _solved(self, slot: Slot, group: IntArray, pivots: int, attempts: int) -> FloatArray | None:
         """(A, O): the best flows of each state's group, whose states share a context and act alike; None at a limit."""
@@ -114,6 +141,9 @@ class Decider:
         worth = vocabulary.worth[slot.context[first]]
         used = np.logical_or.reduce(vocabulary.truth_of[slot.context], axis=0)
         columns = np.isfinite(worth) & used
+        if columns.sum() > LARGE:
+            truth = vocabulary.truth_of[slot.context[first]]
+            columns &= truth | ((truth * mass[:, None]).sum(axis=0) >= RARE)
         # An output of one state alone tells that state whole: it may be used or not, whatever the others do. Those that
         # may be used violate no row, alone or together, so that one number serves all of them.
         alone = columns.sum(axis=0) == 1
@@ -137,6 +167,26 @@ class Decider:
         flows = np.zeros((len(mass), len(vocabulary.outputs)))
         flows[state, output] = solution.flows
         return np.asarray(flows[where])
+
+    def _simple(self, slot: Slot) -> IntArray | None:
+        """Where no programme was solved: the truth of contexts that tell nothing too much, as often as silence allows.
+
+        Every second, fourth, ... time where always is too often: silence then is more of the others'. None where even
+        seldom is.
+        """
+        told = Groups.of(slot.context, slot.mass, slot.coefficients)
+        harmless = np.asarray((told.rows <= 0).all(axis=0))[told.where]
+        best = self.vocabulary.worth[slot.context].argmax(axis=1)
+        states = np.flatnonzero(harmless & (best != self.vocabulary.silence))
+        for share in range(SELDOM) if len(states) else ():
+            flows = np.zeros((len(slot.mass), len(self.vocabulary.outputs)))
+            flows[:, self.vocabulary.silence] = 1.0
+            flows[states, self.vocabulary.silence] = 1 - 0.5**share
+            flows[states, best[states]] = 0.5**share
+            weights = self._rounded(flows)
+            if (self._excess(weights, slot) <= 0).all():
+                return weights
+        return None
 
     def _rounded(self, flows: FloatArray) -> IntArray:
         """Weights over TOTAL, with silence mixed in: rounded down, what is left goes to each state's likeliest output.
