@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -12,9 +13,11 @@ import numpy as np
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, WorstGains, explore
 from discreet.adversary.interval import Step, TimeIsUp, bound, ratio_bound, search, state_graph, walk
+from discreet.adversary.midnight import Daily, day_by_day
 from discreet.adversary.promise import promised_gains
 from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
+from discreet.models.routine import Routine
 from discreet.models.week import AnyModel, parts_of
 from discreet.numerics import SLACK, FloatArray, exceeds
 from discreet.outputs import Output
@@ -22,6 +25,9 @@ from discreet.policy import Policy
 
 KERNELS = 100_000
 """Kernels that an audit looks at unless told otherwise: some ten seconds for a chain of 20 contexts."""
+
+OVER_MIDNIGHT = 2
+"""Days in a row that a routine is audited for unless told otherwise."""
 
 CHECKED = 2_000
 """Kernels that are held against a proven promise unless told otherwise, where not all can be: a few seconds."""
@@ -90,13 +96,16 @@ def all_hold(audits: Iterable[Audit]) -> bool | None:
 
 
 def audit(
-    mechanism: AnyMechanism,
+    mechanism: Daily,
     policy: Policy | None = None,
     model: Model | None = None,
     budget: int | None = None,
     *,
     seconds: float | None = None,
     method: Literal["auto", "exact", "interval"] = "auto",
+    days: int | None = None,
+    routine: Routine | None = None,
+    since: dt.date | str | None = None,
 ) -> Audit:
     """The worst gain over everything that the mechanism may output.
 
@@ -107,7 +116,15 @@ def audit(
 
     Where not every output can be looked at, and the mechanism promises each of these deltas and has a proof of it, the
     bound is that promise (`rests_on="proof"`), unless a kernel that was met breaks it.
+
+    With a `routine`, the mechanism is a day's, or {kind: mechanism}, and starts anew each day, private memory included;
+    the observer knows how nights join the days and sees `days` of them (2 unless told otherwise), the first of which is
+    `since` (by default a Monday). `policy` is then a day's, and holds on each; slots are counted on over midnight, and
+    a secret at="any" is one for each day, "name (day 2)".
     """
+    mechanism = _to_judge(mechanism, policy, model, days, routine, since)
+    if routine is not None:
+        policy = None  # it is the joined days' own
     if method not in ("auto", "exact", "interval"):
         raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")
     if budget is not None and budget < 1:
@@ -141,6 +158,26 @@ def audit(
         searching.most = CHECKED if budget is None else budget
         return _against_promise(mechanism, adversary, found, promised, searching, whole, spent)
     return _interval(mechanism, adversary, found, limit, graph, promised, spent)
+
+
+def _to_judge(
+    mechanism: Daily,
+    policy: Policy | None,
+    model: Model | None,
+    days: int | None,
+    routine: Routine | None,
+    since: dt.date | str | None,
+) -> AnyMechanism:
+    """The mechanism itself, or its days in a row."""
+    if routine is not None:
+        if model is not None:
+            raise DiscreetError("a routine is the observer's model; leave model= out")
+        return day_by_day(mechanism, routine, OVER_MIDNIGHT if days is None else days, since=since, policy=policy)
+    if days is not None or since is not None:
+        raise DiscreetError("days= and since= need routine=, which says how nights join days")
+    if isinstance(mechanism, Mapping):
+        raise DiscreetError("mechanisms for kinds of day need routine=, which says which day is of which kind")
+    return mechanism
 
 
 def audit_parts(
