@@ -223,6 +223,26 @@ class MechanismClass(Protocol):
 
 
 @runtime_checkable
+class StartsAnew(Protocol):
+    """A machine over several days, whose private memory starts anew on some of them: a day's own, day after day."""
+
+    @property
+    def anew(self) -> Mapping[int, IntArray]:
+        """{slot: (n,)}: the private state of each context in a slot that nothing before is remembered in."""
+
+
+def memory_starts(machine: AnyMachine) -> Mapping[int, IntArray]:
+    """The slots after the first at which memory starts anew, with each context's private state then."""
+    return machine.anew if isinstance(machine, StartsAnew) else {}
+
+
+def private_in(machine: AnyMachine, slot: int, memory: int | None, context: int) -> int:
+    """The private state of a slot, after the one before: `remember`, except where memory starts anew."""
+    starts = memory_starts(machine)
+    return int(starts[slot][context]) if slot in starts else machine.remember(memory, context)
+
+
+@runtime_checkable
 class BoundsRatios(Protocol):
     """A mechanism that bounds how far apart private states can make an output's probability, whatever came before."""
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import AnyMechanism, Kernel, MechanismClass, Model, is_finite
+from discreet.contracts import AnyMechanism, Kernel, MechanismClass, Model, is_finite, private_in
 from discreet.errors import DiscreetError
 from discreet.mechanisms.utility import TREE, tree_utility
 from discreet.models.sampling import sampled_days
@@ -93,7 +93,7 @@ def _walk(mechanism: AnyMechanism, adversary: Adversary, path: list[int], rng: S
     private: int | None = None
     for slot, context in enumerate(path):
         kernel = mechanism.kernel(state)
-        private = mechanism.remember(private, context)
+        private = private_in(mechanism, slot, private, context)
         output = kernel.sample(private, rng)
         after = belief.after(kernel.likelihood(output))
         yield Visit(slot, state, kernel, private, output, belief, after)

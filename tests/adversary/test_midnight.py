@@ -13,7 +13,7 @@ from discreet.adversary.enumerate import worst
 from discreet.adversary.midnight import AcrossMidnight, overnight
 from discreet.laws import check
 from discreet.mechanisms import MaskSensitive, NoMask
-from tests.strategies import random_chain, random_hidden, random_mechanism, random_policy, random_rows, searches
+from tests.strategies import random_chain, random_hidden, random_policy, random_rows, searches
 
 
 def test_two_days_are_audited_as_the_enumeration_has_it() -> None:
@@ -53,8 +53,8 @@ def test_overnight_counts_consecutive_dates_of_one_person() -> None:
 
 
 def test_what_cannot_be_joined_is_refused() -> None:
-    with pytest.raises(d.DiscreetError, match="no private memory"):
-        AcrossMidnight(random_mechanism(1, memory=True), np.eye(3))
+    with pytest.raises(d.DiscreetError, match="at least 1"):
+        AcrossMidnight(NoMask(random_chain(1), d.Policy(["c0"])), np.eye(3), days=0)
     model = random_hidden(1)
     with pytest.raises(d.DiscreetError, match="Markov chains"):
         AcrossMidnight(NoMask(model, d.Policy(["c0"])), np.eye(3))

@@ -35,6 +35,19 @@ def test_a_policy_that_holds(discreet: Discreet, given: list[str], lenient: Path
     assert discreet("audit", *given, "--policy", lenient, "--json").json["holds"] is True
 
 
+def test_adaptive_holds_by_its_proof_and_says_so(discreet: Discreet, given: list[str]) -> None:
+    """The README's own files. Nobody may take it for an enumeration."""
+    adaptive = ["audit", *given[:-1], "adaptive"]
+    ran = discreet(*adaptive)
+    assert ran.code == 0
+    assert "adaptive: holds by its proof." in ran.out
+    assert "not every output was looked at" in ran.out
+    assert "histories that were not met rest on the proof" in ran.out
+    (part,) = discreet(*adaptive, "--json").json["parts"]
+    assert (part["holds"], part["exact"], part["rests_on"]) == (True, False, "proof")
+    assert part["kernels"] < 5_000  # a bounded number, whatever the day
+
+
 def test_what_is_left_open_is_not_a_yes(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
     """Silence at night is home or the bar, so little is found in a moment, and little is proven."""
     night = 'between = ["22:00", "06:00"]\n'
@@ -59,6 +72,7 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
             "part",
             "holds",
             "exact",
+            "rests_on",
             "worst_gain",
             "bound",
             "excess",

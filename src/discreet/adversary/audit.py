@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, WorstGains, explore
-from discreet.adversary.interval import TimeIsUp, bound, ratio_bound, search, state_graph, walk
+from discreet.adversary.interval import Step, TimeIsUp, bound, ratio_bound, search, state_graph, walk
+from discreet.adversary.midnight import Daily, day_by_day
+from discreet.adversary.promise import promised_gains
 from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
+from discreet.models.routine import Routine
 from discreet.models.week import AnyModel, parts_of
-from discreet.numerics import SLACK, FloatArray
+from discreet.numerics import SLACK, FloatArray, exceeds
 from discreet.outputs import Output
 from discreet.policy import Policy
 
 KERNELS = 100_000
 """Kernels that an audit looks at unless told otherwise: some ten seconds for a chain of 20 contexts."""
 
+OVER_MIDNIGHT = 2
+"""Days in a row that a routine is audited for unless told otherwise."""
+
+CHECKED = 2_000
+"""Kernels that are held against a proven promise unless told otherwise, where not all can be: a few seconds."""
+
 TRIED = 8
 """Histories that are followed a slot where a noisy kernel names the points to try."""
 
 WALKS = 200
 """Days drawn at random where a kernel's outputs cannot be listed."""
+
+RestsOn = Literal["exact", "interval", "ratios", "proof", "nothing"]
+"""What a bound rests on: every output was looked at; a bound computed over all of them; the largest ratios that the
+mechanism allows; its own proof, which is not computed; or nothing, so that it is certainty."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,8 @@ class Audit:
     """worst_gain was found (witness has the outputs); no output gains more than `bound`. Equal where `exact`.
 
     `excess` is the largest gain beyond its own secret's delta that was found (negative: the room that is left).
+    `rests_on` says why no output gains more than the bound. "proof": because the mechanism says so and names a proof;
+    the kernels that were met were held against it, and `method` says which were not.
     """
 
     worst_gain: float
@@ -63,6 +79,7 @@ class Audit:
     bound_excess: float
     kernels: int
     method: str
+    rests_on: RestsOn
 
     @property
     def holds(self) -> bool | None:
@@ -79,13 +96,16 @@ def all_hold(audits: Iterable[Audit]) -> bool | None:
 
 
 def audit(
-    mechanism: AnyMechanism,
+    mechanism: Daily,
     policy: Policy | None = None,
     model: Model | None = None,
     budget: int | None = None,
     *,
     seconds: float | None = None,
     method: Literal["auto", "exact", "interval"] = "auto",
+    days: int | None = None,
+    routine: Routine | None = None,
+    since: dt.date | str | None = None,
 ) -> Audit:
     """The worst gain over everything that the mechanism may output.
 
@@ -93,7 +113,18 @@ def audit(
     many kernels each of the searches may look at, `seconds` how long they may take together; when either ends, the
     answer is an interval, and the result's `method` says what was not searched. `method="interval"` does not try to be
     exact, `"exact"` refuses to be anything else.
+
+    Where not every output can be looked at, and the mechanism promises each of these deltas and has a proof of it, the
+    bound is that promise (`rests_on="proof"`), unless a kernel that was met breaks it.
+
+    With a `routine`, the mechanism is a day's, or {kind: mechanism}, and starts anew each day, private memory included;
+    the observer knows how nights join the days and sees `days` of them (2 unless told otherwise), the first of which is
+    `since` (by default a Monday). `policy` is then a day's, and holds on each; slots are counted on over midnight, and
+    a secret at="any" is one for each day, "name (day 2)".
     """
+    mechanism = _to_judge(mechanism, policy, model, days, routine, since)
+    if routine is not None:
+        policy = None  # it is the joined days' own
     if method not in ("auto", "exact", "interval"):
         raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")
     if budget is not None and budget < 1:
@@ -107,13 +138,46 @@ def audit(
         return Budget(most, lambda: seconds is not None and time.monotonic() > began + share * seconds)
 
     found = WorstGains(adversary)
+    promised = None if method == "exact" else promised_gains(mechanism, adversary)
     exhaustive = limit(0.5 if method == "auto" else 1.0)
-    if method != "interval" and explore(mechanism, adversary, found, exhaustive):
+    whole = 0
+    if method != "interval":
+        whole = explore(mechanism, adversary, found, exhaustive, patient=promised is None)
+    if whole == adversary.process.slots:
         used = exhaustive.used
-        return _report(adversary, found, found.gains, used, f"exact: every output of {used} merged states")
+        return _report(
+            adversary, found, Bounds(found.gains, "exact", ""), used, f"exact: every output of {used} merged states"
+        )
     if method == "exact":
         raise DiscreetError(f"the audit is not exact within {most} kernels; raise the budget or allow an interval")
-    return _interval(mechanism, adversary, found, limit, exhaustive.used)
+    graphing = limit(0.6)
+    graph = state_graph(mechanism, adversary, graphing, patient=promised is None)
+    spent = exhaustive.used + graphing.used
+    if promised is not None and graph is None:
+        searching = limit(0.9)
+        searching.most = CHECKED if budget is None else budget
+        return _against_promise(mechanism, adversary, found, promised, searching, whole, spent)
+    return _interval(mechanism, adversary, found, limit, graph, promised, spent)
+
+
+def _to_judge(
+    mechanism: Daily,
+    policy: Policy | None,
+    model: Model | None,
+    days: int | None,
+    routine: Routine | None,
+    since: dt.date | str | None,
+) -> AnyMechanism:
+    """The mechanism itself, or its days in a row."""
+    if routine is not None:
+        if model is not None:
+            raise DiscreetError("a routine is the observer's model; leave model= out")
+        return day_by_day(mechanism, routine, OVER_MIDNIGHT if days is None else days, since=since, policy=policy)
+    if days is not None or since is not None:
+        raise DiscreetError("days= and since= need routine=, which says how nights join days")
+    if isinstance(mechanism, Mapping):
+        raise DiscreetError("mechanisms for kinds of day need routine=, which says which day is of which kind")
+    return mechanism
 
 
 def audit_parts(
@@ -130,58 +194,124 @@ def audit_parts(
     return {part: audit(make(habits), budget=budget, seconds=seconds) for part, habits in parts_of(model).items()}
 
 
+class Bounds(NamedTuple):
+    """What no gain exceeds, why, and how that was found."""
+
+    gains: FloatArray  # (R + A,)
+    rests_on: RestsOn
+    told: str
+
+
 def _interval(
-    mechanism: AnyMechanism, adversary: Adversary, found: WorstGains, limit: Callable[[float], Budget], used: int
+    mechanism: AnyMechanism,
+    adversary: Adversary,
+    found: WorstGains,
+    limit: Callable[[float], Budget],
+    graph: list[list[Step]] | None,
+    promised: FloatArray | None,
+    spent: int,
 ) -> Audit:
-    graphing, searching = limit(0.6), limit(0.8)
-    graph = state_graph(mechanism, adversary, graphing)
-    beam = max(1, searching.most // (4 * adversary.process.slots))
+    searching = limit(0.8)
+    how = _searched(mechanism, adversary, found, searching, limit(0.9))
+    bounds = _bounds(mechanism, adversary, graph, searching.most, limit(1.0).stopped)
+    undecided = exceeds(bounds.gains, adversary.deltas).any()
+    if promised is not None and undecided and not exceeds(found.gains, adversary.deltas).any():
+        told = f"{bounds.told}, and where that leaves a delta undecided, {PROMISE}; what was not met rests on the proof"
+        bounds = Bounds(np.minimum(bounds.gains, promised), "proof", told)
+    method = f"interval: {bounds.told}; not every output was looked at ({how})"
+    return _report(adversary, found, bounds, spent + searching.used, method)
+
+
+def _searched(
+    mechanism: AnyMechanism, adversary: Adversary, found: WorstGains, searching: Budget, drawing: Budget
+) -> str:
+    """Look for the worst gains where not all can be looked at; how that was done."""
     first = mechanism.kernel(mechanism.start())
     if is_finite(first):
+        beam = max(1, searching.most // (4 * adversary.process.slots))
         search(mechanism, adversary, found, searching, beam)
-        how = f"the worst found with a beam of {beam} histories"
-    else:
-        drawing = limit(0.9)
-        searching.most = min(searching.most, TRIED * adversary.process.slots)
-        how = "the worst found on days drawn at random, because outputs are continuous"
-        if is_noisy(first):
-            search(mechanism, adversary, found, searching, TRIED)
-            how = (
-                f"the worst found among points that tell most, {TRIED} histories at a time, and on days drawn at random"
-            )
-        drawing.most = min(drawing.most, WALKS * adversary.process.slots)
-        walk(mechanism, adversary, found, drawing)
-        searching.used += drawing.used
-    bounds = 1 - adversary.priors
+        return f"the worst found with a beam of {beam} histories"
+    searching.most = min(searching.most, TRIED * adversary.process.slots)
+    how = "the worst found on days drawn at random, because outputs are continuous"
+    if is_noisy(first):
+        search(mechanism, adversary, found, searching, TRIED)
+        how = f"the worst found among points that tell most, {TRIED} histories at a time, and on days drawn at random"
+    drawing.most = min(drawing.most, WALKS * adversary.process.slots)
+    walk(mechanism, adversary, found, drawing)
+    searching.used += drawing.used
+    return how
+
+
+def _bounds(
+    mechanism: AnyMechanism,
+    adversary: Adversary,
+    graph: list[list[Step]] | None,
+    most: int,
+    stopped: Callable[[], bool],
+) -> Bounds:
+    """What can be computed without looking at every output."""
+    certainty = 1 - adversary.priors
     if adversary.model is mechanism.model and bounds_ratios(mechanism):
-        bounds = np.minimum(ratio_bound(adversary, mechanism.largest_log_ratios()), bounds)
+        gains = np.minimum(ratio_bound(adversary, mechanism.largest_log_ratios()), certainty)
         told = "bound from the largest ratios of probabilities that the mechanism allows, over the whole day"
-    elif graph is None:
+        return Bounds(gains, "ratios", told)
+    if graph is None:
         told = "no bound below certainty: public states are too many to follow, or outputs are continuous"
+        return Bounds(certainty, "nothing", told)
+    states = sum(len(steps) for steps in graph)
+    generators = max(64, most // (20 * states))
+    try:
+        gains = np.minimum(bound(adversary, graph, generators, stopped), certainty)
+    except TimeIsUp:
+        return Bounds(certainty, "nothing", "no bound below certainty: time ended before one was ready")
+    return Bounds(gains, "interval", f"bound over {states} public states with {generators} generators each")
+
+
+PROMISE = "the mechanism's own promise, which its guarantee calls proven (the proof is not checked here)"
+
+
+def _against_promise(
+    mechanism: AnyMechanism,
+    adversary: Adversary,
+    found: WorstGains,
+    promised: FloatArray,
+    searching: Budget,
+    whole: int,
+    spent: int,
+) -> Audit:
+    """Hold every kernel that is met against what is promised; what is not met rests on the proof of it."""
+    slots = adversary.process.slots
+    beam = max(1, searching.most // slots)
+    reached = search(mechanism, adversary, found, searching, beam)
+    excess = float((found.gains - adversary.deltas).max())
+    met = f"every output of the first {whole} slots, then of " if whole else "every output of "
+    met += f"{searching.used} kernels along the histories that tell most, {beam} a slot"
+    met += "" if reached == slots else f", as far as slot {reached}; later slots were not looked at"
+    if excess > SLACK:
+        bounds = Bounds(1 - adversary.priors, "nothing", "")
+        told = f"no bound: what the mechanism promises is broken, so its proof bounds nothing; looked at {met}"
     else:
-        states = sum(len(steps) for steps in graph)
-        generators = max(64, searching.most // (20 * states))
-        try:
-            bounds = np.minimum(bound(adversary, graph, generators, limit(1.0).stopped), bounds)
-            told = f"bound over {states} public states with {generators} generators each"
-        except TimeIsUp:
-            told = "no bound below certainty: time ended before one was ready"
-    bounds = np.maximum(bounds, found.gains)
-    spent = used + graphing.used + searching.used
-    return _report(adversary, found, bounds, spent, f"interval: {told}; not every output was looked at ({how})")
+        bounds = Bounds(promised, "proof", "")
+        told = (
+            f"bound from {PROMISE}; checked was {met}: the largest gain minus its delta was {excess:.1e}; "
+            "histories that were not met rest on the proof"
+        )
+    return _report(adversary, found, bounds, spent + searching.used, f"not every output: {told}")
 
 
-def _report(adversary: Adversary, found: WorstGains, bounds: FloatArray, kernels: int, method: str) -> Audit:
+def _report(adversary: Adversary, found: WorstGains, known: Bounds, kernels: int, method: str) -> Audit:
     gains = found.gains
     if not len(gains):
         nothing = float("-inf")
-        return Audit(0.0, 0.0, True, nothing, None, None, {}, {}, nothing, kernels, "exact: there are no secrets")
+        told = "exact: there are no secrets"
+        return Audit(0.0, 0.0, True, nothing, None, None, {}, {}, nothing, kernels, told, "exact")
+    bounds = np.maximum(known.gains, gains)
     row, most = int(np.argmax(gains)), int(np.argmax(gains - adversary.deltas))
     excess = float(gains[most] - adversary.deltas[most])
     return Audit(
         worst_gain=float(gains[row]),
         bound=float(bounds.max()),
-        exact=bool((bounds == gains).all()),
+        exact=known.rests_on != "proof" and bool((bounds == gains).all()),
         excess=excess,
         witness=_witness(adversary, found, row),
         breach=_witness(adversary, found, most) if excess > SLACK else None,
@@ -190,6 +320,7 @@ def _report(adversary: Adversary, found: WorstGains, bounds: FloatArray, kernels
         bound_excess=float((bounds - adversary.deltas).max()),
         kernels=kernels,
         method=method,
+        rests_on=known.rests_on,
     )
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from discreet.adversary import steps
 from discreet.adversary.process import SeenProcess, process_of
-from discreet.contracts import AnyMachine, Model
+from discreet.contracts import AnyMachine, Model, memory_starts
 from discreet.errors import DiscreetError
 from discreet.jit import product
 from discreet.numerics import FloatArray, read_only
@@ -52,7 +52,7 @@ class Adversary:
         chosen = mechanism.policy if policy is None else policy
         self.policy = Policy() if chosen is None else chosen
         self.secrets = self.policy.for_model(self.model.contexts, self.model.slots)
-        self.process = process_of(self.model, mechanism.private_contexts, mechanism.remember)
+        self.process = process_of(self.model, mechanism.private_contexts, mechanism.remember, memory_starts(mechanism))
         self._lay_rows()
         self._look_ahead()
         self.priors = np.concatenate([self.row_prior, self.any_prior])  # (R + A,): before any output
@@ -142,7 +142,13 @@ class Adversary:
         priors = self.priors[belief.closed :] if belief.closed else self.priors
         if isinstance(process, SeenProcess):
             return steps.seen_step(
-                belief.stack, process.transitions[t - 1], process.private, process.contexts, likelihood, *tables, priors
+                belief.stack,
+                process.transitions[t - 1],
+                process.private_on(t),
+                process.contexts,
+                likelihood,
+                *tables,
+                priors,
             )
         return steps.emitted_step(
             belief.stack, process.transitions[t - 1], process.emissions[t], likelihood, *tables, priors

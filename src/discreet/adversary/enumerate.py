@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Mechanism, Model, is_finite
+from discreet.contracts import Mechanism, Model, is_finite, private_in
 from discreet.errors import DiscreetError
 from discreet.outputs import Output, truthful
 from discreet.policy import Policy
@@ -137,8 +137,8 @@ def _events(
 def _private_path(mechanism: Mechanism[Any], path: tuple[int, ...]) -> list[int]:
     memory: int | None = None
     privates: list[int] = []
-    for context in path:
-        memory = mechanism.remember(memory, context)
+    for slot, context in enumerate(path):
+        memory = private_in(mechanism, slot, memory, context)
         privates.append(memory)
     return privates
 

@@ -20,6 +20,9 @@ from discreet.contracts import Finite, Mechanism, is_finite
 from discreet.numerics import FloatArray
 from discreet.outputs import Output
 
+MANY = 256
+"""Histories of one slot from which on their growth is looked at: fewer are followed whatever becomes of them."""
+
 
 @dataclass(eq=False)
 class Node:
@@ -101,8 +104,23 @@ class Budget:
         return self.most - self.used
 
 
-def explore(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget) -> bool:
-    """Look at every output of every node; True if all were seen, so that `found` holds the exact worst gains."""
+def multiplying(before: int, now: int, slots_left: int, budget: Budget) -> bool:
+    """Whether histories multiply from slot to slot, and would exceed the budget if they went on like that.
+
+    Where releases settle the past, every slot adds as many as there are contexts, so that after the second slot their
+    number never more than doubles; where nothing merges, it grows by a factor.
+    """
+    return now > MANY and now > 2 * before and now * (now / before) ** min(slots_left, 32) > budget.left
+
+
+def explore(
+    mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget, *, patient: bool = True
+) -> int:
+    """Look at every output of every node, slot by slot; the number of slots that were seen whole.
+
+    If those are all, `found` holds the exact worst gains. Without patience it ends as soon as histories are
+    `multiplying`, not only when the budget does.
+    """
     level = [Node(mechanism.start(), adversary.start())]
     for slot in range(adversary.process.slots):
         settled: dict[Any, Node] = {}
@@ -110,15 +128,16 @@ def explore(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, 
         for node in level:
             kernel = mechanism.kernel(node.state)
             if not is_finite(kernel) or not budget.spend():
-                return False
+                return slot
             outcomes = node.belief.outcomes(kernel.matrix)
             found.record(node, kernel.outputs, outcomes.gains)
             if slot + 1 < adversary.process.slots:
                 _children(mechanism, node, kernel, outcomes, settled, following)
-        level = [*settled.values(), *following]
-        if len(level) > budget.left:
-            return False
-    return True
+        before, level = len(level), [*settled.values(), *following]
+        left = adversary.process.slots - slot - 2
+        if len(level) > budget.left or (not patient and multiplying(before, len(level), left, budget)):
+            return slot + 1
+    return adversary.process.slots
 
 
 def _children(

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.adversary.explore import Budget, Node, WorstGains
+from discreet.adversary.explore import Budget, Node, WorstGains, multiplying
 from discreet.contracts import Kernel, Mechanism, is_finite, is_noisy
 from discreet.numerics import RESOLUTION, SLACK, BoolArray, FloatArray, IntArray
 from discreet.outputs import Output
@@ -45,8 +45,11 @@ def _columns(kernel: Kernel, secret: IntArray) -> Columns | None:
     return outputs, np.stack([kernel.likelihood(output) for output in outputs], axis=1)
 
 
-def search(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget, beam: int) -> None:
-    """Follow the histories that tell most about each secret and slot, `beam` of them a slot."""
+def search(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget, beam: int) -> int:
+    """Follow the histories that tell most about each secret and slot, `beam` of them a slot; how many slots it reached.
+
+    Every output of each kernel that is met is looked at, or every one that a noisy kernel names.
+    """
     level = [Node(mechanism.start(), adversary.start())]
     hidden = np.asarray(adversary.secrets.members.any(axis=0), dtype=np.bool_)
     secret = np.flatnonzero(hidden[mechanism.private_contexts])
@@ -55,14 +58,15 @@ def search(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, b
         for node in level:
             columns = _columns(mechanism.kernel(node.state), secret)
             if columns is None or not budget.spend():
-                return
+                return slot
             outputs, matrix = columns
             outcomes = node.belief.outcomes(matrix)
             found.record(node, outputs, outcomes.gains)
             candidates += [(node, outputs[int(k)], outcomes.gains[:, k]) for k in np.flatnonzero(outcomes.total)]
         if slot + 1 == adversary.process.slots or not candidates:
-            return
+            break
         level = [_child(mechanism, *candidates[k][:2]) for k in _most_telling(candidates, beam)]
+    return slot + 1
 
 
 def walk(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, budget: Budget) -> None:
@@ -106,8 +110,13 @@ class Step:
     following: list[int]  # (O,)
 
 
-def state_graph(mechanism: Mechanism[Any], adversary: Adversary, budget: Budget) -> list[list[Step]] | None:
-    """The public states that can occur, slot by slot; None if there are more than the budget allows."""
+def state_graph(
+    mechanism: Mechanism[Any], adversary: Adversary, budget: Budget, *, patient: bool = True
+) -> list[list[Step]] | None:
+    """The public states that can occur, slot by slot; None if there are more than the budget allows.
+
+    Without patience it ends as soon as they are `multiplying`.
+    """
     process = adversary.process
     states: dict[Hashable, BoolArray] = {mechanism.start(): process.initial > 0}
     graph: list[list[Step]] = []
@@ -128,7 +137,8 @@ def state_graph(mechanism: Mechanism[Any], adversary: Adversary, budget: Budget)
                 following[after] = joint[:, k] | following.get(after, np.False_)
             steps.append(Step(kernel.matrix[:, possible], reached))
         graph.append(steps)
-        if len(following) > budget.left:
+        left = process.slots - slot - 2
+        if len(following) > budget.left or (not patient and multiplying(len(states), len(following), left, budget)):
             return None
         states = following
     return graph

@@ -1,23 +1,26 @@
 """Over midnight: the last slot of a day and the first of the next correlate, so a day's guarantee is not a week's.
 
-A mechanism starts each day anew, but an observer does not. `AcrossMidnight` is the same mechanism over several days on
-one long chain, for the audit and the adversary: `audit(AcrossMidnight(mechanism, overnight(days, chain.contexts)))`.
+A mechanism starts each day anew, but an observer does not. `DayByDay` is a day's mechanism over several days on one
+long chain, for the audit and the adversary: `audit(mechanism, routine=routine, days=3)`. `AcrossMidnight` is the same
+for days of one kind and a matrix of nights, where there is no routine.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.contexts import Day
-from discreet.contracts import AnyMechanism, Kernel, Needs, Utility
+from discreet.contracts import AnyMechanism, Kernel, Needs, Utility, is_finite
 from discreet.errors import DiscreetError
+from discreet.kernels import FiniteKernel
 from discreet.models.arrays import encoded
 from discreet.models.chain import MarkovChain
+from discreet.models.routine import MONDAY, ONE_DAY, Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy, Secret
@@ -44,48 +47,161 @@ def overnight(days: Iterable[Day], contexts: Sequence[str]) -> FloatArray:
     return np.asarray(np.where(seen > 0, counts / np.where(seen > 0, seen, 1), average))
 
 
-class AcrossMidnight:
-    """A mechanism repeated over `days` days of one long chain; each secret holds on each day, at="any" day by day."""
+Daily = AnyMechanism | Mapping[str, AnyMechanism]
+"""What releases each day on its own: one mechanism for all days, or one for each kind of day."""
+
+
+class DayByDay:
+    """Mechanisms of one day each, one day after another on one long chain: for the audit, and nothing else.
+
+    On midnight a mechanism starts anew, its private memory too; the observer does not. Each secret holds on each day,
+    at="any" day by day.
+    """
 
     needs: ClassVar[Needs] = "chain"
 
-    def __init__(self, mechanism: AnyMechanism, nights: npt.ArrayLike, days: int = 2) -> None:
-        day = mechanism.model
-        if day.emissions is not None or len(mechanism.private_contexts) != len(day.contexts):
-            raise DiscreetError("days are joined for Markov chains, and for mechanisms that keep no private memory")
-        if days < 1:
-            raise DiscreetError(f"{days} days are no time; give at least 1")
-        steps = [day.transitions, np.asarray(nights, dtype=np.float64)[None]] * days
-        self.model = MarkovChain(day.contexts, day.initial, np.concatenate(steps[:-1]))
-        self.policy = None if mechanism.policy is None else _repeated(mechanism.policy, day.slots, days)
+    def __init__(self, mechanisms: Sequence[AnyMechanism], chain: MarkovChain, policy: Policy | None) -> None:
+        self.model = chain
+        self._mechanisms, self._day = tuple(mechanisms), chain.slots // len(mechanisms)
+        self.policy = None if policy is None else _repeated(policy, self._day, len(mechanisms))
         self.guarantee = Guarantee("none", "a day's guarantee does not reach over midnight")
-        self.private_contexts: IntArray = mechanism.private_contexts
-        self._mechanism, self._day = mechanism, day.slots
+        self._blocks = _Blocks(self._mechanisms)
+        self.private_contexts: IntArray = self._blocks.contexts
+        every = range(len(chain.contexts))
+        self.anew: Mapping[int, IntArray] = {
+            day * self._day: np.array([self._blocks.first(day, context) for context in every])
+            for day in range(1, len(mechanisms))
+        }
 
     def start(self) -> tuple[int, Hashable]:
         """The public state: (slot, the state of that day)."""
-        return 0, self._mechanism.start()
+        return 0, self._mechanisms[0].start()
 
     def kernel(self, state: tuple[int, Hashable]) -> Kernel:
         """The day's own."""
-        return self._mechanism.kernel(state[1])
+        day = min(state[0] // self._day, len(self._mechanisms) - 1)
+        return self._blocks.widened(day, self._mechanisms[day].kernel(state[1]))
 
     def advance(self, state: tuple[int, Hashable], output: Output) -> tuple[int, Hashable]:
-        """On midnight the day's mechanism starts anew."""
+        """On midnight the next day's mechanism starts."""
         slot = state[0] + 1
-        return slot, self._mechanism.start() if slot % self._day == 0 else self._mechanism.advance(state[1], output)
+        if slot % self._day == 0 and slot < self.model.slots:
+            return slot, self._mechanisms[slot // self._day].start()
+        return slot, self._mechanisms[state[0] // self._day].advance(state[1], output)
 
     def remember(self, memory: int | None, context: int) -> int:
-        """The private state is the context."""
-        return context
+        """The day's own; at midnight see `anew`."""
+        return self._blocks.first(0, context) if memory is None else self._blocks.remember(memory, context)
 
     def worth(self, context: str, output: Output) -> float:
-        """The day's own."""
-        return self._mechanism.worth(context, output)
+        """The first day's."""
+        return self._mechanisms[0].worth(context, output)
 
     def expected_utility(self, days: int | None = None) -> Utility:
         """Not defined: what a day is worth is asked of the day's mechanism."""
-        raise DiscreetError("AcrossMidnight is for judging; ask the day's mechanism for its expected utility")
+        raise DiscreetError("days in a row are for judging; ask the day's mechanism for its expected utility")
+
+
+class _Blocks:
+    """The private states of several mechanisms side by side; mechanisms that remember alike share theirs."""
+
+    def __init__(self, mechanisms: Sequence[AnyMechanism]) -> None:
+        self._mechanisms = mechanisms
+        tables = [_memory_of(mechanism) for mechanism in mechanisms]
+        distinct = list(dict.fromkeys(tables))
+        sizes = [len(contexts) for contexts, _ in distinct]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        self.contexts = np.array([context for contexts, _ in distinct for context in contexts], dtype=np.int64)
+        self._block = [distinct.index(table) for table in tables]  # of each day
+        self._start = [int(starts[block]) for block in self._block]  # of each day
+        self._owner = np.repeat([self._block.index(block) for block in range(len(distinct))], sizes)  # a day of each
+
+    def first(self, day: int, context: int) -> int:
+        """The private state in a day's first slot."""
+        return self._start[day] + self._mechanisms[day].remember(None, context)
+
+    def remember(self, memory: int, context: int) -> int:
+        """Within a day: by the mechanism whose private state it is."""
+        day = int(self._owner[memory])
+        return self._start[day] + self._mechanisms[day].remember(memory - self._start[day], context)
+
+    def widened(self, day: int, kernel: Kernel) -> Kernel:
+        """The kernel with rows for all private states; those of other days cannot occur, and whatever is there is fine.
+
+        They get the first output, so that every row is a row of a kernel.
+        """
+        if len(set(self._block)) == 1:
+            return kernel
+        if not is_finite(kernel):
+            raise DiscreetError(
+                "mechanisms with continuous outputs that remember in different ways cannot be joined; "
+                "audit days of one kind"
+            )
+        weights = np.zeros((len(self.contexts), len(kernel.outputs)), dtype=np.int64)
+        weights[:, 0] = kernel.total
+        weights[self._start[day] : self._start[day] + len(kernel.weights)] = kernel.weights
+        return FiniteKernel(kernel.outputs, weights, kernel.total)
+
+
+def _memory_of(mechanism: AnyMechanism) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """The context of each private state, and where each context leads from it (from nothing, in the first row)."""
+    contexts, every = mechanism.private_contexts.tolist(), range(len(mechanism.model.contexts))
+    before = (None, *range(len(contexts)))
+    return tuple(contexts), tuple(tuple(mechanism.remember(memory, c) for c in every) for memory in before)
+
+
+def day_by_day(
+    mechanism: Daily,
+    routine: Routine,
+    days: int = 2,
+    *,
+    since: dt.date | str | None = None,
+    policy: Policy | None = None,
+) -> DayByDay:
+    """A day's mechanism started anew each day, over the chain that a routine joins `days` days to.
+
+    A mapping has a mechanism for each kind of day. The first day is `since`, a Monday if it is left out. `policy` is of
+    one day, the mechanism's own if it is left out.
+    """
+    endless = routine.since(MONDAY if since is None else since)
+    chain = endless.unrolled(days)
+    kinds = [routine.kind_of(endless.start + day * ONE_DAY) for day in range(days)]
+    chosen = [_of_kind(mechanism, kind) for kind in kinds]
+    for kind, one in zip(kinds, chosen, strict=True):
+        if one.model.contexts != routine.contexts or one.model.slots != routine.slots:
+            raise DiscreetError(
+                f"the mechanism of a {kind} is for {one.model.slots} slots of {one.model.contexts}, the routine has "
+                f"{routine.slots} of {routine.contexts}; make it for routine.day({kind!r})"
+            )
+    if policy is None:
+        policy = chosen[0].policy
+        if any(one.policy != policy for one in chosen):
+            raise DiscreetError("the mechanisms of the days have different policies; give policy= to judge all by one")
+    return DayByDay(chosen, chain, policy)
+
+
+def _of_kind(mechanism: Daily, kind: str) -> AnyMechanism:
+    if not isinstance(mechanism, Mapping):
+        return mechanism
+    if kind not in mechanism:
+        raise DiscreetError(
+            f"no mechanism is given for a {kind}, which is among the days; those given are for {', '.join(mechanism)}"
+        )
+    return mechanism[kind]
+
+
+class AcrossMidnight(DayByDay):
+    """One mechanism over `days` days of one kind, from the day's own initial distribution on; nights (n, n) join."""
+
+    def __init__(self, mechanism: AnyMechanism, nights: npt.ArrayLike, days: int = 2) -> None:
+        day = mechanism.model
+        if day.emissions is not None:
+            raise DiscreetError("days are joined for Markov chains")
+        if days < 1:
+            raise DiscreetError(f"{days} days are no time; give at least 1")
+        steps = [day.transitions, np.asarray(nights, dtype=np.float64)[None]] * days
+        chain = MarkovChain(day.contexts, day.initial, np.concatenate(steps[:-1]))
+        super().__init__([mechanism] * days, chain, mechanism.policy)
 
 
 def _repeated(policy: Policy, slots: int, days: int) -> Policy:

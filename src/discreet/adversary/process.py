@@ -25,8 +25,8 @@ order on every machine (discreet.jit).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -60,7 +60,8 @@ class CompressedRows(NamedTuple):
 class SeenProcess:
     """The private state of slot t is `private[z, z']` on the step from z to z', `first[z]` at t = 0.
 
-    `private` is (1, K) where the state before does not matter: without memory it is the context itself.
+    `private` is (1, K) where the state before does not matter: without memory it is the context itself. In the slots of
+    `anew`, where memory starts anew, the private state is `anew[t][z']` whatever the state before.
     """
 
     slots: int
@@ -71,9 +72,14 @@ class SeenProcess:
     contexts: IntArray  # (K,): the context of each hidden state
     context_count: int
     private_states: int
+    anew: Mapping[int, IntArray] = field(default_factory=dict)  # {slot: (K,)}
 
     def __post_init__(self) -> None:
-        read_only(vars(self).values())
+        read_only([*vars(self).values(), *self.anew.values()])
+
+    def private_on(self, t: int) -> IntArray:
+        """(K, K) or (1, K): the private states on the steps into slot t, after the first slot."""
+        return self.anew[t][None] if t in self.anew else self.private
 
     @cached_property
     def sparse(self) -> CompressedRows | None:
@@ -95,7 +101,7 @@ class SeenProcess:
             return np.asarray(rows * likelihood[self.first])
         if self.sparse is not None:  # the likelihood is of the state after alone
             return np.asarray(self.sparse.pushed(rows) * likelihood[self.private[0]])
-        return product(rows, self.transitions[t - 1] * likelihood[self.private])
+        return product(rows, self.transitions[t - 1] * likelihood[self.private_on(t)])
 
     def present(
         self, t: int, before: FloatArray, after: FloatArray, likelihood: FloatArray, members: FloatArray
@@ -107,10 +113,11 @@ class SeenProcess:
         """Sum over the state before."""
         if t == 0:
             return np.asarray(before[:, None] * columns[self.first])
-        if len(self.private) == 1:
-            return np.asarray(self._moved(t, before)[:, None] * columns[self.private[0]])
+        private = self.private_on(t)
+        if len(private) == 1:
+            return np.asarray(self._moved(t, before)[:, None] * columns[private[0]])
         return steps.remembered_joint(
-            np.ascontiguousarray(before), self.transitions[t - 1], self.private, np.ascontiguousarray(columns)
+            np.ascontiguousarray(before), self.transitions[t - 1], private, np.ascontiguousarray(columns)
         )
 
     def present_joint(
@@ -121,18 +128,20 @@ class SeenProcess:
 
     def outlook(self, t: int, columns: FloatArray) -> FloatArray:
         """Sum over the state after."""
-        if len(self.private) == 1:
-            return product(self.transitions[t - 1], columns[self.private[0]])
-        return steps.remembered_outlook(self.transitions[t - 1], self.private, np.ascontiguousarray(columns))
+        private = self.private_on(t)
+        if len(private) == 1:
+            return product(self.transitions[t - 1], columns[private[0]])
+        return steps.remembered_outlook(self.transitions[t - 1], private, np.ascontiguousarray(columns))
 
     def predicted(self, t: int, before: FloatArray) -> FloatArray:
         """Gather the steps by the private state that they lead to."""
+        private = self.private_on(t)
         if t == 0:
             reached, mass = self.first, before
-        elif len(self.private) == 1:
-            reached, mass = self.private[0], self._moved(t, before)
+        elif len(private) == 1:
+            reached, mass = private[0], self._moved(t, before)
         else:
-            reached, mass = self.private, before[:, None] * self.transitions[t - 1]
+            reached, mass = private, before[:, None] * self.transitions[t - 1]
         gathered = np.bincount(reached.ravel(), weights=mass.ravel(), minlength=self.private_states)
         return np.asarray(gathered, dtype=np.float64)
 
@@ -197,8 +206,13 @@ class EmittedProcess:
 Remember = Callable[[int | None, int], int]
 
 
-def process_of(model: Model, private_contexts: IntArray, remember: Remember) -> SeenProcess | EmittedProcess:
-    """The process of a model's contexts and a mechanism's private states."""
+def process_of(
+    model: Model, private_contexts: IntArray, remember: Remember, anew: Mapping[int, IntArray] | None = None
+) -> SeenProcess | EmittedProcess:
+    """The process of a model's contexts and a mechanism's private states.
+
+    `anew` {slot: (n,)} are the slots at which memory starts anew, with each context's private state then.
+    """
     n = len(model.contexts)
     if np.array_equal(private_contexts, np.arange(n)):
         # Only one private state stands for each context, so remember() can only return the context.
@@ -207,7 +221,11 @@ def process_of(model: Model, private_contexts: IntArray, remember: Remember) -> 
             return SeenProcess(model.slots, model.initial, model.transitions, every, every[None], every, n, n)
         return EmittedProcess(model.slots, model.initial, model.transitions, model.emissions, n)
     memory = Memory.of(private_contexts, remember, n)
-    return _lifted_chain(model, memory) if model.emissions is None else _lifted_hidden(model, memory)
+    if model.emissions is None:
+        return _lifted_chain(model, memory, {} if anew is None else anew)
+    if anew:
+        raise DiscreetError("memory that starts anew is filtered for Markov chains alone; use one")
+    return _lifted_hidden(model, memory)
 
 
 @dataclass(frozen=True)
@@ -249,14 +267,24 @@ class Memory:
         return private
 
 
-def _lifted_chain(model: Model, memory: Memory) -> SeenProcess:
-    """A chain over classes: for a memory of the last context the classes are the contexts, so nothing grows."""
+def _lifted_chain(model: Model, memory: Memory, anew: Mapping[int, IntArray]) -> SeenProcess:
+    """A chain over classes: for a memory of the last context the classes are the contexts, so nothing grows.
+
+    Where memory starts anew, a step leads to the class of the private state that a context then has.
+    """
     n, states = len(model.contexts), len(memory.contexts)
     initial = np.zeros(states)
     initial[memory.group[memory.first]] = model.initial
     transitions = np.zeros((model.slots - 1, states, states))
     for k, row in enumerate(memory.following):
         transitions[:, k, memory.group[row]] = model.transitions[:, memory.contexts[k], :]
+    fresh = {}
+    for t, private in anew.items():
+        reached = memory.group[private]
+        transitions[t - 1] = 0.0
+        transitions[t - 1][:, reached] = model.transitions[t - 1][memory.contexts]
+        fresh[t] = np.zeros(states, dtype=np.int64)
+        fresh[t][reached] = private
     return SeenProcess(
         model.slots,
         initial,
@@ -266,6 +294,7 @@ def _lifted_chain(model: Model, memory: Memory) -> SeenProcess:
         memory.contexts,
         n,
         len(memory.group),
+        fresh,
     )
 
 

@@ -33,7 +33,8 @@ def audit(
 ) -> None:
     """Find the most that an observer who knows the habits could learn of each secret, whatever is shown.
 
-    Leaves with 0 if every gain is proven to stay within its delta, with 1 if one exceeds it or that is left open.
+    Leaves with 0 if every gain is proven to stay within its delta, with 1 if one exceeds it or that is left open. Where
+    not every output can be looked at, the proof may be the mechanism's own; the answer then says so.
 
     Example: discreet audit --model p01.model --policy examples/policy.toml --mechanism mask-sensitive
     """
@@ -62,6 +63,7 @@ def _object(part: str | None, result: Audit, policy: Policy, clock: Clock | None
         "part": part,
         "holds": result.holds,
         "exact": result.exact,
+        "rests_on": result.rests_on,
         "worst_gain": result.worst_gain,
         "bound": result.bound,
         "excess": result.excess,
@@ -115,6 +117,11 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
 
 
 def _verdict(result: Audit) -> str:
+    if result.holds and result.rests_on == "proof":
+        return (
+            "holds by its proof. No gain that was met exceeds its delta; not every output was looked at, and the rest "
+            "rests on the mechanism's proof."
+        )
     if result.holds:
         return "holds. Whatever is shown, no gain exceeds its delta."
     if result.holds is False:

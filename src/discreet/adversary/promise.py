@@ -1,0 +1,34 @@
+"""What a mechanism promises of each gain, where it has a proof: the audit's bound where nothing else bounds it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.adversary.belief import Adversary
+from discreet.contracts import AnyMechanism
+from discreet.numerics import SLACK, FloatArray
+from discreet.policy import Policy, Secret
+
+
+def promised_gains(mechanism: AnyMechanism, adversary: Adversary) -> FloatArray | None:
+    """(R + A,): delta + SLACK of every gain, if each is promised and proven; None otherwise.
+
+    A promise speaks of the mechanism's own model, and of secrets as they stand in its own policy. Each of them is
+    bounded on its own, so that an observer may be asked about some and not others.
+    """
+    guarantee, own = mechanism.guarantee, mechanism.policy
+    if not guarantee.proven or own is None or adversary.model is not mechanism.model:
+        return None
+    known = {_terms(own, secret) for secret in own.secrets}
+    asked = adversary.policy
+    if not all(guarantee.promises_delta(secret.at) and _terms(asked, secret) in known for secret in asked.secrets):
+        return None
+    limits = adversary.deltas + SLACK
+    # Rounded up, the sum would be further from delta than SLACK: an audit must not call its own bound a breach.
+    limits = np.where(limits - adversary.deltas > SLACK, np.nextafter(limits, 0.0), limits)
+    return np.asarray(np.minimum(limits, 1 - adversary.priors))
+
+
+def _terms(policy: Policy, secret: Secret) -> tuple[object, ...]:
+    """What is promised of a secret depends on these, not on its name."""
+    return secret.contexts, secret.slots, secret.at, policy.delta_of(secret)
