@@ -127,7 +127,8 @@ class Decider:
 
     def _apart(self, slot: Slot) -> IntArray:
         """(A,): a number for each private state; in a large programme those of little mass share their context's."""
-        if len(slot.private) * len(self.vocabulary.outputs) <= LARGE or len(slot.private) <= APART:
+        flows = np.isfinite(self.vocabulary.worth[slot.context]).sum()
+        if flows <= LARGE or len(slot.private) <= APART:
             return slot.private
         apart = np.argsort(-slot.mass, kind="stable")[:APART]
         number = len(self.private_contexts) + slot.context
