@@ -6,14 +6,14 @@ import datetime as dt
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, WorstGains, explore
 from discreet.adversary.interval import Step, TimeIsUp, bound, ratio_bound, search, state_graph, walk
-from discreet.adversary.midnight import Daily, day_by_day
+from discreet.adversary.midnight import Daily, DayByDay, Unrolled, day_by_day
 from discreet.adversary.promise import promised_gains
 from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
@@ -120,10 +120,11 @@ def audit(
     With a `routine`, the mechanism is a day's, or {kind: mechanism}, and starts anew each day, private memory included;
     the observer knows how nights join the days and sees `days` of them (2 unless told otherwise), the first of which is
     `since` (by default a Monday). `policy` is then a day's, and holds on each; slots are counted on over midnight, and
-    a secret at="any" is one for each day, "name (day 2)".
+    a secret at="any" is one for each day, "name (day 2)". A mechanism without end is likewise judged on its first
+    `days`, or on those from `since` on.
     """
     mechanism = _to_judge(mechanism, policy, model, days, routine, since)
-    if routine is not None:
+    if isinstance(mechanism, Unrolled | DayByDay):
         policy = None  # it is the joined days' own
     if method not in ("auto", "exact", "interval"):
         raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")
@@ -173,6 +174,11 @@ def _to_judge(
         if model is not None:
             raise DiscreetError("a routine is the observer's model; leave model= out")
         return day_by_day(mechanism, routine, OVER_MIDNIGHT if days is None else days, since=since, policy=policy)
+    if not isinstance(mechanism, Mapping) and cast(Any, mechanism.model).slots is None:
+        if model is not None:
+            raise DiscreetError("a mechanism without end is judged by its own routine; leave model= out")
+        starting = mechanism if since is None else cast(Any, mechanism).since(since)
+        return Unrolled(starting, OVER_MIDNIGHT if days is None else days, policy)
     if days is not None or since is not None:
         raise DiscreetError("days= and since= need routine=, which says how nights join days")
     if isinstance(mechanism, Mapping):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -188,6 +188,45 @@ def _of_kind(mechanism: Daily, kind: str) -> AnyMechanism:
             f"no mechanism is given for a {kind}, which is among the days; those given are for {', '.join(mechanism)}"
         )
     return mechanism[kind]
+
+
+class Unrolled:
+    """A mechanism without end over its first `days` days, on their one long chain: for the audit, and nothing else."""
+
+    needs: ClassVar[Needs] = "chain"
+
+    def __init__(self, mechanism: Any, days: int, policy: Policy | None = None) -> None:
+        self.model: MarkovChain = mechanism.model.unrolled(days)
+        self._mechanism = mechanism
+        own = mechanism.policy if policy is None else policy
+        self.policy = None if own is None else _repeated(own, mechanism.model.day_slots, days)
+        self.guarantee: Guarantee = mechanism.guarantee
+        self.private_contexts: IntArray = mechanism.private_contexts
+
+    def start(self) -> Any:
+        """The mechanism's own."""
+        return self._mechanism.start()
+
+    def kernel(self, state: Any) -> Kernel:
+        """The mechanism's own."""
+        kernel: Kernel = self._mechanism.kernel(state)
+        return kernel
+
+    def advance(self, state: Any, output: Output) -> Any:
+        """The mechanism's own."""
+        return self._mechanism.advance(state, output)
+
+    def remember(self, memory: int | None, context: int) -> int:
+        """The mechanism's own."""
+        return int(self._mechanism.remember(memory, context))
+
+    def worth(self, context: str, output: Output) -> float:
+        """The mechanism's own."""
+        return float(self._mechanism.worth(context, output))
+
+    def expected_utility(self, days: int | None = None) -> Utility:
+        """Not defined: what a day is worth is asked of the mechanism itself."""
+        raise DiscreetError("unrolled days are for judging; ask the mechanism itself for its expected utility")
 
 
 class AcrossMidnight(DayByDay):
