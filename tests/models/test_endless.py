@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as d
+from discreet.contracts import DayOrEndless, EndlessModel, is_endless
 from discreet.models.endless import KEPT_DAYS
 from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.routine import Routine
@@ -101,3 +102,12 @@ def test_without_a_stationary_distribution_a_chain_begins_as_its_day_is() -> Non
 def test_a_first_slot_before_the_start_is_refused() -> None:
     with pytest.raises(d.DiscreetError, match="first slot is -1; give 0 or more"):
         random_routine(0).since(MONDAY, first=-1)
+
+
+def test_a_model_without_end_is_told_from_one_of_a_day() -> None:
+    routine = random_routine(6)
+    endless: EndlessModel = routine.since(MONDAY)
+    several: list[DayOrEndless] = [endless, routine.day("weekday")]
+    assert [is_endless(model) for model in several] == [True, False]
+    for model in several:
+        np.testing.assert_array_equal(model.transition(0), routine.day("weekday").transitions[0])
