@@ -120,7 +120,16 @@ class Clock:
 
     def between(self, start: str, end: str) -> tuple[int, ...]:
         """The slots that overlap the clock times from start to end, over midnight where end is not after start."""
+        low, high = self._reach(start, end)
+        return tuple(sorted({slot % self.slots for slot in range(low, high)}))
+
+    def begins(self, start: str, end: str) -> int:
+        """The slot at which these times begin where they run over the cut; 0 where they lie within one day."""
+        low, high = self._reach(start, end)
+        return low if high > self.slots else 0
+
+    def _reach(self, start: str, end: str) -> tuple[int, int]:
+        """The first slot that overlaps the times, and the one after the last, counted on over the cut."""
         first = (seconds_of(start, "the start time") - self.cut_seconds) % DAY_SECONDS
         length = (seconds_of(end, "the end time") - seconds_of(start, "the start time")) % DAY_SECONDS or DAY_SECONDS
-        low, high = first // self.slot_seconds, -(-(first + length) // self.slot_seconds)
-        return tuple(sorted({slot % self.slots for slot in range(low, high)}))
+        return first // self.slot_seconds, -(-(first + length) // self.slot_seconds)
