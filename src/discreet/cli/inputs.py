@@ -34,7 +34,9 @@ def read_model(path: Path) -> AnyModel:
         raise DiscreetError(f"{path}: is a folder; give one model in it as --model (it holds {', '.join(some)})")
     model = load(path)
     if isinstance(model, Routine):
-        raise DiscreetError(f"{path}: is a routine, and this command takes habits of one day; learn them day by day")
+        raise DiscreetError(
+            f"{path}: is a routine, and this command takes habits of single days; learn them with --day-by-day"
+        )
     return model
 
 
