@@ -5,9 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import discreet as d
+from discreet.adversary.enumerate import prefixes
 from discreet.clock import Clock
 from discreet.errors import PolicyError
 from discreet.policy import Guarantee, Policy, Secret, read_policy
+from tests.strategies import RandomMechanism, random_chain, searches
 
 
 def written(folder: Path, text: str) -> Path:
@@ -55,6 +58,11 @@ def test_delta_outside_0_to_1_is_refused_by_name(delta: float) -> None:
         ({"name": "a", "contexts": [3]}, r"secret 'a' names 3, which is not a label; use non-empty strings"),
         ({"name": "a", "contexts": ["b", ""]}, r"secret 'a' names '', which is not a label"),
         ({"name": "a", "slots": []}, r"secret 'a' is limited to no slot; leave slots out"),
+        ({"name": "a", "begins": 3}, r"secret 'a' is at each slot, so it has no window that begins; leave begins out"),
+        ({"name": "a", "at": "any", "begins": -1}, r"secret 'a' begins at -1; give a slot number, 0 or more"),
+        ({"name": "a", "at": "any", "begins": True}, r"secret 'a' begins at True; give a slot number"),
+        ({"name": "a", "at": "any", "begins": "22:00"}, r"secret 'a' begins at '22:00'; give a slot number"),
+        ({"name": "a", "at": "any", "slots": [1, 2], "begins": 3}, r"begins at slot 3, after all of its slots"),
         ({"name": "a", "at": "some"}, r"secret 'a' has at='some'; use 'each' .* or 'any'"),
     ],
 )
@@ -115,6 +123,99 @@ def test_verdicts_on_what_came_about_and_on_all_that_could() -> None:
         ("c", 0.2, 0.0, "kept"),
     ]
     assert [one.word for one in policy.verdicts(gains, {"a": 0.5, "b": 0.4})] == ["exceeded", "open", "within"]
+
+
+NIGHT = Secret("night out", {"bar"}, slots=[0, 1, 2, 22, 23], delta=0.05, at="any", begins=22)
+
+
+def test_a_window_over_the_cut_is_two_on_a_model_of_one_day() -> None:
+    policy = Policy(["home", NIGHT], delta=0.2)
+    table = policy.for_model(("home", "bar", "work"), 24)
+    assert table.names == ("home", "night out", "night out (night before)")
+    assert [np.flatnonzero(row).tolist() for row in table.active[1:]] == [[22, 23], [0, 1, 2]]
+    np.testing.assert_array_equal(table.members[1:], [[0, 1, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(table.deltas, [0.2, 0.05, 0.05])
+    np.testing.assert_array_equal(table.any_slot, [False, True, True])
+    np.testing.assert_array_equal(table.begins, [0, 0, 0])
+    assert table.policy == policy.in_one_day(24)
+
+
+def test_a_window_over_the_cut_stays_whole_where_days_are_joined() -> None:
+    table = Policy(["home", NIGHT]).for_days(("home", "bar", "work"), 24)
+    assert table.names == ("home", "night out")
+    np.testing.assert_array_equal(table.begins, [0, 22])
+    assert np.flatnonzero(table.active[1]).tolist() == [0, 1, 2, 22, 23]
+    with pytest.raises(PolicyError, match="begins at slot 22, but the day has slots 0 to 11"):
+        Policy([Secret("x", {"bar"}, at="any", begins=22)]).for_days(("home", "bar"), 12)
+
+
+def test_where_a_window_begins_is_part_of_a_secret() -> None:
+    whole = Secret("day from four", {"bar"}, at="any", begins=4)
+    assert whole != Secret("day from four", {"bar"}, at="any")
+    assert "begins=4" in repr(whole)
+    assert Policy([whole]).fingerprint != Policy([Secret("day from four", {"bar"}, at="any")]).fingerprint
+    assert [sorted(part.slots or ()) for part in whole.in_one_day(6)] == [[4, 5], [0, 1, 2, 3]]
+    late = Secret("late", {"bar"}, slots=[5], at="any", begins=4)  # nothing of it is before
+    assert late.in_one_day(6) == (Secret("late", {"bar"}, slots=[5], at="any"),)
+    with pytest.raises(PolicyError, match="begins at slot 4, but the day has slots 0 to 3; use the clock"):
+        whole.in_one_day(4)
+    with pytest.raises(PolicyError, match=r"two secrets are named 'night out \(night before\)'"):
+        Policy([NIGHT, Secret("night out (night before)", {"home"})]).for_model(("home", "bar"), 24)
+
+
+def test_the_verdict_on_a_window_over_the_cut_is_the_worse_of_both() -> None:
+    policy = Policy([NIGHT, Secret("bar")], delta=0.2)
+    gains = {"night out": 0.01, "night out (night before)": 0.3, "bar": 0.1}
+    bounds = {"night out": 0.4, "night out (night before)": 0.35, "bar": 0.1}
+    assert [(one.gain, one.word) for one in policy.verdicts(gains)] == [(0.3, "breached"), (0.1, "kept")]
+    assert [one.bound for one in policy.verdicts(gains, bounds)] == [0.4, 0.1]
+    assert policy.worst(NIGHT, {"night out (night before)": -0.1}) == -0.1
+    assert policy.worst(NIGHT, {}) is None
+
+
+def test_both_windows_are_promised_and_judged_each_on_its_own() -> None:
+    for seed in searches(6):
+        chain = random_chain(seed, n=3, slots=4, zeros=0.1)
+        night = Secret("night", {"c1"}, slots=[0, 1, 3], delta=0.1, at="any", begins=3)
+        policy = Policy([night, "c2"], delta=0.2)
+        adaptive = d.mechanisms.Adaptive(chain, policy, memory="none")
+        for mechanism in (adaptive, RandomMechanism(chain, policy, seed=seed)):
+            found = d.audit(mechanism)
+            worst: dict[str, float] = {}
+            for prefix in prefixes(mechanism, policy=policy.in_one_day(4)):
+                for (name, _), gain in prefix.gains.items():
+                    worst[name] = max(worst.get(name, -1.0), float(gain))
+            assert found.by_secret == pytest.approx(worst, abs=1e-12), seed
+            assert set(worst) == {"night", "night (night before)", "c2"}
+        assert d.audit(adaptive).holds, seed
+        d.laws.check(adaptive)
+        with d.Session(adaptive) as session:
+            session.release("c1")
+            assert {"night", "night (night before)"} < set(session.gains())
+        by_secret = d.evaluate(adaptive, chain.sample(3, seed)).by_secret
+        assert policy.verdicts(by_secret)[0].word == "kept"
+
+
+@pytest.mark.parametrize(
+    ("cut", "times", "at", "begins"),
+    [
+        ("00:00", ("22:00", "06:00"), "any", 22),
+        ("00:00", ("22:00", "06:00"), "each", 0),
+        ("00:00", ("22:00", "24:00"), "any", 0),
+        ("00:00", ("00:00", "24:00"), "any", 0),
+        ("12:00", ("22:00", "06:00"), "any", 0),  # this clock's days hold the night whole
+        ("04:00", ("22:00", "06:00"), "any", 18),
+        ("04:00", ("22:00", "04:00"), "any", 0),
+        ("00:00", ("22:30", "22:30"), "any", 22),
+    ],
+)
+def test_clock_times_over_the_cut_are_one_night(
+    tmp_path: Path, cut: str, times: tuple[str, str], at: str, begins: int
+) -> None:
+    text = f"""[[secret]]\ncontexts = ["bar"]\nbetween = {list(times)}\nat = "{at}"\n"""
+    (secret,) = Policy.read(written(tmp_path, text), Clock(24, cut=cut)).secrets
+    assert secret.begins == begins
+    assert secret.slots == frozenset(Clock(24, cut=cut).between(*times))
 
 
 def test_guarantees_promise_delta_only_where_they_cover_it() -> None:

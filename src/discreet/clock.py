@@ -33,6 +33,11 @@ class Clock:
 
     Every day has the same number of slots. When clocks go back, the repeated hour falls into slots that were there
     already (the later reading stands); when they go forward, the skipped hour has no reading.
+
+    As instants, slots follow each other without gap or overlap over every midnight and every change of the clock:
+    `end_of` a slot is `start_of` the next, and none is before the one before it. A slot of a skipped hour is empty: it
+    starts and ends when clocks go forward. For an instant t in the slot that `locate` gives, start <= t always, and
+    t < end except in the second run of a repeated hour, whose slots have ended.
     """
 
     slots: int
@@ -76,10 +81,37 @@ class Clock:
         return shifted.date(), second // self.slot_seconds
 
     def start_of(self, date: dt.date, slot: int) -> dt.datetime:
-        """When a slot of that day starts, on the wall clock of the clock's zone."""
+        """When a slot of that day starts: the first instant at which the wall clock has reached its time.
+
+        It has the clock's zone. Python compares and subtracts two times of one zone as wall clocks show them: turn them
+        to UTC, or take their `timestamp()`, to compare instants.
+        """
         midnight = dt.datetime.combine(date, dt.time())
         wall = midnight + dt.timedelta(seconds=self.cut_seconds + slot * self.slot_seconds)
-        return wall.replace(tzinfo=self._zoneinfo)
+        start = wall.replace(tzinfo=self._zoneinfo)  # of a time that is shown twice, the first
+        late, early = int(start.timestamp()), int(start.replace(fold=1).timestamp())
+        # A time that is skipped is read on the clock of before, which is late, or (fold=1) on that of after, early.
+        return start if early >= late else self._forward(wall, early, late)
+
+    def _forward(self, wall: dt.datetime, early: int, late: int) -> dt.datetime:
+        """The instant at which clocks go forward over a wall-clock time, after `early` and not after `late`."""
+        while late - early > 1:
+            middle = (early + late) // 2
+            if self._at(middle).replace(tzinfo=None) >= wall:
+                late = middle
+            else:
+                early = middle
+        return self._at(late)
+
+    def _at(self, epoch: int) -> dt.datetime:
+        return dt.datetime.fromtimestamp(epoch, self._zoneinfo)
+
+    def end_of(self, date: dt.date, slot: int) -> dt.datetime:
+        """When a slot of that day ends: the same instant at which the next slot starts, of the next day after the last.
+
+        Never before the slot's start or the end of the slot before it; equal where clocks skip the slot.
+        """
+        return self.start_of(date, slot + 1)
 
     def label(self, slot: int) -> str:
         """The wall-clock time at which a slot starts, such as 07:30."""
@@ -88,7 +120,16 @@ class Clock:
 
     def between(self, start: str, end: str) -> tuple[int, ...]:
         """The slots that overlap the clock times from start to end, over midnight where end is not after start."""
+        low, high = self._reach(start, end)
+        return tuple(sorted({slot % self.slots for slot in range(low, high)}))
+
+    def begins(self, start: str, end: str) -> int:
+        """The slot at which these times begin where they run over the cut; 0 where they lie within one day."""
+        low, high = self._reach(start, end)
+        return low if high > self.slots else 0
+
+    def _reach(self, start: str, end: str) -> tuple[int, int]:
+        """The first slot that overlaps the times, and the one after the last, counted on over the cut."""
         first = (seconds_of(start, "the start time") - self.cut_seconds) % DAY_SECONDS
         length = (seconds_of(end, "the end time") - seconds_of(start, "the start time")) % DAY_SECONDS or DAY_SECONDS
-        low, high = first // self.slot_seconds, -(-(first + length) // self.slot_seconds)
-        return tuple(sorted({slot % self.slots for slot in range(low, high)}))
+        return first // self.slot_seconds, -(-(first + length) // self.slot_seconds)

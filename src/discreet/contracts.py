@@ -6,6 +6,7 @@ not proven for each mechanism, it is the shape of the interface.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
@@ -56,6 +57,68 @@ class Model(Protocol):
     @property
     def prior(self) -> FloatArray:
         """(T, n): what anybody who knows the habits believes before any output."""
+
+    def transition(self, t: int) -> FloatArray:
+        """(K, K): from slot t to slot t + 1, `transitions[t]`."""
+
+    def prior_at(self, t: int) -> FloatArray:
+        """(n,): `prior[t]`."""
+
+
+class EndlessModel(Protocol):
+    """Habits of days without end: a chain over n contexts whose slots are counted on over midnight, from `first` on.
+
+    Asked slot by slot, because there is no last one: it has no `transitions` and no `prior` as arrays.
+    """
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """The n labels; arrays index them."""
+
+    @property
+    def slots(self) -> None:
+        """None: there is no last slot, and by that it is known from a `Model`."""
+
+    @property
+    def day_slots(self) -> int:
+        """T, of one day."""
+
+    @property
+    def emissions(self) -> None:
+        """None: hidden states and contexts are the same."""
+
+    @property
+    def first(self) -> int:
+        """The first slot."""
+
+    @property
+    def initial(self) -> FloatArray:
+        """(n,): at the first slot."""
+
+    def transition(self, t: int) -> FloatArray:
+        """(n, n): from slot t to slot t + 1."""
+
+    def prior_at(self, t: int) -> FloatArray:
+        """(n,): what anybody who knows the habits believes of slot t before any output."""
+
+    def place(self, t: int) -> int | None:
+        """Where in the cycle slot t is: transitions and priors of equal places are equal; None before they repeat."""
+
+    def date_of(self, t: int) -> tuple[dt.date, int]:
+        """The date of slot t, and its slot of that day."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest: equal models have equal fingerprints."""
+
+
+DayOrEndless: TypeAlias = Model | EndlessModel
+"""Habits of one day, or of days without end."""
+
+
+def is_endless(model: DayOrEndless) -> TypeGuard[EndlessModel]:
+    """Whether a model has no last slot."""
+    return model.slots is None
 
 
 class Kernel(Protocol):

@@ -261,7 +261,7 @@ def _audit_bounds(mechanism: AnyMechanism, adversary: Adversary, highest: FloatA
     claimed = audit(mechanism, policy=covered, budget=budget)
     if claimed.excess > SLACK:
         raise LawBroken(law, f"{claimed.breach} exceeds its delta by {claimed.excess}")
-    names = {secret.name for secret in covered.secrets}
+    names = {secret.name for secret in covered.in_one_day(mechanism.model.slots).secrets}
     mine = np.array([name in names for name, _ in adversary.gain_names], dtype=np.bool_)
     over = highest[mine] - adversary.deltas[mine]
     if over.max(initial=-1.0) > SLACK:

@@ -25,7 +25,8 @@ class Secret:
     """A set of contexts, perhaps only at some slots, in which nobody may gain more than delta belief.
 
     `at="each"` bounds the gain on "there at slot t" for each slot; `at="any"` bounds the gain on "there at some slot of
-    the window". The first does not imply the second. `delta=None` takes the policy's.
+    the window". The first does not imply the second. `delta=None` takes the policy's. `begins`, for `at="any"`, says
+    where the window of a day begins: slots before it belong to the window that began the day before, as in a night.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Secret:
     slots: frozenset[int] | None = None
     delta: float | None = None
     at: At = "each"
+    begins: int = 0
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class Secret:
         slots: Iterable[int] | None = None,
         delta: float | None = None,
         at: At = "each",
+        begins: int = 0,
     ) -> None:
         if contexts is None:
             contexts = {name}
@@ -52,6 +55,7 @@ class Secret:
             "slots": None if slots is None else _checked_slots(slots, name),
             "delta": None if delta is None else _checked_delta(delta, f"secret {name!r}"),
             "at": at,
+            "begins": _checked_begins(begins, name),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -66,6 +70,38 @@ class Secret:
             raise PolicyError(f"secret {name!r} is limited to no slot; leave slots out to mean the whole day")
         if at not in ("each", "any"):
             raise PolicyError(f"secret {name!r} has at={at!r}; use 'each' (at each slot) or 'any' (at some slot)")
+        if begins and at != "any":
+            raise PolicyError(f"secret {name!r} is at each slot, so it has no window that begins; leave begins out")
+        if self.begins and self.slots is not None and max(self.slots) < self.begins:
+            raise PolicyError(
+                f"the window of secret {name!r} begins at slot {begins}, after all of its slots; give one of them"
+            )
+
+    def in_one_day(self, slots: int) -> tuple[Secret, ...]:
+        """The secret on a model of one day of so many slots: a window that runs over the cut is two, each on its own.
+
+        The window that begins on the day keeps the name; the end of the one that began before is "... (night before)".
+        """
+        if self.begins == 0:
+            return (self,)
+        self.require_begins_within(slots)
+        window = range(slots) if self.slots is None else sorted(self.slots)
+        after = [slot for slot in window if slot >= self.begins]
+        before = [slot for slot in window if slot < self.begins]
+        parts = [(self.name, after), (self.name + NIGHT_BEFORE, before)]
+        return tuple(Secret(name, self.contexts, own, self.delta, self.at) for name, own in parts if own)
+
+    def require_begins_within(self, slots: int) -> None:
+        """Refuse a window that begins after the day's last slot."""
+        if self.begins >= slots:
+            raise PolicyError(
+                f"the window of secret {self.name!r} begins at slot {self.begins}, but the day has slots 0 to "
+                f"{slots - 1}; use the clock that the model was learned with"
+            )
+
+
+NIGHT_BEFORE = " (night before)"
+"""What the end of a window that began the day before is called, after its secret's name."""
 
 
 def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
@@ -73,6 +109,16 @@ def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
         return frozenset(operator.index(slot) for slot in slots)
     except TypeError:
         raise PolicyError(f"slots of secret {name!r} is {slots!r}; give slot numbers, such as range(44, 48)") from None
+
+
+def _checked_begins(begins: int, name: str) -> int:
+    try:
+        slot = -1 if isinstance(begins, bool) else operator.index(begins)
+    except TypeError:
+        slot = -1
+    if slot < 0:
+        raise PolicyError(f"the window of secret {name!r} begins at {begins!r}; give a slot number, 0 or more")
+    return slot
 
 
 def _checked_delta(delta: object, where: str) -> float:
@@ -113,7 +159,7 @@ class Policy:
         parts: list[object] = [self.delta]
         for one in self.secrets:
             slots = None if one.slots is None else sorted(one.slots)
-            parts += [one.name, sorted(one.contexts), slots, one.delta, one.at]
+            parts += [one.name, sorted(one.contexts), slots, one.delta, one.at, one.begins]
         return digest_of(parts).hex()
 
     @property
@@ -127,12 +173,29 @@ class Policy:
         return any(secret.at == "any" for secret in self.secrets)
 
     def for_model(self, contexts: Sequence[str], slots: int) -> SecretTable:
-        """The policy as arrays over a model's contexts and slots; names what does not fit."""
-        return SecretTable(self, tuple(contexts), slots)
+        """The policy as arrays over a model's contexts and slots; names what does not fit.
+
+        The model is of one day: a window that runs over the cut is two secrets (`in_one_day`).
+        """
+        return SecretTable(self.in_one_day(slots), tuple(contexts), slots)
 
     def for_days(self, contexts: Sequence[str], slots: int) -> SecretTable:
-        """The policy over a model of days without end."""
+        """The policy over a model of days without end, of so many slots each: windows over the cut stay whole.
+
+        The table's `begins` says where they begin.
+        """
         return SecretTable(self, tuple(contexts), slots)
+
+    def in_one_day(self, slots: int) -> Policy:
+        """The policy on a model of one day: see `Secret.in_one_day`."""
+        if not any(secret.begins for secret in self.secrets):
+            return self
+        return Policy([part for secret in self.secrets for part in secret.in_one_day(slots)], delta=self.delta)
+
+    def worst(self, secret: Secret, gains: Mapping[str, float]) -> float | None:
+        """The worst of a secret's gains by name, of both where its window is two on a model of one day."""
+        own = [gains[name] for name in (secret.name, secret.name + NIGHT_BEFORE * (secret.begins > 0)) if name in gains]
+        return max(own, default=None)
 
     def verdicts(self, gains: Mapping[str, float], bounds: Mapping[str, float] | None = None) -> tuple[Verdict, ...]:
         """What became of each secret, by its worst gain; `bounds` are those that an audit has proven."""
@@ -140,8 +203,8 @@ class Policy:
             Verdict(
                 secret,
                 self.delta_of(secret),
-                gains.get(secret.name, 0.0),
-                None if bounds is None else bounds.get(secret.name, 0.0),
+                self.worst(secret, gains) or 0.0,
+                None if bounds is None else self.worst(secret, bounds) or 0.0,
             )
             for secret in self.secrets
         )
@@ -184,7 +247,7 @@ class SecretTable:
     active: BoolArray = field(init=False, repr=False, compare=False)  # (G, T): does the secret hold at the slot
     deltas: FloatArray = field(init=False, repr=False, compare=False)  # (G,)
     any_slot: BoolArray = field(init=False, repr=False, compare=False)  # (G,): at="any"
-    begins: IntArray = field(init=False, repr=False, compare=False)  # (G,): where a day's window begins
+    begins: IntArray = field(init=False, repr=False, compare=False)  # (G,): where windows begin; 0 on one day's model
 
     def __post_init__(self) -> None:
         index = {context: k for k, context in enumerate(self.model_contexts)}
@@ -201,6 +264,7 @@ class SecretTable:
                     f"secret {secret.name!r} covers every context of the model, so there is nothing to hide it among; "
                     "name fewer contexts"
                 )
+            secret.require_begins_within(self.slots)
             if secret.slots is not None:
                 active[g] = False
                 for slot in sorted(secret.slots):
@@ -215,8 +279,8 @@ class SecretTable:
             "members": members,
             "active": active,
             "deltas": np.array([self.policy.delta_of(secret) for secret in secrets], dtype=np.float64),
-            "begins": np.zeros(len(secrets), dtype=np.int64),
             "any_slot": np.array([secret.at == "any" for secret in secrets], dtype=np.bool_),
+            "begins": np.array([secret.begins for secret in secrets], dtype=np.int64),
         }
         read_only(fields.values())
         for key, value in fields.items():
@@ -304,7 +368,8 @@ def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) 
     _only(entry, {"name", "contexts", "slots", "between", "delta", "at"}, where)
     contexts = _labels(entry.get("contexts"), where)
     name = entry.get("name", " or ".join(sorted(contexts)))
-    slots = entry.get("slots")
+    at = str(entry.get("at", "each"))
+    slots, begins = entry.get("slots"), 0
     if slots is not None and not (isinstance(slots, list) and all(type(slot) is int for slot in slots)):
         raise PolicyError(f"slots of {where} is {slots!r}; give a list of slot numbers")
     if "between" in entry:
@@ -317,6 +382,7 @@ def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) 
             raise PolicyError(f"{where} speaks of clock times but no clock is known; add [clock] with slots and zone")
         try:
             slots = clock.between(*times)
+            begins = clock.begins(*times) if at == "any" else 0
         except DiscreetError as error:
             raise PolicyError(f"between of {where}: {error}") from None
     delta = entry.get("delta")
@@ -325,7 +391,8 @@ def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) 
         contexts,
         slots=slots,
         delta=None if delta is None else _number(delta, f"delta of {where}"),
-        at=str(entry.get("at", "each")),  # type: ignore[arg-type]  # Secret checks its value
+        at=at,  # type: ignore[arg-type]  # Secret checks its value
+        begins=begins,
     )
 
 

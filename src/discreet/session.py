@@ -19,7 +19,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless import EndlessAdversary, EndlessBelief
 from discreet.contexts import UNKNOWN, fitted
-from discreet.contracts import AnyMechanism, Kernel, Rng, covers_everything
+from discreet.contracts import AnyMechanism, Kernel, Rng, covers_everything, is_endless
 from discreet.errors import DiscreetError
 from discreet.numerics import FloatArray, digest_of
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
@@ -58,7 +58,7 @@ class Session:
         self, mechanism: AnyMechanism, *, rng: Rng | None = None, adversary: Adversary | EndlessAdversary | None = None
     ) -> None:
         self.mechanism = mechanism
-        self.endless = is_endless(mechanism)
+        self.endless = is_endless(mechanism.model)
         own_adversary: Any = mechanism.adversary if self.endless else None  # type: ignore[attr-defined]
         if adversary is None:
             adversary = own_adversary if self.endless else Adversary(mechanism)
@@ -373,12 +373,6 @@ class _Trail:
         self._step = None  # what came before is in the digest now, and need not be kept
         self.length = 0
         return digest
-
-
-def is_endless(mechanism: AnyMechanism) -> bool:
-    """Whether a mechanism's model has no last slot."""
-    slots: int | None = mechanism.model.slots
-    return slots is None
 
 
 def memory_span(mechanism: AnyMechanism) -> float:

@@ -88,6 +88,20 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
     assert {output["kind"] for output in part["witness"]["outputs"]} == {"suppressed"}
 
 
+def test_a_night_at_some_slot_is_one_secret_by_the_worse_of_its_two_windows(
+    discreet: Discreet, given: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "night.toml"
+    path.write_text('[[secret]]\nname = "out"\ncontexts = ["bar"]\nbetween = ["22:00", "06:00"]\nat = "any"\n')
+    ran = discreet("audit", *given, "--policy", path)
+    (row,) = (line for line in ran.out.splitlines() if line.startswith("out "))
+    assert "some slot" in row
+    document = discreet("audit", *given, "--policy", path, "--json").json
+    (secret,) = document["parts"][0]["secrets"]
+    assert secret["worst_gain"] == pytest.approx(document["parts"][0]["worst_gain"])
+    assert f"{secret['worst_gain']:.4f}" in row
+
+
 def test_each_part_of_the_week_is_audited(discreet: Discreet, given: list[str], models: Path) -> None:
     ran = discreet("audit", *given, "--model", models / "week.model", "--json")
     assert ran.code == 1

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet import MarkovChain, Models, load
+from discreet import MarkovChain, Models, Routine, load
 from discreet.clock import Clock
-from tests.cli.conftest import READINGS, Discreet, error_of
+from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
 
 PARIS = ["--zone", "Europe/Paris"]
 FAMILY = ["--user", "who", "--time", "at", "--context", "place"]
@@ -185,3 +185,93 @@ def test_few_days_hold_nothing_out(discreet: Discreet, tmp_path: Path) -> None:
         discreet("learn", short, *PARIS, "--out", tmp_path / "m", "--json").json["people"][0]["held_out_impossible"]
         is None
     )
+
+
+def routine_of(path: Path) -> Routine:
+    found = load(path)
+    assert isinstance(found, Routine)
+    return found
+
+
+def test_a_routine_is_total_and_has_every_secret(discreet: Discreet, tmp_path: Path) -> None:
+    out = tmp_path / "p01.model"
+    ran = discreet("learn", READINGS, *PARIS, "--routine", "--secrets", POLICY, "--keep", "casino", "--out", out)
+    assert ran.code == 0
+    routine = routine_of(out)
+    assert routine.kinds == ("weekday", "weekend")
+    assert routine.clock == Clock(48, "Europe/Paris")
+    assert {"casino", "hospital", "home", "other", "unknown"} <= set(routine.contexts)
+    assert all((routine.day(kind).transitions > 0).all() for kind in routine.kinds)
+    assert "held impossible       0 % of the steps" in ran.out
+    (casino,) = (line for line in ran.out.splitlines() if line.startswith("casino"))
+    assert casino.split()[1:] == ["0", "%"]
+
+
+def test_a_routine_of_days_alike_with_a_floor_of_its_own(discreet: Discreet, tmp_path: Path) -> None:
+    out = tmp_path / "m"
+    assert discreet("learn", READINGS, "--routine", "--alike", "--floor", 0.01, "--out", out).code == 0
+    routine = routine_of(out)
+    assert routine.kinds == ("day",)
+    assert routine.learned is not None
+    assert routine.learned.floor == 0.01
+    assert "floor" in error_of(discreet("learn", READINGS, "--routine", "--floor", 2, "--out", tmp_path / "none"))
+    assert "--floor" in error_of(
+        discreet("learn", READINGS, "--day-by-day", "--floor", 0.1, "--out", tmp_path / "none")
+    )
+
+
+def test_an_update_equals_learning_all_days_at_once(discreet: Discreet, tmp_path: Path) -> None:
+    lines = Path(READINGS).read_text(encoding="utf-8").splitlines(keepends=True)
+    dates = sorted({line.split(",")[1][:10] for line in lines[1:]})
+    early = tmp_path / "early.csv"
+    early.write_text("".join([lines[0], *(line for line in lines[1:] if line.split(",")[1][:10] < dates[30])]))
+    some, more, whole = (tmp_path / name for name in ("some", "more", "whole"))
+    rules = ["--routine", "--merge-below", 0, "--carry", 0, "--keep", "casino"]
+    assert discreet("learn", early, *PARIS, *rules, "--out", some).code == 0
+    ran = discreet(
+        "learn", READINGS, "--update", some, "--merge-below", 0, "--carry", 0, "--keep", "casino", "--out", more
+    )
+    assert ran.code == 0
+    assert "days, " in ran.out
+    assert "30 days up to" in ran.err
+    assert "learned before" in ran.err
+    assert discreet("learn", READINGS, *PARIS, *rules, "--out", whole).code == 0
+    assert routine_of(more).fingerprint == routine_of(whole).fingerprint
+    assert routine_of(more).fingerprint != routine_of(some).fingerprint
+    assert "all 42 days were learned before" in error_of(
+        discreet("learn", READINGS, "--update", more, "--out", tmp_path / "none")
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--slots", 24], "--slots"),
+        (["--zone", "UTC"], "--zone"),
+        (["--smoothing", "none"], "--smoothing"),
+        (["--alike"], "--alike"),
+        (["--floor", 0.1], "--floor"),
+    ],
+)
+def test_an_update_goes_by_the_rules_of_its_routine(
+    discreet: Discreet, tmp_path: Path, options: list[object], part: str
+) -> None:
+    out = tmp_path / "m"
+    assert discreet("learn", READINGS, *PARIS, "--routine", "--out", out).code == 0
+    error = error_of(discreet("learn", READINGS, "--update", out, "--out", out, *options))
+    assert f"leave {part}" in error.replace("--weekparts or ", "")
+
+
+def test_only_routines_are_updated(discreet: Discreet, models: Path, tmp_path: Path) -> None:
+    error = error_of(discreet("learn", READINGS, "--update", models / "p01.model", "--out", tmp_path / "m"))
+    assert "is no routine" in error
+    assert "none.model" in error_of(discreet("learn", READINGS, "--update", "none.model", "--out", tmp_path / "m"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_commands_of_single_days_refuse_a_routine(discreet: Discreet, tmp_path: Path) -> None:
+    out = tmp_path / "m"
+    assert discreet("learn", READINGS, *PARIS, "--routine", "--secrets", POLICY, "--out", out).code == 0
+    given = ["--model", out, "--policy", POLICY, "--mechanism", "adaptive"]
+    for words in (["audit"], ["evaluate", READINGS], ["release", READINGS]):
+        assert "--day-by-day" in error_of(discreet(*words, *given))

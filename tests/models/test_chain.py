@@ -169,3 +169,19 @@ def test_other_misuse_says_what_to_do() -> None:
     with pytest.raises(DiscreetError, match=r"slot 2 of day 1 is 'x'.*known: 'a', 'b', 'c'"):
         chain.codes([["a"] * 4, ["a", "b", "x", "a"]])
     assert chain.index_of("c") == 2
+
+
+def test_a_slot_is_asked_for_by_its_number() -> None:
+    chain = random_chain(4)
+    for t in range(chain.slots):
+        np.testing.assert_array_equal(chain.prior_at(t), chain.prior[t])
+    for t in range(chain.slots - 1):
+        np.testing.assert_array_equal(chain.transition(t), chain.transitions[t])
+    for t in (-1, chain.slots):
+        with pytest.raises(DiscreetError, match=f"no prior of slot {t}"):
+            chain.prior_at(t)
+    for t in (-1, chain.slots - 1):
+        with pytest.raises(DiscreetError, match=f"no transition of slot {t}"):
+            chain.transition(t)
+    with pytest.raises(DiscreetError, match="have one: none"):
+        MarkovChain(("a",), [1], np.ones((0, 1, 1))).transition(0)

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from discreet.contexts import Day, shares
+from discreet.errors import DiscreetError
 from discreet.models import MarkovChain
-from discreet.models.held_out import HeldOut, held_out
+from discreet.models.held_out import HeldOut, held_out, judged
+from discreet.models.routine import Routine
 from discreet.models.simulate import person
 
 MONDAY = dt.date(2026, 3, 2)
@@ -55,3 +57,21 @@ def test_the_plain_loop_agrees() -> None:
 
 def test_shares() -> None:
     assert shares(days("aab", "cab")) == {"a": 0.5, "b": pytest.approx(1 / 3), "c": pytest.approx(1 / 6)}
+
+
+def test_a_routine_is_judged_over_nights_and_holds_nothing_impossible() -> None:
+    """The twin is the one long chain of the days held out, which begin as their first day does."""
+    lived = person(days=20, seed=4)
+    found = held_out(lived, Routine.fit)
+    routine = Routine.fit(lived[:16])
+    first = lived[16].date
+    assert first is not None
+    endless = routine.since(first, initial=routine.day(routine.kind_of(first)).initial)
+    labels = [label for day in lived[16:] for label in day.fitted(routine.contexts).contexts]
+    (score,) = endless.unrolled(4).log_likelihood([labels])
+    assert (found.days, found.impossible) == (4, 0.0)
+    assert found.log_likelihood == pytest.approx(score / len(labels))
+    strange = [Day(("nowhere",) * len(day), day.date) for day in lived[16:]]
+    assert judged(routine, strange).impossible == 0.0  # it is other
+    with pytest.raises(DiscreetError, match="dated"):
+        judged(routine, [Day(lived[0].contexts)])

@@ -127,3 +127,12 @@ def test_other_misuse_says_what_to_do() -> None:
         HiddenMarkovModel.homogeneous(LABELS, I2, T2[0], E2, 0)
     with pytest.raises(DiscreetError, match=r"the days have 2 slots, the model has 4; cut them with its clock"):
         HiddenMarkovModel(LABELS, I2, T2, E2).log_likelihood([["a", "a"]])
+
+
+def test_a_slot_is_asked_for_by_its_number() -> None:
+    model = random_model(2, by_slot=True)
+    for t in range(model.slots):
+        np.testing.assert_array_equal(model.prior_at(t), model.prior[t])
+    np.testing.assert_array_equal(model.transition(1), model.transitions[1])
+    with pytest.raises(DiscreetError, match="no prior of slot -1"):
+        model.prior_at(-1)

@@ -138,6 +138,44 @@ def test_a_rule_of_ones_own_declares_its_period() -> None:
     assert unbounded.since(MONDAY).place(3) is None
 
 
+def test_more_days_are_the_same_as_all_at_once() -> None:
+    days = simulated(40)
+    for split in (1, 3, 20, 39):
+        for by, smoothing in (("weekpart", "auto"), (None, "none")):
+            first = Routine.fit(days[:split], by, smoothing, secrets=["casino"])  # type: ignore[arg-type]
+            whole = Routine.fit(days, by, smoothing, secrets=["casino"])  # type: ignore[arg-type]
+            assert first.updated(days[split:]).fingerprint == whole.fingerprint
+    one_by_one = Routine.fit(days[:1])
+    for day in days[1:]:
+        one_by_one = one_by_one.updated(day)  # the night before each is counted too
+    assert one_by_one.fingerprint == Routine.fit(days).fingerprint
+
+
+def test_new_labels_and_new_secrets_become_contexts_unless_contexts_were_given() -> None:
+    monday, tuesday = d.Day(("a", "b"), MONDAY), d.Day(("a", "gym"), MONDAY + ONE_DAY)
+    grown = Routine.fit([monday]).updated(tuesday, secrets="casino")
+    assert grown.contexts == ("a", "b", "gym", "casino", OTHER, UNKNOWN)
+    given = Routine.fit([monday], contexts=("b", "a")).updated([tuesday])
+    assert given.contexts == ("b", "a", OTHER, UNKNOWN)
+    assert given.learned is not None
+    assert given.learned.occupancy.tolist() == [1, 2, 1, 0]  # the gym is other
+    declared = Routine.fit([monday], contexts=("b", "a")).updated(tuesday, secrets=d.Policy("gym"))
+    assert "gym" in declared.contexts
+
+
+def test_days_that_were_learned_before_are_refused() -> None:
+    monday = d.Day(("a", "b"), MONDAY, "p")
+    routine = Routine.fit([monday])
+    with pytest.raises(d.DiscreetError, match=r"2024-01-01 is not after 2024-01-01.*learn anew"):
+        routine.updated(monday)
+    with pytest.raises(d.DiscreetError, match=r"is of q, and the routine was learned from p; learn a routine for each"):
+        routine.updated(d.Day(("a", "b"), MONDAY + ONE_DAY, "q"))
+    with pytest.raises(d.DiscreetError, match=r"have 3 slots, the chain 2"):
+        routine.updated(d.Day(("a", "b", "b"), MONDAY + ONE_DAY, "p"))
+    with pytest.raises(d.DiscreetError, match=r"not learned from days"):
+        random_routine(0).updated(monday)
+
+
 @pytest.mark.parametrize(
     ("days", "nights", "message"),
     [

@@ -15,16 +15,20 @@ from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.models import HiddenMarkovModel, MarkovChain, Models, load, save
+from discreet.models.routine import Kinds, Routine
 from discreet.models.simulate import person
-from discreet.models.store import files_for, save_all
-from discreet.models.week import AnyModel
+from discreet.models.store import AnyHabits, files_for, save_all
 from tests.models.test_chain import LABELS, random_chain
 from tests.models.test_hidden import random_model
 from tests.models.test_learn import dated, habits
+from tests.models.test_routine import random_routine
 
 
-def facts(model: AnyModel) -> object:
+def facts(model: AnyHabits) -> object:
     """Everything that a saved model must bring back, to the bit."""
+    if isinstance(model, Routine):
+        chains = {kind: facts(model.day(kind)) for kind in model.kinds}
+        return model.by, model.fingerprint, chains, learned_of(model)
     if isinstance(model, Models):
         return {part: facts(chain) for part, chain in model.items()}
     counts = model.counts if isinstance(model, MarkovChain) else None
@@ -38,8 +42,17 @@ def facts(model: AnyModel) -> object:
     return type(model), model.contexts, model.slots, model.fingerprint, model.clock, learned
 
 
+def learned_of(routine: Routine) -> object:
+    if routine.learned is None:
+        return None
+    by_name = dict(vars(routine.learned))
+    days, nights = by_name.pop("days"), by_name.pop("nights")
+    counted = {kind: (one.contexts, one.initial.tolist(), one.transitions.tolist()) for kind, one in days.items()}
+    return by_name, counted, {pair: steps.tolist() for pair, steps in nights.items()}
+
+
 CLOCK = Clock(48, "Europe/Paris", "04:00")
-EXAMPLES: dict[str, AnyModel] = {
+EXAMPLES: dict[str, AnyHabits] = {
     "chain": random_chain(0),
     "one slot": MarkovChain(("a", "b"), [0.25, 0.75], np.zeros((0, 2, 2))),
     "two slots": MarkovChain.homogeneous(("a", "b"), [0.25, 0.75], [[0.5, 0.5], [0.0, 1.0]], 2),
@@ -56,6 +69,12 @@ EXAMPLES: dict[str, AnyModel] = {
     "hidden with clock": HiddenMarkovModel(LABELS, [1.0], np.ones((47, 1, 1)), [[0.1, 0.2, 0.7]], clock=CLOCK),
     "week": MarkovChain.fit(person(days=30), by="weekpart", clock=CLOCK),
     "half a week": MarkovChain.fit(dated([("a", "b")]), by="weekpart"),
+    "routine": random_routine(0, zeros=0.3),
+    "routine of days alike": random_routine(1, week=False),
+    "routine learned": Routine.fit(person(days=30), secrets=["casino"], clock=CLOCK),
+    "routine learned plainly": Routine.fit(
+        dated(habits(3, 9)), by=None, smoothing="none", floor=0.01, contexts=("d", "c", "b")
+    ),
 }
 
 
@@ -97,12 +116,63 @@ def test_a_loaded_chain_learns_on(tmp_path: Path) -> None:
     assert facts(week.updated(days[8])) == facts(MarkovChain.fit(days, by="weekpart"))
 
 
-SMALL: dict[str, AnyModel] = {
+def test_a_loaded_routine_learns_on(tmp_path: Path) -> None:
+    days = person(days=20)
+    save(tmp_path / "model", Routine.fit(days[:12], secrets=["casino"], clock=CLOCK))
+    loaded = load(tmp_path / "model")
+    assert isinstance(loaded, Routine)
+    assert facts(loaded.updated(days[12:])) == facts(Routine.fit(days, secrets=["casino"], clock=CLOCK))
+
+
+def test_a_rule_of_ones_own_is_in_no_file(tmp_path: Path) -> None:
+    chain = random_chain(0)
+    own = Routine({"day": chain}, {("day", "day"): np.eye(3)}, kind_of=Kinds(lambda date: "day", 1))
+    with pytest.raises(FileFormatError, match=r"rule of its own .* which a file cannot hold; .*kind_of"):
+        save(tmp_path / "model", own)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda routine, held: routine.update(by="moon"), "by='moon' is not known"),
+        (lambda routine, held: routine.update(by="weekpart"), "counts are of day; by='weekpart' needs"),
+        (lambda routine, held: routine.update(nights=[]), "no night leads from a day to a day"),
+        (lambda routine, held: routine.update(nights=[["day", "feast"]]), "no night leads from a day to a day"),
+        (lambda routine, held: held.pop("nights/0"), "nights/0"),
+        (lambda routine, held: held.update({"nights/0": held["nights/0"] / 2}), r"nights\[.*sums to 0.5"),
+        (lambda routine, held: held.update({"nights/0": np.eye(2)}), r"nights\[.*has shape \(2, 2\)"),
+        (lambda routine, held: held.pop("learned/day/day"), "learned/day/day"),
+        (lambda routine, held: held.update({"learned/day/day": np.eye(2)}), "counts of nights"),
+        (lambda routine, held: held.update({"learned/day/initial": -held["learned/day/initial"]}), "initial counts"),
+        (lambda routine, held: routine["learned"].update(floor=2), "the floor is 2"),
+        (lambda routine, held: routine["learned"].update(floor="x"), "the floor is x"),
+        (lambda routine, held: routine["learned"].update(smoothing="some"), "smoothing='some' is not known"),
+        (lambda routine, held: routine["learned"].pop("until"), "until"),
+        (lambda routine, held: routine["learned"].update(until=[["p", "soon", "a"]]), "soon"),
+        (lambda routine, held: routine["learned"].update(until=[["p", "2026-01-01", "moon"]]), "'moon', which is no"),
+    ],
+)
+def test_a_routine_that_makes_no_sense_is_refused_with_what(tmp_path: Path, change: Any, message: str) -> None:
+    path = tmp_path / "model"
+    save(path, SMALL["routine"])
+    with np.load(path) as stored:
+        contents = {key: stored[key] for key in stored.files}
+    header = json.loads(str(contents.pop("header")))
+    change(header["routine"], contents)
+    with path.open("wb") as file:
+        np.savez(file, header=np.array(json.dumps(header)), **contents)
+    with pytest.raises(FileFormatError, match=rf"model: not a discreet model, or damaged .*{message}"):
+        load(path)
+
+
+SMALL: dict[str, AnyHabits] = {
     "learned": MarkovChain.fit(habits(0, 4, 3), clock=Clock(3)),
     "hidden": random_model(0, by_slot=False),
     "week": MarkovChain.fit(
         [Day(("a", "b"), dt.date(2026, 1, 2)), Day(("b", "b"), dt.date(2026, 1, 3))], by="weekpart"
     ),
+    "routine": Routine.fit([Day(("a", "b"), dt.date(2026, 1, 2)), Day(("b", "b"), dt.date(2026, 1, 3))], by=None),
 }
 
 
@@ -123,7 +193,7 @@ def test_a_byte_changed_anywhere_is_refused_or_harmless(tmp_path: Path, name: st
     whole, expected = path.read_bytes(), facts(SMALL[name])
     rng = np.random.default_rng(0)
     refused = 0
-    for at in range(0, len(whole), 2 if name == "week" else 1):  # the week's file is long
+    for at in range(0, len(whole), 2 if name in ("week", "routine") else 1):  # files that are long
         flip = int(rng.integers(1, 256))
         found = outcome(path, whole[:at] + bytes([whole[at] ^ flip]) + whole[at + 1 :])
         assert found in (None, expected), f"byte {at} xor {flip}"
@@ -178,8 +248,8 @@ def test_a_newer_format_says_to_upgrade(tmp_path: Path) -> None:
     path = tmp_path / "model"
     rewritten(path, {})
     assert facts(load(path)) == facts(SMALL["learned"])
-    rewritten(path, {"version": 2, "parts": "of a kind not known yet"})
-    with pytest.raises(FileFormatError, match=r"model: written in format 2, this discreet reads up to 1; upgrade"):
+    rewritten(path, {"version": 3, "parts": "of a kind not known yet"})
+    with pytest.raises(FileFormatError, match=r"model: written in format 3, this discreet reads up to 2; upgrade"):
         load(path)
 
 

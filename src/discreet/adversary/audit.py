@@ -13,7 +13,7 @@ import numpy as np
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, WorstGains, explore
 from discreet.adversary.interval import Step, TimeIsUp, bound, ratio_bound, search, state_graph, walk
-from discreet.adversary.midnight import Daily, DayByDay, Unrolled, day_by_day
+from discreet.adversary.midnight import Daily, Unrolled, day_by_day
 from discreet.adversary.promise import promised_gains
 from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
@@ -123,8 +123,8 @@ def audit(
     a secret at="any" is one for each day, "name (day 2)". A mechanism without end is likewise judged on its first
     `days`, or on those from `since` on.
     """
-    mechanism = _to_judge(mechanism, policy, model, days, routine, since)
-    if isinstance(mechanism, Unrolled | DayByDay):
+    given, mechanism = mechanism, _to_judge(mechanism, policy, model, days, routine, since)
+    if mechanism is not given:
         policy = None  # it is the joined days' own
     if method not in ("auto", "exact", "interval"):
         raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")

@@ -26,7 +26,7 @@ from discreet.adversary import doubled
 from discreet.adversary.process import Memory
 from discreet.errors import DiscreetError
 from discreet.jit import product
-from discreet.models.routine import EndlessChain
+from discreet.models.endless import EndlessChain
 from discreet.numerics import SLACK, BoolArray, FloatArray, IntArray, digest_of, read_only
 from discreet.policy import Policy, SecretTable
 

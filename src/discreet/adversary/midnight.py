@@ -20,7 +20,8 @@ from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.models.arrays import encoded
 from discreet.models.chain import MarkovChain
-from discreet.models.routine import MONDAY, ONE_DAY, Routine
+from discreet.models.kinds import MONDAY, ONE_DAY
+from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy, Secret
@@ -247,13 +248,14 @@ def _repeated(policy: Policy, slots: int, days: int) -> Policy:
     secrets: list[Secret] = []
     for secret in policy.secrets:
         own = range(slots) if secret.slots is None else sorted(secret.slots)
-        shifted = [[day * slots + slot for slot in own] for day in range(days)]
         if secret.at == "any":
-            secrets += [
-                Secret(f"{secret.name} (day {k + 1})", secret.contexts, window, secret.delta, "any")
-                for k, window in enumerate(shifted)
-            ]
+            for day in range(-1, days):  # of the window that began the day before the first, its end is left
+                window = sorted(day * slots + slot + (slots if slot < secret.begins else 0) for slot in own)
+                inside = [slot for slot in window if slot >= 0]
+                if inside and window[-1] < days * slots:  # one that ends later is a secret of more days
+                    name = f"{secret.name} (day {day + 1})"
+                    secrets.append(Secret(name, secret.contexts, inside, secret.delta, "any"))
         else:
-            every = [slot for window in shifted for slot in window]
+            every = [day * slots + slot for day in range(days) for slot in own]
             secrets.append(Secret(secret.name, secret.contexts, every, secret.delta))
     return Policy(secrets, delta=policy.delta)

@@ -72,8 +72,8 @@ def _object(part: str | None, result: Audit, policy: Policy, clock: Clock | None
                 "name": secret.name,
                 "at": secret.at,
                 "delta": policy.delta_of(secret),
-                "worst_gain": result.by_secret.get(secret.name),
-                "bound": result.bound_by_secret.get(secret.name),
+                "worst_gain": policy.worst(secret, result.by_secret),
+                "bound": policy.worst(secret, result.bound_by_secret),
             }
             for secret in policy.secrets
         ],

@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 
 
 def read_model(path: Path) -> AnyModel:
-    """The model of a file; a folder of models is an error that says so."""
+    """The model of a file; a folder of models, or a routine, is an error that says so."""
+    from discreet.models.routine import Routine
     from discreet.models.store import load
 
     if path.is_dir():
         some = sorted(inner.name for inner in path.iterdir())[:3]
         raise DiscreetError(f"{path}: is a folder; give one model in it as --model (it holds {', '.join(some)})")
-    return load(path)
+    model = load(path)
+    if isinstance(model, Routine):
+        raise DiscreetError(
+            f"{path}: is a routine, and this command takes habits of single days; learn them with --day-by-day"
+        )
+    return model
 
 
 def read_policy_for(path: Path, model: AnyModel) -> Policy:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 import typer
 
@@ -19,9 +18,13 @@ from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.data import BadRows
+    from discreet.models.chain import MarkovChain
     from discreet.models.held_out import HeldOut
+    from discreet.models.routine import Routine
+    from discreet.models.week import Models
 
 DAY_CLOCK = "The day's clock"
+HABITS = "The kind of habits"
 
 
 def learn(
@@ -29,13 +32,29 @@ def learn(
     out: Annotated[
         Path, typer.Option(metavar="PATH", help="Where the model goes; a folder where there are several people.")
     ],
-    slots: Annotated[int, typer.Option(help="Slots a day; 48 are half-hours.", rich_help_panel=DAY_CLOCK)] = 48,
+    update: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="Add the days to this routine, by its own rules, instead of starting anew."),
+    ] = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(help="Slots a day; 48 are half-hours.", show_default="48", rich_help_panel=DAY_CLOCK),
+    ] = None,
     zone: Annotated[
-        str, typer.Option(help="The person's time zone, such as Europe/Paris.", rich_help_panel=DAY_CLOCK)
-    ] = "UTC",
+        str | None,
+        typer.Option(
+            help="The person's time zone, such as Europe/Paris.", show_default="UTC", rich_help_panel=DAY_CLOCK
+        ),
+    ] = None,
     cut: Annotated[
-        str, typer.Option(metavar="HH:MM", help="Where one day ends and the next begins.", rich_help_panel=DAY_CLOCK)
-    ] = "00:00",
+        str | None,
+        typer.Option(
+            metavar="HH:MM",
+            help="Where one day ends and the next begins.",
+            show_default="00:00",
+            rich_help_panel=DAY_CLOCK,
+        ),
+    ] = None,
     carry: options.Carry = "4h",
     merge_below: Annotated[
         float,
@@ -49,18 +68,52 @@ def learn(
         list[str] | None,
         typer.Option(
             metavar="CONTEXT",
-            help="Never merge this context, a secret for instance; may be repeated.",
+            help="Never merge this context, a secret for instance; in a routine it is there even if never visited. "
+            "May be repeated.",
             rich_help_panel=options.READING,
         ),
     ] = None,
+    secrets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="POLICY", help="Keep every context that this policy file names.", rich_help_panel=options.READING
+        ),
+    ] = None,
+    day_by_day: Annotated[
+        bool,
+        typer.Option(
+            "--day-by-day/--routine",
+            help="Habits of single days, or a routine of days without end, joined by nights.",
+            rich_help_panel=HABITS,
+        ),
+    ] = True,
+    weekparts: Annotated[
+        bool | None,
+        typer.Option(
+            "--weekparts/--alike",
+            help="Learn weekdays and weekends apart, or all days alike.",
+            show_default="apart in a routine, alike day by day",
+            rich_help_panel=HABITS,
+        ),
+    ] = None,
     smoothing: Annotated[
-        Literal["auto", "none"],
+        Literal["auto", "none"] | None,
         typer.Option(
             help="auto: steps never seen at a slot are as likely as the person's average makes them; "
-            "none: plain counts."
+            "none: plain counts.",
+            show_default="auto",
+            rich_help_panel=HABITS,
         ),
-    ] = "auto",
-    weekparts: Annotated[bool, typer.Option("--weekparts", help="Learn weekdays and weekends apart.")] = False,
+    ] = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How much of everything a routine's rows are mixed with, so that nothing is impossible.",
+            show_default="0.001",
+            rich_help_panel=HABITS,
+        ),
+    ] = None,
     person: options.Person = None,
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
@@ -75,20 +128,26 @@ def learn(
 
     Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """
-    from discreet.models.chain import MarkovChain
-    from discreet.models.held_out import held_out
     from discreet.models.store import save_all
 
     reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
-    clock = Clock(slots, zone, cut)
-    readings = reading.read(data, clock, merge_below=merge_below, keep=keep or ())
-    fit = partial(MarkovChain.fit, smoothing=smoothing, by="weekpart" if weekparts else None, clock=clock)
+    rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts}
+    learner: Learner
+    if update is None:
+        clock = Clock(48 if slots is None else slots, zone or "UTC", cut or "00:00")
+        learner = Anew(clock, _declared(keep, secrets, clock), day_by_day, **rules)  # type: ignore[arg-type]
+    else:
+        before = _read_routine(update)
+        _refuse(update, **rules, **_other_times(before.clock, slots=slots, zone=zone, cut=cut))
+        learner = More(before, update, _declared(keep, secrets, before.clock))
+    readings = reading.read(data, learner.clock, merge_below=merge_below, keep=learner.kept)
     files = _files(out, list(readings.people))
     models, summaries = {}, []
     with progress("learning") as report:
         for done, (name, days) in enumerate(readings.people.items(), 1):
-            models[files[name]] = fit(days)
-            summaries.append(_summary(name, files[name], days, clock, held_out(days, fit)))
+            found = learner.learn(days)
+            models[files[name]] = found.model
+            summaries.append(_summary(name, files[name], found, learner.clock))
             report(done, len(readings.people))
     save_all(out, models)
     if json:
@@ -96,6 +155,139 @@ def learn(
         print_json({"rows": readings.rows, "bad_rows": bad, "people": [asdict(summary) for summary in summaries]})
     else:
         _print(summaries, readings.rows, readings.bad)
+
+
+# --- what is learned
+
+
+@dataclass(frozen=True)
+class Found:
+    """One person's model, the days that it learned, and how a model of the days before fares on the last ones."""
+
+    model: MarkovChain | Models | Routine
+    days: list[Day]
+    last: HeldOut
+
+
+class Learner(Protocol):
+    """Learns each person's days, cut by its clock; the contexts `kept` are not merged."""
+
+    @property
+    def clock(self) -> Clock:
+        """How the days are cut."""
+
+    @property
+    def kept(self) -> Sequence[str]:
+        """Contexts that stay what they are, however rare."""
+
+    def learn(self, days: list[Day]) -> Found:
+        """The habits of one person."""
+
+
+@dataclass(frozen=True)
+class Anew:
+    """Habits from these days alone, by the rules that options give."""
+
+    clock: Clock
+    kept: Sequence[str]
+    day_by_day: bool
+    smoothing: Literal["auto", "none"] | None
+    floor: float | None
+    weekparts: bool | None
+
+    def learn(self, days: list[Day]) -> Found:
+        """The model of all days; one of the earlier ones is tried on the last."""
+        from discreet.models.held_out import held_out
+
+        return Found(self._fit(days), days, held_out(days, self._fit))
+
+    def _fit(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
+        from discreet.models.chain import MarkovChain
+        from discreet.models.learn_routine import FLOOR
+        from discreet.models.routine import Routine
+
+        smoothing = self.smoothing or "auto"
+        if not self.day_by_day:
+            by = None if self.weekparts is False else "weekpart"
+            floor = FLOOR if self.floor is None else self.floor
+            return Routine.fit(days, by, smoothing, floor, secrets=self.kept, clock=self.clock)  # type: ignore[arg-type]
+        if self.floor is not None:
+            raise DiscreetError("--floor is for routines, and --day-by-day learns single days; leave one of them out")
+        if self.weekparts:
+            return MarkovChain.fit(days, smoothing, by="weekpart", clock=self.clock)
+        return MarkovChain.fit(days, smoothing, clock=self.clock)
+
+
+@dataclass(frozen=True)
+class More:
+    """Days added to a routine, by the rules that it was learned with; those that it learned before are left out."""
+
+    before: Routine
+    file: Path
+    declared: Sequence[str]
+
+    @property
+    def clock(self) -> Clock:
+        """The routine's."""
+        if self.before.clock is None:
+            raise DiscreetError(f"{self.file}: the routine carries no clock; make it with discreet learn")
+        return self.before.clock
+
+    @property
+    def kept(self) -> Sequence[str]:
+        """Contexts of the routine stay what they are."""
+        return (*self.declared, *self.before.contexts)
+
+    def learn(self, days: list[Day]) -> Found:
+        """The routine with the new days; as it was before, it is tried on them."""
+        from discreet.models.held_out import judged
+
+        learned = self.before.learned
+        until = {} if learned is None else learned.until
+        new = [
+            day for day in days if day.date is not None and (day.person not in until or day.date > until[day.person][0])
+        ]
+        if not new:
+            raise DiscreetError(f"{self.file}: all {len(days)} days were learned before; give a file with later ones")
+        model = self.before.updated(new, secrets=self.declared)
+        if len(new) < len(days):
+            note(f"{len(days) - len(new)} days up to {days[len(days) - len(new) - 1].date} were learned before")
+        return Found(model, new, judged(self.before, new))
+
+
+def _read_routine(path: Path) -> Routine:
+    from discreet.models.routine import Routine
+    from discreet.models.store import load
+
+    model = load(path)
+    if not isinstance(model, Routine):
+        raise DiscreetError(f"{path}: is no routine, so --update cannot add days to it; learn anew from all days")
+    return model
+
+
+def _other_times(clock: Clock | None, **given: object) -> dict[str, object]:
+    """The options that say other times than the clock."""
+    return {name: value for name, value in given.items() if value is not None and value != getattr(clock, name, None)}
+
+
+def _refuse(update: Path, **given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            option = {"weekparts": "--weekparts or --alike"}.get(name, f"--{name}")
+            raise DiscreetError(
+                f"{update}: an update goes by the clock and the rules that the routine was learned with; "
+                f"leave {option} out, or learn anew from all days"
+            )
+
+
+def _declared(keep: Sequence[str] | None, secrets: Path | None, clock: Clock | None) -> tuple[str, ...]:
+    from discreet.policy import read_policy
+
+    named = frozenset() if secrets is None else read_policy(secrets, clock)[0].contexts
+    return tuple(sorted(named.union(keep or ())))
+
+
+# --- what is said of it
 
 
 @dataclass(frozen=True)
@@ -114,7 +306,9 @@ class Summary:
     held_out_log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
 
 
-def _summary(person: str, file: Path, days: list[Day], clock: Clock, last: HeldOut) -> Summary:
+def _summary(person: str, file: Path, found: Found, clock: Clock) -> Summary:
+    days, last, seen = found.days, found.last, shares(found.days)
+    unseen = [] if isinstance(found.model, Mapping) else [label for label in found.model.contexts if label not in seen]
     return Summary(
         person=person,
         model=str(file),
@@ -122,7 +316,7 @@ def _summary(person: str, file: Path, days: list[Day], clock: Clock, last: HeldO
         first=str(days[0].date),
         last=str(days[-1].date),
         clock={"slots": clock.slots, "zone": clock.zone, "cut": clock.cut},
-        contexts=shares(days),
+        contexts=seen | dict.fromkeys(unseen, 0.0),
         held_out_days=last.days,
         held_out_impossible=last.impossible,
         held_out_log_likelihood=last.log_likelihood,

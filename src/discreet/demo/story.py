@@ -153,7 +153,7 @@ def _showing(mechanism: Mechanism[Any], today: Day, seed: int) -> Showing:
     moments = list(replay(mechanism, [today], rng=SeededEntropy(seed), judge=adversary))
     along = [adversary.start(), *(moment.belief for moment in moments)]
     worth = [truthful(moment.context, moment.output) for moment in moments]
-    beliefs = tuple(_secret_belief(adversary, secret, along) for secret in adversary.policy.secrets)
+    beliefs = tuple(_secret_belief(adversary, secret, along) for secret in adversary.secrets.policy.secrets)
     outputs = tuple(moment.output for moment in moments)
     return Showing(type(mechanism).__name__, outputs, sum(worth) / len(worth), beliefs)
 

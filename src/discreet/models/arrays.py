@@ -93,6 +93,14 @@ def state_prior(initial: FloatArray, transitions: FloatArray) -> FloatArray:
     return prior
 
 
+def at_slot(array: FloatArray, t: int, what: str) -> FloatArray:
+    """The entry of one slot; a slot that is not there is an error (and -1 is not the last)."""
+    if not 0 <= t < len(array):
+        have = f"from 0 to {len(array) - 1}" if len(array) else "none"
+        raise DiscreetError(f"there is no {what} of slot {t}; this day's slots that have one: {have}")
+    return np.asarray(array[t])
+
+
 def as_rows(days: Labels) -> list[Sequence[str]]:
     """Days, or a (D, T) table of labels, as rows of equal length."""
     rows: list[Sequence[str]] = [

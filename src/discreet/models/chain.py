@@ -150,6 +150,14 @@ class MarkovChain:
         prior.setflags(write=False)
         return prior
 
+    def transition(self, t: int) -> FloatArray:
+        """(n, n): P(X_{t+1} | X_t)."""
+        return arrays.at_slot(self.transitions, t, "transition")
+
+    def prior_at(self, t: int) -> FloatArray:
+        """(n,): P(X_t)."""
+        return arrays.at_slot(self.prior, t, "prior")
+
     @cached_property
     def fingerprint(self) -> str:
         """A digest: equal chains have equal fingerprints."""

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.contexts import Day
+from discreet.errors import DiscreetError
 from discreet.models.chain import MarkovChain
+from discreet.models.kinds import ONE_DAY
+from discreet.models.routine import Routine
 from discreet.models.week import Models, weekpart
+from discreet.numerics import FloatArray
 
 HELD_OUT = 0.2
 """The share of the last days that a model learned from the earlier ones is tried on."""
@@ -24,16 +28,40 @@ class HeldOut:
     log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
 
 
-def held_out(days: Sequence[Day], fit: Callable[[Sequence[Day]], MarkovChain | Models]) -> HeldOut:
+Fitted = MarkovChain | Models | Routine
+
+
+def held_out(days: Sequence[Day], fit: Callable[[Sequence[Day]], Fitted]) -> HeldOut:
     """How much of the last fifth of the days a model of the others holds impossible, and how likely the rest is."""
     count = round(HELD_OUT * len(days))
-    if not count:
-        return HeldOut(0, None, None)
-    model = fit(days[:-count])
-    logs = np.concatenate([_steps(model, day) for day in days[-count:]])
+    return judged(fit(days[:-count]), days[-count:]) if count else HeldOut(0, None, None)
+
+
+def judged(model: Fitted, days: Sequence[Day]) -> HeldOut:
+    """How much of these days, in order of their dates, a model holds impossible, and how likely the rest is."""
+    logs = _joined(model, days) if isinstance(model, Routine) else np.concatenate([_steps(model, day) for day in days])
     possible = np.isfinite(logs)
     likelihood = float(logs[possible].mean()) if possible.any() else None
-    return HeldOut(count, float(1 - possible.mean()), likelihood)
+    return HeldOut(len(days), float(1 - possible.mean()), likelihood)
+
+
+def _joined(routine: Routine, days: Sequence[Day]) -> FloatArray:
+    """(D, T): the log-likelihood of each step, over the night where the day before is there; new labels are `other`."""
+    logs = []
+    before: Day | None = None
+    for day in days:
+        if day.date is None:
+            raise DiscreetError("a routine judges dated days; give Day(contexts, date=...)")
+        fitted = day.fitted(routine.contexts)
+        chain = routine.day(routine.kind_of(day.date))
+        steps = chain.step_log_likelihood([fitted])[0]
+        if before is not None and before.date is not None and before.date + ONE_DAY == day.date:
+            last, first = chain.index_of(before.contexts[-1]), chain.index_of(fitted.contexts[0])
+            with np.errstate(divide="ignore"):
+                steps[0] = np.log(routine.night(before.date)[last, first])
+        logs.append(steps)
+        before = fitted
+    return np.array(logs)
 
 
 def _steps(model: MarkovChain | Models, day: Day) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

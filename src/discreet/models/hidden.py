@@ -84,6 +84,14 @@ class HiddenMarkovModel:
         prior.setflags(write=False)
         return prior
 
+    def transition(self, t: int) -> FloatArray:
+        """(K, K): P(Y_{t+1} | Y_t)."""
+        return arrays.at_slot(self.transitions, t, "transition")
+
+    def prior_at(self, t: int) -> FloatArray:
+        """(n,): P(X_t)."""
+        return arrays.at_slot(self.prior, t, "prior")
+
     @cached_property
     def fingerprint(self) -> str:
         """A digest: equal models have equal fingerprints."""

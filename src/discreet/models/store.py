@@ -1,7 +1,11 @@
-"""The versioned file that holds a person's habits: a chain, a hidden Markov model, or a week of chains. No pickle."""
+"""The versioned file that holds a person's habits: a chain, a hidden Markov model, a week of chains, or a routine.
+
+No pickle.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,19 +19,34 @@ from discreet.errors import FileFormatError
 from discreet.files import folder_whole, written_whole
 from discreet.models.chain import MarkovChain
 from discreet.models.hidden import HiddenMarkovModel
+from discreet.models.kinds import RULES, checked_by
 from discreet.models.learn import Counts
+from discreet.models.learn_routine import Learned
+from discreet.models.routine import Routine
 from discreet.models.week import AnyModel, Models
 
 ENDING = ".model"
 FORMAT = "discreet model"
-VERSION = 1
+VERSION = 2
+"""The newest format. Version 2 holds routines; models of a day are written as version 1, which any reader knows."""
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+AnyHabits = AnyModel | Routine
+"""What a file can hold."""
 
 
-def save(path: str | Path, model: AnyModel) -> None:
-    """Write a model, or the models of a week, to one file: a zip of arrays with a JSON header."""
-    parts = model if isinstance(model, Models) else {"": model}
-    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "parts": {}}
+def save(path: str | Path, model: AnyHabits) -> None:
+    """Write habits to one file: a zip of arrays with a JSON header."""
+    header: dict[str, Any] = {"format": FORMAT, "version": 1, "parts": {}}
     contents: dict[str, np.ndarray[Any, Any]] = {}
+    parts: Mapping[str, MarkovChain | HiddenMarkovModel]
+    if isinstance(model, Routine):
+        parts = {kind: model.day(kind) for kind in model.kinds}
+        header["version"] = 2
+        header["routine"], joined = _described_routine(model)
+        contents.update(joined)
+    else:
+        parts = model if isinstance(model, Models) else {"": model}
     for name, part in parts.items():
         described, held = _described(part)
         header["parts"][name] = described
@@ -47,7 +66,7 @@ def files_for(out: Path, people: Sequence[str]) -> dict[str, Path]:
     return {name: out / f"{quote(name, safe=' @+,')}{ENDING}" for name in people}
 
 
-def save_all(out: Path, models: Mapping[Path, AnyModel]) -> None:
+def save_all(out: Path, models: Mapping[Path, AnyHabits]) -> None:
     """Save models to the files of `files_for`; a new folder appears whole or not at all."""
     if (len(models) == 1 and out in models) or out.is_dir():
         for path, model in models.items():
@@ -58,7 +77,7 @@ def save_all(out: Path, models: Mapping[Path, AnyModel]) -> None:
             save(beside / path.name, model)
 
 
-def load(path: str | Path) -> AnyModel:
+def load(path: str | Path) -> AnyHabits:
     """Read what `save` wrote; a damaged, foreign or newer file is an error that says so."""
     path = Path(path)
     try:
@@ -74,10 +93,7 @@ def load(path: str | Path) -> AnyModel:
                 )
             if header["version"] < 1 or not header["parts"]:
                 raise ValueError("the header makes no sense")
-            parts = {
-                name: _restored(described, {key: stored[f"{name}/{key}"] for key in described["arrays"]})
-                for name, described in header["parts"].items()
-            }
+            return _opened(header, stored)
     except FileNotFoundError:
         raise FileFormatError(f"{path}: there is no such model file; make one with `discreet learn`") from None
     except FileFormatError:
@@ -86,9 +102,23 @@ def load(path: str | Path) -> AnyModel:
         raise FileFormatError(
             f"{path}: not a discreet model, or damaged ({error}); make a new one with `discreet learn`"
         ) from None
-    if set(parts) == {""}:
-        return parts[""]
-    return Models({name: part for name, part in parts.items() if isinstance(part, MarkovChain)})
+
+
+def _opened(header: Mapping[str, Any], stored: Arrays) -> AnyHabits:
+    parts = {
+        name: _restored(described, {key: stored[f"{name}/{key}"] for key in described["arrays"]})
+        for name, described in header["parts"].items()
+    }
+    if "routine" in header:
+        return _restored_routine(header["routine"], _chains(parts), stored)
+    return parts[""] if set(parts) == {""} else Models(_chains(parts))
+
+
+def _chains(parts: Mapping[str, MarkovChain | HiddenMarkovModel]) -> dict[str, MarkovChain]:
+    for name, part in parts.items():
+        if not isinstance(part, MarkovChain):
+            raise ValueError(f"the model of a {name} is no Markov chain")
+    return {name: part for name, part in parts.items() if isinstance(part, MarkovChain)}
 
 
 def _described(model: MarkovChain | HiddenMarkovModel) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
@@ -135,3 +165,58 @@ def _restored(
     if "learned" in described:
         counts = Counts(tuple(contexts), held["initial_counts"], held["transition_counts"], **described["learned"])
     return MarkovChain(contexts, held["initial"], held["transitions"], counts=counts, clock=clock)
+
+
+# --- routines: beside the chain of each kind of day, nights, and what was learned
+
+
+def _described_routine(routine: Routine) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    if routine.by == "own":
+        raise FileFormatError(
+            "the routine has a rule of its own for kinds of day, which a file cannot hold; save its chains and nights "
+            "apart and give Routine(..., kind_of=...) the rule again"
+        )
+    held: dict[str, np.ndarray[Any, Any]] = {f"nights/{k}": rows for k, rows in enumerate(routine.nights.values())}
+    described: dict[str, Any] = {"by": routine.by, "nights": [list(pair) for pair in routine.nights]}
+    learned = routine.learned
+    if learned is not None:
+        for kind, counts in learned.days.items():
+            held |= {f"learned/{kind}/initial": counts.initial, f"learned/{kind}/transitions": counts.transitions}
+        held |= {f"learned/{a}/{b}": steps for (a, b), steps in learned.nights.items()}
+        described["learned"] = {
+            "smoothing": learned.smoothing,
+            "floor": learned.floor,
+            "declared": list(learned.declared),
+            "fixed": learned.fixed,
+            "until": [[person, date.isoformat(), last] for person, (date, last) in learned.until.items()],
+        }
+    return described, held
+
+
+def _restored_routine(described: Mapping[str, Any], chains: Mapping[str, MarkovChain], stored: Arrays) -> Routine:
+    by = checked_by(described["by"])
+    nights = {(a, b): stored[f"nights/{k}"] for k, (a, b) in enumerate(described["nights"])}
+    learned = None
+    if "learned" in described:
+        given, contexts = described["learned"], next(iter(chains.values())).contexts
+        days = {
+            kind: Counts(
+                contexts,
+                stored[f"learned/{kind}/initial"],
+                stored[f"learned/{kind}/transitions"],
+                given["smoothing"],
+                fixed=True,
+            )
+            for kind in chains
+        }
+        learned = Learned(
+            days,
+            {(a, b): stored[f"learned/{a}/{b}"] for a in chains for b in chains},
+            {person: (dt.date.fromisoformat(date), last) for person, date, last in given["until"]},
+            by,
+            given["smoothing"],
+            given["floor"],
+            tuple(given["declared"]),
+            given["fixed"],
+        )
+    return Routine(chains, nights, kind_of=RULES[by], learned=learned)

@@ -181,7 +181,7 @@ def policy_for(policy: Policy, events: Events) -> Policy:
 
 
 def _laid(secret: Secret, events: Events) -> Secret:
-    if secret.slots is not None:
+    if secret.slots is not None or secret.begins:
         raise PolicyError(
             f"secret {secret.name!r} is limited to slots, which events do not have; name a time, such as 'time=night'"
         )

@@ -87,6 +87,7 @@ def product_chain(model: HiddenMarkovModel, policy: Policy) -> tuple[MarkovChain
             slots=secret.slots,
             delta=secret.delta,
             at=secret.at,
+            begins=secret.begins,
         )
         for secret in policy.secrets
     ]

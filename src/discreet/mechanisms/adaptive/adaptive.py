@@ -20,7 +20,7 @@ from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.utility import DAYS, TREE, simulated_utility, tree_utility
-from discreet.models.routine import EndlessChain
+from discreet.models.endless import EndlessChain
 from discreet.numerics import IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy

@@ -23,7 +23,7 @@ from discreet.mechanisms.adaptive.machines import PAIRS, Memory, Remembering
 from discreet.mechanisms.adaptive.slots import SOLVED, Slot
 from discreet.mechanisms.adaptive.table import ReleaseKernel
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Vocabulary
-from discreet.models.routine import EndlessChain
+from discreet.models.endless import EndlessChain
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released, Skipped
 from discreet.policy import Policy
