@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from discreet.adversary.endless import EndlessAdversary, EndlessBelief
 from discreet.contexts import UNKNOWN, fitted
 from discreet.contracts import AnyMechanism, Kernel, Rng, covers_everything, is_endless
 from discreet.errors import DiscreetError
+from discreet.models.kinds import as_date
+from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, digest_of
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
 from discreet.policy import Policy
@@ -245,10 +247,53 @@ class Session:
         )
         return SKIPPED
 
+    def change(
+        self, *, policy: Policy | None = None, routine: Routine | None = None, date: dt.date | str | None = None
+    ) -> dt.date:
+        """New habits or a new policy from a date on, by default the cut after next; the date is returned.
+
+        A policy that is changed at once would tell of what it was changed for. New habits wait for the first cut from
+        then on at which nothing exceeds its limit by the change. `already_told` lists what was, before the policy.
+        """
+        if not self._shares:
+            raise DiscreetError("only a stream without end, without an adversary of its own, changes its habits")
+        model: Any = self.mechanism.model
+        at = (self.slot // model.day_slots + 2) * model.day_slots
+        chosen = model.date_of(at)[0] if date is None else as_date(date)
+        if model.slot_of(chosen) <= self.slot:
+            raise DiscreetError(
+                f"{chosen} has begun; a change takes effect at a later cut, by default the one after next"
+            )
+        mechanism: Any = cast(Any, self.mechanism).then(chosen, policy=policy, routine=routine)
+        now, index = self._now, {context: k for k, context in enumerate(mechanism.model.contexts)}
+        cuts = now.state.cuts
+        belief = now.belief.over(mechanism.adversary_at(cuts))
+        private = now.private
+        if private is not None and not now.unsure:
+            last = self.mechanism.model.contexts[self.mechanism.private_contexts[private]]
+            private = mechanism.remember(None, index[last])  # all that is remembered is the last context
+        state = mechanism.restored(belief, now.state.skipped, cuts)
+        self.mechanism, self.adversary, self._index = mechanism, mechanism.adversary, index
+        self._now = now._replace(state=state, belief=belief, own=belief, private=private, log=_Log.of(belief))
+        return chosen
+
+    @property
+    def already_told(self) -> Mapping[str, Mapping[int, float]]:
+        """{secret: {slot: belief}} of what was beyond its limit when the secret was declared: it may rise no more."""
+        belief = self._now.belief
+        told: dict[str, dict[int, float]] = {}
+        if isinstance(belief, EndlessBelief):
+            for g, opens, limit in belief.told:
+                told.setdefault(belief.adversary.names[g], {})[opens] = limit
+        return told
+
     def _remembered(self, context: str | None) -> tuple[int, float]:
         """The private state with this reading, and how many more readings in a row until it is the true one."""
         label = UNKNOWN if context is None else context
-        index = self._index.get(fitted(label, self._index) if self.endless else label)
+        if self.endless:
+            known = getattr(self.mechanism, "known", None)
+            label = fitted(label, self._index if known is None else known(self._now.state))
+        index = self._index.get(label)
         if index is None:
             return 0, max(self._now.unsure, self._span)  # any private state will do until readings decide it
         return self.mechanism.remember(self._now.private, index), max(0, self._now.unsure - 1)
@@ -324,6 +369,8 @@ class _Log(NamedTuple):
         """With one more output, after which the belief is this."""
         last = self.days[-1]
         days = (*self.days[:-1], last._replace(likelihoods=(*last.likelihoods, likelihood)))
+        if belief.adversary is not last.belief.adversary:
+            return _Log.of(belief)  # habits or the policy changed: what came before is judged by others
         if belief.slot % belief.adversary.model.day_slots == 0:
             days = (*days, _DayLog(belief))[-PAST_DAYS:]
         return _Log(days)

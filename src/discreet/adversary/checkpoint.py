@@ -40,6 +40,9 @@ class Checkpoint:
     stack: FloatArray
     low: FloatArray
     rows: Rows
+    told: tuple[tuple[int, int, float], ...] = ()
+    cuts: tuple[int, ...] = ()
+    """At which habits or the policy changed so far."""
 
     def __post_init__(self) -> None:
         read_only((self.stack, self.low, *self.rows))
@@ -58,6 +61,8 @@ class Checkpoint:
             belief.stack,
             belief.low,
             belief.rows,
+            belief.told,
+            state.cuts,
         )
 
     def state_of(self, mechanism: Any) -> Any:
@@ -71,11 +76,12 @@ class Checkpoint:
                     f"the checkpoint is of another {what}: {other} where the mechanism has {mine}. Resume with the "
                     "mechanism that it was made by, or start a new stream"
                 )
-        states = len(mechanism.adversary.contexts)
+        adversary = mechanism.adversary_at(self.cuts)
+        states = len(adversary.contexts)
         if self.stack.shape[1] != states:
             raise DiscreetError(f"the checkpoint has {self.stack.shape[1]} states, the model {states}; it is damaged")
-        belief = EndlessBelief(mechanism.adversary, self.slot, self.stack, self.low, self.rows)
-        return mechanism.restored(belief, self.skipped)
+        belief = EndlessBelief(adversary, self.slot, self.stack, self.low, self.rows, told=self.told)
+        return mechanism.restored(belief, self.skipped, self.cuts)
 
     def to_json(self) -> str:
         """As text; floats are written in hexadecimal, hence exactly."""
@@ -98,6 +104,8 @@ class Checkpoint:
                 "closes": self.rows.closes.tolist(),
                 "prior": _hexadecimal(self.rows.prior),
                 "delta": _hexadecimal(self.rows.delta),
+                "told": [[g, opens, limit.hex()] for g, opens, limit in self.told],
+                "cuts": list(self.cuts),
             }
         )
 
@@ -139,7 +147,9 @@ class Checkpoint:
         slot, off_model, skips = (int(content[key]) for key in ("slot", "off_model", "skips"))
         bytes.fromhex(digest)
         skipped = bool(content["skipped"])
-        return cls(model, policy, settings, slot, skipped, off_model, skips, digest, stack, low, rows)
+        told = tuple((int(g), int(opens), float.fromhex(limit)) for g, opens, limit in content["told"])
+        cuts = tuple(_integers(content["cuts"]).tolist())
+        return cls(model, policy, settings, slot, skipped, off_model, skips, digest, stack, low, rows, told, cuts)
 
 
 def _names(mechanism: Any) -> tuple[str, str, str]:

@@ -36,6 +36,9 @@ DROPPED = SLACK / 4
 HORIZON = 2_000
 """Slots ahead that rows may be live: tables grow with them."""
 
+NOISE = 1e-9
+"""More than rounding does to distributions some HORIZON slots ahead."""
+
 BLOCKS = 16
 """Days whose tables are kept."""
 
@@ -121,6 +124,7 @@ class EndlessAdversary:
         tables: Tables | None = None,
         *,
         whole: int | None = None,
+        retired: tuple[str, ...] = (),
     ) -> None:
         own: object = mechanism.model
         chosen: object = own if model is None else model
@@ -144,6 +148,7 @@ class EndlessAdversary:
         self._private = memory.private  # (K, K): on a step
         self._plain = np.array_equal(self.contexts, np.arange(len(chosen.contexts)))
         self.tables = Tables() if tables is None else tables
+        self.retired = retired  # secrets of an earlier policy, whose past rows may still be live
         self.whole = whole  # the day, counted from the first, of which every row is kept, live or not
         self._mechanism = mechanism
         read_only(vars(self).values())
@@ -184,6 +189,8 @@ class EndlessAdversary:
         model = self.model
         cycle = model.day_slots * (model.routine.period or 1)
         repeating = model.place(model.first) is not None
+        if not repeating and (far := self._far(model.first + model.day_slots - 1)) < HORIZON:
+            return far  # of the first day; those of others are found when they come
         last = model.first + HORIZON + cycle - 1
         opening = range(model.first + HORIZON, last + 1) if repeating else range(model.first, last + 1)
         reach = 0
@@ -198,6 +205,23 @@ class EndlessAdversary:
             if t < opening.start and not len(rows.opens):
                 break
         return reach
+
+    def _far(self, t: int) -> int:
+        """So many slots after t no row that opens is live at t, or before it; at most HORIZON.
+
+        P(j | state) is an average over what the state leads to in the slot where j opens, and so is P(j): they differ
+        by no more than two states' distributions in that slot do, in total variation. More steps between bring those
+        closer.
+        """
+        least = min((delta for delta in self.secrets.deltas.tolist() if delta < 1), default=1.0)
+        possible = self.model.prior_at(t) > 0
+        reached = np.eye(len(possible))[possible]
+        for ahead in range(HORIZON):
+            apart = np.abs(reached[:, None] - reached[None]).sum(axis=2).max() / 2
+            if apart <= least - NOISE:
+                return ahead
+            reached = product(reached, self._step(t + ahead)[0])
+        return HORIZON
 
     def _back_from(self, last: int, first: int, opening: range) -> Iterator[tuple[int, Rows, FloatArray, FloatArray]]:
         """From slot to slot backwards: the live rows that open in `opening`, with P(j | X_t) as a pair (F, n)."""
@@ -296,7 +320,7 @@ class EndlessAdversary:
 
     def _fronts(self, begin: int, end: int) -> list[Front]:
         """The fronts of slots begin to end, counted from the first of them."""
-        ahead = self.horizon if self.model.place(begin) is not None else HORIZON
+        ahead = self.horizon if self.model.place(begin) is not None else self._far(end - 1)
         found = []
         for t, rows, high, _ in self._back_from(end - 1 + ahead, begin, range(begin, end + ahead)):
             if t < end:
@@ -323,6 +347,44 @@ class EndlessAdversary:
         watched = EndlessAdversary(self._mechanism, self.model, self.policy, self.tables, whole=day)
         return replace(morning, adversary=watched)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the secrets of rows are called."""
+        return self.secrets.names + self.retired
+
+    def carried(self, belief: EndlessBelief) -> EndlessBelief | None:
+        """The belief of another adversary, carried over a cut at which habits or the policy change.
+
+        None where the change would bring a secret that both know beyond its limit: it has to wait. A row of a secret
+        that is new, or has new terms, may be beyond its limit already: its present belief is then its limit (`told`).
+        A window of a secret that ends here is judged by what was visited so far.
+        """
+        before = belief.adversary
+        kept = {
+            one.name: self.secrets.names.index(one.name)
+            for one in before.policy.secrets
+            if one in self.policy.secrets and before.policy.delta_of(one) == self.policy.delta_of(one)
+        }
+        number = [kept.get(name, len(self.secrets.names) + self._retired(name)) for name in before.names]
+        numbers = np.array(number, dtype=np.int64)
+        own = numbers < len(self.secrets.names)
+        rows = belief.rows
+        closes = np.where(own[rows.secret], rows.closes, np.minimum(rows.closes, belief.slot - 1))
+        rows = rows._replace(secret=numbers[rows.secret], closes=closes)
+        told = tuple((int(numbers[g]), u, limit) for g, u, limit in belief.told if own[g])
+        carried = EndlessBelief(self, belief.slot, belief.stack, belief.low, rows, told=told)
+        front = carried.front()
+        believed = product(front.chance, carried.hidden())
+        over = np.flatnonzero(believed > front.rows.limit + DROPPED)
+        shared = np.isin(front.rows.secret[over], sorted(kept.values()))
+        if shared.any():
+            return None
+        fresh = zip(front.rows.secret[over], front.rows.opens[over], believed[over], strict=True)
+        return replace(carried, told=told + tuple((int(g), int(u), float(limit)) for g, u, limit in fresh))
+
+    def _retired(self, name: str) -> int:
+        return self.retired.index(name) if name in self.retired else 0
+
     def revealed(self, slot: int, state: int) -> EndlessBelief:
         """The belief after an output that revealed the hidden state of the slot before `slot`, secrets at="each".
 
@@ -348,6 +410,8 @@ class EndlessBelief:
     low: FloatArray
     rows: Rows
     off_model: bool = False
+    told: tuple[tuple[int, int, float], ...] = ()
+    """(secret, slot at which the row opens, limit) of future rows beyond their delta when the secret was declared."""
 
     def __post_init__(self) -> None:
         read_only((self.stack, self.low, *self.rows))
@@ -372,6 +436,7 @@ class EndlessBelief:
                 stack[1 + r] = np.where(member, stack[0], stack[1 + r])
                 low[1 + r] = np.where(member, low[0], low[1 + r])
         fresh, _, _ = adversary.opened(t, every=t // adversary.model.day_slots == adversary.whole)
+        fresh = self._as_told(fresh)
         if len(fresh.secret):
             inside = adversary.members[fresh.secret]
             stack = np.concatenate([stack, np.where(inside, stack[0], 0.0)])
@@ -383,7 +448,23 @@ class EndlessBelief:
         if not live.all():
             kept = np.concatenate([[True], live])
             stack, low, rows = stack[kept], low[kept], rows.only(live)
-        return EndlessBelief(adversary, t + 1, stack, low, rows)
+        told = tuple(one for one in self.told if one[1] > t)
+        return EndlessBelief(adversary, t + 1, stack, low, rows, told=told)
+
+    def _as_told(self, rows: Rows) -> Rows:
+        """The rows, with the limits of those that were told already."""
+        if not self.told:
+            return rows
+        delta = rows.delta.copy()
+        for g, opens, limit in self.told:
+            mine = (rows.secret == g) & (rows.opens == opens)
+            delta[mine] = limit - rows.prior[mine]
+        return rows._replace(delta=delta)
+
+    def front(self) -> Front:
+        """The rows that have not opened yet and are live, with P(j | state in the slot that comes next)."""
+        front = self.adversary.front(self.slot)
+        return front._replace(rows=self._as_told(front.rows))
 
     @property
     def sound(self) -> bool:
@@ -425,7 +506,7 @@ class EndlessBelief:
 
     def live(self) -> tuple[Rows, FloatArray]:
         """Every live row, inside, past and future, and the belief in it."""
-        front = self.adversary.front(self.slot)
+        front = self.front()
         return self.rows.and_then(front.rows), np.concatenate([self.kept(), product(front.chance, self.hidden())])
 
     @property
@@ -436,7 +517,7 @@ class EndlessBelief:
 
     def by_secret(self) -> dict[str, dict[int, float]]:
         """The gains of live rows, {secret: {slot at which the row opens: gain}}."""
-        names = self.adversary.secrets.names
+        names = self.adversary.names
         rows, beliefs = self.live()
         laid: dict[str, dict[int, float]] = {name: {} for name in names}
         for g, opens, gain in zip(rows.secret, rows.opens, beliefs - rows.prior, strict=True):
@@ -463,13 +544,21 @@ class EndlessBelief:
             rows, chance, _ = adversary.opened(t, every=True)
             yield rows, product(chance[:, adversary.contexts], ahead)
 
+    def over(self, adversary: EndlessAdversary) -> EndlessBelief:
+        """The same belief for an adversary of the same secrets, over the same contexts or more."""
+        labels = self.adversary.model.contexts
+        place = [adversary.model.contexts.index(labels[c]) for c in self.adversary.contexts]
+        stack, low = (np.zeros((len(self.stack), len(adversary.contexts))) for _ in range(2))
+        stack[:, place], low[:, place] = self.stack, self.low
+        return replace(self, adversary=adversary, stack=stack, low=low)
+
     def shifted(self, slots: int) -> EndlessBelief:
         """The same belief so many slots later, where habits are the same then."""
         return replace(self, slot=self.slot + slots, rows=self.rows.shifted(slots))
 
     def digest(self) -> bytes:
         """Of the belief: equal beliefs have equal digests."""
-        return digest_of((self.slot, self.stack, self.low, *self.rows))
+        return digest_of((self.slot, self.stack, self.low, *self.rows, self.told))
 
 
 SMALLEST = 2.0**-900

@@ -12,6 +12,7 @@ import datetime as dt
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +23,15 @@ from discreet.errors import DiscreetError, ModelError
 from discreet.models import arrays
 from discreet.models.chain import MarkovChain
 from discreet.models.endless import EndlessChain
-from discreet.models.kinds import MONDAY, ONE_DAY, RULES, By, Kinds, checked_by, rule_for
+from discreet.models.kinds import MONDAY, ONE_DAY, RULES, By, Kinds, as_date, checked_by, rule_for
 from discreet.models.learn import Smoothing
 from discreet.models.learn_routine import FLOOR, Learned, chains_of
 from discreet.models.stationary import stationary
 from discreet.numerics import FloatArray, ordered_product
 from discreet.policy import Policy
+
+if TYPE_CHECKING:
+    from discreet.models.changing import Changing
 
 Nights = Mapping[tuple[str, str], npt.ArrayLike]
 
@@ -200,7 +204,21 @@ class Routine:
 
         It begins at slot `first`, counted from the start of that date.
         """
-        return EndlessChain(self, _date(start), initial, first)
+        return EndlessChain(self, as_date(start), initial, first)
+
+    def then(self, other: Routine, date: dt.date | str) -> Changing:
+        """Habits change: this routine, and `other` from a date on, relearned since, say.
+
+        A mechanism over it applies the change at the first cut from then on at which nothing exceeds its limit by it.
+        """
+        from discreet.models.changing import Changing
+
+        return Changing(self, [(as_date(date), other)])
+
+    @property
+    def rule(self) -> Kinds:
+        """Which date is of which kind."""
+        return self._kinds
 
     @cached_property
     def fingerprint(self) -> str:
@@ -214,13 +232,6 @@ class Routine:
 
     def __repr__(self) -> str:
         return f"Routine({', '.join(self.kinds)}; {len(self.contexts)} contexts, {self.slots} slots)"
-
-
-def _date(date: dt.date | str) -> dt.date:
-    try:
-        return dt.date.fromisoformat(date) if isinstance(date, str) else date
-    except ValueError:
-        raise DiscreetError(f"{date!r} is no date; write it as YYYY-MM-DD") from None
 
 
 def _declared(secrets: Policy | Iterable[str]) -> Iterable[str]:

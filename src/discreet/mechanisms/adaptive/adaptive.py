@@ -14,13 +14,17 @@ from discreet.contracts import Kernel, Model, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.hierarchy import Hierarchy
+from discreet.mechanisms.adaptive.changing import Change, Changes
 from discreet.mechanisms.adaptive.endless import Endless
 from discreet.mechanisms.adaptive.machines import PAIRS, Histories, History, Memory
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.utility import DAYS, TREE, simulated_utility, tree_utility
+from discreet.models.changing import ChangingChain
 from discreet.models.endless import EndlessChain
+from discreet.models.kinds import as_date
+from discreet.models.routine import Routine
 from discreet.numerics import IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy
@@ -74,6 +78,7 @@ class Adaptive:
         value: Value | None = None,
         plan: Plan = "full",
         _like: Endless | None = None,
+        _policies: tuple[tuple[dt.date, Policy], ...] = (),
     ) -> None:
         if plan not in ("full", "lazy"):
             raise DiscreetError(f"plan={plan!r} is not known; use 'full' or 'lazy'")
@@ -89,9 +94,10 @@ class Adaptive:
         self.vocabulary = vocabulary_of(cast(Any, model), outputs, hierarchy, events, value)
         tabled = outputs == "suppress" and value is None and model.emissions is None and not policy.bounds_any
         own = _memory(model, memory)
-        machine: Endless | SuppressTable | Histories
+        self._policies = _policies
+        machine: Endless | Changes | SuppressTable | Histories
         if isinstance(model, EndlessChain):
-            machine = Endless(model, policy, self.vocabulary, outputs, own, self.pairs, tabled=tabled, like=_like)
+            machine = self._endless(model, own, _like)
         else:
             machine = (SuppressTable if tabled else Histories)(model, policy, self.vocabulary, own, self.pairs)
         self.decider, self.effort = machine.decider, machine.decider.effort
@@ -106,6 +112,34 @@ class Adaptive:
         self.private_contexts: IntArray = chosen.machine.private_contexts
         self._chosen, self._utility = chosen, chosen.utility
         self._large = False  # the tree of outputs is too large for an exact utility
+
+    def _endless(self, model: EndlessChain, memory: Memory, like: Endless | None) -> Endless | Changes:
+        """The machine without end; several, one after the other, where habits or the policy change."""
+
+        def make(habits: EndlessChain, policy: Policy, before: Endless | None) -> Endless:
+            tabled = self.outputs == "suppress" and self._options["value"] is None and not policy.bounds_any
+            return Endless(
+                habits,
+                policy,
+                self.vocabulary,
+                self.outputs,
+                memory,
+                self.pairs,
+                tabled=tabled,
+                like=like if before is None else None,
+                before=before,
+            )
+
+        changes: dict[int, Change] = {}
+        if isinstance(model, ChangingChain):
+            changes = {slot: Change(slot, routine=routine) for slot, routine in model.changes}
+        for date, policy in self._policies:
+            slot = model.slot_of(date)
+            changes[slot] = changes.get(slot, Change(slot))._replace(policy=policy)
+        habits = model.before if isinstance(model, ChangingChain) else model
+        if not changes:
+            return make(habits, self.policy, None)
+        return Changes(habits, self.policy, make, tuple(changes[slot] for slot in sorted(changes)))
 
     def _or_hybrid(self, own: Choice, utility: Utility) -> Choice:
         """Follow Hybrid where it is better: a function of model and policy, which are public, hence sound."""
@@ -129,7 +163,7 @@ class Adaptive:
     @property
     def horizon(self) -> int | None:
         """Over a model without end, how many slots ahead something could tell of a secret; None for a day's."""
-        return self.machine.horizon if isinstance(self.machine, Endless) else None
+        return self.machine.horizon if isinstance(self.machine, Endless | Changes) else None
 
     @property
     def machine(self) -> Any:
@@ -163,19 +197,45 @@ class Adaptive:
         """The public state after an output."""
         return self.machine.advance(state, output)
 
-    def restored(self, belief: Any, skipped: bool) -> Any:
+    def restored(self, belief: Any, skipped: bool, cuts: tuple[int, ...] = ()) -> Any:
         """The public state of a checkpoint, over a model without end."""
-        return self.machine.restored(belief, skipped)
+        return self.machine.restored(belief, skipped, cuts)
+
+    def adversary_at(self, cuts: tuple[int, ...]) -> Any:
+        """The adversary after changes at these cuts."""
+        return self.machine.adversary_at(cuts)
+
+    def known(self, state: Any) -> frozenset[str]:
+        """The contexts of the habits that a public state of a stream is about; any other label is `other`."""
+        if not isinstance(self.model, ChangingChain):
+            return frozenset(self.model.contexts)
+        applied = sum(change.routine is not None for change in self.machine.changes[: len(state.cuts)])
+        return self.model.known[applied]
 
     @property
     def settings(self) -> str:
         """What, beside model and policy, kernels depend on."""
-        return f"adaptive, outputs {self.outputs}, memory {self.memory}"
+        later = "".join(f", policy {policy.fingerprint} from {date} on" for date, policy in self._policies)
+        return f"adaptive, outputs {self.outputs}, memory {self.memory}{later}"
+
+    def then(self, date: dt.date | str, *, policy: Policy | None = None, routine: Routine | None = None) -> Adaptive:
+        """The same mechanism with new habits, or a new policy, from the cut of a date on (`Session.change`)."""
+        if not isinstance(self.machine, Endless | Changes):
+            raise DiscreetError("a day's mechanism has no later dates; give Adaptive a routine.since(date)")
+        model: Any = self.model
+        if routine is not None:
+            before = model.changing if isinstance(model, ChangingChain) else model.routine
+            initial = None if model.periodic else model.initial
+            model = before.then(routine, date).since(model.start, initial)
+        policies = self._policies if policy is None else (*self._policies, (as_date(date), policy))
+        return Adaptive(
+            model, self.policy, outputs=self.outputs, memory=self.memory, **self._options, _policies=policies
+        )
 
     def since(self, date: dt.date | str) -> Adaptive:
         """The same mechanism from another date on, what it has decided shared where habits repeat."""
         if not isinstance(self.machine, Endless):
-            raise DiscreetError("a day's mechanism is the same on every date; give Adaptive a routine.since(date)")
+            raise DiscreetError("only a mechanism over routine.since(date), without changes, begins on other dates")
         other: EndlessChain = self.model.routine.since(date)
         like = self.machine if other.periodic and self.model.periodic else None
         options = {"outputs": self.outputs, "memory": self.memory, **self._options}

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
 from discreet.adversary.endless import DROPPED, EndlessAdversary, EndlessBelief, Rows
+from discreet.errors import DiscreetError
 from discreet.jit import FLOATS, FLOATS_2D, INTS_2D, compiled, product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.decision import Decider, Decision
@@ -105,7 +106,7 @@ class EndlessSlots:
             kept[r] += (1 - kept[r]) * belief.later(r, t)[context]
             if adversary.secrets.active[g, t % adversary.model.day_slots]:
                 kept[r][adversary.members[g, context]] = 1.0
-        front = adversary.front(t)
+        front = belief.front()
         rows = belief.rows.and_then(front.rows)
         beyond = np.concatenate([kept, front.chance[:, context]]) - rows.limit[:, None]
         live = np.asarray(~(beyond <= DROPPED).all(axis=1))  # what is not a number is live
@@ -130,6 +131,7 @@ class Ongoing:
     key: Hashable  # the last release and its slot, or a digest of the belief
     skipped: bool  # nothing was decided in the slot before: memory may not be what an observer assumes
     belief: EndlessBelief = field(compare=False, repr=False)
+    cuts: tuple[int, ...] = ()  # at which habits or the policy changed so far
 
 
 class Told(NamedTuple):
@@ -176,8 +178,10 @@ class Endless(Remembering):
         pacing: Pacing | None = None,
         tabled: bool = False,
         like: Endless | None = None,
+        before: Endless | None = None,
     ) -> None:
-        super().__init__(model.contexts, memory, _groups(model, pairs))
+        """`like` shares what it has decided, of the same habits and policy; `before` is followed by this one."""
+        super().__init__(model.contexts, memory, _groups(model, pairs) if before is None else before.group)
         self.model, self.policy, self.tabled = model, policy, tabled
         self.adversary: EndlessAdversary = EndlessAdversary(
             self, tables=None if like is None else like.adversary.tables
@@ -195,9 +199,15 @@ class Endless(Remembering):
         belief = self.adversary.start()
         return Ongoing(belief.slot, ("start", self.model.fingerprint), False, belief)
 
-    def restored(self, belief: EndlessBelief, skipped: bool) -> Ongoing:
+    def restored(self, belief: EndlessBelief, skipped: bool, cuts: tuple[int, ...] = ()) -> Ongoing:
         """The public state of a checkpoint."""
-        return Ongoing(belief.slot, belief.digest(), skipped, belief)
+        return Ongoing(belief.slot, belief.digest(), skipped, belief, cuts)
+
+    def adversary_at(self, cuts: tuple[int, ...]) -> EndlessAdversary:
+        """The adversary after changes at these cuts; there are none."""
+        if cuts:
+            raise DiscreetError(f"the checkpoint is after {len(cuts)} changes, of which the mechanism knows none")
+        return self.adversary
 
     def kernel(self, state: Ongoing) -> FiniteKernel | ReleaseKernel:
         """Decided once for each public state that is kept."""
@@ -215,9 +225,13 @@ class Endless(Remembering):
 
     def _place(self, state: Ongoing) -> Hashable:
         """What decides the kernel: where habits repeat, the place of the last release in the cycle and its age."""
-        if isinstance(state.key, LastTold) and (place := self.model.place(state.key.slot)) is not None:
+        if (
+            isinstance(state.key, LastTold)
+            and not state.belief.told
+            and (place := self.model.place(state.key.slot)) is not None
+        ):
             return place, state.key.context, state.slot - state.key.slot, state.skipped
-        return state.slot, state.key, state.skipped
+        return state.slot, state.key, state.skipped, state.belief.told
 
     def _decided(self, state: Ongoing) -> Told:
         decision = self._decision(state)
@@ -256,15 +270,21 @@ class Endless(Remembering):
         after = state.slot + 1
         if isinstance(output, Skipped):
             belief = state.belief.after(np.ones(len(self.private_contexts)))
-            return Ongoing(after, belief.digest(), True, belief)
+            return replace(state, slot=after, key=belief.digest(), skipped=True, belief=belief)
         told = self._told(state)
         if self.tabled and isinstance(output, Released) and (context := self._index.get(output.context)) is not None:
-            return Ongoing(after, LastTold(state.slot, context), False, self.adversary.revealed(after, context))
+            belief = self._revealed(state, after, context)
+            return replace(state, slot=after, key=LastTold(state.slot, context), skipped=False, belief=belief)
         if told.silent is not None and not isinstance(output, Released):
             key = state.key if isinstance(state.key, LastTold) and not state.skipped else told.silent.digest()
-            return Ongoing(after, key, False, told.silent)
+            return replace(state, slot=after, key=key, skipped=False, belief=told.silent)
         belief = state.belief.after(told.kernel.likelihood(output))
-        return Ongoing(after, belief.digest(), False, belief)
+        return replace(state, slot=after, key=belief.digest(), skipped=False, belief=belief)
+
+    def _revealed(self, state: Ongoing, slot: int, context: int) -> EndlessBelief:
+        """A release settles the past; what was told before a secret was declared stays as it is."""
+        told = tuple(one for one in state.belief.told if one[1] >= slot)
+        return replace(self.adversary.revealed(slot, context), told=told)
 
 
 class LastTold(NamedTuple):

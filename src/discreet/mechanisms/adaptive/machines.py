@@ -42,7 +42,7 @@ class Remembering:
         self.memory: Memory = memory
         every = np.arange(len(contexts))
         self._index = {context: k for k, context in enumerate(contexts)}
-        self._group = group
+        self.group = group  # (n,): of the previous context, as far as memory can tell
         paired = np.concatenate([every, np.tile(every, int(group.max()) + 1)])
         self.private_contexts: IntArray = every if memory == "none" else paired
         self.private_contexts.setflags(write=False)
@@ -52,7 +52,7 @@ class Remembering:
         if self.memory == "none" or memory is None:
             return context
         n = len(self._index)
-        return n + int(self._group[self.private_contexts[memory]]) * n + context
+        return n + int(self.group[self.private_contexts[memory]]) * n + context
 
 
 class Deciding(Remembering, ABC):
