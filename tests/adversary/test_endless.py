@@ -173,9 +173,9 @@ def test_habits_that_hardly_mix_are_refused_with_the_remedy() -> None:
     for nights in (np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])):
         with pytest.raises(d.DiscreetError, match="larger floor"):
             d.mechanisms.Adaptive(d.Routine({"day": stay}, {("day", "day"): nights}).since(START), d.Policy(["a"]))
+    sticky = 5e-4 * np.full((2, 2), 0.5) + (1 - 5e-4) * np.eye(2)  # total, and it remembers for thousands of slots
+    chain = d.MarkovChain(("a", "b"), [0.5, 0.5], sticky[None])
     with pytest.raises(d.DiscreetError, match="larger delta"):
-        sticky = 1e-3 * np.full((2, 2), 0.5) + (1 - 1e-3) * np.eye(2)  # total, and it remembers for thousands of slots
-        chain = d.MarkovChain(("a", "b"), [0.5, 0.5], sticky[None])
         d.mechanisms.Adaptive(d.Routine({"day": chain}, {("day", "day"): sticky}).since(START), d.Policy(["a"]))
     never = d.Policy([d.Secret("a", delta=0.6)])  # beyond certainty, so there is nothing to refuse
     still = d.Routine({"day": stay}, {("day", "day"): np.eye(2)}).since(START)
