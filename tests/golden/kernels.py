@@ -36,6 +36,11 @@ def rows(rng: np.random.Generator, shape: tuple[int, ...], zeros: float = 0.25) 
     return np.asarray(counts / counts.sum(axis=-1, keepdims=True))
 
 
+def total(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+    """Rows in which nothing is impossible."""
+    return np.asarray(0.95 * rows(rng, shape) + 0.05 / shape[-1])
+
+
 def chain(seed: int, n: int, slots: int, zeros: float = 0.25) -> d.MarkovChain:
     rng = np.random.default_rng(seed)
     return d.MarkovChain(tuple(f"c{k}" for k in range(n)), rows(rng, (n,), zeros), rows(rng, (slots - 1, n, n), zeros))
@@ -105,6 +110,27 @@ def larger() -> Iterator[Case]:
         yield f"capp larger {seed}", partial(d.mechanisms.Capp, *given)
 
 
+def without_end() -> Iterator[Case]:
+    """Routines of weekdays and weekends, total by a floor; windows over midnight; a start that is known."""
+    kind: Any = d.mechanisms.Adaptive
+    for seed in range(16):
+        n, slots = 2 + seed % 4, 1 + seed % 4
+        labels = tuple(f"c{k}" for k in range(n))
+        rng = np.random.default_rng([seed, 2])
+        parts = ("weekday", "weekend")
+        chains = {part: d.MarkovChain(labels, np.full(n, 1 / n), total(rng, (slots - 1, n, n))) for part in parts}
+        routine = d.Routine(chains, {(a, b): total(rng, (n, n)) for a in parts for b in parts})
+        own = policy(seed, n, slots)
+        if seed % 5 == 4 and slots > 1:
+            night = d.Secret("night", {"c0"}, slots=[0, slots - 1], at="any", delta=0.2, begins=slots - 1)
+            own = d.Policy([*own.secrets, night], delta=own.delta)
+        initial = np.eye(n)[0] if seed % 4 == 3 else None
+        model = routine.since("2026-11-20", initial)
+        for memory in ("last", "none"):
+            for outputs in ("suppress", "deceive"):
+                yield f"endless {outputs} {memory} {seed}", partial(kind, model, own, outputs=outputs, memory=memory)
+
+
 def published() -> Iterator[Case]:
     """MaskIt, CAPP and FDH."""
     m = d.mechanisms
@@ -147,7 +173,7 @@ def digest(name: str, mechanism: Any) -> str:
     rng = np.random.default_rng(list(name.encode()))
     for _ in range(WALKS):
         state = mechanism.start()
-        for _ in range(mechanism.model.slots):
+        for _ in range(mechanism.model.slots or 5 * mechanism.model.day_slots + 3):
             kernel = mechanism.kernel(state)
             assert is_finite(kernel)
             found.update(repr(kernel.outputs).encode())
@@ -161,7 +187,7 @@ def digest(name: str, mechanism: Any) -> str:
 
 def digests() -> dict[str, str]:
     """The digest of every case."""
-    cases = [*adaptive(), *larger(), *published(), *of_events()]
+    cases = [*adaptive(), *larger(), *without_end(), *published(), *of_events()]
     finite = {name: digest(name, make()) for name, make in cases}
     return finite | {f"dphmm {name}": told for name, told in hulls_digest.digests().items()}
 

@@ -32,14 +32,16 @@ PIVOTS_OF_PAIRS = 1_000
 
 
 LARGE = 1_500
-"""Flows from which on a programme is made smaller before it is solved: states kept APART, outputs RARE."""
+"""Flows from which on a programme is made smaller before it is solved."""
 
 APART = 48
 """The likeliest private states of a large programme, which are kept apart; others of one context act alike."""
 
-RARE = 1e-3
-"""In a large programme, what is less likely is no fake for others: it may be told if it tells nothing by itself."""
+SHARED = 12
+"""The likeliest outputs of a large programme, which may be fakes too; others may be told if they tell nothing alone."""
 
+FEWER = 6
+"""The same where a programme was not solved, over contexts alone."""
 
 SELDOM = 12
 """How often the share is halved with which a simple kernel tells the truth."""
@@ -123,7 +125,9 @@ class Decider:
         if pairs and (flows := self._solved(slot, self._apart(slot), PIVOTS_OF_PAIRS, 1)) is not None:
             return flows
         self.effort.without_memory += pairs
-        return self._solved(slot, slot.context, programme.PIVOTS, programme.ATTEMPTS)
+        large = pairs and np.isfinite(self.vocabulary.worth[slot.context]).sum() > LARGE
+        pivots, attempts = (PIVOTS_OF_PAIRS, 1) if large else (programme.PIVOTS, programme.ATTEMPTS)
+        return self._solved(slot, slot.context, pivots, attempts, FEWER if large else SHARED)
 
     def _apart(self, slot: Slot) -> IntArray:
         """(A,): a number for each private state; in a large programme those of little mass share their context's."""
@@ -135,16 +139,19 @@ class Decider:
         number[apart] = slot.private[apart]
         return number
 
-    def _solved(self, slot: Slot, group: IntArray, pivots: int, attempts: int) -> FloatArray | None:
+    def _solved(
+        self, slot: Slot, group: IntArray, pivots: int, attempts: int, shared: int = SHARED
+    ) -> FloatArray | None:
         """(A, O): the best flows of each state's group, whose states share a context and act alike; None at a limit."""
         mass, coefficients, first, where = Groups.of(group, slot.mass, slot.coefficients)
         vocabulary = self.vocabulary
         worth = vocabulary.worth[slot.context[first]]
         used = np.logical_or.reduce(vocabulary.truth_of[slot.context], axis=0)
         columns = np.isfinite(worth) & used
-        if columns.sum() > LARGE:
+        if columns.sum() > LARGE or shared < SHARED:
             truth = vocabulary.truth_of[slot.context[first]]
-            columns &= truth | ((truth * mass[:, None]).sum(axis=0) >= RARE)
+            likeliest = np.argsort(-(truth * mass[:, None]).sum(axis=0), kind="stable")
+            columns[:, likeliest[shared + 1 :]] &= truth[:, likeliest[shared + 1 :]]  # silence is always among them
         # An output of one state alone tells that state whole: it may be used or not, whatever the others do. Those that
         # may be used violate no row, alone or together, so that one number serves all of them.
         alone = columns.sum(axis=0) == 1
