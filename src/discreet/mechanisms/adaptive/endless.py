@@ -29,7 +29,7 @@ from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released, Skipped
 from discreet.policy import Policy
 
-ROOM = 32_000_000
+ROOM = 16_000_000
 """Bytes of kernels and beliefs that are kept for public states seen before."""
 
 LIVE = 512
@@ -155,8 +155,15 @@ class Known:
         self.found: OrderedDict[Hashable, Told] = OrderedDict()
         self.nbytes = 0
 
+    def get(self, key: Hashable) -> Told | None:
+        """The one of this key, which is then the latest."""
+        told = self.found.get(key)
+        if told is not None:
+            self.found.move_to_end(key)
+        return told
+
     def keep(self, key: Hashable, told: Told) -> None:
-        """Take one in, and let the oldest go."""
+        """Take one in, and let those go that were not asked for longest."""
         self.found[key] = told
         self.nbytes += told.nbytes
         while self.nbytes > ROOM and len(self.found) > 1:
@@ -215,7 +222,7 @@ class Endless(Remembering):
 
     def _told(self, state: Ongoing) -> Told:
         key = self._place(state)
-        told = self._known.found.get(key)
+        told = self._known.get(key)
         if told is None:
             told = self._decided(state)
             self._known.keep(key, told)

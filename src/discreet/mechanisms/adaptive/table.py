@@ -8,7 +8,7 @@ to a: ties and rounding then cannot make them depend on what came before. A run 
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from threading import RLock
 from typing import NamedTuple
 
@@ -30,6 +30,12 @@ KEPT = 4_096
 """Kernels kept ready; the table behind them is compact."""
 
 
+@lru_cache(maxsize=64)
+def _numbers(outputs: tuple[Output, ...]) -> dict[Output, int]:
+    """The column of each output: one table for all kernels of a mechanism."""
+    return {output: k for k, output in enumerate(outputs)}
+
+
 class ReleaseKernel:
     """Truth with an integer weight for each private state, silence with the rest."""
 
@@ -37,7 +43,7 @@ class ReleaseKernel:
         self.outputs = outputs
         self.total = TOTAL
         self._contexts, self._release = contexts, release
-        self._number = {output: k for k, output in enumerate(outputs)}
+        self._number = _numbers(outputs)
 
     def sample(self, private: int, rng: Rng) -> Output:
         """One comparison of integers."""
