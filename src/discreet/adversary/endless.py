@@ -401,7 +401,8 @@ class EndlessBelief:
 
     stack[0] (K,) are the weights of hidden states of the slot before, up to a factor; stack[1 + r] the measure of row r
     of `rows`, inside or past, on them. `low` is the second float of each. `off_model` says that the last output had
-    probability zero, so that it was taken to say nothing.
+    probability zero, so that it was taken to say nothing. A state that was told to be possible though its weight is
+    below every float (`holding`) has weight 0 and BARELY as its second float.
     """
 
     adversary: EndlessAdversary
@@ -465,6 +466,38 @@ class EndlessBelief:
         """The rows that have not opened yet and are live, with P(j | state in the slot that comes next)."""
         front = self.adversary.front(self.slot)
         return front._replace(rows=self._as_told(front.rows))
+
+    @property
+    def possible(self) -> BoolArray:
+        """(K,): hidden states of the slot before that outputs leave possible, also those too unlikely for a float."""
+        return np.asarray((self.stack[0] > 0) | (self.low[0] > 0))
+
+    def holding(self, possible: BoolArray) -> EndlessBelief:
+        """The same belief, which also knows of states (K,) that are possible though their weight underflowed to zero.
+
+        For mechanisms whose kernels depend on what is possible. It is marked in the pair, so that digests tell such
+        beliefs apart and checkpoints hold it; no measure depends on the mark.
+        """
+        low = self.low.copy()
+        low[0] = np.where(self.stack[0] > 0, low[0], np.where(possible, BARELY, 0.0))
+        return replace(self, low=low)
+
+    def unsettled(self, most: int) -> EndlessBelief:
+        """The same belief without past rows that are settled, and of other past rows the `most` latest.
+
+        Settled: given any state, the row is as likely, so that nothing that is still output tells more or less of it
+        (theory, section 10, fact 1). Such a row may be beyond its limit, and would then be live for good. For
+        mechanisms that promise no delta: their kernels depend on no row, and rows are kept to be shown.
+        """
+        past = self.rows.closes < self.slot
+        if not past.any():
+            return self
+        kept = ~past | ~_alike_everywhere(self.stack)
+        kept[np.flatnonzero(kept & past)[:-most]] = False  # rows stand in the order in which they opened
+        if kept.all():
+            return self
+        lines = np.concatenate([[True], kept])
+        return replace(self, stack=self.stack[lines], low=self.low[lines], rows=self.rows.only(kept))
 
     @property
     def sound(self) -> bool:
@@ -564,6 +597,9 @@ class EndlessBelief:
 SMALLEST = 2.0**-900
 """Below this a state's probability is no number to divide by."""
 
+BARELY = 2.0**-1074
+"""The second float of a state that is possible while its weight is zero; a pair of floats is never (0, positive)."""
+
 
 def _beyond_somewhere(stack: FloatArray, limits: FloatArray) -> BoolArray:
     """(R,): whether some possible state brings a row beyond its limit."""
@@ -571,3 +607,13 @@ def _beyond_somewhere(stack: FloatArray, limits: FloatArray) -> BoolArray:
     weights = stack[0, possible]
     beyond = stack[1:, possible] / weights > (limits + DROPPED)[:, None]
     return np.asarray((beyond | (weights < SMALLEST)).any(axis=1))
+
+
+def _alike_everywhere(stack: FloatArray) -> BoolArray:
+    """(R,): whether a row is as likely given one possible state as given any other, up to DROPPED."""
+    possible = stack[0] > 0
+    weights = stack[0, possible]
+    if (weights < SMALLEST).any():
+        return np.zeros(len(stack) - 1, dtype=np.bool_)
+    chance = stack[1:, possible] / weights
+    return np.asarray(chance.max(axis=1) - chance.min(axis=1) <= DROPPED)

@@ -376,7 +376,7 @@ def test_the_laws_hold(options: dict[str, Any]) -> None:
 def test_days_are_evaluated() -> None:
     """Nothing is released as it is, so utility is 0; every slot has a point, and the error is the query's matter."""
     made = mechanism([[0, 1, 2], [3, 4, 5]], policy=d.Policy(["s5"]))
-    days = made.model.sample(10, 3)  # type: ignore[attr-defined]
+    days = made.model.sample(10, 3)
     result = d.evaluate(made, days)
     assert (result.utility, result.suppressed, result.off_model) == (0.0, 0.0, 0)
     assert 0 < result.worst_gain <= d.audit(made).bound

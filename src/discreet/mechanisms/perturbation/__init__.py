@@ -3,7 +3,7 @@
 from discreet.mechanisms.perturbation.dphmm import Dphmm, PerturbedKernel
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.noise import ContinuousNoise, LatticeNoise
-from discreet.mechanisms.perturbation.odometer import Odometer, Reading
+from discreet.mechanisms.perturbation.odometer import Odometer, Reading, Spent
 from discreet.mechanisms.perturbation.policy_graph import PolicyGraph
 from discreet.mechanisms.perturbation.protection import degrees_of_protection, exposed, protectable, sensitivity_hull
 
@@ -16,6 +16,7 @@ __all__ = [
     "PerturbedKernel",
     "PolicyGraph",
     "Reading",
+    "Spent",
     "degrees_of_protection",
     "exposed",
     "protectable",

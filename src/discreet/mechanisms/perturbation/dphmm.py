@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -13,13 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.adversary.belief import Adversary, Belief
+from discreet.adversary.endless import EndlessAdversary, EndlessBelief
 from discreet.contracts import Model, Needs, Rng, Utility
 from discreet.errors import DiscreetError, PolicyError
+from discreet.mechanisms.perturbation.endless import EndlessFilter, Ongoing
 from discreet.mechanisms.perturbation.exponential import exponential
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.lattice import Answers
 from discreet.mechanisms.perturbation.noise import LatticeNoise, checked_epsilon
-from discreet.mechanisms.perturbation.odometer import Odometer, Reading
+from discreet.mechanisms.perturbation.odometer import Odometer, Reading, Spent
 from discreet.mechanisms.perturbation.policy_graph import PolicyGraph, Support, checked_query, mask_of
 from discreet.mechanisms.perturbation.protection import (
     Noise,
@@ -29,8 +33,10 @@ from discreet.mechanisms.perturbation.protection import (
     check_method,
     protection_of,
 )
+from discreet.models.endless import EndlessChain
+from discreet.models.routine import Routine
 from discreet.numerics import BoolArray, FloatArray, IntArray, digest_of
-from discreet.outputs import Output, Perturbed, truthful
+from discreet.outputs import Output, Perturbed, Skipped, truthful
 from discreet.policy import Guarantee, Policy
 
 SupportRule = str | tuple[str, float]
@@ -50,7 +56,7 @@ FAR = 64
 
 @dataclass(frozen=True)
 class Past:
-    """The public state: the outputs so far. Belief and what is possible are their functions, kept along.
+    """The public state of a day: the outputs so far. Belief and what is possible are their functions, kept along.
 
     `reached` (K,) marks hidden states that outputs leave possible: exactly, where the belief's floats may underflow.
     """
@@ -58,6 +64,30 @@ class Past:
     outputs: tuple[Output, ...]
     belief: Belief = field(compare=False, repr=False)
     reached: BoolArray = field(compare=False, repr=False)
+
+
+class DayFilter:
+    """The filter of a model of one day."""
+
+    def __init__(self, mechanism: Dphmm) -> None:
+        self._adversary = Adversary(mechanism, policy=Policy())
+
+    def start(self) -> Past:
+        """No outputs yet."""
+        return Past((), self._adversary.start(), self._adversary.process.initial > 0)
+
+    def possible(self, state: Past) -> BoolArray:
+        """(n,): the contexts that are possible in the slot that comes next (Definition 4.1)."""
+        return np.asarray(self._adversary.process.predicted(state.belief.slot, state.reached.astype(np.float64)) > 0)
+
+    def advance(self, state: Past, output: Output, kernel: PerturbedKernel) -> Past:
+        """Bayes with the kernel that was used (Equation 2); silence, or what is never output, tells nothing."""
+        process, before = self._adversary.process, state.reached.astype(np.float64)
+        told = kernel.likelihood(output)
+        reached = process.push(state.belief.slot, before, kernel.possible(output).astype(np.float64)) > 0
+        if not reached.any():
+            reached = process.push(state.belief.slot, before, np.ones(len(told))) > 0
+        return Past((*state.outputs, output), state.belief.after(told), np.asarray(reached))
 
 
 class PerturbedKernel:
@@ -215,13 +245,16 @@ class Dphmm:
     outputs so far leave possible; `("mass", 0.01)` for the smallest set that holds all but 0.01 of the belief, others
     being released as their nearest member. Answers are rounded to multiples of `step`, a power of two: by default
     2**-20 of their range in the plane.
+
+    Over `routine.since(date)` it goes on without end: the public state is an `Ongoing`, whose `spent` says what it has
+    cost since when. A policy promises nothing here; its secrets are those whose gains beliefs show.
     """
 
     needs: ClassVar[Needs] = "any"
 
     def __init__(
         self,
-        model: Model,
+        model: Model | EndlessChain,
         policy: Policy | None = None,
         *,
         graph: PolicyGraph,
@@ -232,9 +265,13 @@ class Dphmm:
         support: SupportRule = "possible",
         step: float | None = None,
     ) -> None:
+        given: object = model
+        if isinstance(given, Routine):
+            raise DiscreetError("a routine has no first day; give routine.since(date), or the chain of one of its days")
         n = len(model.contexts)
-        self.model, self.policy = model, policy
-        if policy is not None:
+        self.model: Any = model  # of one day, or without end
+        self.policy = policy
+        if policy is not None and model.slots is not None:
             policy.for_model(model.contexts, model.slots)
         if not isinstance(graph, PolicyGraph):
             raise PolicyError(f"graph is {graph!r}; give a PolicyGraph, such as PolicyGraph.complete({n})")
@@ -255,9 +292,9 @@ class Dphmm:
         check_method(protect, self.queries)
         self.private_contexts: IntArray = np.arange(n)
         self.private_contexts.setflags(write=False)
-        self._adversary = Adversary(self, policy=Policy())
+        self._filter: Any = DayFilter(self) if model.slots is not None else EndlessFilter(self)
         self._kernels: OrderedDict[bytes, PerturbedKernel] = OrderedDict()
-        self._met: tuple[Past, PerturbedKernel] | None = None  # a release asks twice: to draw, and to advance
+        self._met: tuple[Past | Ongoing, PerturbedKernel] | None = None  # a release asks twice: to draw, and to advance
         self.guarantee = Guarantee("epsilon", _statement(self.epsilon, self.mass, self._complete), covers=frozenset())
 
     @property
@@ -277,11 +314,11 @@ class Dphmm:
         """The private state is the context."""
         return context
 
-    def start(self) -> Past:
-        """No outputs yet."""
-        return Past((), self._adversary.start(), self._adversary.process.initial > 0)
+    def start(self) -> Any:
+        """No outputs yet: a `Past`, or an `Ongoing` without end."""
+        return self._filter.start()
 
-    def kernel(self, state: Past) -> PerturbedKernel:
+    def kernel(self, state: Any) -> PerturbedKernel:
         """Noise for the contexts that the outputs leave possible, or for the smallest set with most of the belief."""
         met = self._met
         if met is not None and met[0] is state:
@@ -302,10 +339,10 @@ class Dphmm:
                 self._kernels.popitem(last=False)
         return kernel
 
-    def _inside(self, state: Past) -> BoolArray:
-        process = self._adversary.process
+    def _inside(self, state: Any) -> BoolArray:
         if self.mass is None:  # Definition 4.1
-            return np.asarray(process.predicted(state.belief.slot, state.reached.astype(np.float64)) > 0)
+            possible: BoolArray = self._filter.possible(state)
+            return possible
         predicted = state.belief.predicted()  # Theorem 4.1: the smallest set with mass 1 - delta
         order = np.argsort(-predicted, kind="stable")
         mass = np.cumsum(predicted[order])
@@ -313,15 +350,53 @@ class Dphmm:
         inside[order[: int(np.argmax(mass >= (1 - self.mass) * mass[-1])) + 1]] = True
         return inside
 
-    def advance(self, state: Past, output: Output) -> Past:
+    def advance(self, state: Any, output: Output) -> Any:
         """Bayes with the kernel that was used (Equation 2); silence, or what is never output, tells nothing."""
-        kernel, process = self.kernel(state), self._adversary.process
-        told = kernel.likelihood(output)
-        before = state.reached.astype(np.float64)
-        reached = process.push(state.belief.slot, before, kernel.possible(output).astype(np.float64)) > 0
-        if not reached.any():
-            reached = process.push(state.belief.slot, before, np.ones(len(told))) > 0
-        return Past((*state.outputs, output), state.belief.after(told), np.asarray(reached))
+        if isinstance(self._filter, DayFilter):
+            return self._filter.advance(state, output, self.kernel(state))
+        if isinstance(output, Skipped):
+            return self._filter.skipped(state)
+        return self._filter.advance(state, output, self.kernel(state), self._reading(state))
+
+    # --- without end
+
+    @property
+    def adversary(self) -> EndlessAdversary:
+        """Over a model without end, the observer whose belief public states hold."""
+        return self._stream("adversary").adversary
+
+    @property
+    def horizon(self) -> int | None:
+        """Over a model without end, how many slots ahead rows of secrets are live (0 without any); None for a day's."""
+        return self._filter.horizon if isinstance(self._filter, EndlessFilter) else None
+
+    def restored(self, belief: EndlessBelief, skipped: bool) -> Ongoing:
+        """The public state of a checkpoint, over a model without end; what is spent is counted from there on."""
+        return self._stream("restored").restored(belief, skipped)
+
+    @cached_property
+    def settings(self) -> str:
+        """What, beside model and policy, kernels depend on."""
+        asked = [part for query in self.queries for part in (query.answers.step, query.answers.integers)]
+        digest = digest_of((np.packbits(self.graph.adjacency), *asked)).hex()
+        return (
+            f"dphmm, epsilons {self.epsilons}, noise {self.noise}, protect {self.protect}, support {self.support}, "
+            f"graph and queries {digest}"
+        )
+
+    def since(self, date: dt.date | str) -> Dphmm:
+        """The same mechanism from another date on, with the kernels that it has made."""
+        stream = self._stream("since")
+        other = copy(self)
+        other.model, other._met = self.model.routine.since(date), None
+        shared = stream.adversary.tables if other.model.periodic and self.model.periodic else None
+        other._filter = EndlessFilter(other, shared)
+        return other
+
+    def _stream(self, what: str) -> EndlessFilter:
+        if not isinstance(self._filter, EndlessFilter):
+            raise DiscreetError(f"{what} is for days without end; give Dphmm a routine.since(date)")
+        return self._filter
 
     def worth(self, context: str, output: Output) -> float:
         """Nothing: a point is never the context itself. `evaluate` takes another worth, such as minus the distance."""
@@ -342,31 +417,71 @@ class Dphmm:
         query = np.array([[k % 2, 0.5 * k * k] for k in range(n)], dtype=np.float64)
         return ({"graph": PolicyGraph.from_edges(n, [[0, 1]] if n > 1 else []), "query": query, "epsilon": 1.0},)
 
-    def odometer(self, outputs: Iterable[Output]) -> Odometer:
-        """What these outputs have cost, slot by slot."""
-        state, readings = self.start(), []
-        for output in outputs:
-            kernel = self.kernel(state)
-            each = kernel.realised()
-            slot, possible = len(state.outputs), len(kernel.support)
-            readings.append(Reading(slot, self.epsilon, math.fsum(each), each, possible, kernel.added))
-            state = self.advance(state, output)
+    def odometer(self, outputs: Iterable[Output], since: Any = None) -> Odometer:
+        """What these outputs have cost, slot by slot, from the start or from a public state on.
+
+        It grows with the outputs. Without end, where a skip costs nothing, a public state's `spent` has the sums alone,
+        and `spent` computes them.
+        """
+        day = isinstance(self._filter, DayFilter)
+        along = self._along(outputs, since)
+        readings = (self._reading(state) for state, output in along if day or not isinstance(output, Skipped))
         return Odometer(tuple(readings))
 
-    def largest_log_ratios(self) -> FloatArray:
+    def spent(self, outputs: Iterable[Output], since: Ongoing | None = None) -> Spent:
+        """Over a model without end, what these outputs have cost in all, from the start or from a public state on.
+
+        For who has the outputs but not the public state; nothing is kept of them. After a checkpoint, give its state
+        (`checkpoint.state_of(mechanism)`): then what came before it is not counted.
+        """
+        self._stream("spent")
+        state = self.start() if since is None else since
+        for output in outputs:
+            state = self.advance(state, output)
+        spent: Spent = state.spent
+        return spent
+
+    def _along(self, outputs: Iterable[Output], since: Any) -> Iterator[tuple[Any, Output]]:
+        """Each output with the public state before it."""
+        state = self.start() if since is None else since
+        for output in outputs:
+            yield state, output
+            state = self.advance(state, output)
+
+    def _reading(self, state: Any) -> Reading:
+        kernel = self.kernel(state)
+        each = kernel.realised()
+        return Reading(state.belief.slot, self.epsilon, math.fsum(each), each, len(kernel.support), kernel.added)
+
+    def largest_log_ratios(self, days: int | None = None) -> FloatArray:
         """(T,): whatever was output before, no output of the slot has a larger log-ratio between two possible contexts.
 
         In a complete graph it is epsilon. Elsewhere it is known while no output can rule a context out: then the same
         contexts are possible whatever was output. From the first slot on at which some output can, it is infinite.
+        Without end there is no last slot: `days` says of how many days, from the first slot on.
         """
-        ratios = np.full(self.model.slots, self.epsilon if self._complete else np.inf)
+        priors = self._priors(days)
+        ratios = np.full(len(priors), self.epsilon if self._complete else np.inf)
         if self._complete or self.mass is not None:
             return ratios
-        for slot, prior in enumerate(self.model.prior):
+        for slot, prior in enumerate(priors):
             ratios[slot] = math.fsum(self.kernel_for(prior > 0).realised())
             if ratios[slot] == np.inf:
                 break
         return ratios
+
+    def _priors(self, days: int | None) -> Sequence[FloatArray]:
+        """The prior of each slot of a day, or of so many days of a stream."""
+        if isinstance(self._filter, DayFilter):
+            if days is not None:
+                raise DiscreetError("the model is of one day; leave days= out")
+            return list(self.model.prior)
+        if days is None or days < 1:
+            raise DiscreetError(
+                f"a stream without end has no last slot, and days={days} says of how many days; give at least 1, such "
+                "as largest_log_ratios(days=7)"
+            )
+        return [self.model.prior_at(self.model.first + t) for t in range(days * self.model.day_slots)]
 
     def __repr__(self) -> str:
         return (

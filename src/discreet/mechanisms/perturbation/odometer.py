@@ -6,8 +6,10 @@ by the norm of the difference of their answers, times epsilon. It is infinite wh
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Odometer:
-    """The readings of a day's outputs. All of it is public: outputs determine it."""
+    """The readings of a list of outputs, a day's say. All of it is public: outputs determine it."""
 
     readings: tuple[Reading, ...]
 
@@ -55,3 +57,55 @@ class Odometer:
     def unprotected_slots(self) -> tuple[int, ...]:
         """The slots at which one context alone was possible."""
         return tuple(reading.slot for reading in self.readings if reading.nothing_to_protect)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a stream without end has cost from slot `since` on: the sums of an odometer, not its readings.
+
+    It has the size of one reading, however long the stream is. Sums are exact, and rounded when they are asked for.
+    """
+
+    since: int  # the first slot that is counted
+    date: dt.date  # its date
+    slot_of_day: int  # and its slot of that day
+    answered: int = 0  # slots with an output
+    skipped: int = 0  # slots in which nothing was decided: they cost nothing
+    promised: Fraction = Fraction(0)  # over edges
+    bounded: Fraction = Fraction(0)  # between any two ways, of slots at which that is finite
+    unbounded: int = 0  # slots at which some pair of contexts is told apart for certain
+    unprotected: int = 0  # slots at which one context alone was possible
+    last: Reading | None = None
+
+    def and_then(self, reading: Reading) -> Spent:
+        """With one more slot."""
+        infinite = math.isinf(reading.realised)
+        return replace(
+            self,
+            answered=self.answered + 1,
+            promised=self.promised + Fraction(reading.epsilon),
+            bounded=self.bounded if infinite else self.bounded + Fraction(reading.realised),
+            unbounded=self.unbounded + infinite,
+            unprotected=self.unprotected + reading.nothing_to_protect,
+            last=reading,
+        )
+
+    def and_a_skip(self) -> Spent:
+        """With one more slot in which nothing was decided."""
+        return replace(self, skipped=self.skipped + 1)
+
+    @property
+    def realised(self) -> float:
+        """Theorem 7.2, as `Odometer.realised`: infinite once some pair was told apart for certain."""
+        return math.inf if self.unbounded else float(self.bounded)
+
+    @property
+    def epsilon(self) -> float:
+        """The sum of what was promised over edges, as `Odometer.epsilon`."""
+        return float(self.promised)
+
+    def __str__(self) -> str:
+        return (
+            f"since slot {self.slot_of_day} of {self.date}: {self.answered} slots answered, {self.skipped} skipped; "
+            f"epsilon {self.epsilon:g} over edges, {self.realised:g} between any two ways"
+        )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from discreet.contracts import Model
 from discreet.errors import PolicyError
+from discreet.models.endless import EndlessChain
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 Support = npt.ArrayLike
@@ -70,14 +71,12 @@ class PolicyGraph:
         return cls.from_edges(len(answers), kept[np.lexsort((kept[:, 1], kept[:, 0]))])
 
     @classmethod
-    def transitions(cls, chain: Model) -> PolicyGraph:
-        """Contexts that can follow one and the same context, at any slot of the chain, are joined."""
+    def transitions(cls, chain: Model | EndlessChain) -> PolicyGraph:
+        """Contexts that can follow one and the same context, at any slot of the chain, nights included, are joined."""
         if chain.emissions is not None:
             raise PolicyError("the one-step transition graph needs a chain; a hidden Markov model has no such steps")
-        n, steps = len(chain.contexts), chain.transitions
-        if len(steps) and steps.strides[0] == 0:
-            steps = steps[:1]  # a homogeneous chain stores one matrix
-        packed = np.packbits(steps.reshape(-1, n) > 0, axis=1)
+        n = len(chain.contexts)
+        packed = np.concatenate([np.packbits(steps.reshape(-1, n) > 0, axis=1) for steps in _steps(chain)])
         rows = np.unpackbits(np.unique(packed, axis=0), axis=1, count=n).astype(np.bool_)
         return cls(n, (np.flatnonzero(row).tolist() for row in rows))
 
@@ -146,6 +145,15 @@ class PolicyGraph:
 
     def __repr__(self) -> str:
         return f"PolicyGraph({self.contexts} contexts, {len(self.starts) - 1} groups)"
+
+
+def _steps(chain: Model | EndlessChain) -> list[FloatArray]:
+    """All steps of a chain, those of a homogeneous one once."""
+    if isinstance(chain, EndlessChain):
+        routine = chain.routine
+        return [*(routine.day(kind).transitions for kind in routine.kinds), *routine.nights.values()]
+    steps = chain.transitions
+    return [steps[:1] if len(steps) and steps.strides[0] == 0 else steps]
 
 
 def mask_of(support: Support, contexts: int) -> BoolArray:

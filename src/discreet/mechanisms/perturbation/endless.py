@@ -1,0 +1,90 @@
+"""DPHMM over a model without end: a filter and a support that never end, in the room of a day.
+
+The public state is the slot, the belief, and what is possible; kernels depend on nothing else. What a day keeps of all
+its outputs, a stream keeps as sums (`Spent`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.adversary.endless import EndlessAdversary, EndlessBelief, Tables
+from discreet.errors import DiscreetError
+from discreet.mechanisms.perturbation.odometer import Reading, Spent
+from discreet.numerics import BoolArray
+from discreet.outputs import Output
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.perturbation.dphmm import Dphmm, PerturbedKernel
+
+LIVE = 512
+"""Past rows of secrets that are kept to be shown. No kernel depends on them, so the oldest may go."""
+
+
+@dataclass(frozen=True)
+class Ongoing:
+    """The public state of a stream without end. States are equal if slot, belief and what is possible are."""
+
+    slot: int
+    key: bytes  # a digest of the belief and of what is possible
+    skipped: bool  # nothing was decided in the slot before; kernels do not depend on it
+    belief: EndlessBelief = field(compare=False, repr=False)
+    spent: Spent = field(compare=False)
+
+    @property
+    def reached(self) -> BoolArray:
+        """(n,): contexts of the slot before that outputs leave possible: exactly, where the belief may underflow.
+
+        Where it underflowed to zero everywhere, and so was taken to say nothing, what it holds possible is among them.
+        """
+        return self.belief.possible
+
+
+class EndlessFilter:
+    """The filter of a model without end."""
+
+    def __init__(self, mechanism: Dphmm, tables: Tables | None = None) -> None:
+        self.adversary = EndlessAdversary(mechanism, tables=tables)
+        try:
+            self.horizon = self.adversary.horizon
+        except DiscreetError as error:
+            raise DiscreetError(f"{error}; or leave the policy out: noise needs none, it only shows gains") from None
+
+    def start(self) -> Ongoing:
+        """No outputs yet."""
+        belief = self.adversary.start()
+        return self._state(belief, False, self._from(belief.slot))
+
+    def restored(self, belief: EndlessBelief, skipped: bool) -> Ongoing:
+        """The public state of a checkpoint. What is spent is counted from there on."""
+        return self._state(belief, skipped, self._from(belief.slot))
+
+    def _from(self, slot: int) -> Spent:
+        date, of_day = self.adversary.model.date_of(slot)
+        return Spent(slot, date, of_day)
+
+    def _state(self, belief: EndlessBelief, skipped: bool, spent: Spent) -> Ongoing:
+        return Ongoing(belief.slot, belief.digest(), skipped, belief, spent)
+
+    def possible(self, state: Ongoing) -> BoolArray:
+        """(n,): the contexts that are possible in the slot that comes next (Definition 4.1)."""
+        step = self.adversary.arrival(state.slot)[0]
+        return np.asarray((step[state.reached] > 0).any(axis=0))
+
+    def skipped(self, state: Ongoing) -> Ongoing:
+        """One slot on in which nothing was decided: it tells nothing and costs nothing."""
+        ones = np.ones(len(self.adversary.contexts))
+        belief = state.belief.unsettled(LIVE).after(ones).holding(self.possible(state))
+        return self._state(belief, True, state.spent.and_a_skip())
+
+    def advance(self, state: Ongoing, output: Output, kernel: PerturbedKernel, reading: Reading) -> Ongoing:
+        """Bayes with the kernel that was used (Equation 2); silence, or what is never output, tells nothing."""
+        before = self.possible(state)
+        reached = before & kernel.possible(output)
+        if not reached.any():
+            reached = before
+        belief = state.belief.unsettled(LIVE).after(kernel.likelihood(output)).holding(reached)
+        return self._state(belief, False, state.spent.and_then(reading))
