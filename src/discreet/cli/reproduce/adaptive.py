@@ -12,6 +12,7 @@ import typer
 from discreet.cli import options
 from discreet.cli.reproduce import shared
 from discreet.cli.terminal import progress
+from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.experiments.shared.figures import Figure
@@ -22,8 +23,11 @@ def adaptive(
     data: shared.Data,
     out: shared.Out = Path("out/adaptive"),
     part: Annotated[
-        Literal["people", "picture", "limits", "memory", "all"],
-        typer.Option(help="Recorded people; every mechanism on every data set; the causal limit; what capping loses."),
+        Literal["people", "weeks", "picture", "limits", "memory", "all"],
+        typer.Option(
+            help="Recorded people; days in a row; every mechanism on every data set; the causal limit; what capping "
+            "loses."
+        ),
     ] = "all",
     people: shared.People = None,
     processes: shared.Processes = 2,
@@ -39,6 +43,10 @@ def adaptive(
     least_days: shared.LeastDays = 30,
     training: shared.Training = 0.5,
     days: shared.Days = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Days in a row: only so many runs a person, evenly spread; all by default."),
+    ] = None,
     smoothing: shared.Smoothing = "none",
     secrets: shared.Secrets = 3,
     secrets_from: shared.SecretsFrom = "all",
@@ -52,16 +60,18 @@ def adaptive(
 
     Example: discreet reproduce adaptive --data DIR --part people
     """
-    from discreet.experiments.adaptive.run import AdaptiveReproduction
+    from discreet.experiments.adaptive.run import AdaptiveReproduction, Extent
     from discreet.experiments.shared.cohort import Cohort
     from discreet.experiments.shared.people import Rules
     from discreet.experiments.shared.subjects import Setting
 
+    if runs is not None and runs < 1:
+        raise DiscreetError(f"{runs} runs of days cannot be looked at; give 1 or more")
     hours = shared.hours_of(carry)
     rules = Rules(level, slots, hours, hours > 0, merge_below, cut, least_days, no_signal)
     setting = Setting(rules, secrets, "random", secrets_from, delta, smoothing, training, seed, days)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        return AdaptiveReproduction(Cohort(data, pool, progress, people), setting).part(part)
+        return AdaptiveReproduction(Cohort(data, pool, progress, people), setting, Extent(runs=runs)).part(part)
 
     shared.run("adaptive", out, processes, {"setting": asdict(setting)}, results, json=json)

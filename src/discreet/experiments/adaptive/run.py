@@ -1,4 +1,5 @@
-"""Adaptive's experiments as a whole: recorded people, the causal limit, what capping memory loses, and one picture."""
+"""Adaptive's experiments as a whole: recorded people, days in a row, the causal limit, what capping memory loses, and
+one picture."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from discreet.experiments.adaptive.limits import CHAINS, HIDDEN, on_random_model
 from discreet.experiments.adaptive.memory import VARIANTS, Variant, on_memory
 from discreet.experiments.adaptive.person import Expected, Halves, expect, second_half
 from discreet.experiments.adaptive.picture import DELTAS, on_data_sets
+from discreet.experiments.adaptive.weeks import LENGTHS, on_weeks
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import Figure, Reproduction
 from discreet.experiments.shared.people import Trace
@@ -22,6 +24,7 @@ SMOOTHINGS: tuple[Smoothing, ...] = ("none", "auto")
 
 PARTS = {
     "people": ("expected", "second_halves"),
+    "weeks": ("weeks",),
     "limits": ("limit_chains", "limit_hidden"),
     "memory": ("memory",),
     "picture": ("picture",),
@@ -30,7 +33,10 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Extent:
-    """How much of what is not the setting's: random models, variants of memory and people and days of each, deltas."""
+    """How much of what is not the setting's: random models, variants of memory and people and days of each, deltas.
+
+    `lengths` are those of runs of days, and `runs` how many of a length a person has at most.
+    """
 
     chains: int = CHAINS
     hidden: int = HIDDEN
@@ -38,6 +44,8 @@ class Extent:
     remembered: int = 4
     walked: int = 2
     deltas: tuple[float, ...] = DELTAS
+    lengths: tuple[int, ...] = LENGTHS
+    runs: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,7 @@ class AdaptiveReproduction(Reproduction):
         return {
             "expected": self._expected,
             "second_halves": self._second_halves,
+            "weeks": partial(on_weeks, self.cohort, self.setting, extent.lengths, extent.runs),
             "limit_chains": partial(on_random_models, self.cohort, seed, extent.chains, hidden=False),
             "limit_hidden": partial(on_random_models, self.cohort, seed, extent.hidden, hidden=True),
             "memory": partial(

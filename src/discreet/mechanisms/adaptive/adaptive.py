@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.adaptive.changing import Change, Changes
-from discreet.mechanisms.adaptive.endless import Endless
+from discreet.mechanisms.adaptive.endless import Endless, Pacing
 from discreet.mechanisms.adaptive.machines import PAIRS, Histories, History, Memory
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
@@ -65,6 +65,7 @@ class Adaptive:
 
     needs: ClassVar[Needs] = "any"
     pairs: ClassVar[int] = PAIRS  # of memory; a class of one's own may keep others, as an experiment does
+    pacing: ClassVar[Pacing | None] = None  # over a model without end; likewise, None for the one measured to be best
 
     def __init__(
         self,
@@ -125,6 +126,7 @@ class Adaptive:
                 self.outputs,
                 memory,
                 self.pairs,
+                pacing=self.pacing,
                 tabled=tabled,
                 like=like if before is None else None,
                 before=before,
@@ -239,7 +241,7 @@ class Adaptive:
         other: EndlessChain = self.model.routine.since(date)
         like = self.machine if other.periodic and self.model.periodic else None
         options = {"outputs": self.outputs, "memory": self.memory, **self._options}
-        return Adaptive(other, self.policy, **options, _like=like)
+        return type(self)(other, self.policy, **options, _like=like)
 
     def expected_utility(self, days: int | None = None) -> Utility:
         """Expected worth of a slot: exact where it is tabled or days are short, else the mean over days of the model.
