@@ -267,6 +267,36 @@ class Mechanism(Machine[State], Protocol[State]):
         """
 
 
+class EndlessMechanism(Mechanism[State], Protocol[State]):
+    """A mechanism over a model without end. Its public states have `slot`, `belief`, `skipped` and `cuts`.
+
+    Beliefs and adversaries are those of discreet.adversary.endless, which knows contracts, not the other way round.
+    """
+
+    @property
+    def adversary(self) -> Any:
+        """The observer whose belief the public state holds."""
+
+    @property
+    def settings(self) -> str:
+        """What, beside model and policy, kernels depend on."""
+
+    def restored(self, belief: Any, skipped: bool, cuts: tuple[int, ...] = ()) -> State:
+        """The public state of a checkpoint; `cuts` are those at which habits or the policy changed so far."""
+
+    def adversary_at(self, cuts: tuple[int, ...]) -> Any:
+        """The adversary after changes at these cuts."""
+
+    def known(self, state: State) -> frozenset[str]:
+        """The contexts of the habits in force; any other label is `other`."""
+
+    def since(self, date: dt.date | str) -> EndlessMechanism[State]:
+        """The same mechanism from another date on."""
+
+    def then(self, date: dt.date | str, *, policy: Any = None, routine: Any = None) -> EndlessMechanism[State]:
+        """The same mechanism with a new policy or new habits (a `Routine`) from the cut of a date on."""
+
+
 AnyMachine: TypeAlias = Machine[Any]
 AnyMechanism: TypeAlias = Mechanism[Any]
 

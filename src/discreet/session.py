@@ -19,7 +19,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless import EndlessAdversary, EndlessBelief
 from discreet.contexts import UNKNOWN, fitted
-from discreet.contracts import AnyMechanism, Kernel, Rng, covers_everything, is_endless
+from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Rng, covers_everything, is_endless
 from discreet.errors import DiscreetError
 from discreet.models.kinds import as_date
 from discreet.models.routine import Routine
@@ -61,7 +61,7 @@ class Session:
     ) -> None:
         self.mechanism = mechanism
         self.endless = is_endless(mechanism.model)
-        own_adversary: Any = mechanism.adversary if self.endless else None  # type: ignore[attr-defined]
+        own_adversary: Any = self._stream.adversary if self.endless else None
         if adversary is None:
             adversary = own_adversary if self.endless else Adversary(mechanism)
         self.adversary: Any = adversary
@@ -144,6 +144,11 @@ class Session:
             raise DiscreetError("only a stream without end has checkpoints; a day is resumed from its outputs")
         now = self._now
         return Checkpoint.of(self.mechanism, now.state, off_model=now.off_model, skips=now.skips, digest=self.digest)
+
+    @property
+    def _stream(self) -> EndlessMechanism[Any]:
+        """The mechanism, where it is one without end."""
+        return cast(EndlessMechanism[Any], self.mechanism)
 
     def _replay(self, output: Output) -> None:
         """Take an output that was drawn before; the private state that it left is not known from it."""
@@ -264,7 +269,7 @@ class Session:
             raise DiscreetError(
                 f"{chosen} has begun; a change takes effect at a later cut, by default the one after next"
             )
-        mechanism: Any = cast(Any, self.mechanism).then(chosen, policy=policy, routine=routine)
+        mechanism: Any = self._stream.then(chosen, policy=policy, routine=routine)
         now, index = self._now, {context: k for k, context in enumerate(mechanism.model.contexts)}
         cuts = now.state.cuts
         belief = now.belief.over(mechanism.adversary_at(cuts))
@@ -291,8 +296,7 @@ class Session:
         """The private state with this reading, and how many more readings in a row until it is the true one."""
         label = UNKNOWN if context is None else context
         if self.endless:
-            known = getattr(self.mechanism, "known", None)
-            label = fitted(label, self._index if known is None else known(self._now.state))
+            label = fitted(label, self._stream.known(self._now.state))
         index = self._index.get(label)
         if index is None:
             return 0, max(self._now.unsure, self._span)  # any private state will do until readings decide it

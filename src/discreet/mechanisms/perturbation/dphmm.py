@@ -370,9 +370,23 @@ class Dphmm:
         """Over a model without end, how many slots ahead rows of secrets are live (0 without any); None for a day's."""
         return self._filter.horizon if isinstance(self._filter, EndlessFilter) else None
 
-    def restored(self, belief: EndlessBelief, skipped: bool) -> Ongoing:
+    def restored(self, belief: EndlessBelief, skipped: bool, cuts: tuple[int, ...] = ()) -> Ongoing:
         """The public state of a checkpoint, over a model without end; what is spent is counted from there on."""
         return self._stream("restored").restored(belief, skipped)
+
+    def adversary_at(self, cuts: tuple[int, ...]) -> EndlessAdversary:
+        """The adversary of a stream, whose habits do not change here."""
+        if cuts:
+            raise DiscreetError(f"the checkpoint is after {len(cuts)} changes; noise goes on from none so far")
+        return self._stream("adversary_at").adversary
+
+    def known(self, state: Any) -> frozenset[str]:
+        """The contexts of a stream's habits; any other label is `other`."""
+        return frozenset(self.model.contexts)
+
+    def then(self, date: dt.date | str, *, policy: Policy | None = None, routine: Routine | None = None) -> Dphmm:
+        """Not defined: supports of other habits would have to be joined, too."""
+        raise DiscreetError("noise goes on with the habits it was made for; start a new stream where they change")
 
     @cached_property
     def settings(self) -> str:

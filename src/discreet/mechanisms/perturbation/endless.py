@@ -33,6 +33,7 @@ class Ongoing:
     skipped: bool  # nothing was decided in the slot before; kernels do not depend on it
     belief: EndlessBelief = field(compare=False, repr=False)
     spent: Spent = field(compare=False)
+    cuts: tuple[int, ...] = ()  # habits do not change
 
     @property
     def reached(self) -> BoolArray:
