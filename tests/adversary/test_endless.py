@@ -134,6 +134,30 @@ def test_kernels_are_the_same_to_the_bit_with_all_rows_kept(seed: int, monkeypat
                 state = whole.advance(state, output)
 
 
+@pytest.mark.parametrize("outputs", ["suppress", "deceive"])
+def test_streams_that_share_what_was_decided_decide_as_if_alone(outputs: Outputs) -> None:
+    """Other dates have other habits at the same slots: nothing of one stream may stand for another's."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        habits, secrets = routine(seed), d.Policy(["a"], delta=0.1)
+        first = d.mechanisms.Adaptive(habits.since(START), secrets, outputs=outputs)
+        for _ in walk(first, 40, rng):
+            pass
+        for day in range(8):
+            date = first.model.date_of(3 * day)[0]
+            shared = first.since(date)
+            alone = d.mechanisms.Adaptive(habits.since(date), secrets, outputs=outputs)
+            there = alone.start()
+            for state, kernel, output in walk(shared, 12, rng):
+                own: Any = alone.kernel(there)
+                np.testing.assert_array_equal(own.weights, kernel.weights)
+                live, beliefs = state.belief.live()
+                wanted, theirs = there.belief.live()
+                np.testing.assert_array_equal(live.limit, wanted.limit)
+                np.testing.assert_array_equal(beliefs, theirs)
+                there = alone.advance(there, output)
+
+
 def test_gains_of_a_past_day_are_the_long_chains() -> None:
     for seed in range(6):
         secrets = policy(seed)

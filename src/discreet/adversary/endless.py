@@ -585,9 +585,9 @@ class EndlessBelief:
         stack[:, place], low[:, place] = self.stack, self.low
         return replace(self, adversary=adversary, stack=stack, low=low)
 
-    def shifted(self, slots: int) -> EndlessBelief:
-        """The same belief so many slots later, where habits are the same then."""
-        return replace(self, slot=self.slot + slots, rows=self.rows.shifted(slots))
+    def at(self, slot: int, adversary: EndlessAdversary) -> EndlessBelief:
+        """The same belief at another slot, perhaps of another stream, where habits are the same."""
+        return replace(self, adversary=adversary, slot=slot, rows=self.rows.shifted(slot - self.slot))
 
     def digest(self) -> bytes:
         """Of the belief: equal beliefs have equal digests."""

@@ -226,8 +226,10 @@ class Endless(Remembering):
         if told is None:
             told = self._decided(state)
             self._known.keep(key, told)
-        if told.silent is not None and told.silent.slot != state.slot + 1:
-            return told._replace(silent=told.silent.shifted(state.slot + 1 - told.silent.slot))
+        silent = told.silent
+        if silent is not None and (silent.slot != state.slot + 1 or silent.adversary is not self.adversary):
+            # decided at another place of the cycle, or for a stream that began on another date
+            return told._replace(silent=silent.at(state.slot + 1, self.adversary))
         return told
 
     def _place(self, state: Ongoing) -> Hashable:
@@ -238,7 +240,8 @@ class Endless(Remembering):
             and (place := self.model.place(state.key.slot)) is not None
         ):
             return place, state.key.context, state.slot - state.key.slot, state.skipped
-        return state.slot, state.key, state.skipped, state.belief.told
+        # the place as well: machines of streams that began on other dates share what was decided
+        return self.model.place(state.slot), state.slot, state.key, state.skipped, state.belief.told
 
     def _decided(self, state: Ongoing) -> Told:
         decision = self._decision(state)
