@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
 from discreet.contracts import AnyMachine, AnyMechanism, Utility, is_finite
-from discreet.models.sampling import sampled_days
+from discreet.models.sampling import sampled_days, sampled_stream
 from discreet.outputs import Output
 from discreet.randomness import SeededEntropy
 
@@ -17,6 +17,9 @@ Worth = Callable[[str, Output], float]
 
 TREE = 2_000
 """Kernels of a tree of outputs that is small enough to know its utility exactly."""
+
+STREAM_DAYS = 56
+"""Days of a stream drawn where there is no last one: eight weeks."""
 
 DAYS = 200
 """Days drawn where it is not: a half-width of at most 0.07 for worths from 0 to 1."""
@@ -78,3 +81,25 @@ def simulated_utility(
     spread = float(np.std(means, ddof=1)) if days > 1 else float("inf")
     # days that all came out alike do not make it exact: 3 / days bounds what was never seen, at the same 95 %
     return Utility(float(np.mean(means)), max(1.96 * spread / float(np.sqrt(days)), 3 / days if spread == 0 else 0.0))
+
+
+def stream_utility(mechanism: Any, worth: Worth, days: int, seed: int = 0) -> Utility:
+    """The same for a model without end: one stream of so many days, drawn from it; days are the samples.
+
+    What outputs of a slot are worth on average counts, given the public state and the truth. Days in a row are not
+    independent, so the half-width is a little too small where habits last longer than a day.
+    """
+    model, entropy = mechanism.model, SeededEntropy(seed)
+    path = sampled_stream(model, days * model.day_slots, seed)
+    state, private = mechanism.start(), None
+    totals = np.zeros(days)
+    for t, context in enumerate(path):
+        private = mechanism.remember(private, context)
+        kernel = mechanism.kernel(state)
+        label = model.contexts[context]
+        worths = np.array([worth(label, output) for output in kernel.outputs])
+        totals[t // model.day_slots] += float((kernel.matrix[private] * worths).sum())
+        state = mechanism.advance(state, kernel.sample(private, entropy))
+    means = totals / model.day_slots
+    spread = float(np.std(means, ddof=1)) if days > 1 else float("inf")
+    return Utility(float(means.mean()), max(1.96 * spread / float(np.sqrt(days)), 3 / days if spread == 0 else 0.0))

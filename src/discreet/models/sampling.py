@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.contracts import Model
+from discreet.contracts import EndlessModel, Model
 from discreet.numerics import FloatArray, IntArray
 
 
@@ -24,6 +24,16 @@ def sampled_days(model: Model, days: int, seed: int) -> list[list[int]]:
                 path.append(int(rng.choice(len(model.contexts), p=model.emissions[slot][state])))
         paths.append(path)
     return paths
+
+
+def sampled_stream(model: EndlessModel, slots: int, seed: int) -> list[int]:
+    """So many context indices of a model without end, from its first slot on."""
+    rng = np.random.default_rng(seed)
+    path: list[int] = []
+    for t in range(model.first, model.first + slots):
+        row = model.transition(t - 1)[path[-1]] if path else model.initial
+        path.append(int(rng.choice(len(row), p=row)))
+    return path
 
 
 def drawn(rows: FloatArray, rng: np.random.Generator) -> IntArray:

@@ -191,3 +191,16 @@ def test_bad_changes_are_named() -> None:
     assert isinstance(mechanism.machine, Endless)
     with pytest.raises(d.DiscreetError, match="no later dates"):
         d.mechanisms.Adaptive(one.day("day"), d.Policy(["a"])).then("2027-01-01")
+
+
+def test_what_a_stream_is_worth_is_near_the_mean_of_long_chains() -> None:
+    rng = np.random.default_rng(3)
+    habits = routine(rng, ("a", "b", "c"))
+    policy = d.Policy(["a"], delta=0.2)
+    stream = d.mechanisms.Adaptive(habits.since(START), policy, outputs="deceive", memory="none")
+    long = d.mechanisms.Adaptive(
+        habits.since(START).unrolled(20), d.Policy([d.Secret("a", slots=range(40))], delta=0.2), outputs="deceive"
+    )
+    found, whole = stream.expected_utility(200), long.expected_utility(60)
+    assert 0 < found.half_width < 0.1
+    assert found.mean == pytest.approx(whole.mean, abs=3 * (found.half_width + whole.half_width))

@@ -20,7 +20,7 @@ from discreet.mechanisms.adaptive.machines import PAIRS, Histories, History, Mem
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
 from discreet.mechanisms.maskit.hybrid import Hybrid
-from discreet.mechanisms.utility import DAYS, TREE, simulated_utility, tree_utility
+from discreet.mechanisms.utility import DAYS, STREAM_DAYS, TREE, simulated_utility, stream_utility, tree_utility
 from discreet.models.changing import ChangingChain
 from discreet.models.endless import EndlessChain
 from discreet.models.kinds import as_date
@@ -246,8 +246,10 @@ class Adaptive:
     def expected_utility(self, days: int | None = None) -> Utility:
         """Expected worth of a slot: exact where it is tabled or days are short, else the mean over days of the model.
 
-        half_width is then the 95 % half-width; the draws are seeded.
+        half_width is then the 95 % half-width; the draws are seeded. Without end, over a stream of some weeks.
         """
+        if isinstance(self.machine, Endless | Changes):
+            return stream_utility(self, self.worth, STREAM_DAYS if days is None else days)
         if self._utility is None and isinstance(self.machine, SuppressTable):
             self._utility = self.machine.plan()
         if self._utility is None and not self._large:
