@@ -41,7 +41,7 @@ class Pacing(NamedTuple):
 
     `held` of it until the row closes, `fading` times as much with every slot after that. A gain at its limit forbids
     everything that would raise it. Limits only shrink by pacing, so it is sound whatever the numbers are; they were
-    chosen by measurement (docs/adaptive.md).
+    chosen by measurement (docs/reproduce-adaptive.md).
     """
 
     held: float
