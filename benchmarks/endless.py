@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -113,9 +114,9 @@ def decisions(contexts: int, slots: int, outputs: Outputs) -> None:
     )
 
 
-def largest() -> float:
-    """Megabytes that this process held at most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def resident() -> float:
+    """Megabytes that this process holds now (Linux); a peak of the past would hide what a stream takes."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize() / 1e6
 
 
 def stretches(contexts: int, slots: int, outputs: Outputs, until: tuple[int, ...]) -> None:
@@ -130,18 +131,20 @@ def _stretches(contexts: int, slots: int, outputs: Outputs, until: tuple[int, ..
     mechanism = Adaptive(endless, Policy(SECRETS, delta=0.1), outputs=outputs)
     labels = drawn(endless, until[-1])
     session = Session(mechanism, rng=SeededEntropy(1))
-    before, began, most = largest(), time.thread_time(), 0
+    before, began, most, held = resident(), time.thread_time(), 0, 0.0
     for t, label in enumerate(labels, 1):
         session.release(label)
         most = max(most, len(session.belief.rows.secret))
+        if t % slots == 0:
+            held = max(held, resident())
         if t % slots == 0 and t // slots in until:
             belief = session.belief
-            held = belief.stack.nbytes + belief.low.nbytes + sum(part.nbytes for part in belief.rows)
+            size = belief.stack.nbytes + belief.low.nbytes + sum(part.nbytes for part in belief.rows)
             seconds = time.thread_time() - began
             print(
                 f"{outputs}, n = {len(endless.contexts)}, T = {slots}, {t // slots} days: {len(belief.rows.secret)} "
                 f"past rows live (most {most}), {len(belief.live()[0].secret)} with those to come; a belief "
-                f"{held / 1e3:.0f} kB; {largest():.0f} MB in all, {largest() - before:.0f} MB more than before the "
+                f"{size / 1e3:.0f} kB; {held:.0f} MB in all, {held - before:.0f} MB more than before the "
                 f"first slot; {seconds:.0f} s, {1e3 * seconds / t:.2f} ms a slot",
                 flush=True,
             )
@@ -175,30 +178,27 @@ def resuming(contexts: int, slots: int, outputs: Outputs) -> None:
     )
 
 
-def filtering(contexts: int, slots: int) -> None:
-    """One slot of the filter in pairs of floats against plain floats, on the same rows."""
+def filtering(contexts: int, slots: int, rows: int = 64) -> None:
+    """One slot of the filter in pairs of floats against plain floats, on the same rows, all of them dense."""
     endless = habits(contexts, slots)
-    mechanism = Adaptive(endless, Policy(SECRETS, delta=0.1), outputs="deceive")
-    session = Session(mechanism, rng=SeededEntropy(1))
-    for label in drawn(endless, 2):
-        session.release(label)
-    belief, adversary = session.belief, mechanism.adversary
-    step, low, private = adversary.arrival(belief.slot)
-    likelihood = np.random.default_rng(1).random(adversary.private_states)
-    n, none = len(endless.contexts), np.zeros((0, len(adversary.contexts)))
-    members, nobody, priors = np.zeros((0, n)), np.zeros(0), np.zeros(len(belief.stack) - 1)
+    adversary = Adaptive(endless, Policy(SECRETS, delta=0.1), outputs="deceive").adversary
+    step, step_low, private = adversary.arrival(endless.first + 1)
+    rng, n = np.random.default_rng(1), len(endless.contexts)
+    likelihood, stack = rng.random(adversary.private_states), rng.random((rows, n)) / n
+    low, none, nobody = 2.0**-60 * stack, np.zeros((0, n)), np.zeros(0)
 
     def pairs() -> object:
-        return doubled.pushed(belief.stack, belief.low, step, low, private, likelihood)
+        return doubled.pushed(stack, low, step, step_low, private, likelihood)
 
     def plain() -> object:
+        gains = np.zeros(rows - 1)
         return steps.seen_step(
-            belief.stack, step, private, adversary.contexts, likelihood, members, members, nobody, none, none, priors
+            stack, step, private, adversary.contexts, likelihood, none, none, nobody, none, none, gains
         )
 
-    best = alternating({"pairs": pairs, "plain": plain}, 200)
+    best = alternating({"pairs": pairs, "plain": plain}, 500)
     print(
-        f"filter, n = {n}, {len(belief.stack)} rows: pairs of floats {1e6 * best['pairs']:.0f} us, plain floats "
+        f"filter, n = {n}, {rows} rows: pairs of floats {1e6 * best['pairs']:.0f} us, plain floats "
         f"{1e6 * best['plain']:.0f} us: {best['pairs'] / best['plain']:.1f}x",
         flush=True,
     )
