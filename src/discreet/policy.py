@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.clock import Clock
 from discreet.contexts import OTHER
-from discreet.errors import DiscreetError, PolicyError, did_you_mean
+from discreet.errors import DiscreetError, OneDayError, PolicyError, did_you_mean
 from discreet.numerics import BoolArray, FloatArray, IntArray, digest_of, exceeds, read_only
 
 At = Literal["each", "any"]
@@ -172,11 +172,16 @@ class Policy:
         """Whether some secret is about "at some slot"."""
         return any(secret.at == "any" for secret in self.secrets)
 
-    def for_model(self, contexts: Sequence[str], slots: int) -> SecretTable:
+    def for_model(self, contexts: Sequence[str], slots: int | None) -> SecretTable:
         """The policy as arrays over a model's contexts and slots; names what does not fit.
 
         The model is of one day: a window that runs over the cut is two secrets (`in_one_day`).
         """
+        if slots is None:  # a model without end has no number of slots, and whoever takes one looks for none
+            raise OneDayError(
+                "a model of one day is needed here, and this one has no end; use routine.day(kind), or a mechanism "
+                "that runs without end, such as Adaptive"
+            )
         return SecretTable(self.in_one_day(slots), tuple(contexts), slots)
 
     def for_days(self, contexts: Sequence[str], slots: int) -> SecretTable:

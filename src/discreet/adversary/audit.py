@@ -17,8 +17,8 @@ from discreet.adversary.midnight import Daily, Unrolled, day_by_day
 from discreet.adversary.promise import promised_gains
 from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
+from discreet.models.parts import AnyModel, parts_of
 from discreet.models.routine import Routine
-from discreet.models.week import AnyModel, parts_of
 from discreet.numerics import SLACK, FloatArray, exceeds
 from discreet.outputs import Output
 from discreet.policy import Policy

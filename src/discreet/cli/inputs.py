@@ -17,7 +17,7 @@ from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 if TYPE_CHECKING:
     from discreet.data import Readings
     from discreet.mechanisms.named import Spec
-    from discreet.models.week import AnyModel
+    from discreet.models.parts import AnyModel
     from discreet.policy import Policy
 
 
@@ -42,7 +42,7 @@ def read_model(path: Path) -> AnyModel:
 
 def read_policy_for(path: Path, model: AnyModel) -> Policy:
     """The policy, its clock times read on the model's clock, checked against the model."""
-    from discreet.models.week import secrets_by_part
+    from discreet.models.parts import secrets_by_part
     from discreet.policy import read_policy
 
     policy, clock = read_policy(path, model.clock)

@@ -64,7 +64,7 @@ def release(
     Example: discreet release --model p01.model --policy examples/policy.toml --mechanism mask-sensitive today.csv
     """
     from discreet.live import Stream, span
-    from discreet.models.week import parts_of
+    from discreet.models.parts import parts_of
 
     spec = read_spec(mechanism, option)
     habits = read_model(model)

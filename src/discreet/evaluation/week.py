@@ -10,7 +10,7 @@ from discreet.contracts import Mechanism, Model
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import Evaluation, evaluate
 from discreet.live import ONE_DAY, span
-from discreet.models.week import AnyModel, days_by_part, parts_of
+from discreet.models.parts import AnyModel, days_by_part, parts_of
 
 
 def evaluate_parts(
