@@ -177,6 +177,11 @@ class Session:
         return slot
 
     @property
+    def state(self) -> Any:
+        """The mechanism's public state: that of the slot that comes next."""
+        return self._now.state
+
+    @property
     def private(self) -> int | None:
         """The last private state, for the person's own store, never beside public outputs; None where it is unknown."""
         return None if self._now.unsure else self._now.private
