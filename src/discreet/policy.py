@@ -104,6 +104,11 @@ NIGHT_BEFORE = " (night before)"
 """What the end of a window that began the day before is called, after its secret's name."""
 
 
+def on_day(name: str, day: int) -> str:
+    """What a secret at="any" is called on one of several days in a row, of which the first is 1."""
+    return f"{name} (day {day})"
+
+
 def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
     try:
         return frozenset(operator.index(slot) for slot in slots)
@@ -198,9 +203,11 @@ class Policy:
         return Policy([part for secret in self.secrets for part in secret.in_one_day(slots)], delta=self.delta)
 
     def worst(self, secret: Secret, gains: Mapping[str, float]) -> float | None:
-        """The worst of a secret's gains by name, of both where its window is two on a model of one day."""
-        own = [gains[name] for name in (secret.name, secret.name + NIGHT_BEFORE * (secret.begins > 0)) if name in gains]
-        return max(own, default=None)
+        """The worst of a secret's gains by name: of both where its window is two, and of each of several days'."""
+        names = {secret.name, secret.name + NIGHT_BEFORE * (secret.begins > 0)}
+        if secret.at == "any":
+            names.update(on_day(secret.name, day) for day in range(len(gains) + 1))
+        return max((gain for name, gain in gains.items() if name in names), default=None)
 
     def verdicts(self, gains: Mapping[str, float], bounds: Mapping[str, float] | None = None) -> tuple[Verdict, ...]:
         """What became of each secret, by its worst gain; `bounds` are those that an audit has proven."""

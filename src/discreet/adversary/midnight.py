@@ -26,7 +26,7 @@ from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
-from discreet.policy import Guarantee, Policy, Secret
+from discreet.policy import Guarantee, Policy, Secret, on_day
 
 
 def overnight(days: Iterable[Day], contexts: Sequence[str]) -> FloatArray:
@@ -314,7 +314,7 @@ def _repeated(policy: Policy, slots: int, days: int) -> Policy:
                 window = sorted(day * slots + slot + (slots if slot < secret.begins else 0) for slot in own)
                 inside = [slot for slot in window if slot >= 0]
                 if inside and window[-1] < days * slots:  # one that ends later is a secret of more days
-                    name = f"{secret.name} (day {day + 1})"
+                    name = on_day(secret.name, day + 1)
                     secrets.append(Secret(name, secret.contexts, inside, secret.delta, "any"))
         else:
             every = [day * slots + slot for day in range(days) for slot in own]
