@@ -60,11 +60,12 @@ def audit(
         found = {"mechanism": spec.name, "without_end": make.endless, "holds": all_hold(audits.values())}
         print_json({**found, "days": _days(habits, days), "parts": parts})
     else:
+        judged = _days(habits, days)
+        over = "" if judged is None else f" over {judged} day{'s' if judged > 1 else ''}"
         for part, result in audits.items():
-            _print(spec.name + (f", {part}s" if part else ""), result, secrets, habits.clock)
-        if (judged := _days(habits, days)) is not None:
-            told = f"{judged} days in a row were judged, by an observer who knows how nights join them"
-            print(f"{told}." if make.endless else f"{ends_at_midnight(spec.name)}. {told}.")
+            _print(spec.name + over + (f", {part}s" if part else ""), result, secrets, habits.clock)
+        if judged is not None and not make.endless:
+            print(f"{ends_at_midnight(spec.name)}.")
     if not all_hold(audits.values()):
         raise typer.Exit(1)
 
@@ -158,14 +159,19 @@ def _verdict(result: Audit) -> str:
 
 
 def _print_witness(witness: Witness, clock: Clock | None) -> None:
-    several = clock is not None and len(witness.outputs) > clock.slots
-    where = "" if witness.slot is None else f" at {_time(witness.slot, clock, several)}"
+    slots = len(witness.outputs) if clock is None else clock.slots  # of a day
+    several = len(witness.outputs) > slots
+    where = "" if witness.slot is None else f" at {_time(witness.slot % slots, clock)}"
+    if several and witness.slot is not None:
+        where += f" of day {1 + witness.slot // slots}"
     print(
         f"The worst: {percent(witness.belief)} sure of {witness.secret!r}{where}, "
         f"instead of {percent(witness.prior)} before any output. Outputs that do it:"
     )
-    for first, after, shown in runs(witness.outputs):
-        print(f"  {_time(first, clock, several)} to {_time(after, clock, several)}  {shown}")
+    for day, first in enumerate(range(0, len(witness.outputs), slots), 1):
+        for number, (begin, after, shown) in enumerate(runs(witness.outputs[first : first + slots])):
+            opening = "" if not several else f"{f'day {day}' if number == 0 else '':<8}"
+            print(f"  {opening}{_time(begin, clock)} to {_time(after, clock)}  {shown}")
     print()
 
 
@@ -178,9 +184,5 @@ def runs(outputs: tuple[Output, ...]) -> Iterator[tuple[int, int, str]]:
         yield run[0], run[-1] + 1, text_of(output) or "(silence)"
 
 
-def _time(slot: int, clock: Clock | None, several: bool = False) -> str:
-    """When a slot starts; with its day, where there are several."""
-    if clock is None:
-        return f"slot {slot}"
-    day, within = divmod(slot, clock.slots)
-    return f"day {day + 1}, {clock.label(within)}" if several else clock.label(slot)
+def _time(slot: int, clock: Clock | None) -> str:
+    return f"slot {slot}" if clock is None else clock.label(slot)

@@ -69,25 +69,27 @@ def evaluate(
         document = {"mechanism": spec.name, "without_end": make.endless, "seed": seed, "breached": breached}
         print_json({**document, "parts": parts, "bad_rows": readings.bad.count})
     else:
+        joined = isinstance(habits, Routine)
         for part, result in results.items():
-            _print(spec.name + (f", {part}s" if part else ""), result, secrets)
-        if isinstance(habits, Routine):
-            told = "the days are one stream, judged over midnight"
-            print(f"{told}\n" if make.endless else f"{ends_at_midnight(spec.name)}; {told}\n")
+            _print(spec.name + (f", {part}s" if part else ""), result, secrets, joined=joined)
+        if joined and not make.endless:
+            print(f"{ends_at_midnight(spec.name)}.")
         if readings.bad.count:
             note(f"{readings.bad.count} bad rows were skipped")
     if breached:
         raise typer.Exit(1)
 
 
-def _print(name: str, result: Evaluation, policy: Policy) -> None:
-    print(f"{name}: {result.days} days, {result.slots} slots\n")
+def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> None:
+    what = "days as one stream, judged over midnight" if joined else "days"
+    gains = "belief minus prior, " + ("where it could exceed its delta" if joined else "at any time of any day")
+    print(f"{name}: {result.days} {what}, {result.slots} slots\n")
     rows = [
         ["utility", f"{result.utility:.4f}", "the worth of a slot: 1 where it is shown as it was"],
         ["silent", f"{result.suppressed:.4f}", "of the slots"],
         ["breach rate", f"{result.breach_rate:.4f}", "secrets and slots over their delta, a slot"],
         ["breached days", str(result.breached_days), f"of {result.days}"],
-        ["worst gain", f"{result.worst_gain:.4f}", "belief minus prior, at any time of any day"],
+        ["worst gain", f"{result.worst_gain:.4f}", gains],
         ["off model", str(result.off_model), "readings that the model has no place for"],
         ["milliseconds", f"{1000 * result.seconds_per_decision:.3f}", "a decision"],
     ]
