@@ -50,7 +50,7 @@ def discreet(capsys: pytest.CaptureFixture[str]) -> Discreet:
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with p01.model, and week.model that tells weekdays from weekends."""
     folder = tmp_path_factory.mktemp("models")
-    learned = ["learn", READINGS, "--zone", "Europe/Paris", "--keep", "hospital"]
+    learned = ["learn", READINGS, "--day-by-day", "--zone", "Europe/Paris", "--keep", "hospital"]
     assert run([*learned, "--out", str(folder / "p01.model")]) == 0
     assert run([*learned, "--weekparts", "--out", str(folder / "week.model")]) == 0
     return folder

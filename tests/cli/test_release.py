@@ -175,7 +175,8 @@ def test_a_date_without_a_model_is_refused_before_anything_is_written(
     lines = [line for line in week.read_text().splitlines() if line < "p01,2026-01-17" or line.startswith("user")]
     week.write_text("\n".join(lines) + "\n")
     model = tmp_path / "weekdays.model"
-    learned = discreet("learn", week, "--zone", "Europe/Paris", "--keep", "hospital", "--weekparts", "--out", model)
+    days = ["--day-by-day", "--weekparts", "--zone", "Europe/Paris", "--keep", "hospital"]
+    learned = discreet("learn", week, *days, "--out", model)
     assert learned.code == 0, learned.err
     (tmp_path / "policy.toml").write_text("delta = 0.1\n")
     release = ["release", "--model", model, "--policy", tmp_path / "policy.toml", "--mechanism", "no-mask"]
