@@ -268,9 +268,10 @@ def test_only_routines_are_updated(discreet: Discreet, models: Path, tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
-def test_commands_of_single_days_refuse_a_routine(discreet: Discreet, tmp_path: Path) -> None:
+def test_a_routine_is_what_the_other_commands_take(discreet: Discreet, tmp_path: Path) -> None:
     out = tmp_path / "m"
-    assert discreet("learn", READINGS, *PARIS, "--routine", "--secrets", POLICY, "--out", out).code == 0
+    assert discreet("learn", READINGS, *PARIS, "--secrets", POLICY, "--out", out).code == 0
     given = ["--model", out, "--policy", POLICY, "--mechanism", "adaptive"]
-    for words in (["audit"], ["evaluate", READINGS], ["release", READINGS]):
-        assert "--day-by-day" in error_of(discreet(*words, *given))
+    for words in (["audit", "--budget", 10], ["evaluate", READINGS], ["release", READINGS]):
+        ran = discreet(*words, *given)
+        assert (ran.code, ran.err) == (0, "")

@@ -81,9 +81,9 @@ def evaluate(
 
 
 def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> None:
-    what = "days as one stream, judged over midnight" if joined else "days"
+    judged = ", judged as one stream, over midnight" if joined else ""
     gains = "belief minus prior, " + ("where it could exceed its delta" if joined else "at any time of any day")
-    print(f"{name}: {result.days} {what}, {result.slots} slots\n")
+    print(f"{name}: {result.days} days, {result.slots} slots{judged}\n")
     rows = [
         ["utility", f"{result.utility:.4f}", "the worth of a slot: 1 where it is shown as it was"],
         ["silent", f"{result.suppressed:.4f}", "of the slots"],
