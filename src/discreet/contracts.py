@@ -301,6 +301,23 @@ AnyMachine: TypeAlias = Machine[Any]
 AnyMechanism: TypeAlias = Mechanism[Any]
 
 
+@runtime_checkable
+class WithoutEnd(Protocol):
+    """A mechanism that runs without end, where its model has none."""
+
+    @property
+    def adversary(self) -> Any:
+        """Whose belief its public states hold."""
+
+    def since(self, date: dt.date | str) -> AnyMechanism:
+        """The same mechanism from another date on."""
+
+
+def runs_without_end(mechanism: AnyMechanism) -> bool:
+    """Whether a mechanism goes on over midnight: its model has no last slot, and it can do without one."""
+    return is_endless(mechanism.model) and isinstance(mechanism, WithoutEnd)
+
+
 class MechanismClass(Protocol):
     """What `discreet.mechanisms` exports: called with a model, a policy and options it gives a mechanism."""
 

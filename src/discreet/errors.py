@@ -18,6 +18,10 @@ class PolicyError(DiscreetError):
     """A policy or secret that has no meaning, or none for this model."""
 
 
+class OneDayError(DiscreetError):
+    """A model without end was given to something that is for one day."""
+
+
 class HierarchyError(DiscreetError):
     """A hierarchy that is not a tree of even depth; the message names the node."""
 

@@ -1,26 +1,28 @@
 """One person, day after day: from readings to outputs. No input or output of its own.
 
-Which model serves a date, what a reading is called there, how long it stands, and where one day ends and the next
-begins are decided here and nowhere else: a file, a pipe and a gateway that are given the same readings and the same
-source of chance release the same.
+Over a routine it is one session without end, where the mechanism can run so; else it is one session a day. Which model
+serves a date, what a reading is called there, how long it stands, and where one day ends and the next begins, is said
+here and nowhere else: a file, a pipe and a gateway that are given the same readings and the same source of chance
+release the same.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from discreet.adversary.belief import Adversary
 from discreet.clock import FIRST_YEAR, LAST_YEAR
 from discreet.contexts import UNKNOWN, Carry, Day, fitted
-from discreet.contracts import Mechanism, Model, Rng
+from discreet.contracts import AnyMechanism, Rng
 from discreet.errors import DiscreetError
-from discreet.models.week import AnyModel, part_on, parts_of
-from discreet.outputs import Release
+from discreet.models.parts import AnyModel, Make, part_on, parts_of, without_end
+from discreet.models.routine import Routine
+from discreet.outputs import Output, Release
 from discreet.randomness import SystemEntropy
 from discreet.session import Session, checked_label
 
@@ -36,23 +38,29 @@ def span(days: Sequence[Day]) -> tuple[dt.date, int]:
 
 
 class Stream:
-    """One person's days from `start` on: `Stream(week, make, start=date)`, then `.release("home")` slot by slot.
+    """One person's days from `start` on: `Stream(routine, make, start=date)`, then `.release("home")` slot by slot.
 
-    `make(model)` gives the mechanism for a model (`partial(spec.make, policy=policy)`, or a constructor of your own);
-    it is called once for each part of the week. A reading stands for `carry` further slots without one, over midnight
-    too. A label that was never learned is `other`, where the model has that; no reading is `unknown`.
+    `make(model)` gives the mechanism for a model (`partial(spec.make, policy=policy)`, or a constructor of your own).
+    Over a `Routine` it is called once, with `routine.since(start)`, and the stream is one session without end: what is
+    promised holds over midnight. A mechanism that releases one day at a time is made for each kind of day instead, as
+    it is for each part of a week of `Models`, and starts anew each day: its promise ends at midnight. `endless` says
+    which.
+
+    A reading stands for `carry` further slots without one, over midnight too. A label that was never learned is
+    `other`, where the model has that; no reading is `unknown`.
 
     Every slot of every date has exactly one output. A date on which nothing was read is a day of `unknown`, released
-    like any other: a day that is missing would tell that the phone was off.
+    like any other: a day that is missing would tell that the phone was off. `skip()` is for a machine that was off.
 
     A release happens whole or not at all: after whatever interrupted it, the slot is either released, and `output` is
-    what was drawn, or as it was, and may be released again. A stream that is left is silent for the rest of its date.
+    what was drawn, or as it was, and may be released again. A stream that is left is silent for the rest of its date;
+    without end, its next slot is skipped.
     """
 
     def __init__(
         self,
         model: AnyModel,
-        make: Callable[[Model], Mechanism[Any]],
+        make: Make,
         *,
         start: dt.date | str,
         carry: int = 0,
@@ -66,8 +74,13 @@ class Stream:
         self._rng: Rng = SystemEntropy() if rng is None else rng
         self._now = _Now(_checked_date(start), None, Carry(_checked_carry(carry)), 0, None)
         self._check(self.date)
-        made = {part: make(habits) for part, habits in parts_of(model).items()}
-        self._made = {part: (mechanism, Adversary(mechanism)) for part, mechanism in made.items()}
+        self._endless = without_end(model, make, self.date) if isinstance(model, Routine) else None
+        self._made = {} if self._endless is not None else _made(model, make)
+
+    @property
+    def endless(self) -> bool:
+        """Whether this is one session without end; else one a day, and what is promised ends at midnight."""
+        return self._endless is not None
 
     def __enter__(self) -> Stream:
         return self
@@ -88,7 +101,7 @@ class Stream:
     @property
     def slot(self) -> int:
         """The slot that comes next, on `date`."""
-        return 0 if self._now.today is None else self._now.today.slot
+        return 0 if self._now.today is None else self._now.today.slot % self.slots
 
     @property
     def off_model(self) -> int:
@@ -103,16 +116,34 @@ class Stream:
     def release(self, reading: str | None) -> Release:
         """What applications see in the next slot, given its reading, or None where there is none."""
         checked_label(reading)
-        now, slot = self._now, self.slot
-        today, carry = self._session(), copy(now.carry)  # copies: what is drawn counts when the stream takes them over
-        start = None if self.clock is None else self.clock.start_of(now.date, slot)
+        session, carry = self._session(), copy(self._now.carry)  # copies: what is drawn counts when they are taken over
         context = carry.over(UNKNOWN if reading is None else reading)
-        output = today.release(fitted(context, today.mechanism.model.contexts))
-        released = Release(self.person, now.date, slot, start, output)
-        if today.slot < self.slots:
-            self._now = _Now(now.date, today, carry, now.off_model, released)
+        start = self._starts()
+        return self._told(session, carry, start, session.release(fitted(context, session.mechanism.model.contexts)))
+
+    def skip(self) -> Release:
+        """Pass the next slot, in which nothing was decided: a machine that was off. Public, and it tells nothing.
+
+        A reading before it stands a slot less, as after one without a reading. Only where the stream is `endless`.
+        """
+        session, carry = self._session(), copy(self._now.carry)
+        carry.over(UNKNOWN)
+        start = self._starts()
+        return self._told(session, carry, start, session.skip())
+
+    def _starts(self) -> dt.datetime | None:
+        return None if self.clock is None else self.clock.start_of(self.date, self.slot)
+
+    def _told(self, session: Session, carry: Carry, start: dt.datetime | None, output: Output) -> Release:
+        """The stream takes over what was drawn."""
+        now = self._now
+        released = Release(self.person, now.date, self.slot, start, output)
+        if session.slot % self.slots:
+            self._now = _Now(now.date, session, carry, now.off_model, released)
+        elif self.endless:
+            self._now = _Now(now.date + ONE_DAY, session, carry, now.off_model, released)
         else:
-            self._now = _Now(now.date + ONE_DAY, None, carry, now.off_model + today.off_model, released)
+            self._now = _Now(now.date + ONE_DAY, None, carry, now.off_model + session.off_model, released)
         return released
 
     def releases(self, days: Sequence[Day]) -> Iterator[Release]:
@@ -161,10 +192,13 @@ class Stream:
         part_on(self.model, date)
 
     def _session(self) -> Session:
-        """The date's session to draw the next slot from: a copy, so that the stream's own stays as it is."""
+        """The session to draw the next slot from: a copy, so that the stream's own stays as it is."""
+        if not self.slot:
+            self._check(self.date)
         if self._now.today is not None:
             return copy(self._now.today)
-        self._check(self.date)
+        if self._endless is not None:
+            return Session(self._endless, rng=self._rng)
         mechanism, adversary = self._made[part_on(self.model, self.date)]
         return Session(mechanism, rng=self._rng, adversary=adversary)
 
@@ -173,10 +207,16 @@ class _Now(NamedTuple):
     """All that a release changes, replaced at once: an interrupt finds the slot released or not, never half."""
 
     date: dt.date
-    today: Session | None  # None before the first slot of the date, and only there
+    today: Session | None  # None before the first slot, of the date where each has a session of its own
     carry: Carry
     off_model: int  # on earlier dates
     output: Release | None
+
+
+def _made(model: AnyModel, make: Make) -> dict[str | None, tuple[AnyMechanism, Adversary]]:
+    """The mechanism of each part, and its observer."""
+    made = {part: make(habits) for part, habits in parts_of(model).items()}
+    return {part: (mechanism, Adversary(mechanism)) for part, mechanism in made.items()}
 
 
 def _checked_date(given: object) -> dt.date:

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.clock import Clock
 from discreet.contexts import OTHER
-from discreet.errors import DiscreetError, PolicyError, did_you_mean
+from discreet.errors import DiscreetError, OneDayError, PolicyError, did_you_mean
 from discreet.numerics import BoolArray, FloatArray, IntArray, digest_of, exceeds, read_only
 
 At = Literal["each", "any"]
@@ -104,6 +104,11 @@ NIGHT_BEFORE = " (night before)"
 """What the end of a window that began the day before is called, after its secret's name."""
 
 
+def on_day(name: str, day: int) -> str:
+    """What a secret at="any" is called on one of several days in a row, of which the first is 1."""
+    return f"{name} (day {day})"
+
+
 def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
     try:
         return frozenset(operator.index(slot) for slot in slots)
@@ -172,11 +177,16 @@ class Policy:
         """Whether some secret is about "at some slot"."""
         return any(secret.at == "any" for secret in self.secrets)
 
-    def for_model(self, contexts: Sequence[str], slots: int) -> SecretTable:
+    def for_model(self, contexts: Sequence[str], slots: int | None) -> SecretTable:
         """The policy as arrays over a model's contexts and slots; names what does not fit.
 
         The model is of one day: a window that runs over the cut is two secrets (`in_one_day`).
         """
+        if slots is None:  # a model without end has no number of slots, and whoever takes one looks for none
+            raise OneDayError(
+                "a model of one day is needed here, and this one has no end; use routine.day(kind), or a mechanism "
+                "that runs without end, such as Adaptive"
+            )
         return SecretTable(self.in_one_day(slots), tuple(contexts), slots)
 
     def for_days(self, contexts: Sequence[str], slots: int) -> SecretTable:
@@ -193,9 +203,11 @@ class Policy:
         return Policy([part for secret in self.secrets for part in secret.in_one_day(slots)], delta=self.delta)
 
     def worst(self, secret: Secret, gains: Mapping[str, float]) -> float | None:
-        """The worst of a secret's gains by name, of both where its window is two on a model of one day."""
-        own = [gains[name] for name in (secret.name, secret.name + NIGHT_BEFORE * (secret.begins > 0)) if name in gains]
-        return max(own, default=None)
+        """The worst of a secret's gains by name: of both where its window is two, and of each of several days'."""
+        names = {secret.name, secret.name + NIGHT_BEFORE * (secret.begins > 0)}
+        if secret.at == "any":
+            names.update(on_day(secret.name, day) for day in range(len(gains) + 1))
+        return max((gain for name, gain in gains.items() if name in names), default=None)
 
     def verdicts(self, gains: Mapping[str, float], bounds: Mapping[str, float] | None = None) -> tuple[Verdict, ...]:
         """What became of each secret, by its worst gain; `bounds` are those that an audit has proven."""

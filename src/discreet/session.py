@@ -184,6 +184,11 @@ class Session:
         return slot
 
     @property
+    def state(self) -> Any:
+        """The mechanism's public state: that of the slot that comes next."""
+        return self._now.state
+
+    @property
     def private(self) -> int | None:
         """The last private state, for the person's own store, never beside public outputs; None where it is unknown."""
         return None if self._now.unsure else self._now.private
@@ -229,7 +234,7 @@ class Session:
         now = self._now
         kernel = self.mechanism.kernel(now.state)
         private, unsure = self._remembered(context)
-        possible = not unsure and bool(now.own.predicted()[private] > 0)
+        possible = not unsure and self._possible(private)
         if possible or (not unsure and covers_everything(kernel)):
             output = kernel.sample(private, self._rng)
         else:
@@ -301,6 +306,18 @@ class Session:
         if index is None:
             return 0, max(self._now.unsure, self._span)  # any private state will do until readings decide it
         return self.mechanism.remember(self._now.private, index), max(0, self._now.unsure - 1)
+
+    def _possible(self, private: int) -> bool:
+        """Whether the habits have a place for this private state now.
+
+        Where memory starts, they have it for the context: after a skip an observer holds states with a memory possible,
+        and kernels look at the context alone.
+        """
+        predicted = self._now.own.predicted()
+        if self._now.private is None:
+            contexts = self.mechanism.private_contexts
+            return bool(predicted[contexts == contexts[private]].any())
+        return bool(predicted[private] > 0)
 
     def _after(self, kernel: Kernel, output: Output, private: int, unsure: float, *, off_model: bool) -> _Now:
         now = self._now

@@ -48,11 +48,12 @@ def discreet(capsys: pytest.CaptureFixture[str]) -> Discreet:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with p01.model, and week.model that tells weekdays from weekends."""
+    """A folder with p01.model, week.model that tells weekdays from weekends, and routine.model of days without end."""
     folder = tmp_path_factory.mktemp("models")
     learned = ["learn", READINGS, "--zone", "Europe/Paris", "--keep", "hospital"]
-    assert run([*learned, "--out", str(folder / "p01.model")]) == 0
-    assert run([*learned, "--weekparts", "--out", str(folder / "week.model")]) == 0
+    assert run([*learned, "--day-by-day", "--out", str(folder / "p01.model")]) == 0
+    assert run([*learned, "--day-by-day", "--weekparts", "--out", str(folder / "week.model")]) == 0
+    assert run([*learned, "--out", str(folder / "routine.model")]) == 0
     return folder
 
 
@@ -60,6 +61,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def given(models: Path) -> list[str]:
     """The model, policy and mechanism of the examples."""
     return ["--model", str(models / "p01.model"), "--policy", POLICY, "--mechanism", "mask-sensitive"]
+
+
+@pytest.fixture
+def endless(models: Path) -> list[str]:
+    """The routine and the policy of the examples."""
+    return ["--model", str(models / "routine.model"), "--policy", POLICY]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet import MarkovChain, save
+from discreet import MarkovChain, Routine, save
 from tests.cli.conftest import POLICY, Discreet, error_of
 
 
@@ -65,7 +65,8 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
     ran = discreet("audit", *given, "--json", "--seconds", 60)
     assert ran.code == 1
     document = ran.json
-    assert set(document) == {"mechanism", "holds", "parts"}
+    assert set(document) == {"mechanism", "without_end", "holds", "days", "parts"}
+    assert (document["without_end"], document["days"]) == (False, None)
     (part,) = document["parts"]
     assert set(part) == {
         *(
@@ -215,3 +216,56 @@ def test_mechanisms_that_cannot_be_made(discreet: Discreet, given: list[str]) ->
     assert "no mechanism 'published'" in error_of(discreet("audit", *given[:-1], "published"))
     assert "give numbers" in error_of(discreet("audit", *given[:-1], "probabilistic", "--option", "p=abc"))
     assert "key=value" in error_of(discreet("audit", *given, "--option", "grid"))
+
+
+def test_of_a_routine_adaptive_holds_over_midnight(discreet: Discreet, endless: list[str]) -> None:
+    """The README's own files, and within the README's own time: some seconds."""
+    ran = discreet("audit", *endless, "--mechanism", "adaptive")
+    assert ran.code == 0
+    assert "adaptive over 2 days: holds by its proof." in ran.out
+    assert "  day 1   00:00 to" in ran.out
+    assert "of day" in ran.out
+    assert "midnight" not in ran.out
+    document = discreet("audit", *endless, "--mechanism", "adaptive", "--days", 3, "--budget", 50, "--json").json
+    assert (document["without_end"], document["holds"], document["days"]) == (True, True, 3)
+    (part,) = document["parts"]
+    assert part["part"] is None
+    assert [secret["name"] for secret in part["secrets"]] == ["hospital", "hospital today", "home at night"]
+    assert all(secret["worst_gain"] > 0 for secret in part["secrets"])  # that of each day's window is among them
+
+
+def test_of_a_routine_others_start_anew_and_the_command_says_so(discreet: Discreet, endless: list[str]) -> None:
+    ran = discreet("audit", *endless, "--mechanism", "mask-sensitive", "--since", "2026-01-09")
+    assert ran.code == 1
+    assert "mask-sensitive over 2 days: does not hold" in ran.out
+    assert "mask-sensitive starts anew each day: what it promises ends at midnight." in ran.out
+    assert "06:00 of day 2" in ran.out
+    assert "  day 2   00:00 to" in ran.out
+    document = discreet("audit", *endless, "--mechanism", "mask-sensitive", "--days", 1, "--json").json
+    assert (document["without_end"], document["holds"], document["days"]) == (False, False, 1)
+    assert document["parts"][0]["witness"]["day"] == 1
+
+
+def test_a_day_alone_holds_and_two_do_not(discreet: Discreet, tmp_path: Path) -> None:
+    day = MarkovChain(("clinic", "home"), [0.25, 0.75], [[[0.25, 0.75], [0.25, 0.75]]])
+    save(tmp_path / "m", Routine({"day": day}, {("day", "day"): [[0.9, 0.1], [1 / 30, 29 / 30]]}))
+    (tmp_path / "p.toml").write_text('[[secret]]\ncontexts = ["clinic"]\nslots = [1]\ndelta = 0.1\n')
+    hybrid = ["--model", tmp_path / "m", "--policy", tmp_path / "p.toml", "--mechanism", "hybrid"]
+    assert discreet("audit", *hybrid, "--days", 1).code == 0
+    ran = discreet("audit", *hybrid)
+    assert ran.code == 1
+    assert "slot" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [(["--since", "tomorrow"], "YYYY-MM-DD"), (["--days", 0], "--days")],
+)
+def test_bad_days_in_a_row(discreet: Discreet, endless: list[str], options: list[object], part: str) -> None:
+    ran = discreet("audit", *endless, "--mechanism", "adaptive", *options)
+    assert ran.code == 2
+    assert part in ran.err
+
+
+def test_days_in_a_row_need_a_routine(discreet: Discreet, given: list[str]) -> None:
+    assert "learn one" in error_of(discreet("audit", *given, "--days", 3))

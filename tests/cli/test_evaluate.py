@@ -23,7 +23,7 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
     ran = discreet("evaluate", READINGS, *given, "--seed", 5, "--json")
     assert ran.code == 1
     document = ran.json
-    assert set(document) == {"mechanism", "seed", "breached", "parts", "bad_rows"}
+    assert set(document) == {"mechanism", "without_end", "seed", "breached", "parts", "bad_rows"}
     (part,) = document["parts"]
     assert part["days"] == 42
     assert part["utility"] + part["suppressed"] == pytest.approx(1)
@@ -60,3 +60,23 @@ def test_the_days_that_are_judged_are_those_that_are_released(
 def test_missing_files(discreet: Discreet, given: list[str]) -> None:
     assert "none.csv" in error_of(discreet("evaluate", "none.csv", *given))
     assert "none.toml" in error_of(discreet("evaluate", READINGS, *given, "--policy", "none.toml"))
+
+
+def test_the_days_of_a_routine_are_one_stream(discreet: Discreet, endless: list[str]) -> None:
+    ran = discreet("evaluate", READINGS, *endless, "--mechanism", "adaptive")
+    assert ran.code == 0
+    assert "adaptive: 42 days, 2016 slots, judged as one stream, over midnight" in ran.out
+    assert "starts anew" not in ran.out
+    document = discreet("evaluate", READINGS, *endless, "--mechanism", "adaptive", "--json").json
+    assert document["without_end"] is True
+    (part,) = document["parts"]
+    assert (part["part"], part["off_model"], part["breached_days"]) == (None, 0, 0)
+
+
+def test_what_starts_anew_is_judged_over_midnight_too(discreet: Discreet, endless: list[str]) -> None:
+    ran = discreet("evaluate", READINGS, *endless, "--mechanism", "mask-sensitive")
+    assert ran.code == 1
+    assert "judged as one stream" in ran.out
+    assert "mask-sensitive starts anew each day: what it promises ends at midnight." in ran.out
+    document = discreet("evaluate", READINGS, *endless, "--mechanism", "mask-sensitive", "--json").json
+    assert (document["without_end"], document["parts"][0]["off_model"]) == (False, 0)

@@ -29,9 +29,8 @@ def test_the_summary_speaks_of_contexts_days_and_the_held_out_part(discreet: Dis
 
 def test_the_model_carries_its_clock_and_learns_from_all_days(discreet: Discreet, tmp_path: Path) -> None:
     out = tmp_path / "p01.model"
-    assert (
-        discreet("learn", READINGS, "--zone", "Europe/Paris", "--slots", 24, "--cut", "04:00", "--out", out).code == 0
-    )
+    days = ["--day-by-day", "--zone", "Europe/Paris", "--slots", 24, "--cut", "04:00"]
+    assert discreet("learn", READINGS, *days, "--out", out).code == 0
     chain = load(out)
     assert isinstance(chain, MarkovChain)
     assert chain.clock == Clock(24, "Europe/Paris", "04:00")
@@ -41,7 +40,7 @@ def test_the_model_carries_its_clock_and_learns_from_all_days(discreet: Discreet
 
 def test_json_is_one_document_with_its_keys(discreet: Discreet, tmp_path: Path) -> None:
     out = tmp_path / "p01.model"
-    document = discreet("learn", READINGS, *PARIS, "--smoothing", "none", "--out", out, "--json").json
+    document = discreet("learn", READINGS, *PARIS, "--day-by-day", "--smoothing", "none", "--out", out, "--json").json
     assert set(document) == {"rows", "bad_rows", "people"}
     (p01,) = document["people"]
     assert p01["model"] == str(out)
@@ -54,9 +53,9 @@ def test_json_is_one_document_with_its_keys(discreet: Discreet, tmp_path: Path) 
 
 def test_smoothing_leaves_less_impossible(discreet: Discreet, tmp_path: Path) -> None:
     shares = [
-        discreet("learn", READINGS, "--smoothing", way, "--out", tmp_path / way, "--json").json["people"][0][
-            "held_out_impossible"
-        ]
+        discreet("learn", READINGS, "--day-by-day", "--smoothing", way, "--out", tmp_path / way, "--json").json[
+            "people"
+        ][0]["held_out_impossible"]
         for way in ("auto", "none")
     ]
     assert shares[0] < shares[1]
@@ -78,7 +77,7 @@ def test_person_picks_one(discreet: Discreet, family: Path, tmp_path: Path) -> N
 
 
 def test_weekparts(discreet: Discreet, tmp_path: Path) -> None:
-    assert discreet("learn", READINGS, "--weekparts", "--out", tmp_path / "week.model").code == 0
+    assert discreet("learn", READINGS, "--day-by-day", "--weekparts", "--out", tmp_path / "week.model").code == 0
     week = load(tmp_path / "week.model")
     assert isinstance(week, Models)
     assert set(week) == {"weekday", "weekend"}
@@ -195,7 +194,7 @@ def routine_of(path: Path) -> Routine:
 
 def test_a_routine_is_total_and_has_every_secret(discreet: Discreet, tmp_path: Path) -> None:
     out = tmp_path / "p01.model"
-    ran = discreet("learn", READINGS, *PARIS, "--routine", "--secrets", POLICY, "--keep", "casino", "--out", out)
+    ran = discreet("learn", READINGS, *PARIS, "--secrets", POLICY, "--keep", "casino", "--out", out)
     assert ran.code == 0
     routine = routine_of(out)
     assert routine.kinds == ("weekday", "weekend")
@@ -209,12 +208,12 @@ def test_a_routine_is_total_and_has_every_secret(discreet: Discreet, tmp_path: P
 
 def test_a_routine_of_days_alike_with_a_floor_of_its_own(discreet: Discreet, tmp_path: Path) -> None:
     out = tmp_path / "m"
-    assert discreet("learn", READINGS, "--routine", "--alike", "--floor", 0.01, "--out", out).code == 0
+    assert discreet("learn", READINGS, "--alike", "--floor", 0.01, "--out", out).code == 0
     routine = routine_of(out)
     assert routine.kinds == ("day",)
     assert routine.learned is not None
     assert routine.learned.floor == 0.01
-    assert "floor" in error_of(discreet("learn", READINGS, "--routine", "--floor", 2, "--out", tmp_path / "none"))
+    assert "floor" in error_of(discreet("learn", READINGS, "--floor", 2, "--out", tmp_path / "none"))
     assert "--floor" in error_of(
         discreet("learn", READINGS, "--day-by-day", "--floor", 0.1, "--out", tmp_path / "none")
     )
@@ -226,7 +225,7 @@ def test_an_update_equals_learning_all_days_at_once(discreet: Discreet, tmp_path
     early = tmp_path / "early.csv"
     early.write_text("".join([lines[0], *(line for line in lines[1:] if line.split(",")[1][:10] < dates[30])]))
     some, more, whole = (tmp_path / name for name in ("some", "more", "whole"))
-    rules = ["--routine", "--merge-below", 0, "--carry", 0, "--keep", "casino"]
+    rules = ["--merge-below", 0, "--carry", 0, "--keep", "casino"]
     assert discreet("learn", early, *PARIS, *rules, "--out", some).code == 0
     ran = discreet(
         "learn", READINGS, "--update", some, "--merge-below", 0, "--carry", 0, "--keep", "casino", "--out", more
@@ -257,7 +256,7 @@ def test_an_update_goes_by_the_rules_of_its_routine(
     discreet: Discreet, tmp_path: Path, options: list[object], part: str
 ) -> None:
     out = tmp_path / "m"
-    assert discreet("learn", READINGS, *PARIS, "--routine", "--out", out).code == 0
+    assert discreet("learn", READINGS, *PARIS, "--out", out).code == 0
     error = error_of(discreet("learn", READINGS, "--update", out, "--out", out, *options))
     assert f"leave {part}" in error.replace("--weekparts or ", "")
 
@@ -269,9 +268,10 @@ def test_only_routines_are_updated(discreet: Discreet, models: Path, tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
-def test_commands_of_single_days_refuse_a_routine(discreet: Discreet, tmp_path: Path) -> None:
+def test_a_routine_is_what_the_other_commands_take(discreet: Discreet, tmp_path: Path) -> None:
     out = tmp_path / "m"
-    assert discreet("learn", READINGS, *PARIS, "--routine", "--secrets", POLICY, "--out", out).code == 0
+    assert discreet("learn", READINGS, *PARIS, "--secrets", POLICY, "--out", out).code == 0
     given = ["--model", out, "--policy", POLICY, "--mechanism", "adaptive"]
-    for words in (["audit"], ["evaluate", READINGS], ["release", READINGS]):
-        assert "--day-by-day" in error_of(discreet(*words, *given))
+    for words in (["audit", "--budget", 10], ["evaluate", READINGS], ["release", READINGS]):
+        ran = discreet(*words, *given)
+        assert (ran.code, ran.err) == (0, "")

@@ -175,7 +175,8 @@ def test_a_date_without_a_model_is_refused_before_anything_is_written(
     lines = [line for line in week.read_text().splitlines() if line < "p01,2026-01-17" or line.startswith("user")]
     week.write_text("\n".join(lines) + "\n")
     model = tmp_path / "weekdays.model"
-    learned = discreet("learn", week, "--zone", "Europe/Paris", "--keep", "hospital", "--weekparts", "--out", model)
+    days = ["--day-by-day", "--weekparts", "--zone", "Europe/Paris", "--keep", "hospital"]
+    learned = discreet("learn", week, *days, "--out", model)
     assert learned.code == 0, learned.err
     (tmp_path / "policy.toml").write_text("delta = 0.1\n")
     release = ["release", "--model", model, "--policy", tmp_path / "policy.toml", "--mechanism", "no-mask"]
@@ -240,3 +241,24 @@ def test_bad_input(discreet: Discreet, given: list[str], models: Path, family: P
     assert "folder" in error_of(discreet("release", "--model", models, *given[2:], READINGS))
     (tmp_path / "not.model").write_text("no model")
     assert "not.model" in error_of(discreet("release", "--model", tmp_path / "not.model", *given[2:], READINGS))
+
+
+def test_a_routine_is_released_without_end(discreet: Discreet, endless: list[str]) -> None:
+    ran = discreet("release", READINGS, *endless, "--mechanism", "adaptive")
+    assert (ran.code, ran.err) == (0, "")
+    assert len(ran.out.splitlines()) == 1 + 42 * 48
+
+
+def test_of_a_routine_others_start_anew_and_stderr_says_so(discreet: Discreet, endless: list[str]) -> None:
+    ran = discreet("release", READINGS, *endless, "--mechanism", "no-mask")
+    assert ran.code == 0
+    assert ran.err == "discreet: no-mask starts anew each day: what it promises ends at midnight\n"
+    assert "midnight" not in ran.out
+
+
+def test_a_pipe_goes_on_over_midnight(discreet: Discreet, endless: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("home\n" * 50))
+    ran = discreet("release", *endless, "--mechanism", "adaptive", "--date", "2026-03-06", "--json")
+    assert ran.code == 0
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert [(row["date"], row["slot"]) for row in rows[47:49]] == [("2026-03-06", 47), ("2026-03-07", 0)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,3 +92,29 @@ def test_days_that_no_stream_would_take(days: list[d.Day], message: str) -> None
 def test_a_date_in_between_that_no_part_serves_is_an_error() -> None:
     with pytest.raises(d.DiscreetError, match="no weekend was learned"):
         evaluate_parts(d.Models({"weekday": chain(1)}), no_mask, DAYS)
+
+
+ROUTINE = d.Routine(
+    {"weekday": chain(1), "weekend": chain(2)},
+    {(a, b): np.full((4, 4), 0.25) for a in ("weekday", "weekend") for b in ("weekday", "weekend")},
+)
+
+
+@pytest.mark.parametrize("carry", [0, 1, 7])
+@pytest.mark.parametrize("kind", [Adaptive, NoMask])
+def test_days_of_a_routine_are_one_stream_and_judged_as_it_releases_them(kind: Any, carry: int) -> None:
+    make = partial(kind, policy=POLICY)
+    with Stream(ROUTINE, make, start=FRIDAY, carry=carry, person="p1", rng=SeededEntropy(4)) as stream:
+        outputs = [release.output for release in stream.releases(DAYS)]
+    told: list[tuple[int, int]] = []
+    found = evaluate_parts(
+        ROUTINE, make, DAYS, carry=carry, seed=4, progress=lambda done, total: told.append((done, total))
+    )
+    assert list(found) == [None]
+    judged = found[None]
+    assert (judged.days, judged.slots) == (5, len(outputs))
+    assert told == [(done, 5) for done in range(1, 6)]
+    assert judged.suppressed == sum(isinstance(output, Suppressed) for output in outputs) / len(outputs)
+    assert judged.off_model == stream.off_model == 0
+    assert stream.endless == (kind is Adaptive)
+    assert judged.breached == (kind is NoMask)

@@ -15,16 +15,17 @@ from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.models import HiddenMarkovModel, MarkovChain, Models, load, save
+from discreet.models.parts import AnyModel
 from discreet.models.routine import Kinds, Routine
 from discreet.models.simulate import person
-from discreet.models.store import AnyHabits, files_for, save_all
+from discreet.models.store import files_for, save_all
 from tests.models.test_chain import LABELS, random_chain
 from tests.models.test_hidden import random_model
 from tests.models.test_learn import dated, habits
 from tests.models.test_routine import random_routine
 
 
-def facts(model: AnyHabits) -> object:
+def facts(model: AnyModel) -> object:
     """Everything that a saved model must bring back, to the bit."""
     if isinstance(model, Routine):
         chains = {kind: facts(model.day(kind)) for kind in model.kinds}
@@ -52,7 +53,7 @@ def learned_of(routine: Routine) -> object:
 
 
 CLOCK = Clock(48, "Europe/Paris", "04:00")
-EXAMPLES: dict[str, AnyHabits] = {
+EXAMPLES: dict[str, AnyModel] = {
     "chain": random_chain(0),
     "one slot": MarkovChain(("a", "b"), [0.25, 0.75], np.zeros((0, 2, 2))),
     "two slots": MarkovChain.homogeneous(("a", "b"), [0.25, 0.75], [[0.5, 0.5], [0.0, 1.0]], 2),
@@ -166,7 +167,7 @@ def test_a_routine_that_makes_no_sense_is_refused_with_what(tmp_path: Path, chan
         load(path)
 
 
-SMALL: dict[str, AnyHabits] = {
+SMALL: dict[str, AnyModel] = {
     "learned": MarkovChain.fit(habits(0, 4, 3), clock=Clock(3)),
     "hidden": random_model(0, by_slot=False),
     "week": MarkovChain.fit(

@@ -17,8 +17,9 @@ from discreet.adversary.midnight import Daily, Unrolled, day_by_day
 from discreet.adversary.promise import promised_gains
 from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
+from discreet.models.kinds import MONDAY
+from discreet.models.parts import AnyModel, Make, parts_of, without_end
 from discreet.models.routine import Routine
-from discreet.models.week import AnyModel, parts_of
 from discreet.numerics import SLACK, FloatArray, exceeds
 from discreet.outputs import Output
 from discreet.policy import Policy
@@ -188,15 +189,26 @@ def _to_judge(
 
 def audit_parts(
     model: AnyModel,
-    make: Callable[[Model], AnyMechanism],
+    make: Make,
     budget: int | None = None,
     *,
     seconds: float | None = None,
+    days: int | None = None,
+    since: dt.date | str | None = None,
 ) -> dict[str | None, Audit]:
     """The audit of each part of the week (`parts_of`), by the mechanism that `make` gives for its model.
 
-    Each has the whole `budget` and the whole `seconds`.
+    Each has the whole `budget` and the whole `seconds`. Of a routine there is one answer, {None: ...}, over `days` in a
+    row `since` a date, as in `audit`: a mechanism that releases one day at a time starts anew on each.
     """
+    if isinstance(model, Routine):
+        running = without_end(model, make, MONDAY if since is None else since)
+        if running is not None:
+            return {None: audit(running, budget=budget, seconds=seconds, days=days)}
+        daily = {kind: make(model.day(kind)) for kind in model.kinds}
+        return {None: audit(daily, budget=budget, seconds=seconds, days=days, routine=model, since=since)}
+    if days is not None or since is not None:
+        raise DiscreetError("days in a row are audited for a routine, which says how nights join days; learn one")
     return {part: audit(make(habits), budget=budget, seconds=seconds) for part, habits in parts_of(model).items()}
 
 

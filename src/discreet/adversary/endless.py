@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -123,9 +123,11 @@ class EndlessAdversary:
         policy: Policy | None = None,
         tables: Tables | None = None,
         *,
+        anew: Callable[[int], IntArray] | None = None,
         whole: int | None = None,
         retired: tuple[str, ...] = (),
     ) -> None:
+        """`anew`: where memory starts anew on each day, (n,) each context's private state in a day's first slot."""
         own: object = mechanism.model
         chosen: object = own if model is None else model
         if not isinstance(chosen, EndlessChain) or not isinstance(own, EndlessChain):
@@ -149,6 +151,7 @@ class EndlessAdversary:
         self._plain = np.array_equal(self.contexts, np.arange(len(chosen.contexts)))
         self.tables = Tables() if tables is None else tables
         self.retired = retired  # secrets of an earlier policy, whose past rows may still be live
+        self._anew = anew
         self.whole = whole  # the day, counted from the first, of which every row is kept, live or not
         self._mechanism = mechanism
         read_only(vars(self).values())
@@ -161,7 +164,20 @@ class EndlessAdversary:
             every = np.eye(len(self.contexts))
             return every, np.zeros_like(every), self._first[None]
         step, low = self._step(t - 1)
+        if self._anew is not None and t % self.model.day_slots == 0:
+            return self._started_anew(step, low, self._anew(t))
         return (step, low, self._private) if self._plain else (self._lifted(step), self._lifted(low), self._private)
+
+    def _started_anew(
+        self, step: FloatArray, low: FloatArray, fresh: IntArray
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        """A step whatever was remembered before it: `fresh` (n,) are the private states that it leads to."""
+        reached = self._memory.group[fresh]
+        lifted, rest = np.zeros((2, len(self.contexts), len(self.contexts)))
+        lifted[:, reached], rest[:, reached] = step[self.contexts], low[self.contexts]
+        private = np.zeros((1, len(self.contexts)), dtype=np.int64)
+        private[0, reached] = fresh
+        return lifted, rest, private
 
     def _step(self, t: int) -> tuple[FloatArray, FloatArray]:
         """(n, n): from slot t to the next, rows exactly whole, as a pair."""
@@ -344,7 +360,7 @@ class EndlessAdversary:
     def watching(self, morning: EndlessBelief) -> EndlessBelief:
         """The same belief, of which every row of the day that begins is kept."""
         day = morning.slot // self.model.day_slots
-        watched = EndlessAdversary(self._mechanism, self.model, self.policy, self.tables, whole=day)
+        watched = EndlessAdversary(self._mechanism, self.model, self.policy, self.tables, anew=self._anew, whole=day)
         return replace(morning, adversary=watched)
 
     @property

@@ -1,8 +1,9 @@
 """Over midnight: the last slot of a day and the first of the next correlate, so a day's guarantee is not a week's.
 
 A mechanism starts each day anew, but an observer does not. `DayByDay` is a day's mechanism over several days on one
-long chain, for the audit and the adversary: `audit(mechanism, routine=routine, days=3)`. `AcrossMidnight` is the same
-for days of one kind and a matrix of nights, where there is no routine.
+long chain, for the audit and the adversary: `audit(mechanism, routine=routine, days=3)`. `DaysJoined` is the same
+without end, for judging what was released. `AcrossMidnight` is of days of one kind and a matrix of nights, where there
+is no routine.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.adversary.endless import EndlessAdversary
 from discreet.contexts import Day
 from discreet.contracts import AnyMechanism, Kernel, Needs, Utility, is_finite
 from discreet.errors import DiscreetError
@@ -24,7 +26,7 @@ from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
-from discreet.policy import Guarantee, Policy, Secret
+from discreet.policy import Guarantee, Policy, Secret, on_day
 
 
 def overnight(days: Iterable[Day], contexts: Sequence[str]) -> FloatArray:
@@ -126,6 +128,12 @@ class _Blocks:
         day = int(self._owner[memory])
         return self._start[day] + self._mechanisms[day].remember(memory - self._start[day], context)
 
+    def spread(self, day: int, likelihood: FloatArray) -> FloatArray:
+        """A day's likelihood over all private states, zero for those that cannot occur then."""
+        over_all = np.zeros(len(self.contexts))
+        over_all[self._start[day] : self._start[day] + len(likelihood)] = likelihood
+        return over_all
+
     def widened(self, day: int, kernel: Kernel) -> Kernel:
         """The kernel with rows for all private states; those of other days cannot occur, and whatever is there is fine.
 
@@ -167,18 +175,28 @@ def day_by_day(
     endless = routine.since(MONDAY if since is None else since)
     chain = endless.unrolled(days)
     kinds = [routine.kind_of(endless.start + day * ONE_DAY) for day in range(days)]
-    chosen = [_of_kind(mechanism, kind) for kind in kinds]
-    for kind, one in zip(kinds, chosen, strict=True):
+    chosen = _by_kind(mechanism, routine, kinds)
+    return DayByDay([chosen[kind] for kind in kinds], chain, _policy_of(chosen, policy))
+
+
+def _by_kind(mechanism: Daily, routine: Routine, kinds: Iterable[str]) -> dict[str, AnyMechanism]:
+    """The mechanism of each of these kinds, if it is over the routine's contexts and slots."""
+    chosen = {kind: _of_kind(mechanism, kind) for kind in kinds}
+    for kind, one in chosen.items():
         if one.model.contexts != routine.contexts or one.model.slots != routine.slots:
             raise DiscreetError(
                 f"the mechanism of a {kind} is for {one.model.slots} slots of {one.model.contexts}, the routine has "
                 f"{routine.slots} of {routine.contexts}; make it for routine.day({kind!r})"
             )
-    if policy is None:
-        policy = chosen[0].policy
-        if any(one.policy != policy for one in chosen):
-            raise DiscreetError("the mechanisms of the days have different policies; give policy= to judge all by one")
-    return DayByDay(chosen, chain, policy)
+    return chosen
+
+
+def _policy_of(chosen: Mapping[str, AnyMechanism], policy: Policy | None) -> Policy | None:
+    """The policy that is judged by: the one given, or the mechanisms' own."""
+    own = [one.policy for one in chosen.values()]
+    if policy is None and any(one != own[0] for one in own):
+        raise DiscreetError("the mechanisms of the days have different policies; give policy= to judge all by one")
+    return own[0] if policy is None else policy
 
 
 def _of_kind(mechanism: Daily, kind: str) -> AnyMechanism:
@@ -189,6 +207,49 @@ def _of_kind(mechanism: Daily, kind: str) -> AnyMechanism:
             f"no mechanism is given for a {kind}, which is among the days; those given are for {', '.join(mechanism)}"
         )
     return mechanism[kind]
+
+
+class DaysJoined:
+    """A day's mechanisms as one stream without end, started anew each day: what an `EndlessAdversary` is to judge.
+
+    `of(date)` is the date's mechanism, `widened(date, likelihood)` a likelihood of its as one over the private states
+    of all kinds of day.
+    """
+
+    def __init__(self, mechanism: Daily, routine: Routine, start: dt.date, policy: Policy | None = None) -> None:
+        chosen = _by_kind(mechanism, routine, routine.kinds)
+        self.model = routine.since(start)
+        self.policy = _policy_of(chosen, policy)
+        self._kinds, self._chosen = list(chosen), chosen
+        self._blocks = _Blocks(list(chosen.values()))
+        self.private_contexts: IntArray = self._blocks.contexts
+        every = range(len(routine.contexts))
+        self._first = [np.array([self._blocks.first(kind, c) for c in every]) for kind in range(len(chosen))]
+
+    def _kind(self, date: dt.date) -> int:
+        return self._kinds.index(self.model.routine.kind_of(date))
+
+    def of(self, date: dt.date) -> AnyMechanism:
+        """The mechanism that serves a date."""
+        return self._chosen[self.model.routine.kind_of(date)]
+
+    def remember(self, memory: int | None, context: int) -> int:
+        """The day's own; at midnight see `anew`."""
+        if memory is None:
+            return int(self._first[self._kind(self.model.start)][context])
+        return self._blocks.remember(memory, context)
+
+    def anew(self, t: int) -> IntArray:
+        """(n,): the private state of each context in the first slot of the day that begins at slot t."""
+        return self._first[self._kind(self.model.date_of(t)[0])]
+
+    def widened(self, date: dt.date, likelihood: FloatArray) -> FloatArray:
+        """The likelihood over the private states of all kinds; those of others cannot occur then."""
+        return self._blocks.spread(self._kind(date), likelihood)
+
+    def judge(self) -> EndlessAdversary:
+        """The observer who knows how nights join the days."""
+        return EndlessAdversary(self, anew=self.anew)
 
 
 class Unrolled:
@@ -253,7 +314,7 @@ def _repeated(policy: Policy, slots: int, days: int) -> Policy:
                 window = sorted(day * slots + slot + (slots if slot < secret.begins else 0) for slot in own)
                 inside = [slot for slot in window if slot >= 0]
                 if inside and window[-1] < days * slots:  # one that ends later is a secret of more days
-                    name = f"{secret.name} (day {day + 1})"
+                    name = on_day(secret.name, day + 1)
                     secrets.append(Secret(name, secret.contexts, inside, secret.delta, "any"))
         else:
             every = [day * slots + slot for day in range(days) for slot in own]

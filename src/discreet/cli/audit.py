@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import read_model, read_policy_for, read_spec
+from discreet.cli.inputs import Maker, ends_at_midnight, read_model, read_policy_for, read_spec
 from discreet.cli.terminal import busy, percent, print_json, table
 
 if TYPE_CHECKING:
     from discreet.adversary.audit import Audit, Witness
     from discreet.clock import Clock
+    from discreet.models.parts import AnyModel
     from discreet.outputs import Output
     from discreet.policy import Policy
 
@@ -29,12 +29,21 @@ def audit(
         int | None, typer.Option(metavar="KERNELS", help="How many kernels to look at before giving an interval.")
     ] = None,
     seconds: Annotated[float | None, typer.Option(min=0, help="How long to search before giving an interval.")] = None,
+    days: Annotated[
+        int | None, typer.Option(min=1, help="Of a routine: how many days in a row to judge; 2 unless given.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="Of a routine: the first of them; a Monday unless given.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Find the most that an observer who knows the habits could learn of each secret, whatever is shown.
 
     Leaves with 0 if every gain is proven to stay within its delta, with 1 if one exceeds it or that is left open. Where
     not every output can be looked at, the proof may be the mechanism's own; the answer then says so.
+
+    Of a routine, days in a row are judged, by an observer who knows how nights join them. Adaptive runs over midnight;
+    other mechanisms start anew each day, and what they leak over midnight is found.
 
     Example: discreet audit --model p01.model --policy examples/policy.toml --mechanism mask-sensitive
     """
@@ -43,16 +52,32 @@ def audit(
     spec = read_spec(mechanism, option)
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
+    make = Maker(spec, secrets)
     with busy(f"auditing {spec.name}"):
-        audits = audit_parts(habits, partial(spec.make, policy=secrets), budget=budget, seconds=seconds)
+        audits = audit_parts(habits, make, budget=budget, seconds=seconds, days=days, since=since)
     if json:
         parts = [_object(part, result, secrets, habits.clock) for part, result in audits.items()]
-        print_json({"mechanism": spec.name, "holds": all_hold(audits.values()), "parts": parts})
+        found = {"mechanism": spec.name, "without_end": make.endless, "holds": all_hold(audits.values())}
+        print_json({**found, "days": _days(habits, days), "parts": parts})
     else:
+        judged = _days(habits, days)
+        over = "" if judged is None else f" over {judged} day{'s' if judged > 1 else ''}"
         for part, result in audits.items():
-            _print(spec.name + (f", {part}s" if part else ""), result, secrets, habits.clock)
+            _print(spec.name + over + (f", {part}s" if part else ""), result, secrets, habits.clock)
+        if judged is not None and not make.endless:
+            print(f"{ends_at_midnight(spec.name)}.")
     if not all_hold(audits.values()):
         raise typer.Exit(1)
+
+
+def _days(habits: AnyModel, given: int | None) -> int | None:
+    """How many days in a row are judged; None for habits of single days."""
+    from discreet.adversary.audit import OVER_MIDNIGHT
+    from discreet.models.routine import Routine
+
+    if not isinstance(habits, Routine):
+        return None
+    return OVER_MIDNIGHT if given is None else given
 
 
 # --- for machines
@@ -90,7 +115,8 @@ def _witness(witness: Witness, clock: Clock | None) -> dict[str, object]:
     return {
         "secret": witness.secret,
         "slot": witness.slot,
-        "time": None if clock is None or witness.slot is None else clock.label(witness.slot),
+        "time": None if clock is None or witness.slot is None else clock.label(witness.slot % clock.slots),
+        "day": None if clock is None or witness.slot is None else 1 + witness.slot // clock.slots,
         "prior": witness.prior,
         "belief": witness.belief,
         "gain": witness.gain,
@@ -133,13 +159,19 @@ def _verdict(result: Audit) -> str:
 
 
 def _print_witness(witness: Witness, clock: Clock | None) -> None:
-    where = "" if witness.slot is None else f" at {_time(witness.slot, clock)}"
+    slots = len(witness.outputs) if clock is None else clock.slots  # of a day
+    several = len(witness.outputs) > slots
+    where = "" if witness.slot is None else f" at {_time(witness.slot % slots, clock)}"
+    if several and witness.slot is not None:
+        where += f" of day {1 + witness.slot // slots}"
     print(
         f"The worst: {percent(witness.belief)} sure of {witness.secret!r}{where}, "
         f"instead of {percent(witness.prior)} before any output. Outputs that do it:"
     )
-    for first, after, shown in runs(witness.outputs):
-        print(f"  {_time(first, clock)} to {_time(after, clock)}  {shown}")
+    for day, first in enumerate(range(0, len(witness.outputs), slots), 1):
+        for number, (begin, after, shown) in enumerate(runs(witness.outputs[first : first + slots])):
+            opening = "" if not several else f"{f'day {day}' if number == 0 else '':<8}"
+            print(f"  {opening}{_time(begin, clock)} to {_time(after, clock)}  {shown}")
     print()
 
 
@@ -153,6 +185,4 @@ def runs(outputs: tuple[Output, ...]) -> Iterator[tuple[int, int, str]]:
 
 
 def _time(slot: int, clock: Clock | None) -> str:
-    if clock is None:
-        return f"slot {slot}"
-    return clock.label(slot)
+    return f"slot {slot}" if clock is None else clock.label(slot)

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from discreet.demo.story import Demo, SecretBelief, Showing, headline, percent
+from discreet.demo.story import Demo, SecretBelief, Showing, headline, percent, week_told
 from discreet.numerics import exceeds
 from discreet.outputs import text_of
 
@@ -44,6 +44,7 @@ def print_demo(demo: Demo) -> None:
     console.print(Text(" " * LABEL + "only the person knows it", style="dim"))
     for showing in demo.showings:
         _print_showing(console, demo, showing, letters)
+    _print_week(console, demo, letters, width)
     console.print()
     named = ", ".join(f"{letter} {label}" for label, letter in letters.items())
     console.print(Text(f"{named}, {SILENCE} silence", style="dim"), width=width)
@@ -77,9 +78,27 @@ def _print_showing(console: Console, demo: Demo, showing: Showing, letters: dict
         console.print(Text.assemble((worst.ljust(LABEL), style), (marks, "bold red")), no_wrap=True)
 
 
+def _print_week(console: Console, demo: Demo, letters: dict[str, str], width: int) -> None:
+    """The seven days of the mechanism that tells the story best: the last."""
+    week = demo.week
+    showing, slots = week.showings[-1], week.clock.slots
+    console.print()
+    console.print(Text(f"The week from that day on, as one stream. {week_told(week)}", style="bold"), width=width)
+    console.print()
+    console.print(_strip("", _hours(demo), {}, dim=True))
+    for number, (date, day) in enumerate(zip(week.dates, week.days, strict=True)):
+        seen = [text_of(output) for output in showing.outputs[number * slots : (number + 1) * slots]]
+        console.print(_strip(f"{date:%a %d %b}  the truth", day.contexts, letters))
+        console.print(_strip("            was seen as", seen, letters))
+    for one in showing.beliefs:
+        worst = f"at most {percent(one.final[one.worst])}, limit there {percent(one.limit[one.worst])}"
+        console.print(Text.assemble(f"  {one.name}"[:LABEL].ljust(LABEL), (worst, "red" if one.breached else "green")))
+
+
 def _letters(demo: Demo) -> dict[str, str]:
     """A letter for each label: its own first where free, then any of its letters, then any at all."""
     seen = [*demo.day.contexts, *(text_of(output) for showing in demo.showings for output in showing.outputs)]
+    seen += [*demo.week.truth, *(text_of(output) for showing in demo.week.showings for output in showing.outputs)]
     secrets = sorted(demo.policy.contexts)
     letters: dict[str, str] = {}
     for label in dict.fromkeys([*secrets, *seen]):

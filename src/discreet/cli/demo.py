@@ -19,11 +19,11 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Another seed is another person.")] = 7,
     json: options.Json = False,
 ) -> None:
-    """Show a simulated person's day: what applications saw, and what an observer concluded from it.
+    """Show a simulated person's day and week: what applications saw, and what an observer concluded from it.
 
     Example: discreet demo --out out/demo.html
     """
-    with busy("simulating a person, learning their habits, releasing a day"):
+    with busy("simulating a person, learning their habits, releasing a day and a week"):
         from discreet.demo.page import page
         from discreet.demo.story import as_json, make_demo
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, read_model, read_policy_for, read_spec, slots_of
+from discreet.cli.inputs import (
+    Maker,
+    ReadingOptions,
+    ends_at_midnight,
+    read_model,
+    read_policy_for,
+    read_spec,
+    slots_of,
+)
 from discreet.cli.terminal import note, print_json, progress, table
 
 if TYPE_CHECKING:
@@ -37,17 +44,19 @@ def evaluate(
 ) -> None:
     """Release recorded days as an experiment, and say how much was shown and how much it told an observer.
 
-    The days are those that release has: a date without any reading is a day of unknown. Leaves with 1 if some secret
-    was breached on some day. The table speaks of the truth: keep it to yourself.
+    The days are those that release has: a date without any reading is a day of unknown. Those of a routine are judged
+    as one stream, over midnight. Leaves with 1 if some secret was breached on some day. The table speaks of the truth:
+    keep it to yourself.
 
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml --mechanism no-mask
     """
     from discreet.evaluation.week import evaluate_parts
+    from discreet.models.routine import Routine
 
     spec = read_spec(mechanism, option)
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
-    make = partial(spec.make, policy=secrets)
+    make = Maker(spec, secrets)
     carried = slots_of(carry, habits.clock)
     # Readings are carried when days are judged, over dates without any too, as in a release.
     reading = ReadingOptions(user, time, context, start, end, naive_zone, "0", skip_bad, person)
@@ -57,25 +66,30 @@ def evaluate(
     breached = any(result.breached for result in results.values())
     if json:
         parts = [{"part": part, **asdict(result)} for part, result in results.items()]
-        document = {"mechanism": spec.name, "seed": seed, "breached": breached, "parts": parts}
-        print_json({**document, "bad_rows": readings.bad.count})
+        document = {"mechanism": spec.name, "without_end": make.endless, "seed": seed, "breached": breached}
+        print_json({**document, "parts": parts, "bad_rows": readings.bad.count})
     else:
+        joined = isinstance(habits, Routine)
         for part, result in results.items():
-            _print(spec.name + (f", {part}s" if part else ""), result, secrets)
+            _print(spec.name + (f", {part}s" if part else ""), result, secrets, joined=joined)
+        if joined and not make.endless:
+            print(f"{ends_at_midnight(spec.name)}.")
         if readings.bad.count:
             note(f"{readings.bad.count} bad rows were skipped")
     if breached:
         raise typer.Exit(1)
 
 
-def _print(name: str, result: Evaluation, policy: Policy) -> None:
-    print(f"{name}: {result.days} days, {result.slots} slots\n")
+def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> None:
+    judged = ", judged as one stream, over midnight" if joined else ""
+    gains = "belief minus prior, " + ("where it could exceed its delta" if joined else "at any time of any day")
+    print(f"{name}: {result.days} days, {result.slots} slots{judged}\n")
     rows = [
         ["utility", f"{result.utility:.4f}", "the worth of a slot: 1 where it is shown as it was"],
         ["silent", f"{result.suppressed:.4f}", "of the slots"],
         ["breach rate", f"{result.breach_rate:.4f}", "secrets and slots over their delta, a slot"],
         ["breached days", str(result.breached_days), f"of {result.days}"],
-        ["worst gain", f"{result.worst_gain:.4f}", "belief minus prior, at any time of any day"],
+        ["worst gain", f"{result.worst_gain:.4f}", gains],
         ["off model", str(result.off_model), "readings that the model has no place for"],
         ["milliseconds", f"{1000 * result.seconds_per_decision:.3f}", "a decision"],
     ]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.terminal import progress
 from discreet.clock import Clock
@@ -15,9 +15,10 @@ from discreet.contexts import Day
 from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
+    from discreet.contracts import AnyMechanism
     from discreet.data import Readings
     from discreet.mechanisms.named import Spec
-    from discreet.models.week import AnyModel
+    from discreet.models.parts import AnyModel
     from discreet.policy import Policy
 
 
@@ -25,24 +26,18 @@ if TYPE_CHECKING:
 
 
 def read_model(path: Path) -> AnyModel:
-    """The model of a file; a folder of models, or a routine, is an error that says so."""
-    from discreet.models.routine import Routine
+    """The model of a file; a folder of models is an error that says so."""
     from discreet.models.store import load
 
     if path.is_dir():
         some = sorted(inner.name for inner in path.iterdir())[:3]
         raise DiscreetError(f"{path}: is a folder; give one model in it as --model (it holds {', '.join(some)})")
-    model = load(path)
-    if isinstance(model, Routine):
-        raise DiscreetError(
-            f"{path}: is a routine, and this command takes habits of single days; learn them with --day-by-day"
-        )
-    return model
+    return load(path)
 
 
 def read_policy_for(path: Path, model: AnyModel) -> Policy:
     """The policy, its clock times read on the model's clock, checked against the model."""
-    from discreet.models.week import secrets_by_part
+    from discreet.models.parts import secrets_by_part
     from discreet.policy import read_policy
 
     policy, clock = read_policy(path, model.clock)
@@ -64,6 +59,27 @@ def read_spec(mechanism: str, options: Sequence[str] | None) -> Spec:
     if own and (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)  # it is looked for in the working directory too
     return Spec.from_text(mechanism, options or ())
+
+
+class Maker:
+    """Makes the mechanism for a model and a policy, and knows afterwards whether what it made runs without end."""
+
+    def __init__(self, spec: Spec, policy: Policy) -> None:
+        self._spec, self._policy = spec, policy
+        self.endless = False
+
+    def __call__(self, model: Any) -> AnyMechanism:
+        """The mechanism."""
+        from discreet.contracts import runs_without_end
+
+        made = self._spec.make(model, self._policy)
+        self.endless = self.endless or runs_without_end(made)
+        return made
+
+
+def ends_at_midnight(name: str) -> str:
+    """What to say of a mechanism that releases a routine's days one at a time."""
+    return f"{name} starts anew each day: what it promises ends at midnight"
 
 
 # --- readings

@@ -86,7 +86,7 @@ def learn(
             help="Habits of single days, or a routine of days without end, joined by nights.",
             rich_help_panel=HABITS,
         ),
-    ] = True,
+    ] = False,
     weekparts: Annotated[
         bool | None,
         typer.Option(
@@ -124,7 +124,7 @@ def learn(
     end: options.EndColumn = None,
     json: options.Json = False,
 ) -> None:
-    """Learn a person's habits from a file of readings, and save them as a model.
+    """Learn a person's habits from a file of readings, and save them as a routine: days without end.
 
     Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """

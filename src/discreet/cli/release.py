@@ -5,14 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, read_model, read_policy_for, read_spec, slots_of
+from discreet.cli.inputs import (
+    Maker,
+    ReadingOptions,
+    ends_at_midnight,
+    read_model,
+    read_policy_for,
+    read_spec,
+    slots_of,
+)
 from discreet.cli.terminal import note, print_json, progress
 from discreet.errors import DiscreetError
 from discreet.outputs import Release, text_of
@@ -59,16 +66,17 @@ def release(
     """Decide slot by slot what applications may see of a person's day.
 
     From standard input each line is answered at once, so that it can stand in a pipe: the context that is shown, or an
-    empty line for silence; with --json one object a line. After the day's last slot a new day starts.
+    empty line for silence; with --json one object a line. After the day's last slot comes the next day's first. Of a
+    routine, adaptive releases days without end: what it promises holds over midnight. Other mechanisms start anew.
 
     Example: discreet release --model p01.model --policy examples/policy.toml --mechanism mask-sensitive today.csv
     """
     from discreet.live import Stream, span
-    from discreet.models.week import parts_of
+    from discreet.models.parts import parts_of
 
     spec = read_spec(mechanism, option)
     habits = read_model(model)
-    make = partial(spec.make, policy=read_policy_for(policy, habits))
+    make = Maker(spec, read_policy_for(policy, habits))
     carried = slots_of(carry, habits.clock)
     if data == STDIN:
         if out is not None:
@@ -78,7 +86,7 @@ def release(
             _check_lines(_texts(spec.options))
         with Stream(habits, make, start=_first_date(date, habits.clock), carry=carried) as stream:
             _answer(stream, json)
-        _tell(stream, 0)
+        _tell(stream, spec.name, 0)
         return
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
     reading = ReadingOptions(user, time, context, start, end, naive_zone, "0", skip_bad, person)
@@ -87,7 +95,7 @@ def release(
     with Stream(habits, make, start=first, carry=carried, person=days[0].person) as stream:
         rows = _followed(stream.releases(days), dates * stream.slots)
         _write(rows, dates, spec.name, out, json)
-    _tell(stream, readings.bad.count)
+    _tell(stream, spec.name, readings.bad.count)
 
 
 def _first_date(date: str | None, clock: Clock | None) -> dt.date:
@@ -154,8 +162,12 @@ def _write(rows: Iterator[Release], days: int, mechanism: str, out: Path | None,
         print_releases(sys.stdout, rows)
 
 
-def _tell(stream: Stream, skipped: int) -> None:
+def _tell(stream: Stream, name: str, skipped: int) -> None:
     """What only the person may know goes to stderr."""
+    from discreet.models.routine import Routine
+
+    if isinstance(stream.model, Routine) and not stream.endless:
+        note(ends_at_midnight(name))
     if skipped:
         note(f"{skipped} bad rows were skipped")
     if stream.off_model:

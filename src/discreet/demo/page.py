@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from itertools import groupby
 
 import numpy as np
 
-from discreet.clock import Clock
 from discreet.contexts import UNKNOWN
+from discreet.demo.drawing import WIDE, Line, axis, over, ribbon, row, steps, time_of, words
 from discreet.demo.story import Demo, SecretBelief, Showing, as_json, headline, numbers, percent, told
+from discreet.demo.week_page import week_section
 from discreet.numerics import exceeds
 from discreet.outputs import Suppressed, text_of
 
@@ -24,7 +24,6 @@ KNOWN_COLOURS = {
     UNKNOWN: "#dfe1e5",
 }
 OTHER_COLOURS = ("#8fca9b", "#c5a9e0", "#e8d56c", "#70c9c3", "#e79cc0", "#b9996f", "#a3b35e", "#9a9de0", "#d0b8a8")
-LIGHT_TEXT = frozenset({"hospital"})
 
 TITLES = {
     "NoMask": "show everything",
@@ -38,12 +37,6 @@ WHY = {
     "the rule reads the hidden day as if it were shown.",
     "Adaptive": "What is shown is drawn by lot, with odds that leave the observer within the limits whatever is drawn.",
 }
-
-WIDE = 10
-"""Width of a slot in a chart's own units; the height is 100, a unit a percent."""
-
-HOURS = 3
-"""Hours between the marks of a time axis."""
 
 
 def page(demo: Demo) -> str:
@@ -64,7 +57,7 @@ def page(demo: Demo) -> str:
 <main>
 <header>
 <h1>Hiding a secret is not keeping it</h1>
-<p class="headline">{_words(headline(demo))}</p>
+<p class="headline">{words(headline(demo))}</p>
 <p class="how">The observer has learned this person's habits from {demo.learned} earlier days, sees only what
 applications see, knows how it is chosen, and draws the conclusions that follow. A secret is kept while their belief
 stays within {delta} points of what anybody would guess who knows the habits and sees nothing. The person is simulated;
@@ -72,9 +65,10 @@ the numbers are exact.</p>
 {_key(demo, colours)}
 </header>
 <div class="watch"><label for="seen">The observer has watched until
-<output for="seen">{_time(demo.clock, demo.clock.slots)}</output></label>
+<output for="seen">{time_of(demo.clock, demo.clock.slots)}</output></label>
 <input id="seen" type="range" min="0" max="{demo.clock.slots}" value="{demo.clock.slots}"></div>
 {cards}
+{week_section(demo.week, colours)}
 <footer>Made by <code>discreet demo --seed {demo.seed}</code>: {demo.date:%A %d %B %Y},
 {demo.clock.slots} slots a day.</footer>
 </main>
@@ -91,11 +85,6 @@ def _part(name: str) -> str:
     return files("discreet.demo").joinpath(name).read_text(encoding="utf-8")
 
 
-def _words(text: str) -> str:
-    """Text for the page; a number keeps its percent sign on the same line."""
-    return escape(text).replace(" %", "&nbsp;%")
-
-
 def _embedded(document: object) -> str:
     """JSON that cannot end its script element."""
     return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
@@ -104,7 +93,7 @@ def _embedded(document: object) -> str:
 def _moments(demo: Demo) -> dict[str, object]:
     """What the script replays: the belief after every output."""
     return {
-        "times": [_time(demo.clock, slot) for slot in range(demo.clock.slots + 1)],
+        "times": [time_of(demo.clock, slot) for slot in range(demo.clock.slots + 1)],
         "truth": list(demo.day.contexts),
         "mechanisms": [
             {
@@ -125,17 +114,13 @@ def _moments(demo: Demo) -> dict[str, object]:
     }
 
 
-def _time(clock: Clock, slot: int) -> str:
-    """The clock time at which a slot starts; the end of the day is 24:00 where the day starts at midnight."""
-    return "24:00" if slot == clock.slots and clock.cut_seconds == 0 else clock.label(slot)
-
-
 # --- colours and the key
 
 
 def _colours(demo: Demo) -> dict[str, str]:
     """A colour for each label that is seen on the page."""
     seen = [*demo.day.contexts, *(text_of(output) for showing in demo.showings for output in showing.outputs)]
+    seen += [*demo.week.truth, *(text_of(output) for showing in demo.week.showings for output in showing.outputs)]
     labels = [label for label in dict.fromkeys(seen) if label]
     others = iter(OTHER_COLOURS * (1 + len(labels) // len(OTHER_COLOURS)))
     return {label: KNOWN_COLOURS.get(label) or next(others) for label in labels}
@@ -177,46 +162,15 @@ def _card(demo: Demo, number: int, colours: dict[str, str]) -> str:
     plots = "\n".join(_secret_row(demo, number, k, one) for k, one in enumerate(showing.beliefs))
     return f"""<article data-mechanism="{number}">
 <div class="top"><h2>{escape(showing.mechanism)}{f": {escape(title)}" if title else ""}</h2>{chip}</div>
-<p class="told">{_words(WHY.get(showing.mechanism, ""))} {_words(sentence)}</p>
-{_row("The true day", "only the person knows it", _ribbon(demo, demo.day.contexts, colours))}
-{_row("What applications saw", part, _ribbon(demo, shown, colours, veiled=True))}
-{_axis(demo)}
+<p class="told">{words(WHY.get(showing.mechanism, ""))} {words(sentence)}</p>
+{row("The true day", "only the person knows it", ribbon(demo.clock, demo.day.contexts, colours))}
+{row("What applications saw", part, ribbon(demo.clock, shown, colours, veiled=True))}
+{axis(demo.clock)}
 {plots}
-{_axis(demo)}
+{axis(demo.clock)}
 <p class="read" aria-live="polite">Point at the day to read a moment.</p>
 {_numbers_table(demo, showing)}
 </article>"""
-
-
-def _row(name: str, small: str, content: str, verdict: str = "") -> str:
-    label = f'<div class="name"><b>{escape(name)}</b><small>{_words(small)}</small>{verdict}</div>'
-    return f'<div class="row">{label}{content}</div>'
-
-
-def _axis(demo: Demo) -> str:
-    slots = demo.clock.slots
-    step = max(1, slots * HOURS // 24)
-    marks = "".join(
-        f'<span style="left:{100 * slot / slots:.4g}%">{_time(demo.clock, slot)}</span>'
-        for slot in range(0, slots + 1, step)
-    )
-    return f'<div class="row axis"><div class="name"></div><div class="hours" aria-hidden="true">{marks}</div></div>'
-
-
-def _ribbon(demo: Demo, labels: Sequence[str], colours: dict[str, str], *, veiled: bool = False) -> str:
-    slots, runs, words = len(labels), [], []
-    for label, group in groupby(range(slots), key=lambda slot: labels[slot]):
-        run = list(group)
-        first, after = run[0], run[-1] + 1
-        shown = label or "silence"
-        title = f"{_time(demo.clock, first)} to {_time(demo.clock, after)}: {shown}"
-        words.append(title)
-        kind = "run silence" if not label else "run light" if label in LIGHT_TEXT else "run"
-        colour = f";background:{colours[label]}" if label else ""
-        place = f"left:{100 * first / slots:.5g}%;width:{100 * len(run) / slots:.5g}%{colour}"
-        runs.append(f'<div class="{kind}" style="{place}" title="{escape(title)}"><span>{escape(shown)}</span></div>')
-    veil = '<div class="later"></div>' if veiled else ""
-    return f'<div class="ribbon" role="img" aria-label="{escape("; ".join(words))}">{"".join(runs)}{veil}</div>'
 
 
 # --- a secret
@@ -229,8 +183,8 @@ def _secret_row(demo: Demo, mechanism: int, number: int, one: SecretBelief) -> s
     moment = "" if one.at == "any" else f" at {demo.clock.label(worst)}"
     word, sign = ("over", "✗") if one.breached else ("under", "✓")
     said = f"{sign} {percent(one.final[worst])}{moment}, limit {percent(one.limit[worst])}"
-    verdict = f'<small class="{word}">{_words(said)}</small>'
-    return _row(f"“{one.name}”", when, _plot(demo, mechanism, number, one), verdict)
+    verdict = f'<small class="{word}">{words(said)}</small>'
+    return row(f"“{one.name}”", when, _plot(demo, mechanism, number, one), verdict)
 
 
 def _plot(demo: Demo, mechanism: int, number: int, one: SecretBelief) -> str:
@@ -252,16 +206,13 @@ def _plot(demo: Demo, mechanism: int, number: int, one: SecretBelief) -> str:
 <title>{described}</title>
 <g>{f"<title>not a secret at these times</title>{off}" if off else ""}</g>
 <path class="grid" d="M0,0H{slots * WIDE}M0,50H{slots * WIDE}M0,100H{slots * WIDE}"/>
-<path class="area" d="{_steps(belief, closed=True)}"/>
-<path class="over-area" d="{_over(belief, limit)}"><title>over the limit</title></path>
-<path class="prior" d="{_steps(prior)}"><title>the guess of anybody who sees nothing</title></path>
-<path class="limit" d="{_steps(limit)}"><title>the limit: that guess and delta = {one.delta:g}</title></path>
-<path class="belief" d="{_steps(belief)}"><title>belief in {name}</title></path>
+<path class="area" d="{steps(belief, closed=True)}"/>
+<path class="over-area" d="{over(belief, limit)}"><title>over the limit</title></path>
+<path class="prior" d="{steps(prior)}"><title>the guess of anybody who sees nothing</title></path>
+<path class="limit" d="{steps(limit)}"><title>the limit: that guess and delta = {one.delta:g}</title></path>
+<path class="belief" d="{steps(belief)}"><title>belief in {name}</title></path>
 <line class="cursor" y1="0" y2="100"/>
 </svg></div>"""
-
-
-Line = list[float | None]
 
 
 def _drawn(one: SecretBelief, slots: int) -> tuple[Line, Line, Line]:
@@ -270,31 +221,6 @@ def _drawn(one: SecretBelief, slots: int) -> tuple[Line, Line, Line]:
         history = numbers(one.moments[1:, 0])
         return numbers(one.prior) * slots, numbers(one.limit) * slots, history
     return numbers(one.prior), numbers(one.limit), numbers(one.final)
-
-
-def _steps(values: Line, *, closed: bool = False) -> str:
-    """A path that is level within each slot, interrupted where there is no value; closed down to zero for an area."""
-    path = ""
-    for slot, value in enumerate(values):
-        if value is None:
-            continue
-        fresh = slot == 0 or values[slot - 1] is None
-        height = f"{100 - 100 * value:.4g}"
-        start = f"M{slot * WIDE},100V{height}" if closed else f"M{slot * WIDE},{height}"
-        path += (start if fresh else f"V{height}") + f"H{(slot + 1) * WIDE}"
-        if closed and (slot == len(values) - 1 or values[slot + 1] is None):
-            path += "V100Z"
-    return path
-
-
-def _over(values: Line, limits: Line) -> str:
-    """The part of a belief that lies over its limit."""
-    path = ""
-    for slot, (value, limit) in enumerate(zip(values, limits, strict=True)):
-        if value is not None and limit is not None and value > limit + 1e-4:  # drawn numbers have four digits
-            left, right = slot * WIDE, (slot + 1) * WIDE
-            path += f"M{left},{100 - 100 * value:.4g}H{right}V{100 - 100 * limit:.4g}H{left}Z"
-    return path
 
 
 def _numbers_table(demo: Demo, showing: Showing) -> str:

@@ -1,4 +1,7 @@
-"""A day that shows the problem: a simulated person, what each mechanism shows of it, what an observer makes of that."""
+"""A day that shows the problem: a simulated person, what each mechanism shows of it, what an observer makes of that.
+
+The day is the first of a week, which `week.py` tells.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.contracts import Mechanism
+from discreet.demo.week import DAYS, Week, WeekBelief, WeekShowing, make_week
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import replay
 from discreet.models.chain import MarkovChain
@@ -29,6 +33,9 @@ SIMULATED = 150
 
 SHOWN = ("NoMask", "MaskSensitive", "Adaptive")
 """The mechanisms that tell the story, of those that there are."""
+
+DAY_ONLY = ("NoMask",)
+"""Those that a week tells nothing new of."""
 
 CLOCK = Clock(48)
 
@@ -119,6 +126,7 @@ class Demo:
     contexts: tuple[str, ...]
     policy: Policy
     showings: tuple[Showing, ...]
+    week: Week
 
     @property
     def date(self) -> dt.date:
@@ -128,23 +136,27 @@ class Demo:
 
 
 def make_demo(seed: int = 7, policy: Policy | None = None) -> Demo:
-    """Simulate a person, learn their habits, and release a day with a hospital visit by each mechanism."""
-    past, today = _life(seed)
+    """Simulate a person, learn their habits, and release a day with a hospital visit by each mechanism; then a week."""
+    past, days = _life(seed)
+    today = days[0]
     chain = MarkovChain.fit(past, clock=CLOCK)
     policy = demo_policy() if policy is None else policy
     classes = [getattr(mechanisms, name) for name in SHOWN if name in mechanisms.__all__]
     showings = tuple(_showing(cls(chain, policy), today, seed) for cls in classes)
-    return Demo(seed, today, len(past), CLOCK, chain.contexts, policy, showings)
+    joined = [cls.__name__ for cls in classes if cls.__name__ not in DAY_ONLY] or [classes[-1].__name__]
+    week = make_week(past, days, CLOCK, policy, joined, seed)
+    return Demo(seed, today, len(past), CLOCK, chain.contexts, policy, showings, week)
 
 
-def _life(seed: int) -> tuple[list[Day], Day]:
-    """Past days with a hospital visit among them, and a later day with another."""
+def _life(seed: int) -> tuple[list[Day], list[Day]]:
+    """Past days with a hospital visit among them, and a later week that begins with another."""
     for attempt in range(100):
         days = person("demo", days=SIMULATED, slots=CLOCK.slots, seed=seed + 1_000_003 * attempt)
         visits = [number for number, day in enumerate(days) if WHERE in day.contexts]
         for today in visits:
-            if today >= LEARNED and any(today - LEARNED <= visit < today for visit in visits):
-                return days[today - LEARNED : today], days[today]
+            before = any(today - LEARNED <= visit < today for visit in visits)
+            if LEARNED <= today <= len(days) - DAYS and before:
+                return days[today - LEARNED : today], days[today : today + DAYS]
     raise DiscreetError(f"no simulated life of seed {seed} has two hospital visits; take another seed")
 
 
@@ -226,6 +238,49 @@ def as_json(demo: Demo) -> dict[str, object]:
         "slots": [clock.label(slot) for slot in range(clock.slots)],
         "true_day": list(demo.day.contexts),
         "mechanisms": [_showing_json(demo, showing) for showing in demo.showings],
+        "week": {
+            "dates": [date.isoformat() for date in demo.week.dates],
+            "true_days": [list(day.contexts) for day in demo.week.days],
+            "mechanisms": [_week_json(showing) for showing in demo.week.showings],
+        },
+    }
+
+
+def week_told(week: Week) -> str:
+    """What to take away of the week, a sentence a mechanism."""
+    return " ".join(_week_sentence(showing) for showing in week.showings)
+
+
+def _week_sentence(showing: WeekShowing) -> str:
+    shown = f"showed {percent(showing.utility)} of the week"
+    if showing.kept:
+        how = ", over six midnights" if showing.endless else ""
+        return f"{showing.mechanism} kept every secret of every day{how}, and {shown}."
+    out = sum(one.breached for one in showing.beliefs)
+    return f"{showing.mechanism} gave away {out} of {len(showing.beliefs)} secrets, and {shown}."
+
+
+def _week_json(showing: WeekShowing) -> dict[str, object]:
+    return {
+        "mechanism": showing.mechanism,
+        "without_end": showing.endless,
+        "utility": showing.utility,
+        "kept": showing.kept,
+        "outputs": [to_wire(output) for output in showing.outputs],
+        "secrets": [_week_secret_json(one) for one in showing.beliefs],
+    }
+
+
+def _week_secret_json(one: WeekBelief) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "at": one.at,
+        "delta": one.delta,
+        "gain": one.gain,
+        "breached": one.breached,
+        "prior": numbers(one.prior),
+        "limit": numbers(one.limit),
+        "belief": numbers(one.final),
     }
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import datetime as dt
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.adversary.belief import Adversary
+from discreet.adversary.belief import Adversary, Belief
+from discreet.adversary.endless import EndlessBelief
+from discreet.adversary.midnight import Daily
 from discreet.contexts import Day
-from discreet.contracts import Mechanism, Model
+from discreet.contracts import AnyMechanism, Model, is_endless
 from discreet.errors import DiscreetError
+from discreet.evaluation import joined
 from discreet.evaluation.replay import Moment, replay
+from discreet.models.routine import Routine
 from discreet.numerics import exceeds
 from discreet.outputs import Output, Suppressed
 from discreet.policy import Policy
@@ -23,7 +29,12 @@ Worth = Callable[[str, Output], float]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a mechanism did on days. Gains are realised ones, by the exact adversary, after every prefix of each day."""
+    """What a mechanism did on days. Gains are realised ones, by the exact adversary, after every output.
+
+    Where days are joined, gains are those of live rows alone, over the whole stream: what is not live is within its
+    delta, whatever was and will be output. A breach counts on the date of its slot (of its window's first), which may
+    be a date that is still to come or that was skipped.
+    """
 
     utility: float  # mean worth of a slot's output: of most mechanisms, the fraction released truthfully
     breach_rate: float  # (slot, secret) pairs whose gain exceeded delta at some time, over slots
@@ -43,11 +54,12 @@ class Evaluation:
 
 
 def evaluate(
-    mechanism: Mechanism[Any],
+    mechanism: Daily,
     days: Iterable[Day],
     *,
     policy: Policy | None = None,
-    model: Model | None = None,
+    model: Model | Routine | None = None,
+    routine: Routine | None = None,
     worth: Worth | None = None,
     seed: int = 0,
     progress: Callable[[], object] | None = None,
@@ -57,59 +69,151 @@ def evaluate(
     Who judges changes nothing that is released: `model` and `policy` are the observer's, the mechanism keeps its own.
     Outputs are worth what the mechanism holds them to be worth, as in its `expected_utility`, unless `worth` is given.
     The draws are seeded, so that an experiment can be repeated.
+
+    A mechanism without end releases consecutive dates of a person as one stream, from the first date on; dates without
+    a day are skipped, and several people are streams of their own (`model` is then another routine). With `routine`, a
+    day's mechanism, or {kind: mechanism}, starts anew on each date, and the observer, who knows how nights join the
+    days, does not. Either way dates that repeat or go backwards are an error.
     """
-    tally = _Tally(Adversary(mechanism, model, policy), _own_worth(mechanism) if worth is None else worth)
-    for moment in replay(mechanism, days, rng=SeededEntropy(seed), judge=tally.adversary):
+    endless = not isinstance(mechanism, Mapping) and is_endless(mechanism.model)
+    if routine is None and not endless:
+        if isinstance(mechanism, Mapping):
+            raise DiscreetError("mechanisms for kinds of day need routine=, which says which day is of which kind")
+        if isinstance(model, Routine):
+            raise DiscreetError("a day's mechanism is judged over midnight with routine=; model= is a day's")
+        judge = Adversary(mechanism, model, policy)
+        tally: _Tally = _DayTally(_worth_of(mechanism, worth), judge)
+        moments: Iterator[Moment[Any]] = replay(mechanism, days, rng=SeededEntropy(seed), judge=judge)
+    else:
+        tally = _StreamTally(_worth_of(mechanism, worth))
+        moments = _joined(mechanism, days, policy, model, routine, seed)
+    for moment in moments:
         tally.add(moment)
         if moment.ends_day and progress is not None:
             progress()
     return tally.result()
 
 
-def _own_worth(mechanism: Mechanism[Any]) -> Worth:
+def _joined(
+    mechanism: Daily,
+    days: Iterable[Day],
+    policy: Policy | None,
+    model: Model | Routine | None,
+    routine: Routine | None,
+    seed: int,
+) -> joined.Moments:
+    """Each person's days as a stream, all with one source of chance."""
+    rng = SeededEntropy(seed)
+    if routine is not None:
+        if model is not None:
+            raise DiscreetError("a routine is the observer's model; leave model= out")
+        for own in joined.streams(days, routine.slots, routine.contexts).values():
+            yield from joined.day_by_day(mechanism, own, routine, rng=rng, policy=policy)
+        return
+    if model is not None and not isinstance(model, Routine):
+        raise DiscreetError("who judges a mechanism without end has a routine in mind; give one as model=")
+    habits: Any = mechanism.model  # type: ignore[union-attr]  # a mapping has a routine
+    for own in joined.streams(days, habits.day_slots, habits.contexts).values():
+        yield from joined.without_end(mechanism, own, rng=rng, policy=policy, model=model)
+
+
+def _worth_of(mechanism: Daily, worth: Worth | None) -> Worth:
     """The mechanism's own, which is defined on its model's contexts; any other is met with silence, worth nothing."""
-    known = frozenset(mechanism.model.contexts)
-    return lambda context, output: mechanism.worth(context, output) if context in known else 0.0
+    if worth is not None:
+        return worth
+    one: AnyMechanism = next(iter(mechanism.values())) if isinstance(mechanism, Mapping) else mechanism
+    known = frozenset(one.model.contexts)
+    return lambda context, output: one.worth(context, output) if context in known else 0.0
 
 
-class _Tally:
-    def __init__(self, adversary: Adversary, worth: Worth) -> None:
-        self.adversary, self.worth_of = adversary, worth
+class _Tally(ABC):
+    """What is counted of every slot; what its belief amounts to is the matter of those below."""
+
+    def __init__(self, worth: Worth) -> None:
+        self.worth_of = worth
         self.worth = self.seconds = 0.0
         self.slots = self.days = self.breaches = self.breached_days = self.off_model = self.silent = 0
-        self.highest = np.zeros(len(adversary.deltas))  # of the day so far
-        self.worst = np.zeros(len(adversary.deltas))
 
-    def add(self, moment: Moment) -> None:
+    def add(self, moment: Moment[Any]) -> None:
         self.slots += 1
         self.seconds += moment.seconds
         self.worth += self.worth_of(moment.context, moment.output)
         self.silent += isinstance(moment.output, Suppressed)
         self.off_model += moment.off_model
-        np.maximum(self.highest, moment.belief.gains, out=self.highest)
-        if moment.ends_day:
-            self._end_day()
+        self.judge(moment)
+        self.days += moment.ends_day
 
-    def _end_day(self) -> None:
-        breached = int(exceeds(self.highest, self.adversary.deltas).sum())
-        self.breaches += breached
-        self.breached_days += breached > 0
-        self.days += 1
-        np.maximum(self.worst, self.highest, out=self.worst)
-        self.highest[:] = 0.0
+    @abstractmethod
+    def judge(self, moment: Moment[Any]) -> None:
+        """Take in what is believed after the slot."""
+
+    @abstractmethod
+    def by_secret(self) -> dict[str, float]:
+        """The worst gain of each secret."""
 
     def result(self) -> Evaluation:
         if not self.days:
             raise DiscreetError("there are no days to evaluate; give at least one")
+        by_secret = self.by_secret()
         return Evaluation(
             utility=self.worth / self.slots,
             breach_rate=self.breaches / self.slots,
-            worst_gain=float(self.worst.max(initial=0.0)),
+            worst_gain=max(by_secret.values(), default=0.0),
             off_model=self.off_model,
             suppressed=self.silent / self.slots,
             seconds_per_decision=self.seconds / self.slots,
             slots=self.slots,
             days=self.days,
             breached_days=self.breached_days,
-            by_secret=self.adversary.worst_by_secret(self.worst),
+            by_secret=by_secret,
         )
+
+
+class _DayTally(_Tally):
+    """Each day by itself: the highest gain of every slot and secret."""
+
+    def __init__(self, worth: Worth, adversary: Adversary) -> None:
+        super().__init__(worth)
+        self.adversary = adversary
+        self.highest = np.zeros(len(adversary.deltas))  # of the day so far
+        self.worst = np.zeros(len(adversary.deltas))
+
+    def judge(self, moment: Moment[Belief]) -> None:
+        np.maximum(self.highest, moment.belief.gains, out=self.highest)
+        if moment.ends_day:
+            breached = int(exceeds(self.highest, self.adversary.deltas).sum())
+            self.breaches += breached
+            self.breached_days += breached > 0
+            np.maximum(self.worst, self.highest, out=self.worst)
+            self.highest[:] = 0.0
+
+    def by_secret(self) -> dict[str, float]:
+        return self.adversary.worst_by_secret(self.worst)
+
+
+class _StreamTally(_Tally):
+    """Days joined: the live rows, each by its secret and the slot at which it opens."""
+
+    def __init__(self, worth: Worth) -> None:
+        super().__init__(worth)
+        self.worst: dict[str, float] = {}
+        self.rows: set[tuple[str | None, int, int]] = set()  # breached: whose, which secret, from which slot on
+        self.dates: set[tuple[str | None, dt.date]] = set()
+
+    def judge(self, moment: Moment[EndlessBelief]) -> None:
+        adversary, person = moment.belief.adversary, moment.day.person
+        names = adversary.secrets.names
+        rows, beliefs = moment.belief.live()
+        gains = beliefs - rows.prior
+        for name in names:
+            self.worst.setdefault(name, 0.0)
+        for g, gain in zip(rows.secret.tolist(), gains.tolist(), strict=True):
+            self.worst[names[g]] = max(self.worst[names[g]], gain)
+        for r in np.flatnonzero(exceeds(gains, rows.delta)).tolist():
+            opens = int(rows.opens[r])
+            self.rows.add((person, int(rows.secret[r]), opens))
+            self.dates.add((person, adversary.model.date_of(opens)[0]))
+        self.breaches, self.breached_days = len(self.rows), len(self.dates)
+
+    def by_secret(self) -> dict[str, float]:
+        return dict(self.worst)

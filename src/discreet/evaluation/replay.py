@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from discreet.adversary.belief import Adversary, Belief
+from discreet.adversary.endless import EndlessBelief
 from discreet.contexts import Day
 from discreet.contracts import Mechanism, Rng
 from discreet.errors import DiscreetError
@@ -19,15 +20,18 @@ from discreet.outputs import Output
 from discreet.policy import Policy
 from discreet.session import Session
 
+Judged = TypeVar("Judged", Belief, EndlessBelief)
+"""What a judge of one day believes, or of days without end."""
 
-class Moment(NamedTuple):
+
+class Moment(NamedTuple, Generic[Judged]):
     """One slot of a day: what was true, what was output, and what the judge believes after it."""
 
     day: Day
     slot: int
     context: str
     output: Output
-    belief: Belief
+    belief: Judged
     seconds: float  # of Session.release: kernel, draw, advance, and the belief that the session keeps
     off_model: bool  # the mechanism's model has no place for the reading, or the judge's has none for the output
 
@@ -39,7 +43,7 @@ class Moment(NamedTuple):
 
 def replay(
     mechanism: Mechanism[Any], days: Iterable[Day], *, rng: Rng, judge: Adversary | None = None
-) -> Iterator[Moment]:
+) -> Iterator[Moment[Belief]]:
     """Release each day once, in a session of its own, and say after each slot what `judge` believes.
 
     The judge is by default one who knows the mechanism's model and looks for its policy's secrets.
@@ -48,32 +52,42 @@ def replay(
     # Other habits than the mechanism's: its own say what is possible, and they look for no secret, hence are quick.
     own = watching if watching.model is mechanism.model else Adversary(mechanism, policy=Policy())
     for day in days:
-        if len(day) != mechanism.model.slots:
-            raise DiscreetError(
-                f"the day of {day.person or 'a person'} on {day.date or 'an unknown date'} has {len(day)} slots, "
-                f"the model {mechanism.model.slots}; cut the days with the clock that the model was learned with"
-            )
+        require_slots(day, mechanism.model.slots)
         session = Session(mechanism, rng=rng, adversary=own)
-        yield from _watched(day, session) if own is watching else _judged(day, session, watching)
+        yield from watched(day, session) if own is watching else _judged(day, session, watching)
 
 
-def _watched(day: Day, session: Session) -> Iterator[Moment]:
+def require_slots(day: Day, slots: int) -> None:
+    """Refuse a day of another number of slots than the model's."""
+    if len(day) != slots:
+        raise DiscreetError(
+            f"the day of {day.person or 'a person'} on {day.date or 'an unknown date'} has {len(day)} slots, "
+            f"the model {slots}; cut the days with the clock that the model was learned with"
+        )
+
+
+def watched(day: Day, session: Session) -> Iterator[Moment[Belief]]:
     """A day whose judge's belief is the one that the session keeps."""
     with session:
-        for slot, context in enumerate(day.contexts):
-            before = session.off_model
-            started = time.perf_counter()
-            output = session.release(context)
-            seconds = time.perf_counter() - started
-            belief = session.belief
-            yield Moment(day, slot, context, output, belief, seconds, session.off_model > before or belief.off_model)
+        for slot in range(len(day)):
+            yield released(day, slot, session)
 
 
-def _judged(day: Day, session: Session, judge: Adversary) -> Iterator[Moment]:
+def released(day: Day, slot: int, session: Session) -> Moment[Any]:
+    """One slot released by a session, whose belief is the judge's."""
+    context, before = day.contexts[slot], session.off_model
+    started = time.perf_counter()
+    output = session.release(context)
+    seconds = time.perf_counter() - started
+    belief = session.belief
+    return Moment(day, slot, context, output, belief, seconds, session.off_model > before or belief.off_model)
+
+
+def _judged(day: Day, session: Session, judge: Adversary) -> Iterator[Moment[Belief]]:
     """A day whose judge holds other habits than the mechanism: Bayes beside the session, with the same likelihoods."""
     mechanism = session.mechanism
     state, belief = mechanism.start(), judge.start()
-    for moment in _watched(day, session):
+    for moment in watched(day, session):
         belief = belief.after(mechanism.kernel(state).likelihood(moment.output))
         state = mechanism.advance(state, moment.output)
         yield moment._replace(belief=belief, off_model=moment.off_model or belief.off_model)

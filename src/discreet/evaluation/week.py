@@ -1,21 +1,20 @@
-"""Recorded days judged as `live.Stream` releases them: every date, each by the mechanism of its part of the week."""
+"""Recorded days judged as `live.Stream` releases them: every date, joined by a routine or each by its part's model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from discreet.contexts import UNKNOWN, Day, carry_forward
-from discreet.contracts import Mechanism, Model
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import Evaluation, evaluate
 from discreet.live import ONE_DAY, span
-from discreet.models.week import AnyModel, days_by_part, parts_of
+from discreet.models.parts import AnyModel, Make, days_by_part, parts_of, without_end
+from discreet.models.routine import Routine
 
 
 def evaluate_parts(
     model: AnyModel,
-    make: Callable[[Model], Mechanism[Any]],
+    make: Make,
     days: Sequence[Day],
     *,
     carry: int = 0,
@@ -27,8 +26,10 @@ def evaluate_parts(
     `make`, `carry` and what a label is called are as in `live.Stream`, and the days that are judged are those that it
     releases: see `every_date`. `progress` is told how many are done, and of how many. Each part has the draws of
     `seed`.
+
+    Of a routine there is one answer, {None: ...}, for all days as one stream: a mechanism that releases one day at a
+    time starts anew on each, and is judged by an observer who knows how nights join them.
     """
-    made = {part: make(habits) for part, habits in parts_of(model).items()}
     released = carry_forward(every_date(days), carry)
     done = 0
 
@@ -38,6 +39,13 @@ def evaluate_parts(
         if progress is not None:
             progress(done, len(released))
 
+    if isinstance(model, Routine):
+        running = without_end(model, make, span(released)[0])
+        if running is not None:
+            return {None: evaluate(running, released, seed=seed, progress=one_more)}
+        daily = {kind: make(model.day(kind)) for kind in model.kinds}
+        return {None: evaluate(daily, released, routine=model, seed=seed, progress=one_more)}
+    made = {part: make(habits) for part, habits in parts_of(model).items()}
     return {
         part: evaluate(made[part], [day.fitted(made[part].model.contexts) for day in own], seed=seed, progress=one_more)
         for part, own in days_by_part(model, released).items()

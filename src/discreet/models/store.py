@@ -22,8 +22,9 @@ from discreet.models.hidden import HiddenMarkovModel
 from discreet.models.kinds import RULES, checked_by
 from discreet.models.learn import Counts
 from discreet.models.learn_routine import Learned
+from discreet.models.parts import AnyModel
 from discreet.models.routine import Routine
-from discreet.models.week import AnyModel, Models
+from discreet.models.week import Models
 
 ENDING = ".model"
 FORMAT = "discreet model"
@@ -31,11 +32,9 @@ VERSION = 2
 """The newest format. Version 2 holds routines; models of a day are written as version 1, which any reader knows."""
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
-AnyHabits = AnyModel | Routine
-"""What a file can hold."""
 
 
-def save(path: str | Path, model: AnyHabits) -> None:
+def save(path: str | Path, model: AnyModel) -> None:
     """Write habits to one file: a zip of arrays with a JSON header."""
     header: dict[str, Any] = {"format": FORMAT, "version": 1, "parts": {}}
     contents: dict[str, np.ndarray[Any, Any]] = {}
@@ -66,7 +65,7 @@ def files_for(out: Path, people: Sequence[str]) -> dict[str, Path]:
     return {name: out / f"{quote(name, safe=' @+,')}{ENDING}" for name in people}
 
 
-def save_all(out: Path, models: Mapping[Path, AnyHabits]) -> None:
+def save_all(out: Path, models: Mapping[Path, AnyModel]) -> None:
     """Save models to the files of `files_for`; a new folder appears whole or not at all."""
     if (len(models) == 1 and out in models) or out.is_dir():
         for path, model in models.items():
@@ -77,7 +76,7 @@ def save_all(out: Path, models: Mapping[Path, AnyHabits]) -> None:
             save(beside / path.name, model)
 
 
-def load(path: str | Path) -> AnyHabits:
+def load(path: str | Path) -> AnyModel:
     """Read what `save` wrote; a damaged, foreign or newer file is an error that says so."""
     path = Path(path)
     try:
@@ -104,7 +103,7 @@ def load(path: str | Path) -> AnyHabits:
         ) from None
 
 
-def _opened(header: Mapping[str, Any], stored: Arrays) -> AnyHabits:
+def _opened(header: Mapping[str, Any], stored: Arrays) -> AnyModel:
     parts = {
         name: _restored(described, {key: stored[f"{name}/{key}"] for key in described["arrays"]})
         for name, described in header["parts"].items()

@@ -9,12 +9,10 @@ from dataclasses import replace
 
 from discreet.clock import Clock
 from discreet.contexts import Day, by_frequency
-from discreet.errors import DiscreetError, PolicyError
+from discreet.errors import DiscreetError
 from discreet.models import arrays
 from discreet.models.chain import MarkovChain
-from discreet.models.hidden import HiddenMarkovModel
 from discreet.models.learn import Counts, Smoothing
-from discreet.policy import Policy, SecretTable
 
 WEEKPARTS = ("weekday", "weekend")
 
@@ -67,41 +65,6 @@ class Models(Mapping[str, MarkovChain]):
             order = _order_of(learned.values())
             learned = {name: counts.over(order) for name, counts in learned.items()}
         return Models({name: MarkovChain.from_counts(learned[name], clock=clock) for name in sorted(learned)})
-
-
-AnyModel = MarkovChain | HiddenMarkovModel | Models
-"""A person's habits, whether or not they tell parts of the week apart."""
-
-
-def parts_of(model: AnyModel) -> dict[str | None, MarkovChain | HiddenMarkovModel]:
-    """The model of each part of the week; {None: model} where there is one for all."""
-    return dict(model.items()) if isinstance(model, Models) else {None: model}
-
-
-def part_on(model: AnyModel, date: dt.date | None) -> str | None:
-    """Whose turn it is on a date: a key of `parts_of`."""
-    return model.part_of(date) if isinstance(model, Models) else None
-
-
-def secrets_by_part(model: AnyModel, policy: Policy, clock: Clock | None = None) -> dict[str | None, SecretTable]:
-    """The policy laid over each part's model; what does not fit is an error.
-
-    `clock` is the one that the policy's clock times were read on, as `read_policy` gives it; None where there are none.
-    On another clock than the model's, its slots would be other times of the day.
-    """
-    if None not in (clock, model.clock) and clock != model.clock:
-        raise PolicyError(
-            "its [clock] is not the one that the model was learned with; leave [clock] out, or learn again"
-        )
-    return {part: policy.for_model(habits.contexts, habits.slots) for part, habits in parts_of(model).items()}
-
-
-def days_by_part(model: AnyModel, days: Iterable[Day]) -> dict[str | None, list[Day]]:
-    """The days that each part's model serves, in their order; a day that no part serves is an error."""
-    sorted_days: dict[str | None, list[Day]] = {}
-    for day in days:
-        sorted_days.setdefault(part_on(model, day.date), []).append(day)
-    return sorted_days
 
 
 def _counts_of(name: str, chain: MarkovChain) -> Counts:

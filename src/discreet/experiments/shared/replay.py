@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.adversary.belief import Adversary
+from discreet.adversary.belief import Adversary, Belief
 from discreet.contexts import Day
 from discreet.contracts import Mechanism
 from discreet.evaluation.metrics import Worth
@@ -147,7 +147,7 @@ class _Fates:
         self._seconds: dict[Fate, float] = {"released": 0.0, "suppressed": 0.0, "faked": 0.0}
         self._worth = 0.0
 
-    def add(self, moment: Moment) -> None:
+    def add(self, moment: Moment[Belief]) -> None:
         context, output = moment.context, moment.output
         fate: Fate = "suppressed" if isinstance(output, Suppressed) else "released"
         if is_fake(context, output):

@@ -1,0 +1,66 @@
+"""The demo's week: one stream for who goes on over midnight, and beliefs that know of the whole week."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet import Session, evaluate
+from discreet.demo import story
+from discreet.demo.page import page
+from discreet.demo.story import CLOCK, demo_policy, make_demo
+from discreet.demo.week import DAYS, Week
+from discreet.mechanisms import Adaptive
+from discreet.models.routine import Routine
+from discreet.randomness import SeededEntropy
+
+
+@pytest.fixture(scope="module")
+def week() -> Week:
+    return make_demo().week
+
+
+def test_it_is_seven_dates_in_a_row_from_the_day_on(week: Week) -> None:
+    made = make_demo()
+    assert [(date - made.date).days for date in week.dates] == list(range(DAYS))
+    assert len(week.truth) == DAYS * CLOCK.slots
+    assert [showing.mechanism for showing in week.showings] == ["MaskSensitive", "Adaptive"]
+    assert [showing.endless for showing in week.showings] == [False, True]
+
+
+def test_hiding_gives_away_and_adaptive_keeps_every_day(week: Week) -> None:
+    hiding, adaptive = week.showings
+    assert not hiding.kept
+    assert adaptive.kept
+    assert adaptive.utility > 0.5
+    for one in adaptive.beliefs:
+        assert one.gain <= one.delta + 1e-9
+        assert one.final.shape == ((DAYS,) if one.at == "any" else (DAYS * CLOCK.slots,))
+
+
+def test_outputs_and_beliefs_are_those_of_a_session_without_end(week: Week) -> None:
+    past, days = story._life(7)
+    routine = Routine.fit(past, clock=CLOCK, secrets=demo_policy())
+    mechanism = Adaptive(routine.since(week.dates[0]), demo_policy())
+    session = Session(mechanism, rng=SeededEntropy(7))
+    shown = week.showings[-1]
+    assert tuple(session.release(context) for day in days for context in day.contexts) == shown.outputs
+    hospital, today, night = shown.beliefs
+    for number, date in enumerate(week.dates):
+        gains = session.gains(date)
+        slots = slice(number * CLOCK.slots, (number + 1) * CLOCK.slots)
+        for one in (hospital, night):
+            held = ~np.isnan(one.prior[slots])
+            assert np.allclose(gains[one.name][held], (one.final - one.prior)[slots][held], atol=1e-9)
+        assert gains[today.name] == pytest.approx(today.final[number] - today.prior[number], abs=1e-9)
+    assert not evaluate(mechanism, days, seed=7).breached
+
+
+@pytest.mark.parametrize("seed", [0, 5, 11])
+def test_any_seed_has_a_week(seed: int) -> None:
+    made = make_demo(seed)
+    assert made.week.showings[-1].kept
+    html = page(made)
+    assert html.count('class="long-plot"') == 6
+    assert f"{made.week.dates[-1]:%A}" in html
+    assert "over six midnights" in story.week_told(made.week)
