@@ -49,9 +49,9 @@ class Pacing(NamedTuple):
 
 
 PACING = {
-    ("suppress", "last"): Pacing(0.1, 0.8),
+    ("suppress", "last"): Pacing(0.05, 0.7),
     ("suppress", "none"): Pacing(0.3, 0.8),
-    ("deceive", "last"): Pacing(0.1, 0.8),
+    ("deceive", "last"): Pacing(0.05, 0.7),
     ("deceive", "none"): Pacing(0.3, 0.95),
 }
 
