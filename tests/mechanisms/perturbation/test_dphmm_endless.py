@@ -140,6 +140,7 @@ def test_what_is_possible_does_not_underflow_and_a_checkpoint_keeps_it() -> None
         state = point.state_of(made)
         assert state.reached.tolist() == [True] * 4
         assert made.kernel(state).support.tolist() == [0, 1, 2, 3]
+        assert made.advance(state, SUPPRESSED).reached.tolist() == [True] * 4
         session.skip()
         assert session.checkpoint().state_of(made).reached.tolist() == [True] * 4
 
@@ -281,6 +282,23 @@ def _options(made: Dphmm) -> dict[str, Any]:
     return {"graph": made.graph, "query": SQUARES, "epsilon": made.epsilon}
 
 
+def test_what_is_told_for_certain_is_shown_once() -> None:
+    """A point of one line says in which pair somebody is: nothing later tells more of it."""
+    policy = d.Policy([d.Secret("below", {"c0", "c1"})], delta=0.1)
+    made = Dphmm(
+        random_routine(1, n=4).since(MONDAY),
+        policy,
+        graph=PolicyGraph.from_edges(4, [(0, 1), (2, 3)]),
+        query=PARALLEL,
+        epsilon=1.0,
+    )
+    state, entropy = made.start(), SeededEntropy(1)
+    for slot in range(6):
+        state = made.advance(state, made.kernel(state).sample(0, entropy))
+        past = {opens: gain for opens, gain in state.belief.by_secret()["below"].items() if opens <= slot}
+        assert past == {slot: pytest.approx(1 - made.model.prior_at(slot)[:2].sum())}
+
+
 def test_gains_of_a_past_date_are_all_there() -> None:
     policy = d.Policy(["c1"], delta=0.05)
     made = on_the_grid(policy, epsilon=2.0)
@@ -395,6 +413,12 @@ def test_what_needs_the_other_kind_of_model_is_refused_with_a_remedy() -> None:
     endless, day = on_the_grid(), Dphmm(walks().day("day"), graph=PolicyGraph.complete(6), query=SQUARES, epsilon=1.0)
     with pytest.raises(DiscreetError, match=r"give routine.since\(date\)"):
         Dphmm(walks(), graph=PolicyGraph.complete(6), query=SQUARES, epsilon=1.0)  # type: ignore[arg-type]
+    with pytest.raises(DiscreetError, match=r"give routine.since\(date\)"):
+        Dphmm(walks().then(walks(), "2024-02-01"), **_options(endless))  # type: ignore[arg-type]
+    with pytest.raises(DiscreetError, match="begin a new stream"):
+        Dphmm(walks().then(walks(), "2024-02-01").since(MONDAY), **_options(endless))
+    with pytest.raises(DiscreetError, match="begin a new stream"):
+        d.Session(endless).change(routine=walks())
     for ask in (lambda: day.adversary, lambda: day.since(MONDAY), lambda: day.spent([])):
         with pytest.raises(DiscreetError, match="for days without end"):
             ask()
@@ -407,3 +431,17 @@ def test_what_needs_the_other_kind_of_model_is_refused_with_a_remedy() -> None:
         Dphmm(still().since(MONDAY), d.Policy(["c0"]), graph=PolicyGraph.complete(4), query=np.eye(4), epsilon=1.0)
     with pytest.raises(PolicyError, match="never seen"):
         on_the_grid(d.Policy(["nowhere"]))
+
+
+def test_a_new_stream_takes_over_where_another_ends() -> None:
+    """New habits begin with what the belief has predicted: the filter of the joined chain."""
+    made = on_the_grid()
+    _, state = drawn(made, [0, 1, 4, 4])
+    later = walks().since(MONDAY + dt.timedelta(days=1), initial=state.belief.predicted())
+    taken = Dphmm(later, **_options(made))
+    for output in drawn(taken, [5, 5])[0]:
+        state = made.advance(state, output)
+    again = taken.start()
+    for output in drawn(taken, [5, 5])[0]:
+        again = taken.advance(again, output)
+    np.testing.assert_allclose(again.belief.weights, state.belief.weights, atol=1e-14)

@@ -18,7 +18,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless import EndlessAdversary, EndlessBelief
 from discreet.contracts import Model, Needs, Rng, Utility
 from discreet.errors import DiscreetError, PolicyError
-from discreet.mechanisms.perturbation.endless import EndlessFilter, Ongoing
+from discreet.mechanisms.perturbation.endless import CHANGES, EndlessFilter, Ongoing
 from discreet.mechanisms.perturbation.exponential import exponential
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.lattice import Answers
@@ -33,6 +33,7 @@ from discreet.mechanisms.perturbation.protection import (
     check_method,
     protection_of,
 )
+from discreet.models.changing import Changing
 from discreet.models.endless import EndlessChain
 from discreet.models.routine import Routine
 from discreet.numerics import BoolArray, FloatArray, IntArray, digest_of
@@ -266,7 +267,7 @@ class Dphmm:
         step: float | None = None,
     ) -> None:
         given: object = model
-        if isinstance(given, Routine):
+        if isinstance(given, Routine | Changing):
             raise DiscreetError("a routine has no first day; give routine.since(date), or the chain of one of its days")
         n = len(model.contexts)
         self.model: Any = model  # of one day, or without end
@@ -377,7 +378,7 @@ class Dphmm:
     def adversary_at(self, cuts: tuple[int, ...]) -> EndlessAdversary:
         """The adversary of a stream, whose habits do not change here."""
         if cuts:
-            raise DiscreetError(f"the checkpoint is after {len(cuts)} changes; noise goes on from none so far")
+            raise DiscreetError(f"the checkpoint is after {len(cuts)} changes; {CHANGES}")
         return self._stream("adversary_at").adversary
 
     def known(self, state: Any) -> frozenset[str]:
@@ -386,7 +387,7 @@ class Dphmm:
 
     def then(self, date: dt.date | str, *, policy: Policy | None = None, routine: Routine | None = None) -> Dphmm:
         """Not defined: supports of other habits would have to be joined, too."""
-        raise DiscreetError("noise goes on with the habits it was made for; start a new stream where they change")
+        raise DiscreetError(CHANGES)
 
     @cached_property
     def settings(self) -> str:

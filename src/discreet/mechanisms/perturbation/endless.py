@@ -14,6 +14,7 @@ import numpy as np
 from discreet.adversary.endless import EndlessAdversary, EndlessBelief, Tables
 from discreet.errors import DiscreetError
 from discreet.mechanisms.perturbation.odometer import Reading, Spent
+from discreet.models.changing import ChangingChain
 from discreet.numerics import BoolArray
 from discreet.outputs import Output
 
@@ -44,10 +45,18 @@ class Ongoing:
         return self.belief.possible
 
 
+CHANGES = (
+    "noise goes on with the habits and the policy that it was made for; begin a new stream where they change: "
+    "Dphmm(routine.since(date, initial=...), ...), where initial is what the belief has predicted for its first slot"
+)
+
+
 class EndlessFilter:
     """The filter of a model without end."""
 
     def __init__(self, mechanism: Dphmm, tables: Tables | None = None) -> None:
+        if isinstance(mechanism.model, ChangingChain):
+            raise DiscreetError(CHANGES)
         self.adversary = EndlessAdversary(mechanism, tables=tables)
         try:
             self.horizon = self.adversary.horizon
