@@ -14,7 +14,8 @@ import numpy as np
 
 from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import AnyMechanism, Kernel, MechanismClass, Model, is_finite, private_in
+from discreet.adversary.midnight import Unrolled
+from discreet.contracts import AnyMechanism, Kernel, MechanismClass, Model, is_endless, is_finite, private_in
 from discreet.errors import DiscreetError
 from discreet.mechanisms.utility import TREE, tree_utility
 from discreet.models.sampling import sampled_days
@@ -43,6 +44,10 @@ class LawBroken(AssertionError):  # noqa: N818  # the name says what happened; "
         self.case = case
 
 
+ENDLESS_DAYS = 3
+"""Days over which a mechanism without end is held to the laws."""
+
+
 @dataclass(frozen=True)
 class Visit:
     """One slot of a walk: where the machine was, what was private, what came out."""
@@ -60,7 +65,12 @@ class Visit:
 
 
 def check(mechanism: AnyMechanism, *, walks: int = 4, seed: int = 0, budget: int | None = 2_000) -> None:
-    """Hold a mechanism to every law, along `walks` days drawn from its model with this seed."""
+    """Hold a mechanism to every law, along `walks` days drawn from its model with this seed.
+
+    One without end is held to them over its first days.
+    """
+    if is_endless(mechanism.model):
+        mechanism = Unrolled(mechanism, ENDLESS_DAYS)
     _private_states(mechanism)
     _silence_is_accepted(mechanism)
     adversary = Adversary(mechanism)

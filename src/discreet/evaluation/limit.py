@@ -31,7 +31,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from discreet.contracts import Model
+from discreet.contracts import Model, is_endless
 from discreet.errors import DiscreetError
 from discreet.evaluation.limit_programme import Booleans, Integers, Level, Programme
 from discreet.numerics import FloatArray
@@ -76,6 +76,8 @@ def limit(
     """
     if outputs not in get_args(Outputs):
         raise DiscreetError(f"outputs={outputs!r} is not known; use 'suppress' or 'deceive'")
+    if is_endless(model):
+        raise DiscreetError("the limit is of a chain that ends; give routine.since(date).unrolled(days)")
     tree = _Tree(model, outputs, _labels(model.contexts, shown))
     below, above = tree.programme(*_events(model, policy, [path.contexts for path in tree.paths[-1]])).solve()
     return Limit(float(below) / model.slots, float(below), max(float(above - below), 0.0))

@@ -13,9 +13,19 @@ from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.mechanisms.utility import mean_worth
 from discreet.models.arrays import require
+from discreet.models.changing import Changing
+from discreet.models.routine import Routine
 from discreet.numerics import IntArray
 from discreet.outputs import Output, truthful
 from discreet.policy import Guarantee, Policy, SecretTable
+
+
+def refuse_routine(model: object) -> None:
+    """A routine is no model before it has a first day: an easy slip, worth its own words."""
+    if isinstance(model, Routine | Changing):
+        raise DiscreetError(
+            "a routine has no first day; give routine.since(date), or routine.day(kind)"
+        )
 
 
 class ContextMechanism(ABC):
@@ -30,6 +40,7 @@ class ContextMechanism(ABC):
     guarantee: Guarantee
 
     def __init__(self, model: Model, policy: Policy) -> None:
+        refuse_routine(model)
         require(self.needs, model, type(self).__name__)
         self.model = model
         self.policy = policy

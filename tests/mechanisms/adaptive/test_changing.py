@@ -187,7 +187,14 @@ def test_bad_changes_are_named() -> None:
         one.then(one, "2027-01-02").then(one, "2027-01-01")
     with pytest.raises(d.DiscreetError, match="before the stream begins"):
         one.then(one, "2026-11-01").since(START)
+    for habits in (one, one.then(one, "2027-01-01")):
+        for kind in (d.mechanisms.Adaptive, d.mechanisms.NoMask, d.mechanisms.Hybrid):
+            with pytest.raises(d.DiscreetError, match="has no first day"):
+                kind(habits, d.Policy(["a"]))  # type: ignore[arg-type]
+    with pytest.raises(d.DiscreetError, match="unrolled"):
+        d.limit(one.since(START), d.Policy(["a"]))  # type: ignore[arg-type]
     mechanism = d.mechanisms.Adaptive(one.since(START), d.Policy(["a"], delta=0.3))
+    d.laws.check(mechanism)
     assert isinstance(mechanism.machine, Endless)
     with pytest.raises(d.DiscreetError, match="no later dates"):
         d.mechanisms.Adaptive(one.day("day"), d.Policy(["a"])).then("2027-01-01")

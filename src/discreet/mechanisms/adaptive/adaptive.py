@@ -19,6 +19,7 @@ from discreet.mechanisms.adaptive.endless import Endless, Pacing
 from discreet.mechanisms.adaptive.machines import PAIRS, Histories, History, Memory
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
+from discreet.mechanisms.base import refuse_routine
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.utility import DAYS, STREAM_DAYS, TREE, simulated_utility, stream_utility, tree_utility
 from discreet.models.changing import ChangingChain
@@ -81,6 +82,7 @@ class Adaptive:
         _like: Endless | None = None,
         _policies: tuple[tuple[dt.date, Policy], ...] = (),
     ) -> None:
+        refuse_routine(model)
         if plan not in ("full", "lazy"):
             raise DiscreetError(f"plan={plan!r} is not known; use 'full' or 'lazy'")
         self.model: Any = model  # of one day, or without end
