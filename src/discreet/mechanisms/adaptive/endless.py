@@ -41,7 +41,7 @@ class Pacing(NamedTuple):
 
     `held` of it until the row closes, `fading` times as much with every slot after that. A gain at its limit forbids
     everything that would raise it. Limits only shrink by pacing, so it is sound whatever the numbers are; they were
-    chosen by measurement (docs/reproduce-adaptive.md).
+    chosen by measurement: `python -m benchmarks endless` and docs/reproduce-adaptive.md.
     """
 
     held: float
@@ -49,10 +49,10 @@ class Pacing(NamedTuple):
 
 
 PACING = {
-    ("suppress", "last"): Pacing(0.05, 0.7),
-    ("suppress", "none"): Pacing(0.3, 0.8),
-    ("deceive", "last"): Pacing(0.05, 0.7),
-    ("deceive", "none"): Pacing(0.3, 0.95),
+    ("suppress", "last"): Pacing(0.01, 0.8),
+    ("suppress", "none"): Pacing(0.1, 0.95),
+    ("deceive", "last"): Pacing(0.01, 0.8),
+    ("deceive", "none"): Pacing(0.2, 0.95),
 }
 
 LONG = 512
