@@ -262,30 +262,47 @@ class Session:
     ) -> dt.date:
         """New habits or a new policy from a date on, by default the cut after next; the date is returned.
 
-        A policy that is changed at once would tell of what it was changed for. New habits wait for the first cut from
-        then on at which nothing exceeds its limit by the change. `already_told` lists what was, before the policy.
+        A policy that is changed at once would tell of what it was changed for. New habits are in force from the first
+        cut from then on for which, under the present belief, nothing exceeds its limit by the change. `already_told`
+        lists what was, before the policy.
         """
         if not self._shares:
             raise DiscreetError("only a stream without end, without an adversary of its own, changes its habits")
         model: Any = self.mechanism.model
         at = (self.slot // model.day_slots + 2) * model.day_slots
         chosen = model.date_of(at)[0] if date is None else as_date(date)
-        if model.slot_of(chosen) <= self.slot:
-            raise DiscreetError(
-                f"{chosen} has begun; a change takes effect at a later cut, by default the one after next"
-            )
-        mechanism: Any = self._stream.then(chosen, policy=policy, routine=routine)
+        if model.slot_of(chosen) < self.slot:
+            raise DiscreetError(f"{chosen} has begun; a change takes effect at a later cut, by default that after next")
+        if routine is not None:
+            chosen = self._with_habits(routine, chosen)
+        if policy is not None:
+            self._go_on_with(self._stream.then(chosen, policy=policy))
+        return chosen
+
+    def _with_habits(self, routine: Routine, date: dt.date) -> dt.date:
+        """Go on with new habits from the first date on that allows it.
+
+        One does: whatever lies further ahead than rows are live is within its limit under any belief.
+        """
+        while True:
+            mechanism = self._stream.then(date, routine=routine)
+            if mechanism.adversary_at(self._now.state.cuts).holds(self._now.belief):
+                self._go_on_with(mechanism)
+                return date
+            date += dt.timedelta(days=1)
+
+    def _go_on_with(self, mechanism: EndlessMechanism[Any]) -> None:
+        """Take over where the stream is; contexts are matched by label, and all that is remembered is the last one."""
         now, index = self._now, {context: k for k, context in enumerate(mechanism.model.contexts)}
         cuts = now.state.cuts
         belief = now.belief.over(mechanism.adversary_at(cuts))
         private = now.private
         if private is not None and not now.unsure:
             last = self.mechanism.model.contexts[self.mechanism.private_contexts[private]]
-            private = mechanism.remember(None, index[last])  # all that is remembered is the last context
+            private = mechanism.remember(None, index[last])
         state = mechanism.restored(belief, now.state.skipped, cuts)
         self.mechanism, self.adversary, self._index = mechanism, mechanism.adversary, index
         self._now = now._replace(state=state, belief=belief, own=belief, private=private, log=_Log.of(belief))
-        return chosen
 
     @property
     def already_told(self) -> Mapping[str, Mapping[int, float]]:

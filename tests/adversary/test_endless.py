@@ -122,7 +122,7 @@ def test_kernels_are_the_same_to_the_bit_with_all_rows_kept(seed: int, monkeypat
         with monkeypatch.context() as patch:
             patch.setattr(endless, "_beyond_somewhere", keeping)
             whole = d.mechanisms.Adaptive(model, secrets, outputs=outputs, memory=memory)
-            whole.machine.adversary.tables.horizon = 40
+            whole.machine.adversary.tables.reach[0] = 40
             patch.setattr(endless, "DROPPED", -2.0)  # in the tables too
             whole.machine.adversary.tables.fronts.clear()
             state = whole.start()
@@ -239,3 +239,17 @@ def test_a_start_that_is_known_settles_into_the_cycle() -> None:
         assert (beliefs <= live.limit + SLACK).all()
     assert mechanism.model.place(120) is not None
     assert mechanism.model.place(1) is None
+
+
+def test_after_priors_settled_rows_are_live_as_far_ahead_as_in_the_cycle() -> None:
+    """The first day, whose start is known, may look less far ahead than days of the cycle do."""
+    for seed in range(6):
+        habits, secrets = routine(seed, floor=0.02), d.Policy(["a", d.Secret("b ever", {"b"}, at="any")], delta=0.05)
+        known = d.mechanisms.Adaptive(habits.since(START, initial=[0.0, 0.0, 1.0]), secrets)
+        plain = d.mechanisms.Adaptive(habits.since(START), secrets)
+        assert (known.horizon or 0) >= (plain.horizon or 0)
+        settled = next(t for t in range(0, 6000, 3) if known.model.place(t) is not None)
+        for t in range(settled, settled + 21):
+            one, other = known.adversary.front(t), plain.adversary.front(t)
+            np.testing.assert_array_equal(one.rows.opens, other.rows.opens)
+            np.testing.assert_array_equal(one.chance, other.chance)

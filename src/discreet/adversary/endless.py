@@ -26,6 +26,7 @@ from discreet.adversary import doubled
 from discreet.adversary.process import Memory
 from discreet.errors import DiscreetError
 from discreet.jit import product
+from discreet.models.changing import PLACES
 from discreet.models.endless import EndlessChain
 from discreet.numerics import SLACK, BoolArray, FloatArray, IntArray, digest_of, read_only
 from discreet.policy import Policy, SecretTable
@@ -110,6 +111,7 @@ class Tables:
         self.fronts: OrderedDict[tuple[bool, int], list[Front]] = OrderedDict()  # by (repeating, place or slot)
         self.windows: OrderedDict[tuple[int, bool, int], Window] = OrderedDict()
         self.steps: dict[tuple[str | int, ...], tuple[FloatArray, FloatArray]] = {}
+        self.reach: dict[int, int] = {}  # of each cycle
         self.horizon: int | None = None
 
 
@@ -196,21 +198,41 @@ class EndlessAdversary:
 
     @property
     def horizon(self) -> int:
-        """How many slots ahead rows are live at most; a routine that looks further than HORIZON is refused."""
+        """How many slots ahead rows are live at most; habits for which that is more than HORIZON are refused.
+
+        Where priors do not repeat (yet), of the first day alone: those of later ones are found when they come.
+        """
         if self.tables.horizon is None:
-            self.tables.horizon = self._reach()
+            self.tables.horizon = max(map(self._horizon_of, self.model.legs))
         return self.tables.horizon
 
-    def _reach(self) -> int:
-        model = self.model
-        cycle = model.day_slots * (model.routine.period or 1)
-        repeating = model.place(model.first) is not None
-        if not repeating and (far := self._far(model.first + model.day_slots - 1)) < HORIZON:
-            return far  # of the first day; those of others are found when they come
-        last = model.first + HORIZON + cycle - 1
-        opening = range(model.first + HORIZON, last + 1) if repeating else range(model.first, last + 1)
+    def _horizon_of(self, model: EndlessChain) -> int:
+        """Of one routine's chain: in its cycle, and before priors repeat."""
+        alone = self if model is self.model else EndlessAdversary(self._mechanism, model, self.policy)
+        if model.place(model.first) is not None:
+            return alone.reach(model.first)
+        far = alone._far(model.first + model.day_slots - 1)
+        if far == HORIZON:  # further than distributions tell: is some row live as far ahead?
+            far = alone._furthest(model.first, range(model.first, model.first + HORIZON + model.day_slots))
+        if model.routine.cycle is None:
+            return far
+        settled = EndlessAdversary(self._mechanism, EndlessChain(model.routine, model.start), self.policy)
+        return max(far, settled.reach(0))
+
+    def reach(self, t: int) -> int:
+        """How many slots ahead rows are live at most, in the cycle that slot t is in."""
+        place, cycle = self.model.place(t), self.model.day_slots * (self.model.routine.period or 1)
+        assert place is not None
+        key = place // PLACES
+        if key not in self.tables.reach:
+            later = t + HORIZON
+            self.tables.reach[key] = self._furthest(t, range(later, later + cycle))
+        return self.tables.reach[key]
+
+    def _furthest(self, first: int, opening: range) -> int:
+        """How many slots before they open rows are live at most, of those that open in a range; not before `first`."""
         reach = 0
-        for t, rows, _, _ in self._back_from(last, model.first, opening):
+        for t, rows, _, _ in self._back_from(opening[-1], first, opening):
             reach = max(reach, int((rows.opens - t).max(initial=0)))
             if reach >= HORIZON:
                 raise DiscreetError(
@@ -336,7 +358,7 @@ class EndlessAdversary:
 
     def _fronts(self, begin: int, end: int) -> list[Front]:
         """The fronts of slots begin to end, counted from the first of them."""
-        ahead = self.horizon if self.model.place(begin) is not None else self._far(end - 1)
+        ahead = self.reach(begin) if self.model.place(begin) is not None else self._far(end - 1)
         found = []
         for t, rows, high, _ in self._back_from(end - 1 + ahead, begin, range(begin, end + ahead)):
             if t < end:
@@ -368,12 +390,16 @@ class EndlessAdversary:
         """What the secrets of rows are called."""
         return self.secrets.names + self.retired
 
-    def carried(self, belief: EndlessBelief) -> EndlessBelief | None:
-        """The belief of another adversary, carried over a cut at which habits or the policy change.
+    def holds(self, belief: EndlessBelief) -> bool:
+        """Whether every row is within its limit under a belief that other habits led to."""
+        rows, beliefs = belief.over(self).live()
+        return bool((beliefs <= rows.limit + DROPPED).all())
 
-        None where the change would bring a secret that both know beyond its limit: it has to wait. A row of a secret
-        that is new, or has new terms, may be beyond its limit already: its present belief is then its limit (`told`).
-        A window of a secret that ends here is judged by what was visited so far.
+    def carried(self, belief: EndlessBelief) -> EndlessBelief:
+        """The belief of another adversary, carried over a cut at which the policy changes.
+
+        A row of a secret that is new, or has new terms, may be beyond its limit already: its present belief is then its
+        limit (`told`). A window of a secret that ends here is judged by what was visited so far.
         """
         before = belief.adversary
         kept = {
@@ -392,9 +418,6 @@ class EndlessAdversary:
         front = carried.front()
         believed = product(front.chance, carried.hidden())
         over = np.flatnonzero(believed > front.rows.limit + DROPPED)
-        shared = np.isin(front.rows.secret[over], sorted(kept.values()))
-        if shared.any():
-            return None
         fresh = zip(front.rows.secret[over], front.rows.opens[over], believed[over], strict=True)
         return replace(carried, told=told + tuple((int(g), int(u), float(limit)) for g, u, limit in fresh))
 
@@ -599,7 +622,10 @@ class EndlessBelief:
         place = [adversary.model.contexts.index(labels[c]) for c in self.adversary.contexts]
         stack, low = (np.zeros((len(self.stack), len(adversary.contexts))) for _ in range(2))
         stack[:, place], low[:, place] = self.stack, self.low
-        return replace(self, adversary=adversary, stack=stack, low=low)
+        prior = self.rows.prior.copy()
+        for r in np.flatnonzero(self.rows.closes >= self.slot):  # a window that is open may last until habits change
+            prior[r] = adversary.window(int(self.rows.secret[r]), int(self.rows.opens[r])).prior
+        return replace(self, adversary=adversary, stack=stack, low=low, rows=self.rows._replace(prior=prior))
 
     def at(self, slot: int, adversary: EndlessAdversary) -> EndlessBelief:
         """The same belief at another slot, perhaps of another stream, where habits are the same."""

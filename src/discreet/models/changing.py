@@ -1,8 +1,8 @@
 """Habits that change: one routine until a date, another from then on, over the contexts of both (theory, section 10).
 
-When a change is applied is not the model's to say alone: a mechanism checks first that nothing exceeds its limit by the
-change itself, and waits for a later cut where it would (mechanisms/adaptive/changing.py). The chain here is the one
-that changes on its dates.
+From the day on which a change is known, it is one chain without end, whose rows after the change are held within their
+limits before it as well. Where it becomes known in mid-stream, `Session.change` looks for the first cut at which that
+is possible.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ from discreet.models.endless import EndlessChain
 from discreet.models.kinds import as_date
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray
+
+FAR = 10_000
+"""Slots, and three days, before a change from which on it is near: far more than rows are ever live ahead."""
+
+PLACES = 1 << 40
+"""More than a cycle has."""
 
 
 class Changing:
@@ -62,44 +68,53 @@ class ChangingChain(EndlessChain):
             initial = np.concatenate([given, np.zeros(len(changing.contexts) - len(given))])
         super().__init__(first, start, initial)
         self.changing = changing
-        self.changes = tuple((self.slot_of(date), over(other, changing.contexts)) for date, other in changing.changes)
-        for (date, _), (slot, _) in zip(changing.changes, self.changes, strict=True):
+        self.changes = tuple(self.slot_of(date) for date, _ in changing.changes)
+        for (date, _), slot in zip(changing.changes, self.changes, strict=True):
             if slot <= 0:
                 raise DiscreetError(f"habits change on {date}, before the stream begins on {start}; begin with those")
-        self.known = (frozenset(changing.routine.contexts), *(frozenset(one.contexts) for _, one in changing.changes))
-        self._legs: list[EndlessChain] = []
-        self.before = before = EndlessChain(first, start, initial)  # the first habits, as if they went on for ever
-        for slot, routine in self.changes:
-            before = joined(before, routine, slot)
-            self._legs.append(before)
+        self.legs = [EndlessChain(first, start, initial)]
+        for slot, (_, routine) in zip(self.changes, changing.changes, strict=True):
+            before = self.legs[-1].prior_at(slot - 1)  # a leg begins one slot early, where the old prior holds
+            self.legs.append(EndlessChain(over(routine, changing.contexts), start, before, first=slot - 1))
+        self.periodic = False
+        self._known = [frozenset(one.contexts) for one in (changing.routine, *(one for _, one in changing.changes))]
+
+    def leg(self, t: int) -> int:
+        """How many changes there were by slot t."""
+        return sum(t >= slot for slot in self.changes)
+
+    def known_at(self, t: int) -> frozenset[str]:
+        """The contexts of the habits in force."""
+        return self._known[self.leg(t)]
+
+    def transition(self, t: int) -> FloatArray:
+        """(n, n): P(X_{t+1} | X_t); the night before a change is the new habits'."""
+        return self.legs[self.leg(t + 1)].transition(t)
+
+    def step_name(self, t: int) -> tuple[str | int, ...]:
+        """Those of each habits' steps, told apart."""
+        leg = self.leg(t + 1)
+        return (leg, *self.legs[leg].step_name(t))
+
+    def prior_at(self, t: int) -> FloatArray:
+        """(n,): P(X_t)."""
+        return self.legs[self.leg(t)].prior_at(t)
+
+    def place(self, t: int) -> int | None:
+        """Where in its habits' cycle a slot is, told apart; None where a change is so near that it may matter."""
+        leg = self.leg(t)
+        place = self.legs[leg].place(t)
+        if place is None or (leg < len(self.changes) and self.changes[leg] - t <= FAR + 3 * self.day_slots):
+            return None
+        return leg * PLACES + place
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest: equal chains have equal fingerprints."""
-        parts: list[object] = ["changing", self.before.fingerprint]
-        for slot, routine in self.changes:
-            parts += [slot, routine.fingerprint]
+        parts: list[object] = ["changing", self.legs[0].fingerprint]
+        for slot, leg in zip(self.changes, self.legs[1:], strict=True):
+            parts += [slot, leg.routine.fingerprint]
         return fingerprint(parts)
-
-    def _leg(self, t: int) -> EndlessChain | None:
-        """The chain of the last change before slot t; None before the first."""
-        passed = [leg for (slot, _), leg in zip(self.changes, self._legs, strict=True) if t >= slot]
-        return passed[-1] if passed else None
-
-    def transition(self, t: int) -> FloatArray:
-        """(n, n): P(X_{t+1} | X_t); the night before a change is the new habits'."""
-        leg = self._leg(t + 1)
-        return super().transition(t) if leg is None else leg.transition(t)
-
-    def prior_at(self, t: int) -> FloatArray:
-        """(n,): P(X_t)."""
-        leg = self._leg(t)
-        return super().prior_at(t) if leg is None else leg.prior_at(t)
-
-
-def joined(before: EndlessChain, routine: Routine, cut: int) -> EndlessChain:
-    """The chain of new habits from a cut on: it begins one slot earlier, where the old prior holds."""
-    return EndlessChain(routine, before.start, before.prior_at(cut - 1), first=cut - 1)
 
 
 def over(routine: Routine, contexts: tuple[str, ...]) -> Routine:

@@ -39,6 +39,7 @@ class EndlessChain:
         if first < 0:
             raise DiscreetError(f"the chain's first slot is {first}; give 0 or more, counted from {start}")
         self.routine, self.start, self.first = routine, start, first
+        self.legs: list[EndlessChain] = [self]  # the chains of habits that follow each other: one
         self.contexts, self.day_slots, self.clock = routine.contexts, routine.slots, routine.clock
         self.periodic = initial is None and routine.cycle is not None
         date, slot = self.date_of(first)

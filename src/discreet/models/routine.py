@@ -209,7 +209,7 @@ class Routine:
     def then(self, other: Routine, date: dt.date | str) -> Changing:
         """Habits change: this routine, and `other` from a date on, relearned since, say.
 
-        A mechanism over it applies the change at the first cut from then on at which nothing exceeds its limit by it.
+        A mechanism over it knows of the change from the first day on. `Session.change` is for changes in mid-stream.
         """
         from discreet.models.changing import Changing
 

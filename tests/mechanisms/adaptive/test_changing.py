@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,9 @@ import pytest
 import discreet as d
 from discreet.adversary.belief import Adversary
 from discreet.adversary.checkpoint import Checkpoint
+from discreet.adversary.endless import EndlessAdversary
+from discreet.adversary.midnight import Unrolled
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
-from discreet.mechanisms.adaptive.changing import Changes
 from discreet.mechanisms.adaptive.endless import Endless
 from discreet.models.changing import Changing
 from discreet.numerics import SLACK, FloatArray
@@ -27,87 +27,88 @@ def rows(rng: np.random.Generator, *shape: int, spread: float = 0.4, floor: floa
     return np.asarray((1 - floor) * rng.dirichlet(np.full(n, spread), size=shape[:-1]) + floor / n)
 
 
-def routine(rng: np.random.Generator, labels: tuple[str, ...], slots: int = 2, floor: float = 0.05) -> d.Routine:
+def routine(
+    rng: np.random.Generator, labels: tuple[str, ...], slots: int = 2, floor: float = 0.05, spread: float = 0.4
+) -> d.Routine:
     n = len(labels)
-    chain = d.MarkovChain(labels, np.full(n, 1 / n), rows(rng, slots - 1, n, n, floor=floor))
-    return d.Routine({"day": chain}, {("day", "day"): rows(rng, n, n, floor=floor)})
+    chain = d.MarkovChain(labels, np.full(n, 1 / n), rows(rng, slots - 1, n, n, floor=floor, spread=spread))
+    return d.Routine({"day": chain}, {("day", "day"): rows(rng, n, n, floor=floor, spread=spread)})
 
 
-class Joined:
-    """The chain as the mechanism's own states say it was joined, for an observer who computes everything himself."""
-
-    def __init__(self, mechanism: Any, cuts: tuple[int, ...], slots: int) -> None:
-        machine = mechanism.machine.machine(cuts)
-        chain = mechanism.model.before
-        steps = [(machine.model if cuts and t >= cuts[0] - 1 else chain).transition(t) for t in range(slots - 1)]
-        self.model = d.MarkovChain(chain.contexts, chain.initial, np.array(steps))
-        self.policy = d.Policy(
-            [d.Secret(one.name, one.contexts, range(slots), one.delta) for one in mechanism.policy.secrets],
-            delta=mechanism.policy.delta,
-        )
-        self.private_contexts, self.remember = mechanism.private_contexts, mechanism.remember
+def walked(mechanism: Any, state: Any, slots: int, rng: np.random.Generator) -> tuple[Any, list[FloatArray]]:
+    """Random outputs of positive probability from a public state on: the state after them, and their likelihoods."""
+    likelihoods = []
+    for _ in range(slots):
+        kernel = mechanism.kernel(state)
+        chances = kernel.matrix.T @ state.belief.predicted()
+        output = kernel.outputs[int(rng.choice(len(chances), p=chances / chances.sum()))]
+        likelihoods.append(kernel.likelihood(output))
+        state = mechanism.advance(state, output)
+    return state, likelihoods
 
 
-def worst_excess(mechanism: Any, slots: int, rng: np.random.Generator, walks: int = 12) -> tuple[float, set[Any]]:
-    """Over random walks along outputs, judged by the plain chain that was in force, all rows kept."""
-    worst, seen = -np.inf, set()
-    for _ in range(walks):
-        state, likelihoods = mechanism.start(), []
-        for _ in range(slots):
-            kernel = mechanism.kernel(state)
-            row = kernel.matrix[int(rng.integers(len(kernel.matrix)))]
-            output = kernel.outputs[int(rng.choice(len(row), p=row))]
-            likelihoods.append(kernel.likelihood(output))
-            state = mechanism.advance(state, output)
-        seen.add(state.cuts)
-        judge: Any = Joined(mechanism, state.cuts, slots)
-        belief = Adversary(judge).start()
-        for likelihood in likelihoods:
-            if not (belief.predicted() * likelihood).sum() > 1e-200:
-                break  # the walk was drawn from rows of impossible states
-            belief = belief.after(likelihood)
+def worst_excess(mechanism: Any, likelihoods: list[FloatArray], days: int, after: int = 0) -> float:
+    """The largest gain beyond its delta from the output `after` on, by the chain of all days, all rows kept."""
+    long: Any = Unrolled(mechanism, days)
+    belief, worst = Adversary(long).start(), -np.inf
+    for number, likelihood in enumerate(likelihoods):
+        belief = belief.after(likelihood)
+        if number >= after:
             worst = max(worst, float((belief.gains - belief.adversary.deltas).max()))
-    return worst, seen
+    return worst
 
 
-def test_a_change_of_habits_breaches_nothing_whenever_it_is_applied() -> None:
-    waited = 0
+def variant(seed: int) -> tuple[Outputs, Memory]:
+    return "deceive" if seed % 2 else "suppress", "none" if seed // 2 % 2 else "last"
+
+
+def test_a_change_that_is_known_breaches_nothing_before_it_and_after() -> None:
     for seed in searches(25):
         rng = np.random.default_rng(seed)
         labels = ("a", "b", "c")[: 2 + seed % 2]
-        before, after = routine(rng, labels), routine(rng, labels)
-        model = before.then(after, "2026-11-18").since(START)
-        outputs: Outputs = "deceive" if seed % 2 else "suppress"
-        memory: Memory = "none" if seed // 2 % 2 else "last"
+        model = routine(rng, labels).then(routine(rng, labels), "2026-11-18").since(START)
+        outputs, memory = variant(seed)
         mechanism = d.mechanisms.Adaptive(model, d.Policy(["a"], delta=0.1), outputs=outputs, memory=memory)
-        worst, cuts = worst_excess(mechanism, 12, rng)
-        assert worst <= SLACK, (seed, worst)
-        waited += any(each != (4,) for each in cuts)
-    assert waited  # some changes had to wait for a later cut
+        for _ in range(8):
+            _, likelihoods = walked(mechanism, mechanism.start(), 12, rng)
+            assert worst_excess(mechanism, likelihoods, 6) <= SLACK, seed
 
 
-def test_a_change_that_is_applied_blindly_breaches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The breaker: without the check some of the same changes exceed a limit."""
+def announced(seed: int) -> tuple[float, int]:
+    """Habits change in mid-stream: the worst excess from then on by the joined chain, and how many days it waited."""
+    rng = np.random.default_rng(seed)
+    labels = ("a", "b", "c")[: 2 + seed % 2]
+    outputs, memory = variant(seed)
+    habits = [routine(rng, labels, floor=0.03, spread=0.15) for _ in range(2)]  # sure of themselves
+    policy = d.Policy([d.Secret("a", slots=[0])], delta=0.1)  # evenings may be told, if nights tell little
+    first = d.mechanisms.Adaptive(habits[0].since(START), policy, outputs=outputs, memory=memory)
+    session = d.Session(first, rng=SeededEntropy(seed))
+    likelihoods = []
+    for slot in range(16):
+        if slot == 6:
+            date = session.change(routine=habits[1], date="2026-11-19")  # begins now
+        kernel = session.mechanism.kernel(session._now.state)
+        label = labels[
+            int(rng.choice(len(labels), p=session._now.belief.hidden() / session._now.belief.hidden().sum()))
+        ]
+        likelihoods.append(kernel.likelihood(session.release(label)))
+    model: Any = session.mechanism.model
+    assert date == model.date_of(model.changes[0])[0]
+    return worst_excess(session.mechanism, likelihoods, 8, after=6), model.changes[0] // 2 - 3
 
-    def blindly(self: Changes, state: Any) -> Any:
-        passed = len(state.cuts)
-        if state.slot % self._slots or passed == len(self.changes) or state.slot < self.changes[passed].slot:
-            return None
-        cuts = (*state.cuts, state.slot)
-        adversary = self.machine(cuts).adversary
-        belief = replace(state.belief, adversary=adversary)
-        return replace(state, key=belief.digest(), belief=belief, cuts=cuts)
 
-    monkeypatch.setattr(Changes, "_changed", blindly)
-    found = []
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        labels = ("a", "b", "c")[: 2 + seed % 2]
-        before, after = routine(rng, labels), routine(rng, labels)
-        model = before.then(after, "2026-11-18").since(START)
-        mechanism = d.mechanisms.Adaptive(model, d.Policy(["a"], delta=0.1), outputs="deceive")
-        found.append(worst_excess(mechanism, 8, rng, walks=6)[0])
-    assert max(found) > 0.01
+def test_a_change_in_mid_stream_waits_until_it_breaches_nothing() -> None:
+    found = [announced(seed) for seed in searches(40)]
+    assert max(excess for excess, _ in found) <= SLACK
+    assert any(waited for _, waited in found)
+
+
+def test_a_change_in_mid_stream_without_the_check_breaches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The breaker: the same changes, none of which waits."""
+    monkeypatch.setattr(EndlessAdversary, "holds", lambda self, belief: True)
+    found = [announced(seed) for seed in range(40)]
+    assert max(excess for excess, _ in found) > 0.01
+    assert not any(waited for _, waited in found)
 
 
 def test_new_labels_are_contexts_from_the_change_on_and_other_before() -> None:
@@ -165,7 +166,8 @@ def test_a_stream_that_changed_goes_on_from_a_checkpoint() -> None:
     session.change(routine=routine(rng, ("a", "n", "other")), policy=d.Policy(["n"], delta=0.2))
     for label in ["n", "b", "a", "other"] * 6:
         session.release(label)
-    assert session._now.state.cuts
+    model: Any = session.mechanism.model
+    assert session._now.state.cuts == (model.changes[0],)
     point = Checkpoint.from_json(session.checkpoint().to_json())
     again = d.Session.resume(session.mechanism, checkpoint=point, private=session.private, rng=SeededEntropy(9))
     session._rng = SeededEntropy(9)

@@ -117,7 +117,7 @@ class Adaptive:
         self._large = False  # the tree of outputs is too large for an exact utility
 
     def _endless(self, model: EndlessChain, memory: Memory, like: Endless | None) -> Endless | Changes:
-        """The machine without end; several, one after the other, where habits or the policy change."""
+        """The machine without end; several, one after the other, where the policy changes."""
 
         def make(habits: EndlessChain, policy: Policy, before: Endless | None) -> Endless:
             tabled = self.outputs == "suppress" and self._options["value"] is None and not policy.bounds_any
@@ -134,16 +134,10 @@ class Adaptive:
                 before=before,
             )
 
-        changes: dict[int, Change] = {}
-        if isinstance(model, ChangingChain):
-            changes = {slot: Change(slot, routine=routine) for slot, routine in model.changes}
-        for date, policy in self._policies:
-            slot = model.slot_of(date)
-            changes[slot] = changes.get(slot, Change(slot))._replace(policy=policy)
-        habits = model.before if isinstance(model, ChangingChain) else model
-        if not changes:
-            return make(habits, self.policy, None)
-        return Changes(habits, self.policy, make, tuple(changes[slot] for slot in sorted(changes)))
+        if not self._policies:
+            return make(model, self.policy, None)
+        changes = tuple(Change(model.slot_of(date), policy) for date, policy in self._policies)
+        return Changes(model, self.policy, make, changes)
 
     def _or_hybrid(self, own: Choice, utility: Utility) -> Choice:
         """Follow Hybrid where it is better: a function of model and policy, which are public, hence sound."""
@@ -211,10 +205,8 @@ class Adaptive:
 
     def known(self, state: Any) -> frozenset[str]:
         """The contexts of the habits that a public state of a stream is about; any other label is `other`."""
-        if not isinstance(self.model, ChangingChain):
-            return frozenset(self.model.contexts)
-        applied = sum(change.routine is not None for change in self.machine.changes[: len(state.cuts)])
-        return self.model.known[applied]
+        model: Any = self.model
+        return model.known_at(state.slot) if isinstance(model, ChangingChain) else frozenset(model.contexts)
 
     @property
     def settings(self) -> str:

@@ -1,9 +1,7 @@
-"""Adaptive release while habits, or the policy, change (theory, section 10; the proof is in endless.md).
+"""Adaptive release while the policy changes, in mid-stream (theory, section 10; the proof is in endless.md).
 
-New habits from a date on are again one chain, but the change itself may tell: rows after it may be beyond their limits
-the moment the chain changes, and silence cannot repair that. So a change of habits is applied at the first cut from its
-date on at which every row of the joined chain is within its limit under the present belief: a public check. A change
-of policy is applied at its cut; what is beyond a new limit by then was told before, and is listed as such.
+A policy is changed at a cut, the one after next unless told otherwise. What is beyond a new limit by then was told
+before, and is listed as such; it rises no further. Past rows of the old policy keep their limits until they die.
 """
 
 from __future__ import annotations
@@ -18,9 +16,7 @@ from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.endless import Endless, Ongoing
 from discreet.mechanisms.adaptive.table import ReleaseKernel
-from discreet.models.changing import joined
 from discreet.models.endless import EndlessChain
-from discreet.models.routine import Routine
 from discreet.numerics import IntArray
 from discreet.outputs import Output
 from discreet.policy import Policy
@@ -32,11 +28,10 @@ KEPT = 8
 
 
 class Change(NamedTuple):
-    """New habits, a new policy, or both, from a cut on."""
+    """A new policy from a cut on."""
 
     slot: int
-    routine: Routine | None = None
-    policy: Policy | None = None
+    policy: Policy
 
 
 class Changes:
@@ -67,9 +62,7 @@ class Changes:
         found = self._later.get(cuts)
         if found is None:
             before, change = self.machine(cuts[:-1]), self.changes[len(cuts) - 1]
-            model = before.model if change.routine is None else joined(before.model, change.routine, cuts[-1])
-            policy = before.policy if change.policy is None else change.policy
-            found = self._later[cuts] = self._make(model, policy, before)
+            found = self._later[cuts] = self._make(before.model, change.policy, before)
             found.decider.effort = self._first.decider.effort
             if len(self._later) > KEPT:
                 self._later.popitem(last=False)
@@ -84,20 +77,14 @@ class Changes:
         return self.machine(state.cuts).kernel(state)
 
     def advance(self, state: Ongoing, output: Output) -> Ongoing:
-        """The machine's own; then, at a cut, the changes that are due and may be applied."""
+        """The machine's own; then, where one is due, the next takes over."""
         after = self.machine(state.cuts).advance(state, output)
-        while (changed := self._changed(after)) is not None:
-            after = changed
-        return after
-
-    def _changed(self, state: Ongoing) -> Ongoing | None:
-        """The state after the next change; None where none is due, or it has to wait."""
-        passed = len(state.cuts)
-        if state.slot % self._slots or passed == len(self.changes) or state.slot < self.changes[passed].slot:
-            return None
-        cuts = (*state.cuts, state.slot)
-        belief = self.machine(cuts).adversary.carried(state.belief)
-        return None if belief is None else replace(state, key=belief.digest(), belief=belief, cuts=cuts)
+        passed = len(after.cuts)
+        if passed == len(self.changes) or after.slot != self.changes[passed].slot:
+            return after
+        cuts = (*after.cuts, after.slot)
+        belief = self.machine(cuts).adversary.carried(after.belief)
+        return replace(after, key=belief.digest(), belief=belief, cuts=cuts)
 
     def restored(self, belief: EndlessBelief, skipped: bool, cuts: tuple[int, ...] = ()) -> Ongoing:
         """The public state of a checkpoint."""
