@@ -23,9 +23,7 @@ from discreet.policy import Guarantee, Policy, SecretTable
 def refuse_routine(model: object) -> None:
     """A routine is no model before it has a first day: an easy slip, worth its own words."""
     if isinstance(model, Routine | Changing):
-        raise DiscreetError(
-            "a routine has no first day; give routine.since(date), or routine.day(kind)"
-        )
+        raise DiscreetError("a routine has no first day; give routine.since(date), or routine.day(kind)")
 
 
 class ContextMechanism(ABC):
