@@ -67,7 +67,7 @@ def release(
 
     From standard input each line is answered at once, so that it can stand in a pipe: the context that is shown, or an
     empty line for silence; with --json one object a line. After the day's last slot comes the next day's first. Of a
-    routine, adaptive releases days without end: what it promises holds over midnight. Other mechanisms start anew.
+    routine, adaptive and dphmm release days without end: what they promise holds over midnight. Others start anew.
 
     Example: discreet release --model p01.model --policy examples/policy.toml --mechanism mask-sensitive today.csv
     """
