@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.adversary.endless import EndlessBelief, Rows
 from discreet.errors import DiscreetError
-from discreet.numerics import FloatArray, IntArray, read_only
+from discreet.numerics import FloatArray, IntArray, digest_of, read_only
 
 FORMAT = 1
 
@@ -84,30 +84,32 @@ class Checkpoint:
         return mechanism.restored(belief, self.skipped, self.cuts)
 
     def to_json(self) -> str:
-        """As text; floats are written in hexadecimal, hence exactly."""
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "kind": "discreet checkpoint",
-                "model": self.model,
-                "policy": self.policy,
-                "settings": self.settings,
-                "slot": self.slot,
-                "skipped": self.skipped,
-                "off_model": self.off_model,
-                "skips": self.skips,
-                "digest": self.digest,
-                "stack": _hexadecimal(self.stack),
-                "low": _hexadecimal(self.low),
-                "secret": self.rows.secret.tolist(),
-                "opens": self.rows.opens.tolist(),
-                "closes": self.rows.closes.tolist(),
-                "prior": _hexadecimal(self.rows.prior),
-                "delta": _hexadecimal(self.rows.delta),
-                "told": [[g, opens, limit.hex()] for g, opens, limit in self.told],
-                "cuts": list(self.cuts),
-            }
-        )
+        """As text; floats are written in hexadecimal, hence exactly. `check` is a digest of all the rest."""
+        content = self._content()
+        return json.dumps({**content, "check": _check(content)})
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "kind": "discreet checkpoint",
+            "model": self.model,
+            "policy": self.policy,
+            "settings": self.settings,
+            "slot": self.slot,
+            "skipped": self.skipped,
+            "off_model": self.off_model,
+            "skips": self.skips,
+            "digest": self.digest,
+            "stack": _hexadecimal(self.stack),
+            "low": _hexadecimal(self.low),
+            "secret": self.rows.secret.tolist(),
+            "opens": self.rows.opens.tolist(),
+            "closes": self.rows.closes.tolist(),
+            "prior": _hexadecimal(self.rows.prior),
+            "delta": _hexadecimal(self.rows.delta),
+            "told": [[g, opens, limit.hex()] for g, opens, limit in self.told],
+            "cuts": list(self.cuts),
+        }
 
     @classmethod
     def from_json(cls, text: str) -> Checkpoint:
@@ -123,9 +125,14 @@ class Checkpoint:
                 f"the checkpoint has format {content.get('format')!r}, this program reads {FORMAT}; resume with the "
                 "version that wrote it"
             )
+        if content.pop("check", None) != _check(content):
+            raise DiscreetError(
+                "the checkpoint is damaged: it is not what was written; give what Checkpoint.to_json wrote, or the one "
+                "before it and the outputs since"
+            )
         try:
             return cls._read(content)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DiscreetError(f"the checkpoint is damaged: {error!r}; give what Checkpoint.to_json wrote") from None
 
     @classmethod
@@ -150,6 +157,11 @@ class Checkpoint:
         told = tuple((int(g), int(opens), float.fromhex(limit)) for g, opens, limit in content["told"])
         cuts = tuple(_integers(content["cuts"]).tolist())
         return cls(model, policy, settings, slot, skipped, off_model, skips, digest, stack, low, rows, told, cuts)
+
+
+def _check(content: Mapping[str, Any]) -> str:
+    """A digest of what a checkpoint says: a belief that was altered would keep no promise."""
+    return digest_of([json.dumps(content, sort_keys=True)]).hex()
 
 
 def _names(mechanism: Any) -> tuple[str, str, str]:
