@@ -68,3 +68,13 @@ def test_an_impossible_output_leaves_nothing() -> None:
     step, low = doubled.whole_rows(np.full((2, 2), 0.5))
     after, _ = doubled.pushed(np.ones((1, 2)), np.zeros((1, 2)), step, low, np.array([[0, 1]]), np.zeros(2))
     assert not after.any()
+
+
+def test_what_is_less_likely_than_any_float_is_scaled_to_a_number() -> None:
+    """The reciprocal of such a total is no float."""
+    high = np.array([[2.0**-1000, 2.0**-1010]])
+    after, _ = doubled.pushed(
+        high, np.zeros((1, 2)), np.eye(2) * 2.0**-50, np.zeros((2, 2)), np.arange(2)[None], np.ones(2)
+    )
+    assert np.isfinite(after).all()
+    assert after[0, 0] == 1024 * after[0, 1] > 0

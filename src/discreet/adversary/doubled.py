@@ -94,7 +94,7 @@ def pushed(
     for k in range(states):
         total += after[0, k]
     if total > 0.0:
-        scale = math.ldexp(1.0, -math.frexp(total)[1])
+        scale = math.ldexp(1.0, min(-math.frexp(total)[1], 1023))  # no float is larger, and some totals are smaller
         for r in range(rows):
             for k in range(states):
                 after[r, k] *= scale
