@@ -88,7 +88,9 @@ class EndlessChain:
         """Whether the priors of that day are the cycle's, and so those of all days after it.
 
         At the day's first slot no event's probability differed by more than 2**-44 from the cycle's, in which case none
-        does later: a step of a chain brings no two distributions further apart in total variation.
+        does later: a step of a chain brings no two distributions further apart in total variation. What is possible is
+        the same as well: a state that is left for good is possible for as long as it may not have been left, and tells
+        what others do not.
         """
         self._require(t)
         day = t // self.day_slots
@@ -104,11 +106,13 @@ class EndlessChain:
         else:
             night = self.routine.night(self.start + (day - 1) * ONE_DAY)
             start, whole = ordered_product(self._day(day - 1)[-1], night), True
+            start /= math.fsum(start)  # rows sum to one up to rounding alone, which would add up over years
         start.setflags(write=False)
         cycle = self.routine.cycle
         if whole and cycle is not None:
-            apart = np.abs(start - self.routine.prior(self.start + day * ONE_DAY)[0])
-            if math.fsum(apart) <= 2 * RESOLUTION:  # twice the total variation; the sum is exact, in any order
+            settled = self.routine.prior(self.start + day * ONE_DAY)[0]
+            apart = math.fsum(np.abs(start - settled))  # twice the total variation; the sum is exact, in any order
+            if apart <= 2 * RESOLUTION and np.array_equal(start > 0, settled > 0):
                 self._settled_day = day
                 return
         self._starts.append(start)
