@@ -21,7 +21,7 @@ from discreet.adversary.endless import EndlessAdversary, EndlessBelief
 from discreet.contexts import UNKNOWN, fitted
 from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Rng, covers_everything, is_endless
 from discreet.errors import DiscreetError
-from discreet.models.kinds import as_date
+from discreet.models.kinds import ONE_DAY, as_date
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, digest_of
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
@@ -416,16 +416,22 @@ class _Log(NamedTuple):
     def gains(self, now: EndlessBelief, date: dt.date | str) -> Mapping[str, FloatArray | float]:
         """The gains of one date, by filtering again from its morning with all of its rows kept."""
         model = now.adversary.model
-        asked = dt.date.fromisoformat(date) if isinstance(date, str) else date
+        asked = as_date(date)
+        whole = [
+            day.belief.slot in (model.first, model.slot_of(model.date_of(day.belief.slot)[0])) for day in self.days
+        ]
         for number, day in enumerate(self.days):
-            if model.date_of(day.belief.slot)[0] == asked:
+            if whole[number] and model.date_of(day.belief.slot)[0] == asked:
                 watched = now.adversary.watching(day.belief)
                 for later in self.days[number:]:
                     for likelihood in later.likelihoods:
                         watched = watched.after(likelihood)
                 return watched.on(asked)
         first, last = model.date_of(self.days[0].belief.slot)[0], model.date_of(now.slot)[0]
-        raise DiscreetError(f"the outputs of {asked} are not at hand; gains can be asked for from {first} to {last}")
+        if not whole[0]:  # it went on from a checkpoint, or changed, within that day
+            first += ONE_DAY
+        until = f"to {last}" if first <= last else "on"
+        raise DiscreetError(f"the outputs of {asked} are not at hand; gains can be asked for from {first} {until}")
 
 
 class _Trail:

@@ -192,6 +192,20 @@ def test_a_day_that_is_no_longer_at_hand_is_an_error() -> None:
         session.gains(START)
 
 
+def test_gains_of_a_day_that_is_not_whole_at_hand_are_an_error() -> None:
+    """Rows of its earlier slots were dropped: they are not zero."""
+    mechanism = d.mechanisms.Adaptive(routine(0).since(START), d.Policy(["a"], delta=0.3))
+    session = d.Session(mechanism)
+    for _ in range(4):
+        session.release("a")
+    session = d.Session.resume(mechanism, checkpoint=session.checkpoint(), private=session.private)
+    with pytest.raises(d.DiscreetError, match="2026-11-20 are not at hand; gains can be asked for from 2026-11-21 on"):
+        session.gains("2026-11-20")
+    for _ in range(3):
+        session.release("a")
+    assert set(session.gains("2026-11-21")) == {"a"}
+
+
 def test_habits_that_hardly_mix_are_refused_with_the_remedy() -> None:
     stay = d.MarkovChain(("a", "b"), [0.5, 0.5], np.eye(2)[None])
     for nights in (np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])):
