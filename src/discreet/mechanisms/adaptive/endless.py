@@ -49,10 +49,10 @@ class Pacing(NamedTuple):
 
 
 PACING = {
-    ("suppress", "last"): Pacing(0.01, 0.8),
-    ("suppress", "none"): Pacing(0.1, 0.95),
-    ("deceive", "last"): Pacing(0.01, 0.8),
-    ("deceive", "none"): Pacing(0.2, 0.95),
+    ("suppress", "last"): Pacing(0.05, 0.95),
+    ("suppress", "none"): Pacing(0.2, 0.95),
+    ("deceive", "last"): Pacing(0.05, 0.95),
+    ("deceive", "none"): Pacing(0.1, 0.95),
 }
 
 LONG = 512
