@@ -40,7 +40,8 @@ class Pacing(NamedTuple):
     """How much of a row's delta is held back while later outputs tell of it too.
 
     `held` of it until the row closes, `fading` times as much with every slot after that. A gain at its limit forbids
-    everything that would raise it. Limits only shrink by pacing, so it is sound whatever the numbers are; they were
+    everything that would raise it, and so do many at theirs for years if nothing is given back slot by slot: what
+    counts is that `fading` is slow. Limits only shrink by pacing, so it is sound whatever the numbers are; they were
     chosen by measurement: `python -m benchmarks endless` and docs/reproduce-adaptive.md.
     """
 
@@ -49,9 +50,9 @@ class Pacing(NamedTuple):
 
 
 PACING = {
-    ("suppress", "last"): Pacing(0.01, 0.8),
+    ("suppress", "last"): Pacing(0.02, 0.95),
     ("suppress", "none"): Pacing(0.1, 0.95),
-    ("deceive", "last"): Pacing(0.01, 0.8),
+    ("deceive", "last"): Pacing(0.02, 0.95),
     ("deceive", "none"): Pacing(0.2, 0.95),
 }
 
