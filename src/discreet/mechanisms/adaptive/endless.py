@@ -40,9 +40,9 @@ class Pacing(NamedTuple):
     """How much of a row's delta is held back while later outputs tell of it too.
 
     `held` of it until the row closes, `fading` times as much with every slot after that. A gain at its limit forbids
-    everything that would raise it, and so do many at theirs for years if nothing is given back slot by slot: what
-    counts is that `fading` is slow. Limits only shrink by pacing, so it is sound whatever the numbers are; they were
-    chosen by measurement: `python -m benchmarks endless` and docs/reproduce-adaptive.md.
+    everything that would raise it, and a programme with many of these is degenerate. So little is enough, but it has to
+    be given back slowly, over the life of a row. Limits only shrink by pacing, so it is sound whatever the numbers are;
+    they were chosen by measurement: `python -m benchmarks endless` and docs/reproduce-adaptive.md.
     """
 
     held: float
