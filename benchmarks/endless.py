@@ -42,7 +42,7 @@ BEFORE, TIMED = 7, 3
 WHOLE = 10**6
 """More kernels than the trees of outputs here have."""
 
-PACINGS = ((0.0, 0.8), (0.005, 0.8), (0.01, 0.8), (0.02, 0.8), (0.05, 0.8), (0.1, 0.8), (0.1, 0.95), (0.3, 0.8))
+PACINGS = ((0.0, 0.95), (0.01, 0.95), (0.02, 0.95), (0.05, 0.95), (0.1, 0.8), (0.1, 0.95), (0.2, 0.95), (0.3, 0.95))
 """Schedules that are compared, as (held, fading)."""
 
 

@@ -40,8 +40,9 @@ class Pacing(NamedTuple):
     """How much of a row's delta is held back while later outputs tell of it too.
 
     `held` of it until the row closes, `fading` times as much with every slot after that. A gain at its limit forbids
-    everything that would raise it. Limits only shrink by pacing, so it is sound whatever the numbers are; they were
-    chosen by measurement: `python -m benchmarks endless` and docs/reproduce-adaptive.md.
+    everything that would raise it, and a programme with many of these is degenerate. So little is enough, but it has to
+    be given back slowly, over the life of a row. Limits only shrink by pacing, so it is sound whatever the numbers are;
+    they were chosen by measurement: `python -m benchmarks endless` and docs/reproduce-adaptive.md.
     """
 
     held: float
@@ -49,10 +50,10 @@ class Pacing(NamedTuple):
 
 
 PACING = {
-    ("suppress", "last"): Pacing(0.05, 0.95),
-    ("suppress", "none"): Pacing(0.2, 0.95),
-    ("deceive", "last"): Pacing(0.05, 0.95),
-    ("deceive", "none"): Pacing(0.1, 0.95),
+    ("suppress", "last"): Pacing(0.02, 0.95),
+    ("suppress", "none"): Pacing(0.1, 0.95),
+    ("deceive", "last"): Pacing(0.02, 0.95),
+    ("deceive", "none"): Pacing(0.2, 0.95),
 }
 
 LONG = 512
