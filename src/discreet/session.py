@@ -271,7 +271,7 @@ class Session:
         model: Any = self.mechanism.model
         at = (self.slot // model.day_slots + 2) * model.day_slots
         chosen = model.date_of(at)[0] if date is None else as_date(date)
-        if model.slot_of(chosen) < self.slot:
+        if model.slot_of(chosen) < self.slot + (policy is not None):
             raise DiscreetError(f"{chosen} has begun; a change takes effect at a later cut, by default that after next")
         if routine is not None:
             chosen = self._with_habits(routine, chosen)

@@ -237,6 +237,7 @@ def test_too_many_live_rows_and_states_too_unlikely_are_met_with_silence(monkeyp
     monkeypatch.setattr(machine, "LIVE", 1)
     kernel: Any = fresh.kernel(busy)
     assert (kernel.likelihood(d.Suppressed()) == 1).all()
+    assert fresh.effort.given_up == 1
     stack = busy.belief.stack.copy()
     stack[0, 0] = stack[1:, 0] = 2.0**-950
     faint = EndlessBelief(busy.belief.adversary, busy.slot, stack, busy.belief.low * 0, busy.belief.rows)

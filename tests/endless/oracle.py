@@ -57,6 +57,27 @@ def events_of_day(policy: Policy, contexts: Sequence[str], day_slots: int, day: 
             yield Event(secret.name, members, frozenset(group), Fraction(policy.delta_of(secret)))
 
 
+def events_from(
+    policy: Policy, contexts: Sequence[str], day_slots: int, slots: int, first: int = 0
+) -> tuple[Event, ...]:
+    """The same of slots from `first` on, windows that run over midnight whole; of one that began before, what is left.
+
+    A window that ends after the last of the slots is left out.
+    """
+    found = []
+    for secret in policy.secrets:
+        members = frozenset(contexts.index(context) for context in secret.contexts)
+        own = range(day_slots) if secret.slots is None else sorted(secret.slots)
+        for day in range(-1, slots // day_slots):
+            window = [day * day_slots + slot + (day_slots if slot < secret.begins else 0) for slot in own]
+            groups = [window] if secret.at == "any" else [[slot] for slot in window]
+            for group in groups:
+                left = frozenset(slot for slot in group if slot >= first)
+                if left and max(left) < slots:
+                    found.append(Event(secret.name, members, left, Fraction(policy.delta_of(secret))))
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Worst:
     """The largest gain less its delta, on which event, after which outputs; None where there is nothing secret."""

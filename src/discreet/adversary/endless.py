@@ -18,6 +18,7 @@ import datetime as dt
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,9 @@ from discreet.policy import Policy, SecretTable
 
 DROPPED = SLACK / 4
 """A row that no state brings beyond its limit by more than this is not live."""
+
+HELD = 3 * DROPPED
+"""Kernels keep rows within their limits and half of the slack, up to rounding: what is within this is held as it is."""
 
 HORIZON = 2_000
 """Slots ahead that rows may be live: tables grow with them."""
@@ -88,10 +92,11 @@ class Front(NamedTuple):
 
     rows: Rows
     chance: FloatArray  # (F, K)
+    whole: bool = True  # there are no others further ahead than is looked
 
     def shifted(self, slots: int) -> Front:
         """The same so many slots later."""
-        return Front(self.rows.shifted(slots), self.chance)
+        return self._replace(rows=self.rows.shifted(slots))
 
 
 class Window(NamedTuple):
@@ -115,6 +120,28 @@ class Tables:
         self.horizon: int | None = None
 
 
+class Follows(NamedTuple):
+    """Whose belief an adversary takes over, and at which cut: there the policy changes."""
+
+    adversary: EndlessAdversary
+    cut: int
+
+    def kept(self, policy: Policy) -> dict[str, int]:
+        """The secrets that a policy has on the same terms, and their number before."""
+        before = self.adversary.policy
+        return {
+            one.name: g
+            for g, one in enumerate(before.secrets)
+            if one in policy.secrets and before.delta_of(one) == policy.delta_of(one)
+        }
+
+    def retired(self, policy: Policy) -> tuple[str, ...]:
+        """The secrets that a policy has no more, or not on the same terms: past rows of theirs may still be live."""
+        kept, own = self.kept(policy), self.adversary.secrets.names
+        gone = [name for name in own if name not in kept]
+        return tuple(dict.fromkeys([*gone, *self.adversary.retired]))
+
+
 class EndlessAdversary:
     """All that an observer knows of a stream without end before its first output."""
 
@@ -127,9 +154,12 @@ class EndlessAdversary:
         *,
         anew: Callable[[int], IntArray] | None = None,
         whole: int | None = None,
-        retired: tuple[str, ...] = (),
+        follows: Follows | None = None,
     ) -> None:
-        """`anew`: where memory starts anew on each day, (n,) each context's private state in a day's first slot."""
+        """`anew`: where memory starts anew on each day, (n,) each context's private state in a day's first slot.
+
+        `follows`: the adversary whose belief this one takes over at a cut (`carried`).
+        """
         own: object = mechanism.model
         chosen: object = own if model is None else model
         if not isinstance(chosen, EndlessChain) or not isinstance(own, EndlessChain):
@@ -152,11 +182,24 @@ class EndlessAdversary:
         self._private = memory.private  # (K, K): on a step
         self._plain = np.array_equal(self.contexts, np.arange(len(chosen.contexts)))
         self.tables = Tables() if tables is None else tables
-        self.retired = retired  # secrets of an earlier policy, whose past rows may still be live
         self._anew = anew
+        self.follows = follows
+        self.retired = () if follows is None else follows.retired(self.policy)
+        self.held_from = self._held_from()
+        self._own_windows: dict[tuple[int, int], Window] = {}  # of the first days: of no other stream
+        self._own_fronts: dict[int, list[Front]] = {}
         self.whole = whole  # the day, counted from the first, of which every row is kept, live or not
         self._mechanism = mechanism
         read_only(vars(self).values())
+
+    def _held_from(self) -> IntArray:
+        """(G,): the slot from which each secret is held; of a window that began before it, what is left counts."""
+        first = np.full(len(self.secrets.names), self.model.first)
+        if self.follows is not None:
+            before, kept = self.follows.adversary.held_from, self.follows.kept(self.policy)
+            for g, name in enumerate(self.secrets.names):
+                first[g] = before[kept[name]] if name in kept else self.follows.cut
+        return first
 
     # --- the process
 
@@ -279,8 +322,11 @@ class EndlessAdversary:
                     high, low = np.concatenate([chance, high]), np.concatenate([chance_low, low])
             yield t, rows, high, low
 
-    def opened(self, t: int, *, every: bool = False) -> tuple[Rows, FloatArray, FloatArray]:
-        """The rows that open at slot t and could exceed their limit (or all), with P(j | X_t) as a pair (F, n)."""
+    def opened(self, t: int, *, every: bool = False, over_cuts: bool = False) -> tuple[Rows, FloatArray, FloatArray]:
+        """The rows that open at slot t and could exceed their limit (or all), with P(j | X_t) as a pair (F, n).
+
+        `over_cuts`: also those open at the next cut, where habits may change, and with them priors.
+        """
         table, slot = self.secrets, t % self.model.day_slots
         rows, high, low = [], [], []
         for g in range(len(table.names)):
@@ -295,7 +341,7 @@ class EndlessAdversary:
                 if window.opens != t:
                     continue
                 prior, closes, (chance, rest) = window.prior, window.closes, window.chance
-            if every or prior + delta < 1:
+            if every or prior + delta < 1 or (over_cuts and closes // self.model.day_slots > t // self.model.day_slots):
                 rows.append((g, t, closes, prior, delta))
                 high.append(chance)
                 low.append(rest)
@@ -311,21 +357,26 @@ class EndlessAdversary:
         model, slots = self.model, self.model.day_slots
         begins = int(self.secrets.begins[g])
         day = (t - begins) // slots
-        place = model.place(day * slots) if day * slots >= model.first else None
-        key = (g, place is not None, day if place is None else place)
-        known = self.tables.windows.get(key)
-        if known is None:
-            known = self.tables.windows[key] = self._window(g, day)
-            if len(self.tables.windows) > BLOCKS * len(self.secrets.names):
-                self.tables.windows.popitem(last=False)
-        return known._replace(opens=day * slots + known.opens, closes=day * slots + known.closes)
+        if day * slots < max(model.first, int(self.held_from[g])):
+            found = self._own_windows.get((g, day))
+            if found is None:
+                found = self._own_windows[g, day] = self._window(g, day)
+        else:
+            place = model.place(day * slots)
+            key = (g, place is not None, day if place is None else place)
+            found = self.tables.windows.get(key)
+            if found is None:
+                found = self.tables.windows[key] = self._window(g, day)
+                if len(self.tables.windows) > BLOCKS * len(self.secrets.names):
+                    self.tables.windows.popitem(last=False)
+        return found._replace(opens=day * slots + found.opens, closes=day * slots + found.closes)
 
     def _window(self, g: int, day: int) -> Window:
-        """Its slots counted from the day's first; those before the stream began are left out."""
+        """Its slots counted from the day's first; those before the secret was held are left out."""
         model, slots, table = self.model, self.model.day_slots, self.secrets
         held, begins = np.flatnonzero(table.active[g]), int(table.begins[g])
         absolute = np.sort(np.where(held >= begins, held, held + slots)) + day * slots
-        absolute = absolute[absolute >= model.first]
+        absolute = absolute[absolute >= self.held_from[g]]
         opens, closes = int(absolute[0]), int(absolute[-1])
         member = table.members[g].astype(np.float64)
         n = len(member)
@@ -347,6 +398,10 @@ class EndlessAdversary:
         slots = self.model.day_slots
         day = t // slots
         begin = max(day * slots, self.model.first)
+        if begin <= self._last_cut:  # windows that are cut open here, as on no other day
+            if begin not in self._own_fronts:
+                self._own_fronts[begin] = self._fronts(begin, (day + 1) * slots)
+            return self._own_fronts[begin][t - begin].shifted(begin)
         place = self.model.place(begin)
         key = (place is not None, begin if place is None else place)
         block = self.tables.fronts.get(key)
@@ -356,15 +411,30 @@ class EndlessAdversary:
                 self.tables.fronts.popitem(last=False)
         return block[t - begin].shifted(begin)
 
+    @cached_property
+    def _last_cut(self) -> int:
+        """The last slot at which what is left of a window could open; -1 where all windows are whole."""
+        begins, slots = self.secrets.begins, self.model.day_slots
+        cut = self.secrets.any_slot & ((self.held_from - begins) % slots > 0)
+        return int((self.held_from[cut] + slots - 1).max(initial=-1))
+
     def _fronts(self, begin: int, end: int) -> list[Front]:
-        """The fronts of slots begin to end, counted from the first of them."""
-        ahead = self.reach(begin) if self.model.place(begin) is not None else self._far(end - 1)
-        found = []
+        """The fronts of slots begin to end, counted from the first of them.
+
+        A routine whose days do not repeat may come to days that look further ahead than tables reach: not `whole`.
+        """
+        slots, repeating = self.model.day_slots, self.model.place(begin) is not None
+        ahead = self.reach(begin) if repeating else self._far(end - 1)
+        if begin <= self._last_cut:
+            ahead = max(ahead, slots)
+        found, whole = [], True
         for t, rows, high, _ in self._back_from(end - 1 + ahead, begin, range(begin, end + ahead)):
+            if t == end - 1 and ahead == HORIZON and not repeating:
+                whole = not (rows.opens > t + ahead - min(slots, HORIZON // 2)).any()
             if t < end:
                 chance = np.ascontiguousarray(high[:, self.contexts])
                 chance.setflags(write=False)
-                found.append(Front(rows.shifted(-begin), chance))
+                found.append(Front(rows.shifted(-begin), chance, whole))
         return found[::-1]
 
     # --- beliefs
@@ -382,7 +452,9 @@ class EndlessAdversary:
     def watching(self, morning: EndlessBelief) -> EndlessBelief:
         """The same belief, of which every row of the day that begins is kept."""
         day = morning.slot // self.model.day_slots
-        watched = EndlessAdversary(self._mechanism, self.model, self.policy, self.tables, anew=self._anew, whole=day)
+        watched = EndlessAdversary(
+            self._mechanism, self.model, self.policy, self.tables, anew=self._anew, whole=day, follows=self.follows
+        )
         return replace(morning, adversary=watched)
 
     @property
@@ -393,36 +465,32 @@ class EndlessAdversary:
     def holds(self, belief: EndlessBelief) -> bool:
         """Whether every row is within its limit under a belief that other habits led to."""
         rows, beliefs = belief.over(self).live()
-        return bool((beliefs <= rows.limit + DROPPED).all())
+        ahead = rows.closes >= belief.slot  # what is past, habits to come do not change
+        return bool((beliefs <= rows.limit + HELD)[ahead].all())
 
     def carried(self, belief: EndlessBelief) -> EndlessBelief:
-        """The belief of another adversary, carried over a cut at which the policy changes.
+        """The belief of the adversary that this one follows, carried over the cut at which the policy changes.
 
-        A row of a secret that is new, or has new terms, may be beyond its limit already: its present belief is then its
-        limit (`told`). A window of a secret that ends here is judged by what was visited so far.
+        Secrets that both know, on the same terms, are as before; past rows of others stay. A row of a secret that is
+        new, or has new terms, may be beyond its limit already: its present belief is then its limit (`told`). A window
+        of a secret that ends here is judged by what was visited so far.
         """
-        before = belief.adversary
-        kept = {
-            one.name: self.secrets.names.index(one.name)
-            for one in before.policy.secrets
-            if one in self.policy.secrets and before.policy.delta_of(one) == self.policy.delta_of(one)
-        }
-        number = [kept.get(name, len(self.secrets.names) + self._retired(name)) for name in before.names]
-        numbers = np.array(number, dtype=np.int64)
-        own = numbers < len(self.secrets.names)
+        assert self.follows is not None
+        names, shared = self.secrets.names, self.follows.kept(self.policy)
+        kept = {g: names.index(name) for name, g in shared.items()}
+        before = self.follows.adversary.names
+        numbers = [kept[g] if g in kept else len(names) + self.retired.index(name) for g, name in enumerate(before)]
         rows = belief.rows
-        closes = np.where(own[rows.secret], rows.closes, np.minimum(rows.closes, belief.slot - 1))
-        rows = rows._replace(secret=numbers[rows.secret], closes=closes)
-        told = tuple((int(numbers[g]), u, limit) for g, u, limit in belief.told if own[g])
+        number = np.array(numbers, dtype=np.int64)[rows.secret]
+        closes = np.where(number < len(names), rows.closes, np.minimum(rows.closes, belief.slot - 1))
+        told = tuple((kept[g], opens, limit) for g, opens, limit in belief.told if g in kept)
+        rows = rows._replace(secret=number, closes=closes)
         carried = EndlessBelief(self, belief.slot, belief.stack, belief.low, rows, told=told)
         front = carried.front()
         believed = product(front.chance, carried.hidden())
-        over = np.flatnonzero(believed > front.rows.limit + DROPPED)
-        fresh = zip(front.rows.secret[over], front.rows.opens[over], believed[over], strict=True)
-        return replace(carried, told=told + tuple((int(g), int(u), float(limit)) for g, u, limit in fresh))
-
-    def _retired(self, name: str) -> int:
-        return self.retired.index(name) if name in self.retired else 0
+        new = ~np.isin(front.rows.secret, sorted(kept.values())) & (believed > front.rows.limit + DROPPED)
+        listed = zip(front.rows.secret[new], front.rows.opens[new], believed[new], strict=True)
+        return replace(carried, told=told + tuple((int(g), int(opens), float(limit)) for g, opens, limit in listed))
 
     def revealed(self, slot: int, state: int) -> EndlessBelief:
         """The belief after an output that revealed the hidden state of the slot before `slot`, secrets at="each".
@@ -475,7 +543,7 @@ class EndlessBelief:
                 member = adversary.members[g]
                 stack[1 + r] = np.where(member, stack[0], stack[1 + r])
                 low[1 + r] = np.where(member, low[0], low[1 + r])
-        fresh, _, _ = adversary.opened(t, every=t // adversary.model.day_slots == adversary.whole)
+        fresh, _, _ = adversary.opened(t, every=t // adversary.model.day_slots == adversary.whole, over_cuts=True)
         fresh = self._as_told(fresh)
         if len(fresh.secret):
             inside = adversary.members[fresh.secret]
@@ -622,10 +690,14 @@ class EndlessBelief:
         place = [adversary.model.contexts.index(labels[c]) for c in self.adversary.contexts]
         stack, low = (np.zeros((len(self.stack), len(adversary.contexts))) for _ in range(2))
         stack[:, place], low[:, place] = self.stack, self.low
-        prior = self.rows.prior.copy()
+        prior, delta = self.rows.prior.copy(), self.rows.delta.copy()
         for r in np.flatnonzero(self.rows.closes >= self.slot):  # a window that is open may last until habits change
-            prior[r] = adversary.window(int(self.rows.secret[r]), int(self.rows.opens[r])).prior
-        return replace(self, adversary=adversary, stack=stack, low=low, rows=self.rows._replace(prior=prior))
+            g = int(self.rows.secret[r])
+            prior[r] = adversary.window(g, int(self.rows.opens[r])).prior
+            if delta[r] != adversary.secrets.deltas[g]:  # told when it was declared: its limit stays
+                delta[r] = self.rows.limit[r] - prior[r]
+        rows = self.rows._replace(prior=prior, delta=delta)
+        return replace(self, adversary=adversary, stack=stack, low=low, rows=rows)
 
     def at(self, slot: int, adversary: EndlessAdversary) -> EndlessBelief:
         """The same belief at another slot, perhaps of another stream, where habits are the same."""

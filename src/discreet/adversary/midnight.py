@@ -275,8 +275,14 @@ class Unrolled:
         return kernel
 
     def advance(self, state: Any, output: Output) -> Any:
-        """The mechanism's own."""
-        return self._mechanism.advance(state, output)
+        """The mechanism's own, for as long as the policy is the one that is judged by."""
+        after = self._mechanism.advance(state, output)
+        if after.cuts and after.slot < self.model.slots:
+            raise DiscreetError(
+                f"the policy changes at slot {after.slot}, within these days; judge the days before that, and a "
+                "mechanism with the policy that holds after it"
+            )
+        return after
 
     def remember(self, memory: int | None, context: int) -> int:
         """The mechanism's own."""

@@ -53,26 +53,28 @@ class Changing:
         """One more change."""
         return Changing(self.routine, (*self.changes, (as_date(date), other)))
 
-    def since(self, start: dt.date | str, initial: npt.ArrayLike | None = None) -> ChangingChain:
-        """The endless chain from that date on."""
-        return ChangingChain(self, as_date(start), initial)
+    def since(self, start: dt.date | str, initial: npt.ArrayLike | None = None, first: int = 0) -> ChangingChain:
+        """The endless chain from that date on, from its slot `first`."""
+        return ChangingChain(self, as_date(start), initial, first)
 
 
 class ChangingChain(EndlessChain):
     """One chain without end, whose habits change on the dates of a `Changing`."""
 
-    def __init__(self, changing: Changing, start: dt.date, initial: npt.ArrayLike | None = None) -> None:
-        first = over(changing.routine, changing.contexts)
+    def __init__(
+        self, changing: Changing, start: dt.date, initial: npt.ArrayLike | None = None, first: int = 0
+    ) -> None:
+        habits = over(changing.routine, changing.contexts)
         if initial is not None:
             given = np.asarray(initial, dtype=np.float64)
             initial = np.concatenate([given, np.zeros(len(changing.contexts) - len(given))])
-        super().__init__(first, start, initial)
+        super().__init__(habits, start, initial, first)
         self.changing = changing
         self.changes = tuple(self.slot_of(date) for date, _ in changing.changes)
         for (date, _), slot in zip(changing.changes, self.changes, strict=True):
-            if slot <= 0:
+            if slot <= first:
                 raise DiscreetError(f"habits change on {date}, before the stream begins on {start}; begin with those")
-        self.legs = [EndlessChain(first, start, initial)]
+        self.legs = [EndlessChain(habits, start, initial, first)]
         for slot, (_, routine) in zip(self.changes, changing.changes, strict=True):
             before = self.legs[-1].prior_at(slot - 1)  # a leg begins one slot early, where the old prior holds
             self.legs.append(EndlessChain(over(routine, changing.contexts), start, before, first=slot - 1))

@@ -213,3 +213,76 @@ def test_what_a_stream_is_worth_is_near_the_mean_of_long_chains() -> None:
     found, whole = stream.expected_utility(200), long.expected_utility(60)
     assert 0 < found.half_width < 0.1
     assert found.mean == pytest.approx(whole.mean, abs=3 * (found.half_width + whole.half_width))
+
+
+def test_gains_are_shown_after_a_secret_was_given_up_and_another_change_follows() -> None:
+    """Past rows of secrets that the policy has no more are live for a while, by the name that they had."""
+    shown = 0
+    for seed in searches(6):
+        rng = np.random.default_rng(seed)
+        habits = routine(rng, ("a", "b", "c"), slots=4)
+        one, two, three = (d.Policy([d.Secret(name, delta=0.1)]) for name in "abc")
+        mechanism = d.mechanisms.Adaptive(habits.since(START), one, outputs="deceive")
+        mechanism = mechanism.then("2026-11-18", policy=two).then("2026-11-19", policy=three)
+        session = d.Session(mechanism, rng=SeededEntropy(seed))
+        for _ in range(20):
+            session.release(str(rng.choice(["a", "b", "c"])))
+            gains = session.gains()
+            shown += session.slot > 8 and bool(gains["a"])
+            rows, beliefs = session.belief.live()
+            assert (beliefs <= rows.limit + SLACK).all()
+        assert session.state.cuts == (8, 12)
+    assert shown
+
+
+@pytest.mark.parametrize(
+    ("dates", "cuts", "last"),
+    [
+        ((None, None), (4,), "c"),  # twice on one day: the last one given holds
+        (("2026-11-20", "2026-11-18"), (4, 8), "b"),  # the later one first
+        (("2026-11-17", "2026-11-19"), (2, 6), "c"),
+    ],
+)
+def test_no_policy_is_lost(dates: tuple[str | None, str | None], cuts: tuple[int, ...], last: str) -> None:
+    habits = routine(np.random.default_rng(0), ("a", "b", "c"))
+    session = d.Session(d.mechanisms.Adaptive(habits.since(START), d.Policy(["a"])), rng=SeededEntropy(0))
+    session.release("b")
+    for name, date in zip("bc", dates, strict=True):
+        session.change(policy=d.Policy(["a", name]), date=date)
+    for _ in range(20):
+        session.release("b")
+    assert session.state.cuts == cuts
+    assert session.belief.adversary.policy == d.Policy(["a", last])
+
+
+def test_a_policy_for_a_day_that_begins_now_is_refused() -> None:
+    habits = routine(np.random.default_rng(0), ("a", "b", "c"))
+    session = d.Session(d.mechanisms.Adaptive(habits.since(START), d.Policy(["a"])), rng=SeededEntropy(0))
+    session.release("b")
+    session.release("b")
+    with pytest.raises(d.DiscreetError, match="2026-11-17 has begun"):
+        session.change(policy=d.Policy(["a", "b"]), date="2026-11-17")
+
+
+def test_days_in_which_the_policy_changes_are_not_audited_by_the_first_one() -> None:
+    plain = d.mechanisms.Adaptive(
+        routine(np.random.default_rng(9), ("a", "b")).since(START), d.Policy(["a"], delta=0.1)
+    )
+    changed = plain.then("2026-11-18", policy=d.Policy(["b"]))
+    assert d.audit(changed, days=2).worst_gain == d.audit(plain, days=2).worst_gain
+    with pytest.raises(d.DiscreetError, match="the policy changes at slot 4, within these days"):
+        d.audit(changed, days=3)
+
+
+def test_habits_change_in_a_stream_that_began_in_the_middle_of_a_day() -> None:
+    rng = np.random.default_rng(4)
+    before, after = routine(rng, ("a", "b"), slots=4), routine(rng, ("a", "b"), slots=4)
+    chain = before.since(START, initial=[0.9, 0.1], first=2)
+    session = d.Session(d.mechanisms.Adaptive(chain, d.Policy(["a"], delta=0.1)), rng=SeededEntropy(0))
+    session.release("a")
+    session.change(routine=after)
+    model: Any = session.mechanism.model
+    assert model.first == 2
+    np.testing.assert_array_equal(model.prior_at(5), chain.prior_at(5))
+    for _ in range(12):
+        session.release("b")

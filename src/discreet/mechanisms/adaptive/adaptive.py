@@ -119,7 +119,7 @@ class Adaptive:
     def _endless(self, model: EndlessChain, memory: Memory, like: Endless | None) -> Endless | Changes:
         """The machine without end; several, one after the other, where the policy changes."""
 
-        def make(habits: EndlessChain, policy: Policy, before: Endless | None) -> Endless:
+        def make(habits: EndlessChain, policy: Policy, before: tuple[Endless, int] | None) -> Endless:
             tabled = self.outputs == "suppress" and self._options["value"] is None and not policy.bounds_any
             return Endless(
                 habits,
@@ -136,7 +136,8 @@ class Adaptive:
 
         if not self._policies:
             return make(model, self.policy, None)
-        changes = tuple(Change(model.slot_of(date), policy) for date, policy in self._policies)
+        policies = {model.slot_of(date): policy for date, policy in self._policies}  # of a date, the last one given
+        changes = tuple(Change(slot, policies[slot]) for slot in sorted(policies))
         return Changes(model, self.policy, make, changes)
 
     def _or_hybrid(self, own: Choice, utility: Utility) -> Choice:
@@ -222,7 +223,7 @@ class Adaptive:
         if routine is not None:
             before = model.changing if isinstance(model, ChangingChain) else model.routine
             initial = None if model.periodic else model.initial
-            model = before.then(routine, date).since(model.start, initial)
+            model = before.then(routine, date).since(model.start, initial, model.first)
         policies = self._policies if policy is None else (*self._policies, (as_date(date), policy))
         return Adaptive(
             model, self.policy, outputs=self.outputs, memory=self.memory, **self._options, _policies=policies

@@ -21,7 +21,8 @@ from discreet.numerics import IntArray
 from discreet.outputs import Output
 from discreet.policy import Policy
 
-Make = Callable[[EndlessChain, Policy, Endless | None], Endless]
+Make = Callable[[EndlessChain, Policy, tuple[Endless, int] | None], Endless]
+"""The machine of these habits and this policy, and which machine it follows, at which cut."""
 
 KEPT = 8
 """Machines kept for changes at other cuts than the last."""
@@ -62,7 +63,7 @@ class Changes:
         found = self._later.get(cuts)
         if found is None:
             before, change = self.machine(cuts[:-1]), self.changes[len(cuts) - 1]
-            found = self._later[cuts] = self._make(before.model, change.policy, before)
+            found = self._later[cuts] = self._make(before.model, change.policy, (before, cuts[-1]))
             found.decider.effort = self._first.decider.effort
             if len(self._later) > KEPT:
                 self._later.popitem(last=False)

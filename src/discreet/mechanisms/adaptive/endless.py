@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from discreet.adversary.endless import DROPPED, EndlessAdversary, EndlessBelief, Rows
+from discreet.adversary.endless import DROPPED, EndlessAdversary, EndlessBelief, Follows, Rows
 from discreet.errors import DiscreetError
 from discreet.jit import FLOATS, FLOATS_2D, INTS_2D, compiled, product
 from discreet.kernels import FiniteKernel
@@ -186,13 +186,15 @@ class Endless(Remembering):
         pacing: Pacing | None = None,
         tabled: bool = False,
         like: Endless | None = None,
-        before: Endless | None = None,
+        before: tuple[Endless, int] | None = None,
     ) -> None:
-        """`like` shares what it has decided, of the same habits and policy; `before` is followed by this one."""
-        super().__init__(model.contexts, memory, _groups(model, pairs) if before is None else before.group)
+        """`like` shares what it has decided, of the same habits and policy; `before` is followed at a cut."""
+        super().__init__(model.contexts, memory, _groups(model, pairs) if before is None else before[0].group)
         self.model, self.policy, self.tabled = model, policy, tabled
         self.adversary: EndlessAdversary = EndlessAdversary(
-            self, tables=None if like is None else like.adversary.tables
+            self,
+            tables=None if like is None else like.adversary.tables,
+            follows=None if before is None else Follows(before[0].adversary, before[1]),
         )
         self.horizon = self.adversary.horizon  # refuses what looks too far ahead
         self.pacing = PACING.get((outputs, memory), PACING["deceive", memory]) if pacing is None else pacing
@@ -261,9 +263,14 @@ class Endless(Remembering):
         return Told(kernel, state.belief.after(kernel.likelihood(SUPPRESSED)))
 
     def _decision(self, state: Ongoing) -> Decision:
-        """Silence where there are too many rows, or a state too unlikely to divide by; alike after a skip."""
+        """Silence where there are too many rows, or rows too far ahead, or a state too unlikely to divide by.
+
+        Alike after a skip.
+        """
         slot = self.decider.slot(state.belief)
-        if len(state.belief.rows.secret) > LIVE or not state.belief.sound:
+        tractable = len(state.belief.rows.secret) <= LIVE and state.belief.front().whole
+        if not tractable or not state.belief.sound:
+            self.decider.effort.given_up += 1
             return self.decider.silent(slot)
         return self.decider.decided(slot.by_context() if state.skipped else slot)
 
