@@ -17,7 +17,8 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.checkpoint import Checkpoint
-from discreet.adversary.endless import EndlessAdversary, EndlessBelief
+from discreet.adversary.endless import EndlessAdversary
+from discreet.adversary.endless_belief import EndlessBelief
 from discreet.contexts import UNKNOWN, fitted
 from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Rng, covers_everything, is_endless
 from discreet.errors import DiscreetError

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.adversary import endless
+from discreet.adversary import endless, endless_belief
 from discreet.adversary.belief import Adversary, Belief
-from discreet.adversary.endless import DROPPED, EndlessBelief
+from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.midnight import Unrolled
+from discreet.adversary.rows import DROPPED
 from discreet.mechanisms.adaptive import endless as machine
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
 from discreet.numerics import SLACK, BoolArray, FloatArray
@@ -120,7 +121,7 @@ def test_kernels_are_the_same_to_the_bit_with_all_rows_kept(seed: int, monkeypat
         lean = d.mechanisms.Adaptive(model, secrets, outputs=outputs, memory=memory)
         steps = list(walk(lean, 24, rng))
         with monkeypatch.context() as patch:
-            patch.setattr(endless, "_beyond_somewhere", keeping)
+            patch.setattr(endless_belief, "_beyond_somewhere", keeping)
             whole = d.mechanisms.Adaptive(model, secrets, outputs=outputs, memory=memory)
             whole.machine.adversary.tables.reach[0] = 40
             patch.setattr(endless, "DROPPED", -2.0)  # in the tables too

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.adversary.endless import EndlessBelief, Rows
+from discreet.adversary.endless_belief import EndlessBelief
+from discreet.adversary.rows import Rows
 from discreet.errors import DiscreetError
 from discreet.numerics import FloatArray, IntArray, digest_of, read_only
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.adversary.endless import EndlessAdversary, EndlessBelief
+from discreet.adversary.endless import EndlessAdversary
+from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.midnight import Daily, DaysJoined
 from discreet.contexts import Day
 from discreet.contracts import Rng

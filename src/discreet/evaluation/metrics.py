@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
-from discreet.adversary.endless import EndlessBelief
+from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.midnight import Daily
 from discreet.contexts import Day
 from discreet.contracts import AnyMechanism, Model, is_endless

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from discreet.adversary.belief import Adversary, Belief
-from discreet.adversary.endless import EndlessBelief
+from discreet.adversary.endless_belief import EndlessBelief
 from discreet.contexts import Day
 from discreet.contracts import Mechanism, Rng
 from discreet.errors import DiscreetError

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from discreet.adversary.endless import EndlessAdversary, EndlessBelief
+from discreet.adversary.endless import EndlessAdversary
+from discreet.adversary.endless_belief import EndlessBelief
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.endless import Endless, Ongoing

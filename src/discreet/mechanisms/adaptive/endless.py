@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from discreet.adversary.endless import DROPPED, EndlessAdversary, EndlessBelief, Follows, Rows
+from discreet.adversary.endless import EndlessAdversary, Follows
+from discreet.adversary.endless_belief import EndlessBelief
+from discreet.adversary.rows import DROPPED, Rows
 from discreet.errors import DiscreetError
 from discreet.jit import FLOATS, FLOATS_2D, INTS_2D, compiled, product
 from discreet.kernels import FiniteKernel

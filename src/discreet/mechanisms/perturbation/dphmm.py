@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.adversary.belief import Adversary, Belief
-from discreet.adversary.endless import EndlessAdversary, EndlessBelief
+from discreet.adversary.endless import EndlessAdversary
+from discreet.adversary.endless_belief import EndlessBelief
 from discreet.contracts import Model, Needs, Rng, Utility
 from discreet.errors import DiscreetError, PolicyError
 from discreet.mechanisms.perturbation.endless import CHANGES, EndlessFilter, Ongoing

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.adversary.endless import EndlessAdversary, EndlessBelief, Tables
+from discreet.adversary.endless import EndlessAdversary
+from discreet.adversary.endless_belief import EndlessBelief
+from discreet.adversary.rows import Tables
 from discreet.errors import DiscreetError
 from discreet.mechanisms.perturbation.odometer import Reading, Spent
 from discreet.models.changing import ChangingChain
