@@ -10,7 +10,8 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from discreet.demo.story import Demo, SecretBelief, Showing, headline, percent, week_told
+from discreet.demo.beliefs import DayBelief
+from discreet.demo.story import Demo, Showing, headline, percent, week_told
 from discreet.numerics import exceeds
 from discreet.outputs import text_of
 
@@ -138,7 +139,7 @@ def _hours(demo: Demo) -> list[str]:
     return line
 
 
-def _bars(demo: Demo, one: SecretBelief) -> tuple[Text, str]:
+def _bars(demo: Demo, one: DayBelief) -> tuple[Text, str]:
     """A bar a slot, and the marks under those that are over the limit."""
     slots = demo.clock.slots
     beliefs = one.moments[1:, 0] if one.at == "any" else one.final

@@ -10,8 +10,9 @@ from itertools import groupby
 import numpy as np
 
 from discreet.contexts import UNKNOWN
+from discreet.demo.beliefs import DayBelief
 from discreet.demo.drawing import WIDE, Line, axis, over, ribbon, row, steps, time_of, words
-from discreet.demo.story import Demo, SecretBelief, Showing, as_json, headline, numbers, percent, told
+from discreet.demo.story import Demo, Showing, as_json, headline, numbers, percent, told
 from discreet.demo.week_page import week_section
 from discreet.numerics import exceeds
 from discreet.outputs import Suppressed, text_of
@@ -176,7 +177,7 @@ def _card(demo: Demo, number: int, colours: dict[str, str]) -> str:
 # --- a secret
 
 
-def _secret_row(demo: Demo, mechanism: int, number: int, one: SecretBelief) -> str:
+def _secret_row(demo: Demo, mechanism: int, number: int, one: DayBelief) -> str:
     worst = one.worst
     always = "at each of these times" if np.isnan(one.prior).any() else "at each time of the day"
     when = "at some time of the day" if one.at == "any" else always
@@ -187,7 +188,7 @@ def _secret_row(demo: Demo, mechanism: int, number: int, one: SecretBelief) -> s
     return row(f"“{one.name}”", when, _plot(demo, mechanism, number, one), verdict)
 
 
-def _plot(demo: Demo, mechanism: int, number: int, one: SecretBelief) -> str:
+def _plot(demo: Demo, mechanism: int, number: int, one: DayBelief) -> str:
     slots = demo.clock.slots
     prior, limit, belief = _drawn(one, slots)
     name = escape(one.name)
@@ -215,7 +216,7 @@ def _plot(demo: Demo, mechanism: int, number: int, one: SecretBelief) -> str:
 </svg></div>"""
 
 
-def _drawn(one: SecretBelief, slots: int) -> tuple[Line, Line, Line]:
+def _drawn(one: DayBelief, slots: int) -> tuple[Line, Line, Line]:
     """Prior, limit and belief of each slot; for at="any" the belief is its history over the day."""
     if one.at == "any":
         history = numbers(one.moments[1:, 0])
@@ -242,7 +243,7 @@ def _numbers_table(demo: Demo, showing: Showing) -> str:
 {"".join(rows)}</table></div></details>"""
 
 
-def _cells(one: SecretBelief, slot: int) -> str:
+def _cells(one: DayBelief, slot: int) -> str:
     belief, limit = one.final[slot], one.limit[slot]
     if np.isnan(belief):  # the secret does not hold here
         return "<td></td><td></td>"

@@ -16,14 +16,15 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.contracts import Mechanism
-from discreet.demo.week import DAYS, Week, WeekBelief, WeekShowing, make_week
+from discreet.demo.beliefs import DayBelief, SecretBelief
+from discreet.demo.week import DAYS, Week, WeekShowing, make_week
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import replay
 from discreet.models.chain import MarkovChain
 from discreet.models.simulate import person
-from discreet.numerics import SLACK, FloatArray, exceeds
+from discreet.numerics import SLACK, FloatArray
 from discreet.outputs import Output, to_wire, truthful
-from discreet.policy import At, Policy, Secret
+from discreet.policy import Policy, Secret
 from discreet.randomness import SeededEntropy
 
 LEARNED = 60
@@ -56,56 +57,16 @@ def demo_policy(clock: Clock = CLOCK) -> Policy:
 
 
 @dataclass(frozen=True)
-class SecretBelief:
-    """What an observer of one mechanism's outputs believes of one secret, k = 0..T outputs into the day.
-
-    at="each": moments[k, u] = P(secret at slot u | k outputs), prior (T,), NaN where it does not hold.
-    at="any":  moments[k, 0] = P(secret at some slot | k outputs), prior (1,).
-    """
-
-    name: str
-    at: At
-    delta: float
-    prior: FloatArray
-    moments: FloatArray
-
-    @property
-    def final(self) -> FloatArray:
-        """After the whole day: (T,) or (1,)."""
-        return np.asarray(self.moments[-1])
-
-    @property
-    def limit(self) -> FloatArray:
-        """What belief may reach: prior + delta, and never more than certainty."""
-        return np.minimum(self.prior + self.delta, 1.0)
-
-    @property
-    def worst(self) -> int:
-        """The slot (0 for at="any") with the largest gain after the whole day."""
-        return int(np.nanargmax(self.final - self.prior))
-
-    @property
-    def gain(self) -> float:
-        """The largest gain after the whole day."""
-        return float(np.nanmax(self.final - self.prior))
-
-    @property
-    def breached(self) -> bool:
-        """Whether that exceeds delta."""
-        return exceeds(self.gain, self.delta)
-
-
-@dataclass(frozen=True)
 class Showing:
     """One mechanism on the day."""
 
     mechanism: str
     outputs: tuple[Output, ...]
     utility: float  # the fraction of slots shown as they were
-    beliefs: tuple[SecretBelief, ...]
+    beliefs: tuple[DayBelief, ...]
 
     @property
-    def worst(self) -> SecretBelief:
+    def worst(self) -> DayBelief:
         """The secret that is furthest over its limit, one at each slot rather than one at="any"."""
         return max(self.beliefs, key=lambda belief: (belief.gain - belief.delta, belief.at == "each"))
 
@@ -170,7 +131,7 @@ def _showing(mechanism: Mechanism[Any], today: Day, seed: int) -> Showing:
     return Showing(type(mechanism).__name__, outputs, sum(worth) / len(worth), beliefs)
 
 
-def _secret_belief(adversary: Adversary, secret: Secret, along: list[Belief]) -> SecretBelief:
+def _secret_belief(adversary: Adversary, secret: Secret, along: list[Belief]) -> DayBelief:
     rows = [k for k, (name, _) in enumerate(adversary.gain_names) if name == secret.name]
     slots = [slot or 0 for name, slot in adversary.gain_names if name == secret.name]
     size = 1 if secret.at == "any" else adversary.process.slots
@@ -181,7 +142,7 @@ def _secret_belief(adversary: Adversary, secret: Secret, along: list[Belief]) ->
         moments[k, slots] = belief.beliefs[rows]
     # Sums of many rounded numbers may end a hair outside; what is shown is a probability.
     moments = np.clip(moments, 0.0, 1.0)
-    return SecretBelief(secret.name, secret.at, adversary.policy.delta_of(secret), prior, moments)
+    return DayBelief(secret.name, secret.at, adversary.policy.delta_of(secret), prior, moments[-1], moments)
 
 
 # --- words and numbers
@@ -271,7 +232,7 @@ def _week_json(showing: WeekShowing) -> dict[str, object]:
     }
 
 
-def _week_secret_json(one: WeekBelief) -> dict[str, object]:
+def _week_secret_json(one: SecretBelief) -> dict[str, object]:
     return {
         "name": one.name,
         "at": one.at,

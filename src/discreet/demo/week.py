@@ -18,49 +18,16 @@ from discreet.adversary.belief import Adversary, beliefs_along
 from discreet.adversary.midnight import DayByDay, Unrolled, day_by_day
 from discreet.clock import Clock
 from discreet.contexts import Day
+from discreet.demo.beliefs import SecretBelief
 from discreet.live import Stream
 from discreet.models.parts import without_end
 from discreet.models.routine import Routine
-from discreet.numerics import FloatArray, exceeds
+from discreet.numerics import FloatArray
 from discreet.outputs import Output, truthful
-from discreet.policy import At, Policy, Secret, on_day
+from discreet.policy import Policy, Secret, on_day
 from discreet.randomness import SeededEntropy
 
 DAYS = 7
-
-
-@dataclass(frozen=True)
-class WeekBelief:
-    """What an observer of a whole week believes of one secret, with N = DAYS days of T slots.
-
-    at="each": prior and final (N T,), of each slot, NaN where the secret does not hold. at="any": (N,), of each day.
-    """
-
-    name: str
-    at: At
-    delta: float
-    prior: FloatArray
-    final: FloatArray
-
-    @property
-    def limit(self) -> FloatArray:
-        """What belief may reach: prior + delta, and never more than certainty."""
-        return np.minimum(self.prior + self.delta, 1.0)
-
-    @property
-    def worst(self) -> int:
-        """The slot, or the day of at="any", with the largest gain."""
-        return int(np.nanargmax(self.final - self.prior))
-
-    @property
-    def gain(self) -> float:
-        """The largest gain."""
-        return float(np.nanmax(self.final - self.prior))
-
-    @property
-    def breached(self) -> bool:
-        """Whether that exceeds delta."""
-        return exceeds(self.gain, self.delta)
 
 
 @dataclass(frozen=True)
@@ -71,7 +38,7 @@ class WeekShowing:
     endless: bool
     outputs: tuple[Output, ...]  # (N T,)
     utility: float
-    beliefs: tuple[WeekBelief, ...]
+    beliefs: tuple[SecretBelief, ...]
 
     @property
     def kept(self) -> bool:
@@ -127,7 +94,7 @@ def _showing(name: str, routine: Routine, days: Sequence[Day], policy: Policy, s
     return WeekShowing(name, stream.endless, tuple(outputs), sum(worth) / len(worth), beliefs)
 
 
-def _belief(adversary: Adversary, secret: Secret, policy: Policy, believed: FloatArray, days: int) -> WeekBelief:
+def _belief(adversary: Adversary, secret: Secret, policy: Policy, believed: FloatArray, days: int) -> SecretBelief:
     names = [on_day(secret.name, day) for day in range(1, days + 1)] if secret.at == "any" else [secret.name]
     size = days if secret.at == "any" else adversary.process.slots
     prior, final = np.full((2, size), np.nan)
@@ -136,4 +103,4 @@ def _belief(adversary: Adversary, secret: Secret, policy: Policy, believed: Floa
             place = names.index(name) if slot is None else slot
             prior[place], final[place] = adversary.priors[row], believed[row]
     # Sums of many rounded numbers may end a hair outside; what is shown is a probability.
-    return WeekBelief(secret.name, secret.at, policy.delta_of(secret), prior, np.clip(final, 0.0, 1.0))
+    return SecretBelief(secret.name, secret.at, policy.delta_of(secret), prior, np.clip(final, 0.0, 1.0))

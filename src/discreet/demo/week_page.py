@@ -7,9 +7,10 @@ from html import escape
 
 import numpy as np
 
+from discreet.demo.beliefs import SecretBelief
 from discreet.demo.drawing import WIDE, Line, axis, over, ribbon, row, steps, words
 from discreet.demo.story import numbers, percent, week_told
-from discreet.demo.week import DAYS, Week, WeekBelief, WeekShowing
+from discreet.demo.week import DAYS, Week, WeekShowing
 from discreet.outputs import text_of
 
 TITLES = {True: "one stream without end", False: "started anew each day"}
@@ -56,7 +57,7 @@ def _day(week: Week, showing: WeekShowing, number: int, colours: Mapping[str, st
     return row(f"{date:%A}", f"{date:%d %B}", pair)
 
 
-def _secret(week: Week, one: WeekBelief) -> str:
+def _secret(week: Week, one: SecretBelief) -> str:
     slots, worst = week.clock.slots, one.worst
     day, within = (worst, None) if one.at == "any" else divmod(worst, slots)
     when = f"{week.dates[day]:%A}" + ("" if within is None else f" {week.clock.label(within)}")
@@ -67,7 +68,7 @@ def _secret(week: Week, one: WeekBelief) -> str:
     return row(f"“{one.name}”", how, _plot(week, one), f'<small class="{word}">{words(said)}</small>')
 
 
-def _plot(week: Week, one: WeekBelief) -> str:
+def _plot(week: Week, one: SecretBelief) -> str:
     slots, wide = week.clock.slots, week.clock.slots * DAYS * WIDE
     prior, limit, belief = (_line(values, slots, one.at == "any") for values in (one.prior, one.limit, one.final))
     midnights = "".join(f"M{day * slots * WIDE},0V100" for day in range(1, DAYS))
