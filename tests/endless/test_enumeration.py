@@ -13,7 +13,7 @@ from discreet.contracts import AnyMachine
 from discreet.mechanisms import Adaptive
 from tests.endless.oracle import Paths, Search, events_of, search
 from tests.endless.routines import Case, random_case
-from tests.strategies import LONG, searches
+from tests.strategies import searches
 
 REFUSED = 0.1
 """The largest share of total routines that may be refused for their horizon."""
@@ -51,7 +51,7 @@ def test_no_gain_exceeds_its_delta(outputs: str, memory: str) -> None:
             refused[case.family] += 1
             continue
         days = 4 if case.endless.day_slots == 2 else 3
-        found = searched(mechanism, case, days, budget=300 if LONG else 60)
+        found = searched(mechanism, case, days, budget=60)
         assert not found.worst.breached, (seed, case.family, float(found.worst.excess), found.worst)
         decisions, telling = decisions + found.decisions, telling + found.telling
     assert refused["total"] <= REFUSED * tried["total"], refused

@@ -17,7 +17,7 @@ from discreet.randomness import SeededEntropy
 from tests.endless.oracle import events_of, search
 from tests.endless.routines import Case, random_case
 from tests.endless.test_enumeration import AHEAD, BOTH
-from tests.strategies import LONG, searches
+from tests.strategies import searches
 
 
 def others_of(case: Case, count: int = 2) -> list[Routine]:
@@ -65,8 +65,7 @@ def test_no_gain_exceeds_its_delta_before_each(outputs: str, memory: str) -> Non
         for model in (case.endless, *mechanism.observers):
             chain = model.unrolled(2 + AHEAD)
             events = events_of(case.policy, chain.contexts, slots, 2 + AHEAD)
-            budget = 200 if LONG else 40
-            found = search(mechanism, chain, events, 2 * slots, skips=skips, budget=budget, seed=seed)
+            found = search(mechanism, chain, events, 2 * slots, skips=skips, budget=40, seed=seed)
             assert not found.worst.breached, (seed, outputs, memory, float(found.worst.excess), found.worst)
             decisions, telling = decisions + found.decisions, telling + found.telling
     assert telling > decisions / 4
