@@ -16,7 +16,7 @@ from discreet.events import Events
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.adaptive.changing import Change, Changes
 from discreet.mechanisms.adaptive.endless import Endless, Pacing
-from discreet.mechanisms.adaptive.family import Observer, fingerprints, observing
+from discreet.mechanisms.adaptive.family import Observer, fingerprints, observers_of, observing
 from discreet.mechanisms.adaptive.machines import PAIRS, Histories, History, Memory
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
@@ -60,7 +60,8 @@ class Adaptive:
     max(0, 1 - k/2), a partial event the fraction of attributes that it shows, everything else 0.
 
     `observers` are models of others who may have learned the person's habits elsewhere (routines, over
-    `routine.since(date)`): every gain stays within its delta before each of them too, relative to their own priors.
+    `routine.since(date)`, by default those that the routine has): every gain stays within its delta before each of them
+    too, relative to their own priors.
 
     Suppressing on a chain with secrets at each slot is tabled. plan="full" decides all that is likely to occur before
     the first release, compares with `Hybrid` and follows the better: `follows` says which. Likewise "generalize"
@@ -83,7 +84,7 @@ class Adaptive:
         events: Events | None = None,
         value: Value | None = None,
         plan: Plan = "full",
-        observers: Sequence[Observer] = (),
+        observers: Sequence[Observer] | None = None,
         _like: Endless | None = None,
         _policies: tuple[tuple[dt.date, Policy], ...] = (),
     ) -> None:
@@ -93,7 +94,7 @@ class Adaptive:
         self.model: Any = model  # of one day, or without end
         self.policy = policy
         self.outputs: Outputs = outputs
-        self.observers = observing(model, observers)
+        self.observers = observing(model, observers_of(model) if observers is None else observers)
         self._options: dict[str, Any] = {"hierarchy": hierarchy, "events": events, "value": value, "plan": plan}
         before = f", before each of {len(self.observers) + 1} observers" if self.observers else ""
         self.guarantee = Guarantee(
@@ -231,10 +232,10 @@ class Adaptive:
             raise DiscreetError("a day's mechanism has no later dates; give Adaptive a routine.since(date)")
         model: Any = self.model
         if routine is not None:
-            if self.observers:
+            if self.observers or routine.observers:
                 raise DiscreetError(
-                    "new habits are not known to the other observers whom this mechanism has in mind; start a new "
-                    "stream with the new routine and its observers"
+                    "habits that change are held before one observer so far; start a new stream with the new routine "
+                    "and its observers, or leave observers out (routine.with_observers([]))"
                 )
             before = model.changing if isinstance(model, ChangingChain) else model.routine
             initial = None if model.periodic else model.initial

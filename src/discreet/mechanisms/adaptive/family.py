@@ -76,6 +76,13 @@ class FamilySlots:
         return Slot.joined([one.slot(belief) for one, belief in zip(self._each, beliefs.each, strict=True)])
 
 
+def observers_of(model: Any) -> Sequence[Routine]:
+    """The observers that a routine has."""
+    if isinstance(model, EndlessChain) and not isinstance(model, ChangingChain):
+        return model.routine.observers
+    return ()
+
+
 def observing(model: Any, observers: Sequence[Observer]) -> tuple[Any, ...]:
     """The models of the observers, laid over the mechanism's slots; refused where they do not fit.
 
