@@ -86,7 +86,7 @@ def test_a_policy_over_a_model_is_arrays() -> None:
     assert table.names == ("b", "night", "ever")
     np.testing.assert_array_equal(table.members, [[0, 1, 0], [1, 1, 0], [0, 0, 1]])
     np.testing.assert_array_equal(table.active, [[1, 1, 1, 1], [1, 0, 0, 1], [1, 1, 1, 1]])
-    np.testing.assert_array_equal(table.deltas, [0.3, 0.05, 0.3])
+    np.testing.assert_array_equal(table.least_delta, [0.3, 0.05, 0.3])
     np.testing.assert_array_equal(table.any_slot, [False, False, True])
     assert table.rows == ((0, 0), (0, 1), (1, 0), (2, 0), (3, 0), (3, 1))
 
@@ -134,7 +134,7 @@ def test_a_window_over_the_cut_is_two_on_a_model_of_one_day() -> None:
     assert table.names == ("home", "night out", "night out (night before)")
     assert [np.flatnonzero(row).tolist() for row in table.active[1:]] == [[22, 23], [0, 1, 2]]
     np.testing.assert_array_equal(table.members[1:], [[0, 1, 0], [0, 1, 0]])
-    np.testing.assert_array_equal(table.deltas, [0.2, 0.05, 0.05])
+    np.testing.assert_array_equal(table.least_delta, [0.2, 0.05, 0.05])
     np.testing.assert_array_equal(table.any_slot, [False, True, True])
     np.testing.assert_array_equal(table.begins, [0, 0, 0])
     assert table.policy == policy.in_one_day(24)
