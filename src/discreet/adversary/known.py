@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.endless import EndlessAdversary
+from discreet.clock import Clock
 from discreet.contracts import Model
 from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.parts import AnyModel, parts_of
@@ -62,6 +63,30 @@ class Known:
     def hides_nothing(self) -> bool:
         """Whether habits tell it everywhere, so that declaring it is of no use."""
         return self.told == self.rows
+
+    def warnings(self, clock: Clock | None) -> list[str]:
+        """What to know of the secret before trusting "kept", in words: where it hides nothing, and has no cap."""
+        found = []
+        if self.told:
+            where = "" if self.hides_nothing else f" {_where(self.told, self.rows, self.told_at, clock)}"
+            found.append(
+                f"declaring {self.name!r} hides nothing{where}: habits alone put it within delta of certainty, so that "
+                "the truth may be shown"
+            )
+        if self.uncapped and self.cap is not None:
+            where = (
+                "anywhere" if self.uncapped == self.rows else _where(self.uncapped, self.rows, self.uncapped_at, clock)
+            )
+            found.append(
+                f"the cap of {self.name!r} does not apply {where}: habits alone tell more than "
+                f"{self.cap - self.delta / 2:g} of it, and the limit is what they tell and delta"
+            )
+        return found
+
+
+def _where(rows: int, of: int, slots: tuple[int, ...], clock: Clock | None) -> str:
+    """The times of some rows, or how many they are."""
+    return f"at {clock.times(slots)}" if clock is not None and slots else f"at {rows} of {of} places"
 
 
 def known(model: AnyModel, policy: Policy) -> dict[str | None, tuple[Known, ...]]:
