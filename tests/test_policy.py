@@ -376,7 +376,7 @@ def test_caps_tell_policies_apart_and_others_keep_their_fingerprints() -> None:
 def test_a_night_in_two_keeps_its_cap() -> None:
     night = Secret("night", {"a"}, slots=[0, 3], at="any", begins=3, cap=0.3)
     assert [part.cap for part in night.in_one_day(4)] == [0.3, 0.3]
-    assert [(part.begins, part.slots) for part in night.in_one_day(4)] == [(0, {3}), (0, {0})]
+    assert [(part.begins, sorted(part.slots or ())) for part in night.in_one_day(4)] == [(0, [3]), (0, [0])]
 
 
 def test_a_cap_is_read_from_a_file(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_adaptive_keeps_caps_in_every_vocabulary_and_memory(options: dict[str, s
         for model in (random_chain(seed, n=3, slots=3), random_hidden(seed, states=2, n=2, slots=3)):
             if "memory" in options and model.emissions is not None:
                 continue
-            mechanism = Adaptive(model, random_policy(seed, model, caps=True), **options)  # type: ignore[arg-type]
+            mechanism = Adaptive(model, random_policy(seed, model, caps=True), **options)
             excess, found = worst_excess(mechanism, exact=True)
             assert excess <= SLACK_EXACT, (seed, found)
 
@@ -75,7 +75,7 @@ def test_without_end_caps_hold_on_every_day() -> None:
         night = Secret("ever", {"s"}, at="any", cap=0.9)
         policy = Policy([Secret("s", cap=cap), night], delta=0.2)
         for outputs in ("suppress", "deceive"):
-            machine = Adaptive(routine.since("2026-11-16"), policy, outputs=outputs)  # type: ignore[arg-type]
+            machine = Adaptive(routine.since("2026-11-16"), policy, outputs=outputs)
             judged: Any = Unrolled(machine, 2)
             excess, found = worst_excess(judged, exact=True)
             assert excess <= SLACK_EXACT, (seed, outputs, found)
@@ -95,7 +95,7 @@ def test_a_policy_with_a_cap_that_comes_in_mid_stream_holds_what_was_not_told_be
     for context in ("c", "s", "c", "c", "s", "s", "c", "c"):
         stream.release(context)
     belief = stream.belief
-    rows, beliefs = belief.live()  # type: ignore[union-attr]
+    rows, beliefs = belief.live()
     assert (beliefs <= rows.limit + SLACK).all()
     own = rows.secret < 1
     fresh = own & (rows.opens >= stream.slot)

@@ -159,7 +159,8 @@ def learn(
         print_json({"rows": readings.rows, "bad_rows": bad, "people": [asdict(summary) for summary in summaries]})
     else:
         _print(summaries, readings.rows, readings.bad)
-        if len(summaries) == 1:
+        if len(summaries) == 1 and told:
+            print()
             print_known(told, learner.clock)
 
 
