@@ -372,8 +372,11 @@ class SecretTable:
     def row_deltas(self, secrets: IntArray, priors: FloatArray) -> FloatArray:
         """(R,): the gain tolerated on rows of these secrets, by number, with these priors (`Policy.row_delta`)."""
         own = self.policy.secrets
-        rows = zip(secrets.tolist(), priors.tolist(), strict=True)
-        return np.array([self.policy.row_delta(own[g], prior) for g, prior in rows], dtype=np.float64)
+        found = np.array([self.policy.delta_of(secret) for secret in own], dtype=np.float64)[secrets]
+        capped = np.array([secret.cap is not None for secret in own], dtype=np.bool_)[secrets]
+        for row in np.flatnonzero(capped).tolist():
+            found[row] = self.policy.row_delta(own[secrets[row]], float(priors[row]))
+        return found
 
     def slot_deltas(self, priors: FloatArray, secrets: IntArray) -> FloatArray:
         """(S, T): the same for some secrets, by number, at each slot, from their priors (S, T)."""

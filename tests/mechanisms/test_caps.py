@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,17 +11,20 @@ import pytest
 
 import discreet as d
 from discreet.adversary import Adversary
+from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.enumerate import tolerated, worst_excess
 from discreet.adversary.midnight import Unrolled
 from discreet.contracts import MechanismClass
 from discreet.evaluation.limit import limit
 from discreet.laws import cases
-from discreet.mechanisms import Adaptive, Simulatable
+from discreet.mechanisms import Adaptive, Fdh, Simulatable
 from discreet.mechanisms.maskit.probabilistic import Probabilistic
 from discreet.models.routine import Routine
 from discreet.numerics import CLOSE, SLACK
+from discreet.outputs import SUPPRESSED
 from discreet.policy import Policy, Secret
 from discreet.randomness import SeededEntropy
+from tests.mechanisms.events.event_models import event_models, event_policy
 from tests.strategies import random_chain, random_hidden, random_policy, random_rows, searches
 
 SLACK_EXACT = Fraction(1, 2**40)
@@ -54,7 +58,7 @@ def _deltas(model: Any, secret: Secret, policy: Policy) -> list[float]:
 @pytest.mark.parametrize(
     "options", [{"outputs": "deceive"}, {"memory": "last"}, {"outputs": "deceive", "plan": "lazy"}]
 )
-def test_adaptive_keeps_caps_in_every_vocabulary_and_memory(options: dict[str, str]) -> None:
+def test_adaptive_keeps_caps_in_every_vocabulary_and_memory(options: dict[str, Any]) -> None:
     for seed in searches(5):
         for model in (random_chain(seed, n=3, slots=3), random_hidden(seed, states=2, n=2, slots=3)):
             if "memory" in options and model.emissions is not None:
@@ -139,3 +143,80 @@ def test_window_checks_read_caps_as_deltas_slot_by_slot() -> None:
         one, other = kind(chain, capped), kind(chain, spelt)
         for slot in range(3):
             assert one.kernel(slot).matrix == pytest.approx(other.kernel(slot).matrix, abs=1e-9)
+
+
+def test_checks_of_events_read_caps_as_deltas_slot_by_slot() -> None:
+    model = event_models(3)[0]
+    plain = event_policy(3)
+    highest = max(float(model.prior[t][_inside(model, one)].sum()) for one in plain.secrets for t in range(model.slots))
+    capped = Policy([replace(one, cap=highest + 0.06) for one in plain.secrets], delta=0.1)
+    rows = tolerated(model, capped)
+    spelt = Policy(
+        [
+            replace(one, name=f"{one.name} {t}", slots=frozenset({t}), delta=float(rows[one.name, t]), cap=None)
+            for one in capped.secrets
+            for t in range(model.slots)
+        ]
+    )
+    assert min(float(delta) for delta in rows.values()) < 0.07
+    for name in ("PaHmm", "PaMarkov"):
+        kind: MechanismClass = getattr(d.mechanisms, name)
+        for one, other in zip(cases(kind, model, capped), cases(kind, model, spelt), strict=True):
+            states = one.start(), other.start()
+            for _ in range(model.slots):
+                first, second = (mechanism.kernel(state) for mechanism, state in zip((one, other), states, strict=True))
+                assert first.digest == second.digest, name
+                states = one.advance(states[0], SUPPRESSED), other.advance(states[1], SUPPRESSED)
+
+
+def _inside(model: Any, secret: Secret) -> list[int]:
+    return [k for k, context in enumerate(model.contexts) if context in secret.contexts]
+
+
+def test_layers_keep_the_cap() -> None:
+    chain = random_chain(2, n=4, slots=3, zeros=0.0)
+    tree = d.Hierarchy({"top": {"left": ["c0", "c1"], "right": ["c2", "c3"]}})
+    check = Fdh(chain, Policy([Secret("c0", cap=0.6)], delta=0.1), hierarchy=tree)
+    assert [layer.policy.secrets[0].cap for layer in check.checks] == [0.6, 0.6]
+
+
+def test_a_checkpoint_goes_on_under_the_same_limits() -> None:
+    chain = d.MarkovChain(("s", "c"), [0.3, 0.7], [[[0.6, 0.4], [0.2, 0.8]]] * 3)
+    routine = Routine({"day": chain}, {("day", "day"): [[0.5, 0.5], [0.3, 0.7]]})
+    day = Secret("today", {"s"}, at="any", cap=0.95)
+    mechanism = Adaptive(routine.since("2026-11-16"), Policy([Secret("s", cap=0.45), day], delta=0.2))
+    whole = d.Session(mechanism, rng=SeededEntropy(3))
+    for context in ("c", "s", "c", "c", "c", "s"):
+        whole.release(context)
+    point = Checkpoint.from_json(whole.checkpoint().to_json())
+    again = d.Session.resume(mechanism, checkpoint=point)
+    (rows, beliefs), (others, same) = (one.belief.live() for one in (whole, again))
+    assert np.array_equal(rows.delta, others.delta)
+    assert np.array_equal(beliefs, same)
+    assert (rows.delta[rows.secret == 0] < 0.2).any()
+    with pytest.raises(d.DiscreetError, match="of another policy"):
+        d.Session.resume(
+            Adaptive(routine.since("2026-11-16"), Policy(["s", replace(day, cap=None)], delta=0.2)), checkpoint=point
+        )
+
+
+def test_habits_that_change_within_a_capped_window_find_its_new_limit() -> None:
+    """A window that is open at the cut has another prior under new habits, and so another delta of its own."""
+    steps = [[[0.9, 0.1], [0.1, 0.9]]]
+    before, after = (
+        Routine({"day": d.MarkovChain(("s", "c"), [0.1, 0.9], steps)}, {("day", "day"): [[1 - q, q], [p, 1 - p]]})
+        for p, q in ((0.05, 0.5), (0.1, 0.5))
+    )
+    night = Secret("night", {"s"}, slots=[0, 1], at="any", begins=1, cap=0.5)
+    policy = Policy([night], delta=0.3)
+    stream = d.Session(Adaptive(before.since("2026-11-16"), policy), rng=SeededEntropy(1))
+    for _ in range(3):
+        stream.release("c")
+    stream.release("c")  # the night is open at the cut that follows
+    stream.change(routine=after)
+    for _ in range(6):
+        rows, beliefs = stream.belief.live()
+        expected = [policy.row_delta(night, prior) for prior in rows.prior.tolist()]
+        assert rows.delta == pytest.approx(expected, abs=1e-12)
+        assert (beliefs <= rows.limit + SLACK).all()
+        stream.release("c")
