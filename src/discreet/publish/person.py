@@ -68,10 +68,10 @@ def _made(
     policy, certain = settled(plan.policy, model.contexts)
     mechanism = plan.mechanism.make(model, policy, events=events)
     adversary = Adversary(mechanism)
-    return mechanism, adversary, certain, _known(plan.policy, adversary)
+    return mechanism, adversary, certain, known_before(plan.policy, adversary)
 
 
-def _known(policy: Policy, adversary: Adversary) -> tuple[Known, ...]:
+def known_before(policy: Policy, adversary: Adversary) -> tuple[Known, ...]:
     """What habits alone tell of each secret, of those too that they leave no doubt of (`settled`)."""
     doubted, labels = set(adversary.secrets.names), frozenset(adversary.model.contexts)
     rows: list[Row] = rows_of(adversary)
