@@ -220,3 +220,13 @@ def test_habits_that_change_within_a_capped_window_find_its_new_limit() -> None:
         assert rows.delta == pytest.approx(expected, abs=1e-12)
         assert (beliefs <= rows.limit + SLACK).all()
         stream.release("c")
+
+
+def test_caps_hold_before_several_observers_each_by_their_own_prior() -> None:
+    for seed in searches(3):
+        models = [random_chain(10 * seed + k, n=2, slots=3, zeros=0.0) for k in range(2)]
+        policy = random_policy(seed, models[0], caps=True)
+        mechanism = Adaptive(models[0], policy, observers=models[1:])
+        for model in models:
+            excess, found = worst_excess(mechanism, model, exact=True)
+            assert excess <= SLACK_EXACT, (seed, found)
