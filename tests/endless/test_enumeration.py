@@ -68,11 +68,11 @@ def test_no_belief_exceeds_its_cap(outputs: str, memory: str) -> None:
         mechanism = adaptive(case, outputs, memory)
         if mechanism is None:
             continue
-        found = searched(mechanism, case, 3, budget=300 if LONG else 40)
+        found = searched(mechanism, case, 3, budget=40)
         assert not found.worst.breached, (seed, case.family, float(found.worst.excess), found.worst)
         free = d.Policy([replace(secret, cap=None) for secret in case.policy.secrets], delta=case.policy.delta)
         blind = adaptive(replace(case, policy=free), outputs, memory)
-        caught += blind is not None and searched(blind, case, 3, budget=300 if LONG else 40).worst.breached
+        caught += blind is not None and searched(blind, case, 3, budget=40).worst.breached
         checked += 1
     assert checked >= 3
     assert caught > 0
