@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,25 @@ def test_no_gain_exceeds_its_delta(outputs: str, memory: str) -> None:
         decisions, telling = decisions + found.decisions, telling + found.telling
     assert refused["total"] <= REFUSED * tried["total"], refused
     assert telling > decisions / 4  # a promise that is kept by silence is no release
+
+
+@pytest.mark.parametrize(("outputs", "memory"), BOTH)
+def test_no_belief_exceeds_its_cap(outputs: str, memory: str) -> None:
+    """Also where a mechanism that keeps every delta, and knows of no cap, would."""
+    checked = caught = 0
+    for seed in searches(8):
+        case = random_case(seed + 500, contexts=2 + seed % 2, slots=2, caps=True)
+        mechanism = adaptive(case, outputs, memory)
+        if mechanism is None:
+            continue
+        found = searched(mechanism, case, 3, budget=40)
+        assert not found.worst.breached, (seed, case.family, float(found.worst.excess), found.worst)
+        free = d.Policy([replace(secret, cap=None) for secret in case.policy.secrets], delta=case.policy.delta)
+        blind = adaptive(replace(case, policy=free), outputs, memory)
+        caught += blind is not None and searched(blind, case, 3, budget=40).worst.breached
+        checked += 1
+    assert checked >= 3
+    assert caught > 0
 
 
 @pytest.mark.parametrize(("outputs", "memory"), BOTH)

@@ -34,7 +34,7 @@ def promised_gains(mechanism: AnyMechanism, adversary: Adversary) -> FloatArray 
 
 def _terms(policy: Policy, secret: Secret) -> tuple[object, ...]:
     """What is promised of a secret depends on these, not on its name."""
-    return secret.contexts, secret.slots, secret.at, policy.delta_of(secret)
+    return secret.contexts, secret.slots, secret.at, policy.delta_of(secret), secret.cap
 
 
 def _in_mind(mechanism: AnyMechanism, model: Model) -> bool:

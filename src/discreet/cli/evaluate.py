@@ -17,6 +17,7 @@ from discreet.cli.inputs import (
     read_spec,
     slots_of,
 )
+from discreet.cli.known import known_json, print_known
 from discreet.cli.terminal import note, print_json, progress, table
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def evaluate(
 
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml --mechanism no-mask
     """
+    from discreet.adversary.known import known
     from discreet.evaluation.week import evaluate_parts
     from discreet.models.routine import Routine
 
@@ -64,12 +66,14 @@ def evaluate(
     with progress("evaluating") as report:
         results = evaluate_parts(habits, make, days, carry=carried, seed=seed, progress=report)
     breached = any(result.breached for result in results.values())
+    told = known(habits, secrets)
     if json:
         parts = [{"part": part, **asdict(result)} for part, result in results.items()]
         document = {"mechanism": spec.name, "without_end": make.endless, "seed": seed, "breached": breached}
-        print_json({**document, "parts": parts, "bad_rows": readings.bad.count})
+        print_json({**document, "parts": parts, "known": known_json(told), "bad_rows": readings.bad.count})
     else:
         joined = isinstance(habits, Routine)
+        print_known(told, habits.clock)
         for part, result in results.items():
             _print(spec.name + (f", {part}s" if part else ""), result, secrets, joined=joined)
         if joined and not make.endless:
@@ -97,8 +101,8 @@ def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> No
     print("\n".join(f"{what:<13}  {value:>{width}}  {words}" for what, value, words in rows))
     if policy.secrets:
         worst = [
-            [one.secret.name, f"{one.gain:.4f}", f"{one.delta:.4f}", one.word]
-            for one in policy.verdicts(result.by_secret)
+            [one.secret.name, f"{one.gain:.4f}", one.terms, one.word]
+            for one in policy.verdicts(result.by_secret, excess=result.excess_by_secret)
         ]
         print()
         print(table(["secret", "worst gain", "delta", ""], worst))

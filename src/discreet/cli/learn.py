@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions
+from discreet.cli.inputs import ReadingOptions, in_options
+from discreet.cli.known import Told, known_json, print_known
 from discreet.cli.terminal import note, percent, print_json, progress, table
 from discreet.clock import Clock
 from discreet.contexts import Day, shares
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, PolicyError
 
 if TYPE_CHECKING:
     from discreet.data import BadRows
     from discreet.models.chain import MarkovChain
     from discreet.models.held_out import HeldOut
+    from discreet.models.parts import AnyModel
     from discreet.models.routine import Routine
     from discreet.models.week import Models
 
@@ -143,11 +145,13 @@ def learn(
     readings = reading.read(data, learner.clock, merge_below=merge_below, keep=learner.kept)
     files = _files(out, list(readings.people))
     models, summaries = {}, []
+    told: Told = {}
     with progress("learning") as report:
         for done, (name, days) in enumerate(readings.people.items(), 1):
             found = learner.learn(days)
             models[files[name]] = found.model
-            summaries.append(_summary(name, files[name], found, learner.clock))
+            told = _told(found.model, secrets, learner.clock)
+            summaries.append(_summary(name, files[name], found, learner.clock, told))
             report(done, len(readings.people))
     save_all(out, models)
     if json:
@@ -155,6 +159,9 @@ def learn(
         print_json({"rows": readings.rows, "bad_rows": bad, "people": [asdict(summary) for summary in summaries]})
     else:
         _print(summaries, readings.rows, readings.bad)
+        if len(summaries) == 1 and told:
+            print()
+            print_known(told, learner.clock)
 
 
 # --- what is learned
@@ -287,6 +294,20 @@ def _declared(keep: Sequence[str] | None, secrets: Path | None, clock: Clock | N
     return tuple(sorted(named.union(keep or ())))
 
 
+def _told(model: AnyModel, secrets: Path | None, clock: Clock) -> Told:
+    """What the habits tell of each secret; of none where no policy is given, or the model has no place for it."""
+    from discreet.adversary.known import known
+    from discreet.policy import read_policy
+
+    if secrets is None:
+        return {}
+    try:
+        return known(model, read_policy(secrets, clock)[0])
+    except PolicyError as error:
+        note(f"{secrets}: what habits alone tell of its secrets cannot be said: {in_options(str(error))}")
+        return {}
+
+
 # --- what is said of it
 
 
@@ -304,9 +325,10 @@ class Summary:
     held_out_days: int
     held_out_impossible: float | None  # share of the held-out steps that have probability zero
     held_out_log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
+    known: list[dict[str, object]]  # what habits alone tell of each secret
 
 
-def _summary(person: str, file: Path, found: Found, clock: Clock) -> Summary:
+def _summary(person: str, file: Path, found: Found, clock: Clock, told: Told) -> Summary:
     days, last, seen = found.days, found.last, shares(found.days)
     unseen = [] if isinstance(found.model, Mapping) else [label for label in found.model.contexts if label not in seen]
     return Summary(
@@ -320,6 +342,7 @@ def _summary(person: str, file: Path, found: Found, clock: Clock) -> Summary:
         held_out_days=last.days,
         held_out_impossible=last.impossible,
         held_out_log_likelihood=last.log_likelihood,
+        known=known_json(told),
     )
 
 
