@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
+from discreet.experiments.adaptive.attacked import on_attacks
 from discreet.experiments.adaptive.figures import expectations, second_halves
 from discreet.experiments.adaptive.limits import CHAINS, HIDDEN, on_random_models
 from discreet.experiments.adaptive.memory import VARIANTS, Variant, on_memory
@@ -25,6 +26,7 @@ SMOOTHINGS: tuple[Smoothing, ...] = ("none", "auto")
 PARTS = {
     "people": ("expected", "second_halves"),
     "weeks": ("weeks",),
+    "truth": ("attacked",),
     "limits": ("limit_chains", "limit_hidden"),
     "memory": ("memory",),
     "picture": ("picture",),
@@ -64,6 +66,7 @@ class AdaptiveReproduction(Reproduction):
             "expected": self._expected,
             "second_halves": self._second_halves,
             "weeks": partial(on_weeks, self.cohort, self.setting, extent.lengths, extent.runs),
+            "attacked": partial(on_attacks, self.cohort, self.setting),
             "limit_chains": partial(on_random_models, self.cohort, seed, extent.chains, hidden=False),
             "limit_hidden": partial(on_random_models, self.cohort, seed, extent.hidden, hidden=True),
             "memory": partial(
