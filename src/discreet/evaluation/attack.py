@@ -4,14 +4,14 @@ They learn to guess each secret from what is shown (`shown`), are calibrated on 
 a third that neither saw. Beside them stands the blind observer, the same learner who sees the hour, the weekday and
 perhaps the person, and no output: what the blind believe is the prior.
 
-**The claims.** With b the observer's belief in a slot and q the prior, a claim goes beyond by b - min(1, q + delta).
-Each judged cluster (a person where people are parted, else a day) can stake one claim, its slot that goes furthest
-beyond, and as many of them are staked as would prove most if the beliefs were right. All of this depends on outputs
-alone, not on the truth of judged slots. So if no output makes a secret likelier than its limit, each claim is right
-with a probability of at most its limit, whatever the observer has learned; slots of one cluster are never counted as
-independent of each other. The number of right claims then exceeds n times the mean limit no more easily than a binomial
-one does (Hoeffding, 1956, theorem 4), and the interval of Clopper and Pearson (1934) for x of n is exact. One set of
-claims is tried, so there is nothing to correct for but the number of secrets (Bonferroni).
+**The claims.** With b the observer's belief in a slot and q the prior, a claim goes beyond by b - min(1, q + delta), or
+by b - cap where a cap applies. Each judged cluster (a person where people are parted, else a day) can stake one claim,
+its slot that goes furthest beyond, and as many of them are staked as would prove most if the beliefs were right. All of
+this depends on outputs alone, not on the truth of judged slots. So if no output makes a secret likelier than its limit,
+each claim is right with a probability of at most its limit, whatever the observer has learned; slots of one cluster are
+never counted as independent of each other. The number of right claims then exceeds n times the mean limit no more
+easily than a binomial one does (Hoeffding, 1956, theorem 4), and the interval of Clopper and Pearson (1934) for x of n
+is exact. One set of claims is tried, so there is nothing to correct for but the number of secrets (Bonferroni).
 
 **The prior on judged days.** Habits drift, and where delta is small an error of q could pass for a leak. So a claim's
 prior is q, or how often the secret was true of all judged slots of that hour (and person, if known) where that is more;
@@ -68,7 +68,8 @@ class Attacked:
 
     `claims` are staked, one a judged day or person, and `right` of them true. Their share is between `supported` and
     `at_most` with the confidence that the false-alarm rate leaves; `believed` is what the observer said on average.
-    `prior` and `limit` (prior + delta) are means over the same claims. All are NaN where the secret was not tested.
+    `prior` and `limit` (prior + delta, or the cap) are means over the same claims. All are NaN where the secret was not
+    tested.
     """
 
     name: str
@@ -241,7 +242,15 @@ class _Question(NamedTuple):
     public: Features
     all: Features
     delta: float
+    cap: float | None
     one: str  # what a cluster is called
+
+    def limit(self, prior: FloatArray) -> FloatArray:
+        """What may be believed where so much was before: prior + delta, or the cap where it applies (`Secret.cap`)."""
+        plain = np.minimum(1.0, prior + self.delta)
+        if self.cap is None:
+            return plain
+        return np.where(prior <= self.cap - self.delta / 2, np.minimum(plain, self.cap), plain)
 
 
 def _question(shown: Shown, parting: _Parting, secret: Secret, delta: float) -> _Question:
@@ -262,7 +271,7 @@ def _question(shown: Shown, parting: _Parting, secret: Secret, delta: float) -> 
         cluster = parting.cluster[day]
         cell = hour + (int(hour.max()) + 1) * shown.person[rows] if knows else hour
     one = "person" if parting.by == "people" else "day"
-    return _Question(true, parting.part[cluster], cluster, cell, public, public.and_those(seen), delta, one)
+    return _Question(true, parting.part[cluster], cluster, cell, public, public.and_those(seen), delta, secret.cap, one)
 
 
 def _rows(features: Features, rows: IntArray) -> Features:
@@ -347,13 +356,11 @@ def _attacked(question: _Question, secret: Secret, alpha: float, seed: int) -> A
     if untested.reason:
         return untested
     belief, prior = (_beliefs(question, features, seed) for features in (question.all, question.public))
-    limit = np.minimum(1.0, prior + question.delta)
+    limit = question.limit(prior)
     staked = _staked(question, belief, limit, alpha)
     rate = _rate_by_cell(question, judged)[staked]
     base = np.maximum(prior[staked], rate)
-    least, allowed = (
-        float(np.minimum(1.0, each + question.delta).mean()) for each in (np.minimum(prior[staked], rate), base)
-    )
+    least, allowed = (float(question.limit(each).mean()) for each in (np.minimum(prior[staked], rate), base))
     count, right = len(staked), int(question.true[staked].sum())
     low, high = interval(right, count, alpha)
     word: Word = "beyond" if low > allowed else "within" if high <= least else "open"

@@ -25,8 +25,8 @@ def adaptive(
     part: Annotated[
         Literal["people", "weeks", "truth", "picture", "limits", "memory", "all"],
         typer.Option(
-            help="Recorded people; days in a row; observers who only have data; every mechanism on every data set; the "
-            "causal limit; what capping loses."
+            help="Recorded people; days in a row; how true habits are, observers who learned elsewhere, or only have "
+            "data; every mechanism on every data set; the causal limit; what capping loses."
         ),
     ] = "all",
     people: shared.People = None,

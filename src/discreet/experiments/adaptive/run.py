@@ -10,6 +10,7 @@ from functools import cached_property, partial
 
 from discreet.experiments.adaptive.attacked import on_attacks
 from discreet.experiments.adaptive.figures import expectations, second_halves
+from discreet.experiments.adaptive.frontier import on_observers
 from discreet.experiments.adaptive.limits import CHAINS, HIDDEN, on_random_models
 from discreet.experiments.adaptive.memory import VARIANTS, Variant, on_memory
 from discreet.experiments.adaptive.person import Expected, Halves, expect, second_half
@@ -26,7 +27,7 @@ SMOOTHINGS: tuple[Smoothing, ...] = ("none", "auto")
 PARTS = {
     "people": ("expected", "second_halves"),
     "weeks": ("weeks",),
-    "truth": ("attacked",),
+    "truth": ("attacked", "observers"),
     "limits": ("limit_chains", "limit_hidden"),
     "memory": ("memory",),
     "picture": ("picture",),
@@ -67,6 +68,7 @@ class AdaptiveReproduction(Reproduction):
             "second_halves": self._second_halves,
             "weeks": partial(on_weeks, self.cohort, self.setting, extent.lengths, extent.runs),
             "attacked": partial(on_attacks, self.cohort, self.setting),
+            "observers": partial(on_observers, self.cohort, self.setting, extent.runs),
             "limit_chains": partial(on_random_models, self.cohort, seed, extent.chains, hidden=False),
             "limit_hidden": partial(on_random_models, self.cohort, seed, extent.hidden, hidden=True),
             "memory": partial(
