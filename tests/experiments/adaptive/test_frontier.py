@@ -9,6 +9,7 @@ import pytest
 
 from discreet.contexts import Day
 from discreet.experiments.adaptive import frontier
+from discreet.experiments.charts import marks
 from discreet.experiments.shared.people import Trace
 from discreet.experiments.shared.subjects import Setting
 from discreet.models.simulate import person
@@ -30,5 +31,5 @@ def test_who_is_not_alone_tells_less_and_is_breached_less(tmp_path: Path, monkey
         assert sum(made.excess.values()) < sum(alone.excess.values()), variant
     rows = [frontier._row(variant, name, [found]) for variant in frontier.VARIANTS for name in found.tried[variant]]
     choices = [frontier._choice(row) for row in rows]
-    frontier.marks.frontier("title", "note", {"one": choices}, tmp_path / "f.png", across="utility", up="breached")
+    marks.frontier("title", "note", {"one": choices}, tmp_path / "f.png", across="utility", up="breached")
     assert (tmp_path / "f.png").stat().st_size > 10_000
