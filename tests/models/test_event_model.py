@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import DiscreetError, ModelError
 from discreet.events import Event, Events, Trajectory
-from discreet.models.event_model import EventModel, HeldOut, Strengths, chosen_strengths, raked
+from discreet.models.event_model import EventModel, HeldOut, Strengths, chosen_strengths
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.models.topics import TopicModel
 
@@ -61,7 +61,7 @@ def test_one_topic_is_frequencies_drawn_to_the_base() -> None:
     base = TopicModel.fit(people, 1, events=Events.from_trajectories(people, occurring_only=True), sweeps=QUICK)
     model = EventModel(base, Strengths(emission=10, transition=1, person=30))
     counts = np.bincount(np.concatenate([base.events.codes(one) for one in people]), minlength=8)
-    expected = (counts + 10 * raked(base)[0]) / (240 + 10)
+    expected = (counts + 10 * base.raked[0]) / (240 + 10)
     np.testing.assert_allclose(model.emissions[0], expected, rtol=1e-12)
     own = np.bincount(base.events.codes(people[2]), minlength=8)
     np.testing.assert_allclose(model.emissions_of("p2")[0], (own + 30 * expected) / (40 + 30), rtol=1e-12)
@@ -88,7 +88,7 @@ def test_raking_gives_values_their_frequency_back_and_adds_no_dependence() -> No
     base = TopicModel.fit(
         drawn(chances, 20, 100), 1, events=Events(("g", "w"), ("n", "d"), tuple("copqr"), tuple(chances))
     )
-    joint = raked(base)[0]
+    joint = base.raked[0]
     activity, time, location = base.events.attribute_index.T
     for column, table in ((activity, base.activity), (time, base.time), (location, base.location)):
         np.testing.assert_allclose(np.bincount(column, joint), table[0], atol=2e-5)  # priors of "g" and "c" differ
@@ -97,7 +97,7 @@ def test_raking_gives_values_their_frequency_back_and_adds_no_dependence() -> No
     assert odds == pytest.approx(1)  # time is independent still
     assert base.emissions[0][activity == 0].sum() < 0.2 * joint[activity == 0].sum()
     full = topic_model(people=2, topics=3, seed=1)
-    np.testing.assert_array_equal(raked(full), full.emissions)  # where every triple occurs it is the product
+    np.testing.assert_array_equal(full.raked, full.emissions)  # where every triple occurs it is the product
 
 
 def test_predictions_are_those_of_each_persons_hidden_markov_model() -> None:

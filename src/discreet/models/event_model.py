@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e5)
 """Tried for each level: from counts that speak for themselves to counts that hardly do."""
 
-RAKED = 100
-"""Rounds of proportional fitting: where attributes and events agree it converges in a few."""
-
 
 @dataclass(frozen=True)
 class Strengths:
@@ -113,7 +110,7 @@ class EventModel:
         """(K, n): P(event | topic), of somebody of whom nothing is known."""
         counts = np.zeros((self.topics, len(self.events.contexts)))
         np.add.at(counts.T, self._totals.event, self._totals.topics)
-        return _drawn_to(raked(self.learned), counts, self.strengths.emission)
+        return _drawn_to(self.learned.raked, counts, self.strengths.emission)
 
     @cached_property
     def _own(self) -> FloatArray:
@@ -160,25 +157,6 @@ class EventModel:
 def _drawn_to(base: FloatArray, counts: FloatArray, strength: float) -> FloatArray:
     """The mean of a Dirichlet distribution around `base` that weighs `strength` events, given counts (..., n)."""
     return np.asarray((counts + strength * base) / (counts.sum(axis=-1, keepdims=True) + strength))
-
-
-def raked(model: TopicModel) -> FloatArray:
-    """(K, n): the product of a topic's attributes over the events that occur, with the attributes' own frequencies.
-
-    Left at the product scaled to sum to one, values that occur in few events become too rare: gambling, only at the
-    casino, is as rare as both by chance. Proportional fitting gives each value its frequency back and adds no other
-    dependence (it finds the nearest distribution, by Kullback and Leibler's distance, that has these frequencies).
-    """
-    joint = model.emissions.copy()
-    if model.events.occurring is None:
-        return joint
-    tables = (model.activity, model.time, model.location)
-    for _ in range(RAKED):
-        for column, table in zip(model.events.attribute_index.T, tables, strict=True):
-            sums = np.zeros_like(table)
-            np.add.at(sums.T, column, joint.T)
-            joint *= np.divide(table, sums, out=np.zeros_like(table), where=sums > 0)[:, column]
-    return normalised(joint)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,9 @@ BLOCK, LEAST = 100, 400
 KEPT = 100
 """Sweeps that the estimates are averaged over."""
 
+RAKED, FITTED = 100, 1e-12
+"""Rounds of proportional fitting, at most, and the change of a cell that ends them."""
+
 EVENTS = 4.0
 """The weight of a topic's Dirichlet prior over whole events, all cells together: it must not grow with their number."""
 
@@ -134,6 +137,28 @@ class TopicModel:
             raise ModelError(
                 f"topic {empty[0]} has none of the events that occur; leave it out, or let more events occur"
             )
+        return normalised(joint)
+
+    @cached_property
+    def raked(self) -> FloatArray:
+        """(K, n): the emissions over the events that occur, with the attributes' own frequencies.
+
+        In the product scaled to sum to one, values that occur in few events are too rare: gambling, only at the casino,
+        is as rare as if both met by chance. Proportional fitting gives each value its frequency back and adds no other
+        dependence: of all distributions with these frequencies it finds the nearest (Kullback and Leibler's distance).
+        """
+        joint = self.emissions.copy()
+        if self.events.occurring is None:
+            return joint
+        tables = (self.activity, self.time, self.location)
+        for _ in range(RAKED):
+            before = joint.copy()
+            for column, table in zip(self.events.attribute_index.T, tables, strict=True):
+                sums = np.zeros_like(table)
+                np.add.at(sums.T, column, joint.T)
+                joint *= np.divide(table, sums, out=np.zeros_like(table), where=sums > 0)[:, column]
+            if np.abs(joint - before).max() <= FITTED:
+                break
         return normalised(joint)
 
     @cached_property

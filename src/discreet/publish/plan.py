@@ -72,8 +72,8 @@ class TopicHabits:
         if found is None or found.converged:
             return None
         return (
-            f"the habits are not settled: chains of the sampler did not agree on {self.model.topics} topics "
-            f"(R-hat {found.r_hat:.2f} after {found.sweeps} sweeps), so that another seed may learn others; "
+            f"chains of the sampler did not agree on {self.model.topics} topics (R-hat {found.r_hat:.2f} after "
+            f"{found.sweeps} sweeps): habits are what the best of them found, and another run may find others; "
             "allow more sweeps, or give another number of topics"
         )
 
