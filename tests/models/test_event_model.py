@@ -19,7 +19,7 @@ QUICK = 400
 
 
 def shown(whole: Trajectory) -> int:
-    return len(whole) * 4 // 5
+    return max(1, len(whole) * 4 // 5)
 
 
 def learned(people: Sequence[Trajectory], topics: int = 1, whole_events: bool = True) -> TopicModel:
@@ -104,12 +104,14 @@ def test_predictions_are_those_of_each_persons_hidden_markov_model() -> None:
     truth = topic_model(people=4, topics=2, sizes=(2, 2, 3), seed=1)
     people = trajectories(truth, (6, 11), seed=2)
     people.append(Trajectory("p1", people[3].events))  # a second one
+    people.append(Trajectory("p2", people[3].events[:1]))  # too short to hold something out
     base = learned(people, topics=3, whole_events=False)
     model = EventModel(base, Strengths(emission=3, transition=2, person=5))
     secret = {label for label in base.events.contexts if label.startswith("activity 1")}
     held = held_out(people, base, [secret, {base.events.contexts[0]}])
     events, secrets = held.scores(model.predictor(held))
-    for number, whole in enumerate(people):
+    assert len(events) == len(secrets) == 5
+    for number, whole in enumerate(people[:5]):
         hidden, chance, score = model.person(whole.person, len(whole)), model.initial, np.zeros(2)
         for place, event in enumerate(whole.events):
             emissions = hidden.emissions[place]

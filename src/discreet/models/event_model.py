@@ -141,14 +141,14 @@ class EventModel:
         keys, wanted = totals.person * n + totals.event, held.person * n + held.codes
         pair = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         counts = np.where((keys[pair] == wanted)[:, None], totals.topics[pair], 0.0)
-        secret = np.zeros((*weight.shape, held.members.shape[1]))
-        np.add.at(secret, totals.person, totals.topics[:, :, None] * held.members[totals.event][:, None])
-        secret += strength * (self.emissions @ held.members)
+        sides = np.zeros((*weight.shape, held.sides.shape[1]))
+        np.add.at(sides, totals.person, totals.topics[:, :, None] * held.sides[totals.event][:, None])
+        sides += strength * (self.emissions @ held.sides)
         return Predictor(
             held.person,
             held.first,
             (counts + strength * self.emissions[:, held.codes].T) / weight[held.person],
-            secret / weight[:, :, None],
+            sides / weight[:, :, None],
             self.initial,
             self.transitions,
         )
@@ -193,19 +193,21 @@ class HeldOut:
             members=members.reshape(len(events.contexts), -1),
         )
 
+    @property
+    def sides(self) -> FloatArray:
+        """(n, 2 S): the secrets, and what is not in them; summed, for 1 minus a number near 1 is mostly rounding."""
+        return np.concatenate([self.members, 1 - self.members], axis=1)
+
     def scores(self, predictor: Predictor) -> tuple[FloatArray, FloatArray]:
-        """(D,), (D,): log score of each trajectory's held-out events, and of whether they are in each secret."""
+        """(D,), (D,): log scores of events and of secrets' sides, for each trajectory of which some are held out."""
         from discreet.models.predictions import predictions
 
-        seen, held = predictions(predictor)
-        true = self.members[self.codes] > 0
-        with np.errstate(divide="ignore"):
-            events = np.where(self.tested, np.log(seen), 0.0)
-            secrets = np.where(self.tested[:, None], np.log(np.where(true, held, 1 - held)), 0.0).sum(axis=1)
-        return self._by_trajectory(events), self._by_trajectory(secrets)
-
-    def _by_trajectory(self, values: FloatArray) -> FloatArray:
-        return np.asarray(np.bincount(self.trajectory, values), dtype=np.float64)
+        seen, sides = predictions(predictor)
+        inside, outside = np.split(sides[self.tested], 2, axis=1)
+        true = self.members[self.codes[self.tested]] > 0
+        _, which = np.unique(self.trajectory[self.tested], return_inverse=True)
+        events, secrets = np.log(seen[self.tested]), np.log(np.where(true, inside, outside)).sum(axis=1)
+        return np.asarray(np.bincount(which, events)), np.asarray(np.bincount(which, secrets))
 
 
 def chosen_strengths(learned: TopicModel, held: HeldOut) -> Strengths:

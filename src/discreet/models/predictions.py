@@ -11,22 +11,22 @@ from discreet.numerics import FloatArray, IntArray
 
 
 class Predictor(NamedTuple):
-    """N events, one trajectory after another, as K topics of U people have them; S secrets."""
+    """N events, one trajectory after another, as K topics of U people have them; S sets of events."""
 
     person: IntArray  # (N,)
     first: IntArray  # (N,) 1 where a trajectory starts
     likelihood: FloatArray  # (N, K) P(the event | topic), of that person
-    secret: FloatArray  # (U, K, S) P(an event in the secret | topic)
+    sets: FloatArray  # (U, K, S) P(an event in the set | topic)
     initial: FloatArray  # (K,)
     transitions: FloatArray  # (U, K, K)
 
 
 @compiled()
 def predictions(predictor: Predictor) -> tuple[FloatArray, FloatArray]:
-    """(N,) the probability of each event given those before it in its trajectory, and (N, S) that of each secret."""
-    person, first, likelihood, secret, initial, transitions = predictor
+    """(N,) the probability of each event given those before it in its trajectory, and (N, S) that of each set."""
+    person, first, likelihood, sets, initial, transitions = predictor
     N, K = likelihood.shape
-    S = secret.shape[2]
+    S = sets.shape[2]
     seen, held = np.zeros(N), np.zeros((N, S))
     belief, after = np.zeros(K), np.zeros(K)
     for i in range(N):
@@ -42,7 +42,7 @@ def predictions(predictor: Predictor) -> tuple[FloatArray, FloatArray]:
             belief[:] = after
         for k in range(K):
             for s in range(S):
-                held[i, s] += belief[k] * secret[u, k, s]
+                held[i, s] += belief[k] * sets[u, k, s]
             belief[k] *= likelihood[i, k]
             seen[i] += belief[k]
         for k in range(K):

@@ -68,8 +68,8 @@ def choose_topics(
     about a rare one, whose share of the events' score is too small to show; so secrets come first. Of the numbers that
     are not worse at them than the best by more than one standard error of the difference over trajectories, those are
     left that are likewise not worse at events than the best of them. More topics than there are predict about as
-    well and cost more, so the smallest is taken, but never one by such a tie: with one topic neither the order of
-    events nor differences between people's days are in the model, and what a model leaves out, a promise leaves open.
+    well and cost more, so the smallest is taken, but never one by such a tie: with one topic events tell nothing of
+    the next in the model, and what a model leaves out, a promise leaves open.
     """
     given = list(trajectories)
     if not candidates:
@@ -120,9 +120,10 @@ def _over_attributes(model: TopicModel, held: HeldOut) -> _Tried:
     """A topic model, in which topics look the same for everybody."""
     from discreet.models.predictions import Predictor  # compiles
 
-    secret = np.broadcast_to(model.emissions @ held.members, (len(model.people), model.topics, held.members.shape[1]))
+    sides = model.emissions @ held.sides
     likelihood = np.ascontiguousarray(model.emissions[:, held.codes].T)
-    predictor = Predictor(held.person, held.first, likelihood, secret.copy(), model.initial, model.transitions)
+    everybody = np.repeat(sides[None], len(model.people), axis=0)
+    predictor = Predictor(held.person, held.first, likelihood, everybody, model.initial, model.transitions)
     return _Tried(held.scores(predictor), _converged(model))
 
 
