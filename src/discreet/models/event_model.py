@@ -175,12 +175,12 @@ class HeldOut:
         cls,
         trajectories: Sequence[Trajectory],
         shown: Callable[[Trajectory], int],
-        model_people: Sequence[str],
+        people: Sequence[str],
         events: Events,
         secrets: Iterable[Collection[str]] = (),
     ) -> HeldOut:
         """`shown` says how many events of a trajectory are not held out."""
-        number = {person: u for u, person in enumerate(model_people)}
+        number = {person: u for u, person in enumerate(people)}
         lengths = np.array([len(whole) for whole in trajectories])
         place = np.concatenate([np.arange(length) for length in lengths])
         members = np.array([[label in secret for secret in secrets] for label in events.contexts], dtype=np.float64)
