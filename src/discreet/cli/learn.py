@@ -101,9 +101,9 @@ def learn(
     smoothing: Annotated[
         Literal["calibrated", "auto", "none"] | None,
         typer.Option(
-            help="calibrated: recent days count more, and habits that change claim less; auto: steps never seen at a "
-            "slot are as likely as the person's average makes them; none: plain counts.",
-            show_default="calibrated in a routine, auto day by day",
+            help="auto: steps never seen at a slot are as likely as the person's average makes them; none: plain "
+            "counts; calibrated, for routines: recent days count more, and habits that change claim less.",
+            show_default="auto",
             rich_help_panel=HABITS,
         ),
     ] = None,
@@ -213,11 +213,11 @@ class Anew:
         from discreet.models.learn_routine import FLOOR
         from discreet.models.routine import Routine
 
+        smoothing = self.smoothing or "auto"
         if not self.day_by_day:
             by = None if self.weekparts is False else "weekpart"
             floor = FLOOR if self.floor is None else self.floor
-            return Routine.fit(days, by, self.smoothing or "calibrated", floor, secrets=self.kept, clock=self.clock)  # type: ignore[arg-type]
-        smoothing = self.smoothing or "auto"
+            return Routine.fit(days, by, smoothing, floor, secrets=self.kept, clock=self.clock)  # type: ignore[arg-type]
         if smoothing == "calibrated":
             raise DiscreetError(
                 "--smoothing calibrated is for routines, and --day-by-day learns single days; leave one of them out"

@@ -68,7 +68,7 @@ class Candidate(NamedTuple):
     strength: float
 
 
-CANDIDATES = tuple(Candidate(v, s) for v in (0.0, 0.1, 0.2, 0.4, 0.6) for s in (8.0, 32.0))
+CANDIDATES = tuple(Candidate(v, s) for v in (0.0, 0.1, 0.2, 0.4, 0.6) for s in (0.5, 2.0, 8.0, 32.0))
 FIRST = Candidate(0.4, 32.0)
 """What is taken while nothing could be judged."""
 

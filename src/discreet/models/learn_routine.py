@@ -2,7 +2,7 @@
 
 Total (theory, section 11): every learned row is mixed with a little of a broad distribution, and `other` and `unknown`
 are always contexts, so that no day is off the model. How rows are made of counts is `calibrated.py`'s matter for
-`smoothing="calibrated"`, the default, and `learn.py`'s otherwise.
+`smoothing="calibrated"`, and `learn.py`'s otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discreet.clock import Clock
 from discreet.contexts import OTHER, UNKNOWN, Day, by_frequency
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import arrays
-from discreet.models.calibrated import EVERYTHING, Faded, Lived, Recent
+from discreet.models.calibrated import EVERYTHING, Faded, Lived, Recent, Rows
 from discreet.models.chain import MarkovChain
 from discreet.models.kinds import KINDS, ONE_DAY, RULES, By
 from discreet.models.learn import Counts, backed_off, estimate
@@ -236,21 +236,23 @@ def _checked(counts: IntArray, shape: tuple[int, ...], what: str) -> None:
 def chains_of(learned: Learned, clock: Clock | None) -> tuple[dict[str, MarkovChain], dict[Pair, FloatArray]]:
     """The chain of each kind of day, and the overnight rows of each pair; a kind without days is learned from all."""
     if learned.recent is not None:
-        rows = learned.recent.habits(learned.contexts)
-        kinds = tuple(learned.days)
-        return (
-            {
-                kind: MarkovChain(learned.contexts, rows.initial[k], rows.transitions[k], clock=clock)
-                for k, kind in enumerate(kinds)
-            },
-            {(a, b): rows.nights[j, k] for j, a in enumerate(kinds) for k, b in enumerate(kinds)},
-        )
+        return chains_from(learned.recent.habits(learned.contexts), learned.contexts, tuple(learned.days), clock)
     every = _every_day(learned)
     days = {kind: counts if counts.days else every for kind, counts in learned.days.items()}
     occupancy = every.occupancy
     broad = np.asarray((1 - EVERYTHING) * occupancy / occupancy.sum() + EVERYTHING / len(occupancy))
     chains = {kind: _day_chain(counts, learned.floor, broad, clock) for kind, counts in days.items()}
     return chains, _night_rows(learned, days, broad)
+
+
+def chains_from(
+    rows: Rows, contexts: tuple[str, ...], kinds: Sequence[str], clock: Clock | None = None
+) -> tuple[dict[str, MarkovChain], dict[Pair, FloatArray]]:
+    """The chain of each kind of day and the overnight rows of each pair, of habits as arrays over kinds."""
+    chains = {
+        kind: MarkovChain(contexts, rows.initial[k], rows.transitions[k], clock=clock) for k, kind in enumerate(kinds)
+    }
+    return chains, {(a, b): rows.nights[j, k] for j, a in enumerate(kinds) for k, b in enumerate(kinds)}
 
 
 def _every_day(learned: Learned) -> Counts:

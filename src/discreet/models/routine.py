@@ -99,7 +99,7 @@ class Routine:
         cls,
         days: Sequence[Day],
         by: By | None = "weekpart",
-        smoothing: Learning = "calibrated",
+        smoothing: Learning = "auto",
         floor: float = FLOOR,
         *,
         secrets: Policy | Iterable[str] = (),
