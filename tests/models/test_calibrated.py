@@ -211,7 +211,7 @@ def test_later_dates_count_more() -> None:
     old, new = ("home", "gym", "home"), ("home", "cafe", "home")
     days = [Day(old if k < 40 else new, MONDAY + k * ONE_DAY) for k in range(60)]
     priors = {
-        smoothing: Routine.fit(days, by=None, smoothing=smoothing).day("day").prior[1]  # type: ignore[arg-type]
+        smoothing: Routine.fit(days, by=None, smoothing=smoothing).day("day").prior[1]
         for smoothing in ("auto", "calibrated")
     }
     contexts = Routine.fit(days, by=None).contexts
@@ -255,10 +255,11 @@ def test_where_habits_drift_the_calibration_error_falls_by_a_third_and_the_likel
         pairs, logs = [], []
         for seed in range(12):
             days = drifting(seed)
-            routine = Routine.fit(days[:60], smoothing=smoothing)  # type: ignore[arg-type]
+            routine = Routine.fit(days[:60], smoothing=smoothing)
             pairs.append(calibration_error(routine, days[60:]))
             found = judged(routine, days[60:])
             assert found.impossible == 0
+            assert found.log_likelihood is not None
             logs.append(found.log_likelihood)
         beliefs, truth = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
         of = np.digitize(beliefs, np.arange(0.05, 1, 0.05))
