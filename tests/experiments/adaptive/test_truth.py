@@ -29,7 +29,8 @@ def test_an_error_is_how_far_what_is_said_is_from_what_is_so() -> None:
     assert found.error == pytest.approx((4 * abs(0.15 - 0.25) + 2 * abs(0.95 - 1)) / 6)
     assert found.squares == pytest.approx(3 * 0.15**2 + 0.85**2 + 2 * 0.05**2)
     twice = found + found
-    assert (twice.pairs, twice.error) == (12, pytest.approx(found.error))
+    assert twice.pairs == 12
+    assert twice.error == pytest.approx(found.error)
 
 
 def test_every_learner_is_judged_by_the_same_pairs(folder: Path) -> None:
