@@ -29,6 +29,7 @@ from discreet.experiments.shared.sheets import Cell, Sheet
 from discreet.experiments.shared.subjects import Setting, chosen_secrets, parted, seed_for
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
+from discreet.models.learn_routine import Learning
 from discreet.models.observers import observers_of, some_weeks, tilted
 from discreet.models.routine import Routine
 from discreet.numerics import exceeds
@@ -49,11 +50,12 @@ JUDGES = ("later days", "odd days", "even days", "all days")
 
 
 class Family(NamedTuple):
-    """Observers by name, and the share of delta that the mechanism keeps before them."""
+    """Observers by name, the share of delta that the mechanism keeps before them, and its own habits."""
 
     name: str
     observers: tuple[Routine, ...]
     share: float = 1.0
+    routine: Routine | None = None  # by default learned as the others are
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ def families(routine: Routine, learned: Sequence[Day], secrets: Sequence[str], f
     return [
         Family("nobody else", ()),
         *(Family(f"nobody else, delta x {share:g}", (), share) for share in SMALLER),
+        Family("nobody else, habits calibrated", (), routine=fit(learned, "calibrated")),
         Family("halves", halves),
         Family("half of the weeks, 2", weeks[:2]),
         Family("half of the weeks, 4", weeks),
@@ -107,10 +110,11 @@ class Fit:
         assert routine.learned is not None
         self._routine, self._learned = routine, routine.learned
 
-    def __call__(self, days: Sequence[Day]) -> Routine:
+    def __call__(self, days: Sequence[Day], smoothing: Learning | None = None) -> Routine:
         """The routine of these days."""
         own = self._learned
-        return Routine.fit(days, own.by, own.smoothing, own.floor, contexts=self._routine.contexts)
+        chosen = own.smoothing if smoothing is None else smoothing
+        return Routine.fit(days, own.by, chosen, own.floor, contexts=self._routine.contexts)
 
 
 def tried(trace: Trace, setting: Setting, most: int | None) -> Person | None:
@@ -149,7 +153,8 @@ def _tried(
     outputs, memory = variant
     kept = Policy(policy.secrets, delta=family.share * policy.delta)
     start = str(runs[0][0].date)
-    mechanism = Adaptive(routine.since(start), kept, outputs=outputs, memory=memory, observers=family.observers)
+    own = routine if family.routine is None else family.routine
+    mechanism = Adaptive(own.since(start), kept, outputs=outputs, memory=memory, observers=family.observers)
     truth, seconds, slots = 0.0, 0.0, 0
     breached, excess = dict.fromkeys(judges, 0), dict.fromkeys(judges, 0.0)
     for days in runs:
