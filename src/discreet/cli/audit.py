@@ -11,6 +11,7 @@ import typer
 from discreet.cli import options
 from discreet.cli.inputs import Maker, ends_at_midnight, read_model, read_policy_for, read_spec
 from discreet.cli.terminal import busy, percent, print_json, table
+from discreet.cli.truth import IF, if_true
 
 if TYPE_CHECKING:
     from discreet.adversary.audit import Audit, Witness
@@ -48,6 +49,7 @@ def audit(
     Example: discreet audit --model p01.model --policy examples/policy.toml --mechanism mask-sensitive
     """
     from discreet.adversary.audit import all_hold, audit_parts
+    from discreet.models.store import truth_of
 
     spec = read_spec(mechanism, option)
     habits = read_model(model)
@@ -58,6 +60,7 @@ def audit(
     if json:
         parts = [_object(part, result, secrets, habits.clock) for part, result in audits.items()]
         found = {"mechanism": spec.name, "without_end": make.endless, "holds": all_hold(audits.values())}
+        found |= {"if": IF, "truth": truth_of(model)}
         print_json({**found, "days": _days(habits, days), "parts": parts})
     else:
         judged = _days(habits, days)
@@ -66,6 +69,7 @@ def audit(
             _print(spec.name + over + (f", {part}s" if part else ""), result, secrets, habits.clock)
         if judged is not None and not make.endless:
             print(f"{ends_at_midnight(spec.name)}.")
+        print(if_true(truth_of(model)))
     if not all_hold(audits.values()):
         raise typer.Exit(1)
 
@@ -134,7 +138,7 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
         for one in policy.verdicts(result.by_secret, result.bound_by_secret):
             when = "some slot" if one.secret.at == "any" else "each slot"
             rows.append([one.secret.name, when, f"{one.gain:.4f}", f"{one.bound:.4f}", f"{one.delta:.4f}", one.word])
-        print(table(["secret", "at", "worst gain", "proven bound", "delta", ""], rows, left=2))
+        print(table(["secret", "at", "worst gain", "proven bound", "delta", IF], rows, left=2))
         print()
     witness = result.breach or result.witness
     if witness is not None:
@@ -145,11 +149,11 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
 def _verdict(result: Audit) -> str:
     if result.holds and result.rests_on == "proof":
         return (
-            "holds by its proof. No gain that was met exceeds its delta; not every output was looked at, and the rest "
-            "rests on the mechanism's proof."
+            f"holds by its proof, {IF}. No gain that was met exceeds its delta; not every output was looked at, and "
+            "the rest rests on the mechanism's proof."
         )
     if result.holds:
-        return "holds. Whatever is shown, no gain exceeds its delta."
+        return f"holds, {IF}. Whatever is shown, no gain exceeds its delta."
     if result.holds is False:
         return "does not hold. Some output gains more than its delta."
     return (

@@ -8,8 +8,8 @@ however many cells there are (Besag and Clifford 1989; Westfall and Young 1993, 
 
 1. Of each cell the variance of its count over the draws and the truth gives an effective number of claims, and that a
    binomial p-value of the count: how far it is from what was said, on a scale on which cells compare.
-2. The smallest p-value over all cells is found for each draw. With K draws the truth's is smaller than the j-th smallest
-   of them with a probability of at most j / (K + 1), if it is one more draw: truth and draws enter 1 alike.
+2. The smallest p-value over all cells is found for each draw. With K draws the truth's is smaller than the j-th
+   smallest of them with a probability of at most j / (K + 1), if it is one more draw: truth and draws enter 1 alike.
 3. That threshold is the level of the intervals that are reported, by Clopper and Pearson on the effective number.
 
 A cell is off if its interval lies beyond what is tolerated: habits are never true to the last digit, and large data
@@ -31,8 +31,8 @@ from discreet.numerics import BoolArray, FloatArray, IntArray
 ALARMS = 0.01
 """How often beliefs that are right are called wrong, at most: over all secrets and cells of a check together."""
 
-DRAWS = 999
-"""Draws that the truth is compared with: 1 % of alarms is then the tenth smallest of them."""
+DRAWS = 399
+"""Draws that the truth is compared with: 1 % of alarms is then the fourth smallest of them."""
 
 EDGES = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 """The bins of belief, finer where a secret is rare."""
@@ -108,6 +108,14 @@ class Tally:
             sizes = np.diff(np.append(starts, len(cell)))
             for name, c in number.items():
                 self._count(secret, kind, name, int(sizes[c]), float(said[c]), int(held[c]), hits[:, c])
+
+    def add_any(self, secret: str, true: BoolArray, drawn: Drawn) -> None:
+        """One claim of a secret in one group: that some of these places (N,) are true.
+
+        What is believed of it is what the draws say, the truth among them, so that it is one more draw.
+        """
+        some, drawn_some = np.array([true.any()]), np.asarray(drawn.any(axis=1))[:, None]
+        self.add(secret, np.array([(some.sum() + drawn_some.sum()) / (1 + len(drawn_some))]), some, drawn_some)
 
     def add_apart(
         self, secret: str, counted: BoolArray, true: BoolArray, drawn: Drawn, distances: Mapping[str, int]
@@ -209,7 +217,7 @@ BINS = tuple(f"{100 * low:g} to {100 * high:g} %" for low, high in zip(EDGES[:-1
 
 
 def _effective(counts: FloatArray, said: FloatArray, claims: FloatArray, groups: FloatArray) -> FloatArray:
-    """(C,): of how many independent claims the counts have the variance; from the number of groups to that of claims."""
+    """(C,): of how many independent claims the counts have the variance; no fewer than groups, no more than claims."""
     variance = ((counts - said * claims) ** 2).mean(axis=0)
     alone = claims * said * (1 - said)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -234,7 +242,9 @@ def _level(p_values: FloatArray, alarms: float) -> float:
     smallest = np.sort(p_values[1:].min(axis=1))
     place = math.floor(alarms * (len(smallest) + 1))
     if place < 1:
-        raise DiscreetError(f"{len(smallest)} draws cannot tell alarms of {alarms}; draw {math.ceil(1 / alarms)} or more")
+        raise DiscreetError(
+            f"{len(smallest)} draws cannot tell alarms of {alarms}; draw {math.ceil(1 / alarms)} or more"
+        )
     return float(smallest[place - 1])
 
 
@@ -355,4 +365,3 @@ def _together(group: Sequence[object]) -> list[list[int]]:
     for row, one in enumerate(group):
         rows.setdefault(one, []).append(row)
     return list(rows.values())
-

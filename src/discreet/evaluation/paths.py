@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.numerics import FloatArray, IntArray
 
@@ -37,7 +38,7 @@ class Paths:
     """What is believed of each place in the end, and draws of all places together."""
 
     beliefs: FloatArray  # (N, C)
-    draws: IntArray  # (K, N): the class of each place in each draw, as small integers
+    draws: npt.NDArray[np.uint8]  # (K, N): the class of each place in each draw
 
 
 def paths(steps: Steps, draws: int, rng: np.random.Generator) -> Paths:
@@ -62,17 +63,19 @@ def paths(steps: Steps, draws: int, rng: np.random.Generator) -> Paths:
 
 def _forward(steps: Steps) -> tuple[list[FloatArray], list[bool]]:
     """(Z,) of each place: P(z_t | outputs so far); and whether its output was possible."""
-    weights, forward, seen = None, [], []
+    forward: list[FloatArray] = []
+    seen: list[bool] = []
     for t in range(steps.places):
-        for possible in (True, False):
-            weights = (
-                steps.first(seen=possible) if t == 0 else np.asarray(forward[t - 1] @ steps.step(t, seen=possible))
-            )
-            if weights.sum() > 0:
-                break
-        seen.append(possible)
+        weights = _pushed(steps, forward, t, seen=True)
+        seen.append(bool(weights.sum() > 0))
+        if not seen[-1]:
+            weights = _pushed(steps, forward, t, seen=False)
         forward.append(np.asarray(weights / weights.sum()))
     return forward, seen
+
+
+def _pushed(steps: Steps, forward: list[FloatArray], t: int, *, seen: bool) -> FloatArray:
+    return steps.first(seen=seen) if t == 0 else np.asarray(forward[t - 1] @ steps.step(t, seen=seen))
 
 
 def _draw(weights: FloatArray, columns: IntArray, rng: np.random.Generator) -> IntArray:

@@ -40,6 +40,10 @@ Likelihood = FloatArray | None
 """What a slot's output tells: (n,) over contexts, (n, n) over the context before and the one now; None for nothing."""
 
 
+class UntestableError(DiscreetError):
+    """What a mechanism shows cannot be judged here."""
+
+
 # --- what was found
 
 
@@ -51,6 +55,8 @@ class Look:
     calibration: Calibration
     held_out: bool
     """Whether the habits were learned without these claims."""
+    on: str
+    """Which data the claims are about, in words."""
 
     @property
     def off(self) -> float:
@@ -77,6 +83,7 @@ class Look:
         calibration = self.calibration
         return {
             "observer": self.observer,
+            "on": self.on,
             "held_out": self.held_out,
             "off": self.off,
             "by_chance": self.by_chance,
@@ -130,7 +137,7 @@ class Truth:
         if self.untested:
             return f"not tested: {self.untested}"
         off = f"{100 * self.main.off:.1f} points on average ({100 * self.main.by_chance:.1f} by chance alone)"
-        held = f"on {self.on} beliefs were off by {off}"
+        held = f"on {self.main.on} beliefs were off by {off}"
         return held if self.holds else f"{held}, and {told(self.findings[0][1])}"
 
     def to_json(self) -> dict[str, Any]:
@@ -141,7 +148,9 @@ class Truth:
             "held_out": self.held_out,
             "untested": self.untested,
             "figure": self.figure,
-            "findings": [{"observer": look.observer, "words": told(cell)} | cell.to_json() for look, cell in self.findings],
+            "findings": [
+                {"observer": look.observer, "words": told(cell)} | cell.to_json() for look, cell in self.findings
+            ],
             "remedy": None if self.holds or self.untested else self.remedy,
             "alarms": ALARMS,
             "looks": [look.to_json() for look in self.looks],
@@ -172,11 +181,13 @@ def told(cell: Cell) -> str:
 
 def share(value: float) -> str:
     """A probability as people say it, small ones too."""
-    return f"{100 * value:.0f} %" if 0.0995 <= value <= 0.9005 else f"{100 * value:.2g} %" if value < 0.1 else _high(value)
+    return (
+        f"{100 * value:.0f} %" if 0.0995 <= value <= 0.9005 else f"{100 * value:.2g} %" if value < 0.1 else _high(value)
+    )
 
 
 def _high(value: float) -> str:
-    return "100 %" if value == 1 else f"{min(99.9, 100 * value):.1f} %"
+    return "100 %" if value == 1 else f"{min(99.9, 100 * value):.3g} %"
 
 
 # --- secrets as classes of contexts: all that the test needs to know of a context
@@ -243,7 +254,9 @@ class Stretch:
         likelihood = self.seen[t]
         emitted = self.emission(t) if likelihood is None or not seen else self.emission(t) * likelihood
         total = emitted.sum(axis=1, keepdims=True)
-        return np.asarray(np.where(total > 0, emitted, self.emission(t)) @ self.in_class / np.where(total > 0, total, 1))
+        return np.asarray(
+            np.where(total > 0, emitted, self.emission(t)) @ self.in_class / np.where(total > 0, total, 1)
+        )
 
 
 # --- days
@@ -365,7 +378,7 @@ def remembered(mechanism: AnyMechanism) -> tuple[IntArray, IntArray | None]:
     table = np.array([[mechanism.remember(p, x) for x in range(count)] for p in range(len(private))], dtype=np.int64)
     after = table[first]
     if (table != after[private]).any():
-        raise DiscreetError("the mechanism remembers more than the context before; its beliefs are not tested here")
+        raise UntestableError("the mechanism remembers more than the context before")
     return first, after
 
 
@@ -415,10 +428,14 @@ def check_days(
         tally = Tally(draws)
         tally.groups = number
         rng = np.random.default_rng(seed)
-        for course in found:
-            _count_course(tally, course, asked.sees(course), secrets, counted, rng)
+        try:
+            for course in found:
+                _count_course(tally, course, asked.sees(course), secrets, counted, rng)
+        except UntestableError as error:
+            return replace(empty, untested=str(error))
         calibration = tally.judged(delta_of, alarms=ALARMS / 2, learned_from=learned_from)
-        looks.append(Look(asked.name, calibration, held_out))
+        if calibration.cells:  # a mechanism that shows all leaves nothing to believe
+            looks.append(Look(asked.name, calibration, held_out, on))
     return replace(empty, looks=tuple(looks))
 
 
@@ -449,7 +466,9 @@ def _count_course(
         if secret.at == "any":
             _add_windows(tally, counts, claim, slots)
         else:
-            active = np.isin(np.arange(len(labels)) % slots, range(slots) if secret.slots is None else list(secret.slots))
+            active = np.isin(
+                np.arange(len(labels)) % slots, range(slots) if secret.slots is None else list(secret.slots)
+            )
             _add_slots(tally, counts, claim & active & ~told_already, slots, hours)
 
 
@@ -467,22 +486,20 @@ def _add_slots(tally: Tally, one: _Counts, claim: BoolArray, slots: int, hours: 
     """Claims of each slot; and whether a secret comes back on the next day, or in a week, more than is believed."""
     for first in range(0, len(claim), slots):
         mine = first + np.flatnonzero(claim[first : first + slots])
-        places: list[tuple[Kind, Sequence[str]]] = [("hour", [hours[place % slots] for place in mine])]
+        places: list[tuple[Kind, Sequence[str]]] = [("hour", [hours[place % slots] for place in mine.tolist()])]
         tally.add(one.secret.name, one.belief[mine], one.true[mine], one.drawn[:, mine], places)
     tally.add_apart(one.secret.name, claim, one.true, one.drawn, {"a day": slots, "a week": 7 * slots})
 
 
 def _add_windows(tally: Tally, one: _Counts, claim: BoolArray, slots: int) -> None:
-    """One claim a window: at some slot of it. What is believed of it is what the draws say, the truth among them."""
+    """One claim a window: at some slot of it."""
     place = np.arange(len(claim))
     inside = np.isin(place % slots, range(slots) if one.secret.slots is None else list(one.secret.slots))
     window = place // slots - (place % slots < one.secret.begins)
     for number in np.unique(window[inside]):
         mine = np.flatnonzero(inside & (window == number))
         if claim[mine].all():
-            true, drawn = one.true[mine].any(keepdims=True), one.drawn[:, mine].any(axis=1, keepdims=True)
-            belief = np.array([(true.sum() + drawn.sum()) / (1 + len(drawn))])
-            tally.add(one.secret.name, belief, true, drawn)
+            tally.add_any(one.secret.name, one.true[mine], one.drawn[:, mine])
 
 
 def _hour(slot: int, slots: int, clock: Clock | None) -> str:

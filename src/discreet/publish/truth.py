@@ -76,10 +76,12 @@ def check_table(
     later = None if relearn is None else _later(relearn, trajectories, chosen)
     if later is not None:
         asked.append(("who knows the habits of earlier events", later, len(chosen) * EARLIER / (1 - EARLIER)))
-    looks = []
+    looks: list[Look] = []
     for observer, pieces, learned_from in asked:
         found = _look(plan, pieces, len(chosen), draws, seed, ALARMS / len(asked), learned_from)
-        looks.append(Look(observer, found, learned_from is not None))
+        if found.cells:
+            late = f"the last fifth of the events of {len(chosen)} people"
+            looks.append(Look(observer, found, learned_from is not None, on if learned_from is None else late))
     return replace(empty, looks=tuple(looks))
 
 
@@ -174,7 +176,8 @@ def _later(
 
     def pieces() -> Iterator[_Piece]:
         for one in later:
-            learned, models = cut(before[one.person], plan.piece_length), {}
+            learned = cut(before[one.person], plan.piece_length)
+            models: dict[int, Model] = {}
             for piece in cut(one, plan.piece_length):
                 yield _hidden(plan, learned, piece, models)
 
@@ -219,9 +222,7 @@ def _count_piece(tally: Tally, secrets: Sequence[Secret], piece: _Piece, rng: np
         member = classes.members(g, in_class.shape[1])
         belief, true, drawn = found.beliefs @ member, member[true_class], member[found.draws]
         if secret.at == "any":
-            any_true, any_drawn = true.any(keepdims=True), drawn.any(axis=1, keepdims=True)
-            believed = np.array([(any_true.sum() + any_drawn.sum()) / (1 + len(any_drawn))])
-            tally.add(secret.name, believed, any_true, any_drawn)
+            tally.add_any(secret.name, true, drawn)
             continue
         tally.add(secret.name, belief, true, drawn, places)
         if not piece.shown:
