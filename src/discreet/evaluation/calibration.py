@@ -12,8 +12,8 @@ however many cells there are (Besag and Clifford 1989; Westfall and Young 1993, 
    smallest of them with a probability of at most j / (K + 1), if it is one more draw: truth and draws enter 1 alike.
 3. That threshold is the level of the intervals that are reported, by Clopper and Pearson on the effective number.
 
-A cell is off if its interval lies beyond what is tolerated: habits are never true to the last digit, and large data
-would refuse all of them. So false alarms are rarer than `ALARMS`, never more frequent.
+A cell is off if what was said lies outside its interval and the frequency is further from it than is tolerated: habits
+are never true to the last digit, and large data would refuse all of them. So false alarms are rarer than `ALARMS`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -210,7 +211,7 @@ def bins(belief: FloatArray) -> list[str]:
     return [BINS[place] for place in places]
 
 
-BINS = tuple(f"{100 * low:g} to {100 * high:g} %" for low, high in zip(EDGES[:-1], EDGES[1:], strict=True))
+BINS = tuple(f"{100 * low:g} to {100 * high:g} %" for low, high in pairwise(EDGES))
 
 
 # --- judging: counts (R, C) of the truth (row 0) and the draws, in C cells
@@ -245,7 +246,7 @@ def _level(p_values: FloatArray, alarms: float) -> float:
         raise DiscreetError(
             f"{len(smallest)} draws cannot tell alarms of {alarms}; draw {math.ceil(1 / alarms)} or more"
         )
-    return float(smallest[place - 1])
+    return min(float(smallest[place - 1]), alarms)  # counts are whole: intervals are no narrower than for one cell
 
 
 def _interval(was: FloatArray, number: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
@@ -290,8 +291,9 @@ class Cell:
 
     @property
     def off(self) -> bool:
-        """Whether the interval lies beyond what is tolerated."""
-        return self.low > self.said + self.tolerated[1] or self.high < self.said - self.tolerated[0]
+        """Whether what was said is wrong beyond chance, and by more than is tolerated."""
+        below, above = self.tolerated
+        return self.supported > 0 and not -below <= self.was - self.said <= above
 
     @property
     def supported(self) -> float:
@@ -327,7 +329,7 @@ class Calibration:
     def notices(self, secret: str) -> float | None:
         """How large an error over all its claims would have had to be to be noticed; None where there are no claims."""
         for cell in self.of(secret, "all"):
-            return max(cell.high - cell.was, cell.was - cell.low) + max(cell.tolerated)
+            return max(cell.high - cell.was, cell.was - cell.low, *cell.tolerated)
         return None
 
 
