@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -59,8 +59,12 @@ def audit(
         audits = audit_parts(habits, make, budget=budget, seconds=seconds, days=days, since=since)
     if json:
         parts = [_object(part, result, secrets, habits.clock) for part, result in audits.items()]
-        found = {"mechanism": spec.name, "without_end": make.endless, "holds": all_hold(audits.values())}
-        found |= {"if": IF, "truth": truth_of(model)}
+        found: dict[str, Any] = {
+            "mechanism": spec.name,
+            "without_end": make.endless,
+            "holds": all_hold(audits.values()),
+        }
+        found["truth"] = truth_of(model)
         print_json({**found, "days": _days(habits, days), "parts": parts})
     else:
         judged = _days(habits, days)
