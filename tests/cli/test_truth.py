@@ -95,6 +95,8 @@ def test_learn_goes_on_where_told_to_and_others_say_so(discreet: Discreet, moved
     said = discreet("audit", "--model", out, "--policy", policy, "--mechanism", "mask-sensitive", "--budget", 20)
     assert "All of this if the habits are as learned: on the last 10 days" in said.out
     assert "the habits say" in said.out.splitlines()[-1]
+    released = discreet("release", moved, "--model", out, "--policy", policy, "--mechanism", "mask-sensitive")
+    assert "these habits did not hold: on the last 10 days" in released.err
 
 
 def test_few_days_are_not_tested(discreet: Discreet, family: Path, tmp_path: Path) -> None:

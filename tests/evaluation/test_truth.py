@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from discreet.evaluation.truth import (
     Shown,
     Stretch,
     Truth,
+    UntestableError,
     any_context,
     check_days,
     courses,
@@ -31,6 +34,7 @@ from discreet.models.store import load, save, truth_of
 from discreet.models.week import Models
 from discreet.numerics import FloatArray
 from discreet.policy import Policy as AnyPolicy
+from discreet.randomness import SeededEntropy
 from discreet.session import Session
 from tests.strategies import searches
 
@@ -162,7 +166,7 @@ def test_a_window_is_one_claim_also_over_the_cut() -> None:
 
 
 @pytest.mark.parametrize("memory", ["none", "last"])
-def test_beliefs_are_those_of_the_exact_observer(memory: str) -> None:
+def test_beliefs_are_those_of_the_exact_observer(memory: Literal["none", "last"]) -> None:
     """The same as the session's adversary has at the end of the day, computed by other code."""
     policy = Policy(["hospital"])
     mechanism = mechanisms.Adaptive(chain(7), policy, memory=memory)
@@ -172,8 +176,6 @@ def test_beliefs_are_those_of_the_exact_observer(memory: str) -> None:
         seen = Shown(chain(7), lambda model: mechanism, seed=1)(course)
         one = Stretch(chain(7).initial, chain(7).transition, None, classes.one_hot(LABELS), seen)
         believed = paths(one, 1, np.random.default_rng(0)).beliefs @ classes.members(0, 2)
-        from discreet.randomness import SeededEntropy
-
         session = Session(mechanism, rng=SeededEntropy(1))
         for label in day.contexts:
             session.release(label)
@@ -202,27 +204,21 @@ def test_a_memory_of_more_is_not_tested() -> None:
         def remember(self, memory: int | None, context: int) -> int:
             return context if memory is None else (memory * 3 + context) % 27
 
-    from discreet.evaluation.truth import UntestableError
-
     with pytest.raises(UntestableError, match="more than the context before"):
         remembered(Long())  # type: ignore[arg-type]
 
 
-def test_the_picture_has_a_panel_a_secret(tmp_path: object) -> None:
-    from pathlib import Path
-
+def test_the_picture_has_a_panel_a_secret(tmp_path: Path) -> None:
     from discreet.experiments.charts.reliability import reliability
 
-    out = Path(str(tmp_path)) / "r.png"
+    out = tmp_path / "r.png"
     reliability("title", check(chain(1), dated(chain(1, hospital=0.39), 40, 1)), out)
     assert out.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert len(out.read_bytes()) > 10_000
 
 
-def test_a_file_carries_how_true_its_habits_were(tmp_path: object) -> None:
-    from pathlib import Path
-
-    path = Path(str(tmp_path)) / "m"
+def test_a_file_carries_how_true_its_habits_were(tmp_path: Path) -> None:
+    path = tmp_path / "m"
     found = check(chain(1), dated(chain(1), 9, 1))
     save(path, chain(1), found.summary())
     assert truth_of(path) == json.loads(json.dumps(found.summary()))

@@ -105,6 +105,15 @@ def if_true(summary: Mapping[str, Any] | None) -> str:
     return f"All of this {IF}: {summary['figure']}."
 
 
+def warn(model: Path) -> None:
+    """A line on stderr where the habits of a file did not hold, and were accepted."""
+    from discreet.models.store import truth_of
+
+    summary = truth_of(model)
+    if summary is not None and summary["holds"] is False:
+        note(f"these habits did not hold: {summary['figure']}")
+
+
 def check_released(
     habits: AnyModel, make: Make, days: list[Day], policy: Policy, name: str, *, carry: int, seed: int
 ) -> Truth:
