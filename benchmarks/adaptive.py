@@ -15,7 +15,7 @@ from tests.strategies import random_chain
 from discreet.adversary.belief import Belief
 from discreet.adversary.enumerate import expected_releases
 from discreet.evaluation.limit import limit
-from discreet.mechanisms.adaptive.adaptive import Adaptive, History
+from discreet.mechanisms.adaptive.adaptive import Adaptive
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.models import MarkovChain
@@ -72,18 +72,18 @@ def walk(contexts: int, slots: int, outputs: str, memory: str, smoothing: str, t
     entropy = SeededEntropy(1)
     released = 0
     for day in days:
-        history = History((), mechanism.adversary.start())
+        belief = mechanism.adversary.start()
         private = None
         for context in day.tolist():
             began = time.thread_time()
-            decision = decider.decide(history.belief)
+            decision = decider.decide(belief)
             times.append(time.thread_time() - began)
-            states.append((history.belief, decision.worth))
+            states.append((belief, decision.worth))
             private = mechanism.remember(private, context)
             kernel = decider.kernel(decision)
             output = kernel.sample(private, entropy)
             released += mechanism.worth(chain.contexts[context], output) == 1
-            history = History((*history.outputs, output), history.belief.after(kernel.likelihood(output)))
+            belief = belief.after(kernel.likelihood(output))
     ours = np.array(times) * 1e3
     middle, high = np.percentile(ours, [50, 99])
     line = f"{outputs}, n = {len(chain.contexts)}, T = {slots}, memory {memory}, smoothing {smoothing}: "

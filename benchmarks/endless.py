@@ -261,7 +261,7 @@ def limit_without_end(endless: EndlessChain, slots: int, policy: Policy, outputs
             if u >= slots:
                 ahead = ahead @ endless.transition(first + u - 1)
             inside = member[paths[:, u]] if u < slots else (ahead @ member)[paths[:, -1]]
-            row = inside - float(endless.prior_at(first + u) @ member) - table.deltas[g]
+            row = inside - float(endless.prior_at(first + u) @ member) - policy.delta_of(policy.secrets[g])
             if row.max() > 0:
                 beyond.append(row)
     histories = {history for own in tree.leaves.values() for history in own}

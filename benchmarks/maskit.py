@@ -340,7 +340,7 @@ def simulatable() -> None:
     ahead = best_of(lambda: Simulatable(chain, policy, lookahead=True))
     decisions = week(check, chain)
     members = check.secrets.members
-    theta = members.astype(np.float64) @ chain.prior.T + check.secrets.deltas[:, None] + ROOM
+    theta = members.astype(np.float64) @ chain.prior.T + check.secrets.least_delta[:, None] + ROOM  # there are no caps
     steps: FloatArray = np.where(reachable(chain)[:-1, :, None], chain.transitions, 0.0)
     arrays = (np.array(chain.initial), np.asarray(steps, dtype=np.float64), members, theta)
     states = [LastRelease(t, a, i) for a, i, t in decisions]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,8 +56,11 @@ def random_hidden(seed: int, states: int = 3, n: int = 3, slots: int = 3, zeros:
     )
 
 
-def random_policy(seed: int, model: Model) -> Policy:
-    """One to three secrets: single contexts and unions, at each slot and at any, some limited to slots."""
+def random_policy(seed: int, model: Model, *, caps: bool = False) -> Policy:
+    """One to three secrets: single contexts and unions, at each slot and at any, some limited to slots.
+
+    With `caps` most of them have one, at times right at a slot's prior and half a delta.
+    """
     rng = np.random.default_rng(seed)
     n = len(model.contexts)
     secrets = []
@@ -73,7 +76,24 @@ def random_policy(seed: int, model: Model) -> Policy:
         secrets.append(
             Secret(f"secret {k}", contexts, slots=slots, delta=delta, at="any" if rng.random() < 0.3 else "each")
         )
-    return Policy(secrets, delta=float(rng.choice([0.05, 0.1, 0.2, 0.3])))
+    policy = Policy(secrets, delta=float(rng.choice([0.05, 0.1, 0.2, 0.3])))
+    return with_caps(seed, model, policy) if caps else policy
+
+
+def with_caps(seed: int, model: Model, policy: Policy) -> Policy:
+    """The same secrets, most of them with a cap: below some priors and above others, or where it just applies."""
+    rng = np.random.default_rng([seed, 5])
+    secrets = []
+    for secret in policy.secrets:
+        delta, cap = policy.delta_of(secret), None
+        if rng.random() < 0.8:
+            inside = [context in secret.contexts for context in model.contexts]
+            prior = float(model.prior[rng.integers(model.slots)] @ np.array(inside, dtype=np.float64))
+            near = prior + delta * float(rng.choice([0.5, 0.6, 0.8, 0.95]))
+            cap = near if rng.random() < 0.7 else float(rng.choice([0.2, 0.4, 0.7]))
+            cap = min(max(cap, delta / 2), 1.0)
+        secrets.append(replace(secret, cap=cap))
+    return Policy(secrets, delta=policy.delta)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import discreet as d
 from discreet.adversary.enumerate import prefixes
 from discreet.clock import Clock
 from discreet.errors import PolicyError
+from discreet.numerics import digest_of
 from discreet.policy import Guarantee, Policy, Secret, read_policy
 from tests.strategies import RandomMechanism, random_chain, searches
 
@@ -86,7 +88,7 @@ def test_a_policy_over_a_model_is_arrays() -> None:
     assert table.names == ("b", "night", "ever")
     np.testing.assert_array_equal(table.members, [[0, 1, 0], [1, 1, 0], [0, 0, 1]])
     np.testing.assert_array_equal(table.active, [[1, 1, 1, 1], [1, 0, 0, 1], [1, 1, 1, 1]])
-    np.testing.assert_array_equal(table.deltas, [0.3, 0.05, 0.3])
+    np.testing.assert_array_equal(table.least_delta, [0.3, 0.05, 0.3])
     np.testing.assert_array_equal(table.any_slot, [False, False, True])
     assert table.rows == ((0, 0), (0, 1), (1, 0), (2, 0), (3, 0), (3, 1))
 
@@ -134,7 +136,7 @@ def test_a_window_over_the_cut_is_two_on_a_model_of_one_day() -> None:
     assert table.names == ("home", "night out", "night out (night before)")
     assert [np.flatnonzero(row).tolist() for row in table.active[1:]] == [[22, 23], [0, 1, 2]]
     np.testing.assert_array_equal(table.members[1:], [[0, 1, 0], [0, 1, 0]])
-    np.testing.assert_array_equal(table.deltas, [0.2, 0.05, 0.05])
+    np.testing.assert_array_equal(table.least_delta, [0.2, 0.05, 0.05])
     np.testing.assert_array_equal(table.any_slot, [False, True, True])
     np.testing.assert_array_equal(table.begins, [0, 0, 0])
     assert table.policy == policy.in_one_day(24)
@@ -331,3 +333,71 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes(b"name = '\xe9'")
     with pytest.raises(PolicyError, match=r"latin\.toml: not a TOML file"):
         Policy.read(tmp_path / "latin.toml")
+
+
+# --- caps
+
+
+def test_a_cap_is_the_limit_where_it_leaves_half_of_delta() -> None:
+    policy = Policy([Secret("a", cap=0.2)], delta=0.1)
+    secret = policy.secrets[0]
+    deltas = [policy.row_delta(secret, prior) for prior in (0.0, 0.05, 0.12, 0.15, 0.16, 0.3, 0.99)]
+    assert deltas == pytest.approx([0.1, 0.1, 0.08, 0.05, 0.1, 0.1, 0.1])
+    assert policy.row_delta(Secret("a"), 0.19) == 0.1
+    for prior in np.random.default_rng(0).random(1000) * 0.15:
+        assert prior + policy.row_delta(secret, prior) <= 0.2 + 2.0**-54
+    own = Policy([Secret("a", delta=0.4, cap=0.5)], delta=0.1)
+    assert own.row_delta(own.secrets[0], 0.25) == 0.25
+
+
+def test_a_cap_of_no_delta_leaves_nothing_to_gain() -> None:
+    policy = Policy([Secret("a", cap=0.2)], delta=0.0)
+    assert [policy.row_delta(policy.secrets[0], prior) for prior in (0.1, 0.2, 0.3)] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("cap", [-0.1, 1.1, float("nan"), True, "0.2"])
+def test_a_cap_that_is_no_share_is_refused(cap: Any) -> None:
+    with pytest.raises(PolicyError, match=r"cap of secret 'a' is .*; give a number from 0 to 1"):
+        Secret("a", cap=cap)
+
+
+def test_a_cap_that_applies_to_no_prior_is_refused() -> None:
+    with pytest.raises(PolicyError, match=r"the cap of secret 'a' is 0.04, below half of its delta, 0.1"):
+        Policy([Secret("a", cap=0.04)], delta=0.1)
+    assert Policy([Secret("a", cap=0.04)], delta=0.08).secrets[0].cap == 0.04
+
+
+def test_caps_tell_policies_apart_and_others_keep_their_fingerprints() -> None:
+    plain, capped = Policy("a", delta=0.1), Policy([Secret("a", cap=0.2)], delta=0.1)
+    assert plain.fingerprint == digest_of([0.1, "a", ["a"], None, None, "each", 0]).hex()
+    assert len({plain.fingerprint, capped.fingerprint, Policy([Secret("a", cap=0.3)], delta=0.1).fingerprint}) == 3
+
+
+def test_a_night_in_two_keeps_its_cap() -> None:
+    night = Secret("night", {"a"}, slots=[0, 3], at="any", begins=3, cap=0.3)
+    assert [part.cap for part in night.in_one_day(4)] == [0.3, 0.3]
+    assert [(part.begins, sorted(part.slots or ())) for part in night.in_one_day(4)] == [(0, [3]), (0, [0])]
+
+
+def test_a_cap_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text('delta = 0.1\n[[secret]]\ncontexts = ["a"]\ncap = 0.2\n')
+    assert Policy.read(path) == Policy([Secret("a", cap=0.2)], delta=0.1)
+    path.write_text('[[secret]]\ncontexts = ["a"]\ncap = "much"\n')
+    with pytest.raises(PolicyError, match=r"cap of \[\[secret\]\] number 1 is 'much', not a number"):
+        Policy.read(path)
+
+
+def test_verdicts_of_a_cap_go_by_the_excess_not_by_the_gain() -> None:
+    """A gain within delta may be beyond a cap, and a larger one elsewhere within its limit."""
+    policy = Policy([Secret("a", cap=0.2), "b"], delta=0.1)
+    with pytest.raises(PolicyError, match="secret 'a' has a cap"):
+        policy.verdicts({"a": 0.09, "b": 0.2})
+    one, two = policy.verdicts({"a": 0.09, "b": 0.05}, excess={"a": 0.01, "b": -0.05})
+    assert (one.word, one.terms, two.word, two.terms) == ("breached", "0.1000, cap 0.2", "kept", "0.1000")
+    bounds, over = {"a": 0.1, "b": 0.1}, {"a": -0.01, "b": 0.0}
+    words = [
+        [v.word for v in policy.verdicts(bounds, bounds, excess=over, bound_excess={"a": most, "b": 0.0})]
+        for most in (0.0, 0.02)
+    ]
+    assert words == [["within", "within"], ["open", "within"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -117,6 +118,20 @@ class Clock:
         """The wall-clock time at which a slot starts, such as 07:30."""
         second = (self.cut_seconds + slot * self.slot_seconds) % DAY_SECONDS
         return f"{second // 3600:02d}:{second % 3600 // 60:02d}"
+
+    def times(self, slots: Iterable[int]) -> str:
+        """Slots of a day as clock times: "12:00 to 13:00, 22:00 to 06:00", runs joined over the cut."""
+        held = set(slots)
+        if len(held) == self.slots:
+            return "all day"
+        begins = sorted(slot for slot in held if (slot - 1) % self.slots not in held)
+        runs = []
+        for first in begins:
+            after = first + 1
+            while after % self.slots in held:
+                after += 1
+            runs.append(f"{self.label(first)} to {self.label(after)}")
+        return ", ".join(runs)
 
     def between(self, start: str, end: str) -> tuple[int, ...]:
         """The slots that overlap the clock times from start to end, over midnight where end is not after start."""

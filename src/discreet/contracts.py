@@ -268,7 +268,7 @@ class Mechanism(Machine[State], Protocol[State]):
 
 
 class EndlessMechanism(Mechanism[State], Protocol[State]):
-    """A mechanism over a model without end. Its public states have `slot`, `belief`, `skipped` and `cuts`.
+    """A mechanism over a model without end. Its public states have `slot`, `belief`, `others`, `skipped` and `cuts`.
 
     Beliefs and adversaries are those of discreet.adversary.endless, which knows contracts, not the other way round.
     """
@@ -281,11 +281,14 @@ class EndlessMechanism(Mechanism[State], Protocol[State]):
     def settings(self) -> str:
         """What, beside model and policy, kernels depend on."""
 
-    def restored(self, belief: Any, skipped: bool, cuts: tuple[int, ...] = ()) -> State:
-        """The public state of a checkpoint; `cuts` are those at which habits or the policy changed so far."""
+    def restored(self, belief: Any, skipped: bool, cuts: tuple[int, ...] = (), others: tuple[Any, ...] = ()) -> State:
+        """The public state of a checkpoint; `cuts` are those at which habits or the policy changed so far.
 
-    def adversary_at(self, cuts: tuple[int, ...]) -> Any:
-        """The adversary after changes at these cuts."""
+        `others` are the beliefs of other observers whom the mechanism has in mind.
+        """
+
+    def adversaries_at(self, cuts: tuple[int, ...]) -> tuple[Any, ...]:
+        """The adversaries after changes at these cuts: the mechanism's own, then the other observers."""
 
     def known(self, state: State) -> frozenset[str]:
         """The contexts of the habits in force; any other label is `other`."""

@@ -309,14 +309,22 @@ class Events:
         return np.array([known.get(event.label, missing) for event in trajectory.events], dtype=np.int64)
 
     def secret(
-        self, attribute: str, value: str, *, at: At = "each", delta: float | None = None, name: str | None = None
+        self,
+        attribute: str,
+        value: str,
+        *,
+        at: At = "each",
+        delta: float | None = None,
+        cap: float | None = None,
+        name: str | None = None,
     ) -> Secret:
         """The secret that an attribute has a value, such as "activity = gambling": every event with that value."""
         wanted = self.value_index(attribute, value)
         has = np.flatnonzero(self.attribute_index[:, self.position(attribute)] == wanted)
         if not has.size:
             raise DiscreetError(f"no event that occurs has {attribute} {value!r}, so it cannot be secret; leave it out")
-        return Secret(name or f"{attribute} = {value}", (self.contexts[k] for k in has), delta=delta, at=at)
+        contexts = (self.contexts[k] for k in has)
+        return Secret(name or f"{attribute} = {value}", contexts, delta=delta, at=at, cap=cap)
 
     def partial(self, context_index: int, kept: tuple[bool, bool, bool]) -> PartialEvent:
         """The output that shows the kept attributes of an event and withholds the others."""

@@ -23,6 +23,10 @@ and float filters err by about 1e-14 over a long day; 2**-40, about 9e-13, is ab
 ROOM: Final = SLACK / 2
 """What the searches allow beyond delta: a bound met with equality is not refused, and the check at SLACK passes."""
 
+CLOSE: Final = 2.0**-30
+"""A cap on belief applies to priors up to this beyond where it ends. The limit jumps there, and one prior computed in
+two ways differs in its last bits: those that people write down (0.15 under a cap of 0.2) are not to be torn apart."""
+
 ROW_SUM: Final = 1e-9
 """How far a given row of probabilities may be from summing to one before it is refused, not normalised."""
 

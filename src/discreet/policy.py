@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ import numpy as np
 from discreet.clock import Clock
 from discreet.contexts import OTHER
 from discreet.errors import DiscreetError, OneDayError, PolicyError, did_you_mean
-from discreet.numerics import BoolArray, FloatArray, IntArray, digest_of, exceeds, read_only
+from discreet.numerics import CLOSE, SLACK, BoolArray, FloatArray, IntArray, digest_of, read_only
 
 At = Literal["each", "any"]
 
@@ -27,6 +27,10 @@ class Secret:
     `at="each"` bounds the gain on "there at slot t" for each slot; `at="any"` bounds the gain on "there at some slot of
     the window". The first does not imply the second. `delta=None` takes the policy's. `begins`, for `at="any"`, says
     where the window of a day begins: slots before it belong to the window that began the day before, as in a night.
+
+    `cap` bounds belief itself: where the prior q is at most cap - delta/2, the limit is min(q + delta, cap); elsewhere
+    it is q + delta, for silence alone would be beyond a cap below q, and one just above q leaves nothing to show
+    (`Policy.row_delta`). Copies of a secret are made by `dataclasses.replace`, so that none of its terms is lost.
     """
 
     name: str
@@ -35,6 +39,7 @@ class Secret:
     delta: float | None = None
     at: At = "each"
     begins: int = 0
+    cap: float | None = None
 
     def __init__(
         self,
@@ -44,6 +49,7 @@ class Secret:
         delta: float | None = None,
         at: At = "each",
         begins: int = 0,
+        cap: float | None = None,
     ) -> None:
         if contexts is None:
             contexts = {name}
@@ -53,9 +59,10 @@ class Secret:
             "name": name,
             "contexts": frozenset(contexts),
             "slots": None if slots is None else _checked_slots(slots, name),
-            "delta": None if delta is None else _checked_delta(delta, f"secret {name!r}"),
+            "delta": None if delta is None else _checked_share(delta, f"delta of secret {name!r}"),
             "at": at,
             "begins": _checked_begins(begins, name),
+            "cap": None if cap is None else _checked_share(cap, f"cap of secret {name!r}"),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -89,7 +96,7 @@ class Secret:
         after = [slot for slot in window if slot >= self.begins]
         before = [slot for slot in window if slot < self.begins]
         parts = [(self.name, after), (self.name + NIGHT_BEFORE, before)]
-        return tuple(Secret(name, self.contexts, own, self.delta, self.at) for name, own in parts if own)
+        return tuple(replace(self, name=name, slots=frozenset(own), begins=0) for name, own in parts if own)
 
     def require_begins_within(self, slots: int) -> None:
         """Refuse a window that begins after the day's last slot."""
@@ -126,10 +133,10 @@ def _checked_begins(begins: int, name: str) -> int:
     return slot
 
 
-def _checked_delta(delta: object, where: str) -> float:
-    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta <= 1:  # also catches NaN
-        raise PolicyError(f"delta of {where} is {delta}; give a number from 0 to 1")
-    return float(delta)
+def _checked_share(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # also catches NaN
+        raise PolicyError(f"{what} is {value}; give a number from 0 to 1")
+    return float(value)
 
 
 @dataclass(frozen=True)
@@ -152,11 +159,33 @@ class Policy:
                 raise PolicyError(f"two secrets are named {secret.name!r}; give each a name of its own")
             seen.add(secret.name)
         object.__setattr__(self, "secrets", named)
-        object.__setattr__(self, "delta", _checked_delta(delta, "the policy"))
+        object.__setattr__(self, "delta", _checked_share(delta, "delta of the policy"))
+        for secret in named:
+            if secret.cap is not None and secret.cap < self.delta_of(secret) / 2:
+                raise PolicyError(
+                    f"the cap of secret {secret.name!r} is {secret.cap:g}, below half of its delta, "
+                    f"{self.delta_of(secret):g}: it would apply to no prior; give a larger cap or a smaller delta"
+                )
 
     def delta_of(self, secret: Secret) -> float:
-        """The gain tolerated on a secret."""
+        """The gain tolerated on a secret, where no cap leaves less."""
         return self.delta if secret.delta is None else secret.delta
+
+    def cap_applies(self, secret: Secret, prior: float) -> bool:
+        """Whether a secret's cap bounds a belief that starts from this prior: it is at most cap - delta/2."""
+        delta = self.delta_of(secret)
+        return secret.cap is not None and prior <= secret.cap - delta / 2 + min(CLOSE, delta / 4)
+
+    def row_delta(self, secret: Secret, prior: float) -> float:
+        """The gain tolerated on a secret at a slot, or in a window, of this prior: delta, or what its cap leaves.
+
+        Everything that bounds a gain goes by this, so that a cap is as exact as a delta. It is never below a quarter of
+        delta, hence silence keeps it.
+        """
+        delta = self.delta_of(secret)
+        if secret.cap is None or not self.cap_applies(secret, prior):
+            return delta
+        return min(delta, secret.cap - prior)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -165,6 +194,7 @@ class Policy:
         for one in self.secrets:
             slots = None if one.slots is None else sorted(one.slots)
             parts += [one.name, sorted(one.contexts), slots, one.delta, one.at, one.begins]
+            parts += [] if one.cap is None else [("cap", one.cap)]  # policies without one keep their fingerprints
         return digest_of(parts).hex()
 
     @property
@@ -209,16 +239,45 @@ class Policy:
             names.update(on_day(secret.name, day) for day in range(len(gains) + 1))
         return max((gain for name, gain in gains.items() if name in names), default=None)
 
-    def verdicts(self, gains: Mapping[str, float], bounds: Mapping[str, float] | None = None) -> tuple[Verdict, ...]:
-        """What became of each secret, by its worst gain; `bounds` are those that an audit has proven."""
-        return tuple(
-            Verdict(
-                secret,
-                self.delta_of(secret),
-                self.worst(secret, gains) or 0.0,
-                None if bounds is None else self.worst(secret, bounds) or 0.0,
+    def verdicts(
+        self,
+        gains: Mapping[str, float],
+        bounds: Mapping[str, float] | None = None,
+        *,
+        excess: Mapping[str, float] | None = None,
+        bound_excess: Mapping[str, float] | None = None,
+    ) -> tuple[Verdict, ...]:
+        """What became of each secret, by its worst gain; `bounds` are those that an audit has proven.
+
+        `excess` and `bound_excess` are the largest gain, and the largest bound, beyond its own row's limit. Without
+        them gains are held against delta, which is all that there is to a secret without a cap.
+        """
+        return tuple(self._verdict(secret, gains, bounds, excess, bound_excess) for secret in self.secrets)
+
+    def _verdict(
+        self,
+        secret: Secret,
+        gains: Mapping[str, float],
+        bounds: Mapping[str, float] | None,
+        excess: Mapping[str, float] | None,
+        bound_excess: Mapping[str, float] | None,
+    ) -> Verdict:
+        delta, gain = self.delta_of(secret), self.worst(secret, gains) or 0.0
+        bound = None if bounds is None else self.worst(secret, bounds) or 0.0
+        if secret.cap is not None and (excess is None or (bounds is not None and bound_excess is None)):
+            raise PolicyError(
+                f"secret {secret.name!r} has a cap, so that its limits differ from slot to slot; give excess= (and "
+                "bound_excess=), the largest gain beyond its own limit"
             )
-            for secret in self.secrets
+        over = None if excess is None else self.worst(secret, excess)
+        most = None if bound_excess is None else self.worst(secret, bound_excess)
+        return Verdict(
+            secret,
+            delta,
+            gain,
+            bound,
+            gain - delta if over is None else over,
+            None if bound is None else bound - delta if most is None else most,
         )
 
     @classmethod
@@ -229,7 +288,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a secret's delta was kept: by gains that came about, or, with a bound, by all that could."""
+    """Whether a secret's limits were kept: by gains that came about, or, with a bound, by all that could."""
 
     secret: Secret
     delta: float
@@ -237,14 +296,26 @@ class Verdict:
     """The worst that was found."""
     bound: float | None = None
     """What no gain exceeds, where that is proven; None where gains of recorded outputs are judged."""
+    excess: float = 0.0
+    """The largest gain beyond its own limit, not of the worst gain alone: under a cap, limits differ from slot to slot.
+
+    Negative: the room that is left."""
+    bound_excess: float | None = None
+    """What no gain exceeds its own limit by."""
+
+    @property
+    def terms(self) -> str:
+        """Delta, and the cap where there is one."""
+        cap = self.secret.cap
+        return f"{self.delta:.4f}" if cap is None else f"{self.delta:.4f}, cap {cap:g}"
 
     @property
     def word(self) -> Literal["breached", "kept", "exceeded", "open", "within"]:
         """Of what came about `breached` or `kept`; of all that could `exceeded`, `within`, or `open` in between."""
-        over = exceeds(self.gain, self.delta)
-        if self.bound is None:
+        over = self.excess > SLACK
+        if self.bound_excess is None:
             return "breached" if over else "kept"
-        return "exceeded" if over else "open" if exceeds(self.bound, self.delta) else "within"
+        return "exceeded" if over else "open" if self.bound_excess > SLACK else "within"
 
 
 @dataclass(frozen=True)
@@ -257,7 +328,7 @@ class SecretTable:
     names: tuple[str, ...] = field(init=False)
     members: BoolArray = field(init=False, repr=False, compare=False)  # (G, n): is the context in the secret
     active: BoolArray = field(init=False, repr=False, compare=False)  # (G, T): does the secret hold at the slot
-    deltas: FloatArray = field(init=False, repr=False, compare=False)  # (G,)
+    least_delta: FloatArray = field(init=False, repr=False, compare=False)  # (G,): whatever the prior, no row has less
     any_slot: BoolArray = field(init=False, repr=False, compare=False)  # (G,): at="any"
     begins: IntArray = field(init=False, repr=False, compare=False)  # (G,): where windows begin; 0 on one day's model
 
@@ -290,13 +361,26 @@ class SecretTable:
             "names": tuple(secret.name for secret in secrets),
             "members": members,
             "active": active,
-            "deltas": np.array([self.policy.delta_of(secret) for secret in secrets], dtype=np.float64),
+            "least_delta": np.array([_least_delta(self.policy, secret) for secret in secrets], dtype=np.float64),
             "any_slot": np.array([secret.at == "any" for secret in secrets], dtype=np.bool_),
             "begins": np.array([secret.begins for secret in secrets], dtype=np.int64),
         }
         read_only(fields.values())
         for key, value in fields.items():
             object.__setattr__(self, key, value)
+
+    def row_deltas(self, secrets: IntArray, priors: FloatArray) -> FloatArray:
+        """(R,): the gain tolerated on rows of these secrets, by number, with these priors (`Policy.row_delta`)."""
+        own = self.policy.secrets
+        found = np.array([self.policy.delta_of(secret) for secret in own], dtype=np.float64)[secrets]
+        capped = np.array([secret.cap is not None for secret in own], dtype=np.bool_)[secrets]
+        for row in np.flatnonzero(capped).tolist():
+            found[row] = self.policy.row_delta(own[secrets[row]], float(priors[row]))
+        return found
+
+    def slot_deltas(self, priors: FloatArray, secrets: IntArray) -> FloatArray:
+        """(S, T): the same for some secrets, by number, at each slot, from their priors (S, T)."""
+        return self.row_deltas(np.repeat(secrets, self.slots), priors.ravel()).reshape(priors.shape)
 
     @cached_property
     def rows(self) -> tuple[tuple[int, int], ...]:
@@ -307,6 +391,12 @@ class SecretTable:
             for g in range(len(self.names))
             if self.active[g, slot] and not self.any_slot[g]
         )
+
+
+def _least_delta(policy: Policy, secret: Secret) -> float:
+    """Where a cap applies, what it leaves is least for the largest prior that it applies to."""
+    delta = policy.delta_of(secret)
+    return delta if secret.cap is None else delta / 2 - min(CLOSE, delta / 4)
 
 
 def _never_seen(secret: Secret, context: str, known: Collection[str]) -> str:
@@ -377,7 +467,7 @@ def _policy_from(content: Mapping[str, object], clock: Clock | None) -> tuple[Po
 
 def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) -> Secret:
     where = f"[[secret]] number {number}"
-    _only(entry, {"name", "contexts", "slots", "between", "delta", "at"}, where)
+    _only(entry, {"name", "contexts", "slots", "between", "delta", "cap", "at"}, where)
     contexts = _labels(entry.get("contexts"), where)
     name = entry.get("name", " or ".join(sorted(contexts)))
     at = str(entry.get("at", "each"))
@@ -397,7 +487,7 @@ def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) 
             begins = clock.begins(*times) if at == "any" else 0
         except DiscreetError as error:
             raise PolicyError(f"between of {where}: {error}") from None
-    delta = entry.get("delta")
+    delta, cap = entry.get("delta"), entry.get("cap")
     return Secret(
         str(name),
         contexts,
@@ -405,6 +495,7 @@ def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) 
         delta=None if delta is None else _number(delta, f"delta of {where}"),
         at=at,  # type: ignore[arg-type]  # Secret checks its value
         begins=begins,
+        cap=None if cap is None else _number(cap, f"cap of {where}"),
     )
 
 

@@ -287,7 +287,7 @@ class Session:
         """
         while True:
             mechanism = self._stream.then(date, routine=routine)
-            if mechanism.adversary_at(self._now.state.cuts).holds(self._now.belief):
+            if mechanism.adversaries_at(self._now.state.cuts)[0].holds(self._now.belief):
                 self._go_on_with(mechanism)
                 return date
             date += dt.timedelta(days=1)
@@ -296,12 +296,13 @@ class Session:
         """Take over where the stream is; contexts are matched by label, and all that is remembered is the last one."""
         now, index = self._now, {context: k for k, context in enumerate(mechanism.model.contexts)}
         cuts = now.state.cuts
-        belief = now.belief.over(mechanism.adversary_at(cuts))
+        watching = zip((now.belief, *now.state.others), mechanism.adversaries_at(cuts), strict=True)
+        belief, *others = (one.over(adversary) for one, adversary in watching)
         private = now.private
         if private is not None and not now.unsure:
             last = self.mechanism.model.contexts[self.mechanism.private_contexts[private]]
             private = mechanism.remember(None, index[last])
-        state = mechanism.restored(belief, now.state.skipped, cuts)
+        state = mechanism.restored(belief, now.state.skipped, cuts, tuple(others))
         self.mechanism, self.adversary, self._index = mechanism, mechanism.adversary, index
         self._now = now._replace(state=state, belief=belief, own=belief, private=private, log=_Log.of(belief))
 

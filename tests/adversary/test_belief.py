@@ -151,7 +151,7 @@ def test_nothing_that_beliefs_rest_on_can_be_written() -> None:
             belief.past,
         ]
         arrays += [adversary.start().weights, adversary.priors, adversary.deltas, adversary.row_members]
-        arrays += [*adversary.ahead, *adversary.first_visit, adversary.secrets.members, adversary.secrets.deltas]
+        arrays += [*adversary.ahead, *adversary.first_visit, adversary.secrets.members, adversary.secrets.least_delta]
         arrays += [adversary.process.initial, adversary.process.transitions]
         assert not any(array.flags.writeable for array in arrays)
         with pytest.raises(dataclasses.FrozenInstanceError):

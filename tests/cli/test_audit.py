@@ -65,7 +65,7 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
     ran = discreet("audit", *given, "--json", "--seconds", 60)
     assert ran.code == 1
     document = ran.json
-    assert set(document) == {"mechanism", "without_end", "holds", "truth", "days", "parts"}
+    assert set(document) == {"mechanism", "without_end", "holds", "truth", "days", "parts", "known"}
     assert (document["without_end"], document["days"]) == (False, None)
     (part,) = document["parts"]
     assert set(part) == {
@@ -95,7 +95,12 @@ def test_a_night_at_some_slot_is_one_secret_by_the_worse_of_its_two_windows(
     path = tmp_path / "night.toml"
     path.write_text('[[secret]]\nname = "out"\ncontexts = ["bar"]\nbetween = ["22:00", "06:00"]\nat = "any"\n')
     ran = discreet("audit", *given, "--policy", path)
-    (row,) = (line for line in ran.out.splitlines() if line.startswith("out "))
+    guesses, judged = ran.out.split("mask-sensitive: ")
+    assert [line.split("  ")[0] for line in guesses.splitlines() if line.startswith("out")] == [
+        "out",
+        "out (night before)",
+    ]
+    (row,) = (line for line in judged.splitlines() if line.startswith("out "))
     assert "some slot" in row
     document = discreet("audit", *given, "--policy", path, "--json").json
     (secret,) = document["parts"][0]["secrets"]

@@ -24,7 +24,7 @@ from discreet.contracts import AnyMachine, Finite
 from discreet.models import MarkovChain
 from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, Output, Skipped
-from discreet.policy import Policy
+from discreet.policy import Policy, Secret
 
 SLACK = Fraction(1, 2**40)
 """A claimed delta means gain <= delta + SLACK (design, rules of number and chance)."""
@@ -41,6 +41,17 @@ class Event:
     members: frozenset[int]
     slots: frozenset[int]
     delta: Fraction
+    cap: Fraction | None = None
+
+    def tolerated(self, prior: Fraction) -> Fraction:
+        """The gain that is tolerated: under a cap, what it leaves, where that is half of delta (and a hair less)."""
+        if self.cap is None or prior > self.cap - self.delta / 2 + min(Fraction(1, 2**30), self.delta / 4):
+            return self.delta
+        return min(self.delta, self.cap - prior)
+
+
+def _terms(policy: Policy, secret: Secret) -> tuple[Fraction, Fraction | None]:
+    return Fraction(policy.delta_of(secret)), None if secret.cap is None else Fraction(secret.cap)
 
 
 def events_of(policy: Policy, contexts: Sequence[str], day_slots: int, days: int) -> tuple[Event, ...]:
@@ -54,7 +65,7 @@ def events_of_day(policy: Policy, contexts: Sequence[str], day_slots: int, day: 
         window = [day * day_slots + slot for slot in sorted(range(day_slots) if secret.slots is None else secret.slots)]
         groups = [window] if secret.at == "any" else [[slot] for slot in window]
         for group in groups:
-            yield Event(secret.name, members, frozenset(group), Fraction(policy.delta_of(secret)))
+            yield Event(secret.name, members, frozenset(group), *_terms(policy, secret))
 
 
 def events_from(
@@ -74,7 +85,7 @@ def events_from(
             for group in groups:
                 left = frozenset(slot for slot in group if slot >= first)
                 if left and max(left) < slots:
-                    found.append(Event(secret.name, members, left, Fraction(policy.delta_of(secret))))
+                    found.append(Event(secret.name, members, left, *_terms(policy, secret)))
     return tuple(found)
 
 
@@ -136,8 +147,9 @@ class Paths:
         """The largest excess where paths weigh so much."""
         found = NOTHING
         for event, belief, prior in zip(self.events, self.beliefs(weights), self.priors, strict=True):
-            if belief - prior - event.delta > found.excess:
-                found = Worst(belief - prior - event.delta, event, outputs)
+            excess = belief - prior - event.tolerated(prior)
+            if excess > found.excess:
+                found = Worst(excess, event, outputs)
         return found
 
     def along(self, outputs: Sequence[Output]) -> Worst:
@@ -224,8 +236,9 @@ class Recursion:
         n, P = len(chain.contexts), len(self.contexts)
         self.after = np.array([[machine.remember(z, c) for c in range(n)] for z in range(P)])  # (P, n)
         self.fresh = np.array([machine.remember(None, c) for c in range(n)])  # (n,)
-        self.deltas = np.array([float(event.delta) for event in self.events])
         self.priors = self.beliefs(self.start(), np.ones((P, 1)))[:, 0]
+        priors = zip(self.events, self.priors.tolist(), strict=True)
+        self.deltas = np.array([float(event.tolerated(Fraction(prior))) for event, prior in priors])
 
     @cached_property
     def ahead(self) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -53,8 +53,9 @@ def random_case(
     contexts: int | None = None,
     slots: int | None = None,
     exact: bool = False,
+    caps: bool = False,
 ) -> Case:
-    """`exact`: all rows sum to one exactly."""
+    """`exact`: all rows sum to one exactly; `caps`: most secrets have one, near some slot's prior and half a delta."""
     rng = np.random.default_rng([seed, 11])
     family = FAMILIES[seed % len(FAMILIES)] if family is None else family
     n = int(rng.choice([1, 2, 2, 2, 2, 3, 3, 3])) if contexts is None else contexts
@@ -63,7 +64,8 @@ def random_case(
     known = rng.random() < 0.2  # where the stream began
     initial = random_rows(rng, "total", (n,)) if known else None
     endless = routine.since(STARTS[int(rng.integers(len(STARTS)))], initial=initial)
-    return Case(seed, family, endless, random_policy(rng, endless.contexts, slots))
+    policy = random_policy(rng, endless.contexts, slots)
+    return Case(seed, family, endless, with_caps(rng, endless, policy) if caps else policy)
 
 
 def random_routine(rng: np.random.Generator, family: Family, n: int, slots: int, exact: bool = False) -> Routine:
@@ -109,6 +111,18 @@ def random_rows(rng: np.random.Generator, family: Family, shape: tuple[int, ...]
         little = rng.choice(sizes, size=(*shape[:-1], 1), p=[0.4, 0.4, 0.2])
         rows = (1 - little) * likeliest + little * rows
     return np.asarray(rows)
+
+
+def with_caps(rng: np.random.Generator, endless: EndlessChain, policy: d.Policy) -> d.Policy:
+    """The same secrets, most of them with a cap that some slots are just below."""
+    secrets = []
+    for secret in policy.secrets:
+        inside = [endless.contexts.index(context) for context in secret.contexts]
+        prior = float(endless.prior_at(endless.first + int(rng.integers(endless.day_slots)))[inside].sum())
+        delta = policy.delta_of(secret)
+        cap = min(max(prior + delta * float(rng.choice([0.5, 0.6, 0.8])), delta / 2), 1.0)
+        secrets.append(replace(secret, cap=cap if rng.random() < 0.8 else None))
+    return d.Policy(secrets, delta=policy.delta)
 
 
 def random_policy(rng: np.random.Generator, contexts: tuple[str, ...], slots: int) -> d.Policy:

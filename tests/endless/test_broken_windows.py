@@ -17,7 +17,7 @@ from discreet.outputs import SUPPRESSED
 from discreet.randomness import SeededEntropy
 from tests.endless.changes import Column, Judge
 from tests.endless.oracle import events_from, search
-from tests.strategies import LONG, searches
+from tests.strategies import searches
 
 START = "2026-11-16"
 
@@ -61,7 +61,7 @@ def test_habits_that_change_inside_a_window_tell_no_more_of_it(outputs: Any, mem
         skips = rng.choice(4 * slots, size=2).tolist() if seed % 4 == 0 else ()
         chain = mechanism.model.unrolled(7)
         events = events_from(policy, chain.contexts, slots, 7 * slots)
-        found = search(mechanism, chain, events, 4 * slots, skips=skips, budget=120 if LONG else 40, seed=seed)
+        found = search(mechanism, chain, events, 4 * slots, skips=skips, budget=40, seed=seed)
         assert not found.worst.breached, (seed, float(found.worst.excess), found.worst)
 
 

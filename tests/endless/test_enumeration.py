@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from discreet.contracts import AnyMachine
 from discreet.mechanisms import Adaptive
 from tests.endless.oracle import Paths, Search, events_of, search
 from tests.endless.routines import Case, random_case
-from tests.strategies import LONG, searches
+from tests.strategies import searches
 
 REFUSED = 0.1
 """The largest share of total routines that may be refused for their horizon."""
@@ -51,11 +52,30 @@ def test_no_gain_exceeds_its_delta(outputs: str, memory: str) -> None:
             refused[case.family] += 1
             continue
         days = 4 if case.endless.day_slots == 2 else 3
-        found = searched(mechanism, case, days, budget=300 if LONG else 60)
+        found = searched(mechanism, case, days, budget=60)
         assert not found.worst.breached, (seed, case.family, float(found.worst.excess), found.worst)
         decisions, telling = decisions + found.decisions, telling + found.telling
     assert refused["total"] <= REFUSED * tried["total"], refused
     assert telling > decisions / 4  # a promise that is kept by silence is no release
+
+
+@pytest.mark.parametrize(("outputs", "memory"), BOTH)
+def test_no_belief_exceeds_its_cap(outputs: str, memory: str) -> None:
+    """Also where a mechanism that keeps every delta, and knows of no cap, would."""
+    checked = caught = 0
+    for seed in searches(8):
+        case = random_case(seed + 500, contexts=2 + seed % 2, slots=2, caps=True)
+        mechanism = adaptive(case, outputs, memory)
+        if mechanism is None:
+            continue
+        found = searched(mechanism, case, 3, budget=40)
+        assert not found.worst.breached, (seed, case.family, float(found.worst.excess), found.worst)
+        free = d.Policy([replace(secret, cap=None) for secret in case.policy.secrets], delta=case.policy.delta)
+        blind = adaptive(replace(case, policy=free), outputs, memory)
+        caught += blind is not None and searched(blind, case, 3, budget=40).worst.breached
+        checked += 1
+    assert checked >= 3
+    assert caught > 0
 
 
 @pytest.mark.parametrize(("outputs", "memory"), BOTH)

@@ -11,7 +11,7 @@ from discreet.mechanisms import Adaptive
 from discreet.outputs import SKIPPED, Output
 from tests.endless.routines import Case, random_case
 from tests.endless.test_enumeration import BOTH, adaptive, searched
-from tests.strategies import LONG, searches
+from tests.strategies import searches
 
 
 def skipped_slots(case: Case, days: int, seed: int) -> tuple[int, ...]:
@@ -35,7 +35,7 @@ def test_no_gain_exceeds_its_delta_over_skips(outputs: str, memory: str) -> None
         mechanism = adaptive(case, outputs, memory)
         if mechanism is None:
             continue
-        found = searched(mechanism, case, 3, skips=skipped_slots(case, 3, seed), budget=300 if LONG else 60)
+        found = searched(mechanism, case, 3, skips=skipped_slots(case, 3, seed), budget=60)
         assert not found.worst.breached, (seed, case.family, float(found.worst.excess), found.worst)
         held += 1
     assert held

@@ -37,7 +37,7 @@ class Row:
 
     @property
     def limit(self) -> Fraction:
-        return self.prior + self.event.delta
+        return self.prior + self.event.tolerated(self.prior)
 
 
 class Walk:

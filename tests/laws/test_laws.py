@@ -14,11 +14,11 @@ import discreet as d
 from discreet.contracts import Mechanism, MechanismClass, Model, Rng, bounds_ratios, covers_everything
 from discreet.kernels import FiniteKernel
 from discreet.laws import LawBroken, cases, check
-from discreet.mechanisms import Dphmm, MaskSensitive, NoMask
+from discreet.mechanisms import Adaptive, Dphmm, MaskSensitive, NoMask
 from discreet.outputs import SUPPRESSED, Output, Perturbed, Released
 from discreet.policy import Guarantee
 from tests.mechanisms.events.event_models import event_models, event_policy
-from tests.strategies import random_chain, random_hidden, random_mechanism, random_policy, searches
+from tests.strategies import random_chain, random_hidden, random_mechanism, random_policy, searches, with_caps
 
 MECHANISMS = sorted(d.mechanisms.WHERE)
 
@@ -31,12 +31,13 @@ def each_slot(policy: d.Policy) -> d.Policy:
 
 
 def models_for(kind: MechanismClass, seed: int) -> Iterator[tuple[Model, d.Policy]]:
-    """A chain and a hidden model, over events where it needs them, each with two policies."""
+    """A chain and a hidden model, over events where it needs them, each with two policies; odd seeds have caps."""
     models: list[Model] = (
         event_models(seed) if kind.needs == "events" else [random_chain(seed), random_hidden(seed, slots=2)]
     )
     for model in models:
         policy = event_policy(seed) if kind.needs == "events" else random_policy(seed, model)
+        policy = with_caps(seed, model, policy) if seed % 2 else policy
         yield from ((model, policy), (model, each_slot(policy)))
 
 
@@ -139,6 +140,22 @@ def test_a_delta_that_does_not_hold_is_caught() -> None:
     mechanism = spoiled(guarantee=Guarantee("exact delta", "a lie"))
     with pytest.raises(LawBroken, match="a claimed delta holds for every output"):
         check(mechanism)
+
+
+def test_a_cap_that_is_ignored_is_caught() -> None:
+    """A mechanism that keeps every delta and knows nothing of caps claims what does not hold."""
+
+    class Blind(Adaptive):
+        def __init__(self, model: Model, policy: d.Policy) -> None:
+            super().__init__(model, d.Policy([replace(one, cap=None) for one in policy.secrets], delta=policy.delta))
+            self.policy = policy
+
+    chain = d.MarkovChain(("a", "b"), [0.3, 0.7], [[[0.6, 0.4], [0.2, 0.8]]])
+    policy = d.Policy([d.Secret("a", cap=0.4)], delta=0.2)
+    check(Adaptive(chain, policy))
+    check(Blind(chain, d.Policy("a", delta=0.2)))
+    with pytest.raises(LawBroken, match="a claimed delta holds for every output"):
+        check(Blind(chain, policy))
 
 
 def test_rows_that_do_not_sum_are_caught() -> None:

@@ -17,14 +17,14 @@ from discreet.events import Event, Events, Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.numerics import SLACK
 from discreet.outputs import SUPPRESSED, Output, PartialEvent, Perturbed, Released
-from discreet.policy import Policy
+from discreet.policy import Policy, Secret
 from discreet.publish import ChainHabits, Plan, policy_for, publish_person
-from discreet.publish.person import entropy_of, publish_piece, shown
+from discreet.publish.person import entropy_of, known_before, publish_piece, shown
 from discreet.publish.plan import for_events
 from discreet.randomness import SeededEntropy, SystemEntropy
 from tests.mechanisms.events.event_models import SMALL, event_models, event_policy
 from tests.publish.plans import SPECS, Known, plan_of
-from tests.strategies import searches
+from tests.strategies import searches, with_caps
 
 
 def slow_gains(
@@ -71,6 +71,22 @@ def test_what_a_piece_tells_is_what_adding_up_all_sequences_says() -> None:
                     assert told.breached == int((gains > policy.delta + SLACK).any(axis=0).sum()), (seed, name)
                     checked += 1
     assert checked > 30
+
+
+def test_a_cap_is_kept_and_what_is_known_is_told_of_every_secret() -> None:
+    never = Secret("never", {"sleep|day|here"}, cap=0.3)
+    for seed in searches(4):
+        model = event_models(seed, slots=3)[0]
+        policy = with_caps(seed, model, event_policy(seed))
+        mechanism = for_events(Spec("adaptive")).make(model, policy, events=SMALL)
+        judge, events = Adversary(mechanism), tuple(map(Event.of, model.sample(1, seed=seed)[0].contexts))
+        _, told = publish_piece(mechanism, judge, Trajectory("ann", events), SeededEntropy(seed))
+        assert max(told.excess_by_secret.values()) <= SLACK, seed
+        assert [one.name for one in told.known] == [secret.name for secret in policy.secrets]
+        assert [one.rows for one in told.known] == [3] * len(policy.secrets)
+        every = known_before(Policy([*policy.secrets, never], delta=policy.delta), judge)
+        assert every[:-1] == told.known
+        assert (every[-1].highest, every[-1].limit, every[-1].told) == (0.0, min(0.3, policy.delta), 0)
 
 
 def test_a_habit_without_exception_is_counted_as_settled() -> None:

@@ -4,8 +4,9 @@ from itertools import permutations
 
 import pytest
 
+from discreet.adversary.known import Row, known_of
 from discreet.errors import DiscreetError
-from discreet.policy import Guarantee
+from discreet.policy import Guarantee, Policy
 from discreet.publish import PersonReport, PieceReport, Report
 from discreet.publish.report import weakest
 
@@ -14,7 +15,10 @@ PART = Guarantee("window only", "some gains")
 
 
 def piece(events: int = 4, breached: int = 0, guarantee: Guarantee = EXACT, **gains: float) -> PieceReport:
-    return PieceReport(events, breached, settled=1, off_model=2, by_secret=gains, guarantee=guarantee)
+    over = {name: gain - 0.1 for name, gain in gains.items()}
+    policy = Policy(gains, delta=0.1)
+    known = known_of(policy, [Row(name, slot, 0.2 * slot) for name in gains for slot in range(events)])
+    return PieceReport(events, breached, 1, 2, by_secret=gains, excess_by_secret=over, known=known, guarantee=guarantee)
 
 
 def person(name: str, *pieces: PieceReport) -> PersonReport:
@@ -25,6 +29,13 @@ def test_pieces_add_up_and_the_worst_of_them_counts() -> None:
     one = person("ann", piece(breached=1, a=0.1, b=-0.2), piece(2, a=0.05, c=0.3, guarantee=PART))
     assert (one.events, one.pieces, one.breached, one.settled, one.off_model) == (6, 2, 1, 2, 4)
     assert one.by_secret == {"a": 0.1, "b": 0.0, "c": 0.3}
+    assert one.excess_by_secret == pytest.approx({"a": 0.0, "b": -0.3, "c": 0.2})
+    assert [(each.name, each.rows, each.highest) for each in one.known] == [
+        ("a", 6, 0.6000000000000001),
+        ("b", 4, 0.6000000000000001),
+        ("c", 2, 0.2),
+    ]
+    assert one.known[0].mean == pytest.approx((4 * 0.3 + 2 * 0.1) / 6)
     assert one.worst_gain == 0.3
     assert one.utility == 0.5
     assert one.guarantee == PART

@@ -64,7 +64,8 @@ class Witness:
 class Audit:
     """worst_gain was found (witness has the outputs); no output gains more than `bound`. Equal where `exact`.
 
-    `excess` is the largest gain beyond its own secret's delta that was found (negative: the room that is left).
+    `excess` is the largest gain beyond its own row's delta that was found (negative: the room that is left), which is
+    its secret's, or what the secret's cap leaves.
     `rests_on` says why no output gains more than the bound. "proof": because the mechanism says so and names a proof;
     the kernels that were met were held against it, and `method` says which were not.
     """
@@ -78,6 +79,8 @@ class Audit:
     by_secret: dict[str, float]
     bound_by_secret: dict[str, float]
     bound_excess: float
+    excess_by_secret: dict[str, float]
+    bound_excess_by_secret: dict[str, float]
     kernels: int
     method: str
     rests_on: RestsOn
@@ -322,7 +325,7 @@ def _report(adversary: Adversary, found: WorstGains, known: Bounds, kernels: int
     if not len(gains):
         nothing = float("-inf")
         told = "exact: there are no secrets"
-        return Audit(0.0, 0.0, True, nothing, None, None, {}, {}, nothing, kernels, told, "exact")
+        return Audit(0.0, 0.0, True, nothing, None, None, {}, {}, nothing, {}, {}, kernels, told, "exact")
     bounds = np.maximum(known.gains, gains)
     row, most = int(np.argmax(gains)), int(np.argmax(gains - adversary.deltas))
     excess = float(gains[most] - adversary.deltas[most])
@@ -336,6 +339,8 @@ def _report(adversary: Adversary, found: WorstGains, known: Bounds, kernels: int
         by_secret=adversary.worst_by_secret(gains),
         bound_by_secret=adversary.worst_by_secret(bounds),
         bound_excess=float((bounds - adversary.deltas).max()),
+        excess_by_secret=adversary.worst_by_secret(gains - adversary.deltas),
+        bound_excess_by_secret=adversary.worst_by_secret(bounds - adversary.deltas),
         kernels=kernels,
         method=method,
         rests_on=known.rests_on,

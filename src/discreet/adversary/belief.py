@@ -55,6 +55,7 @@ class Adversary:
         self.process = process_of(self.model, mechanism.private_contexts, mechanism.remember, memory_starts(mechanism))
         self._lay_rows()
         self._look_ahead()
+        self.any_delta = self.secrets.row_deltas(self.any_index, self.any_prior)
         self.priors = np.concatenate([self.row_prior, self.any_prior])  # (R + A,): before any output
         self.deltas = np.concatenate([self.row_delta, self.any_delta])  # (R + A,), in the order of `Belief.gains`
         read_only(vars(self).values())
@@ -72,8 +73,7 @@ class Adversary:
         self.any_active = np.ascontiguousarray(secrets.active[self.any_index].T, dtype=np.float64)  # (T, A)
         prior = self.model.prior
         self.row_prior = np.asarray((prior[self.row_slot] * self.row_members).sum(axis=1))
-        self.row_delta = secrets.deltas[self.row_secret]
-        self.any_delta = secrets.deltas[self.any_index]
+        self.row_delta = secrets.row_deltas(self.row_secret, self.row_prior)
 
     def _look_ahead(self) -> None:
         """H by pulling later slots' rows back through the transitions; F likewise, stopping at the first visit."""
@@ -171,7 +171,7 @@ class Adversary:
         return rows + [(names[int(g)], None) for g in self.any_index]
 
     def worst_by_secret(self, gains: FloatArray) -> dict[str, float]:
-        """The largest of each secret's gains (R + A,), whatever its slot."""
+        """The largest of each secret's gains (R + A,), or of what they exceed their deltas by, whatever its slot."""
         worst: dict[str, float] = {}
         for (name, _), gain in zip(self.gain_names, gains.tolist(), strict=True):
             worst[name] = max(worst.get(name, -np.inf), gain)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,64 @@ from discreet.adversary.rows import Rows
 from discreet.errors import DiscreetError
 from discreet.numerics import FloatArray, IntArray, digest_of, read_only
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from discreet.adversary.endless import EndlessAdversary
+
+FORMAT = 2
+
+
+class Measures(NamedTuple):
+    """What a belief consists of, beside its slot."""
+
+    stack: FloatArray
+    low: FloatArray
+    rows: Rows
+    told: tuple[tuple[int, int, float], ...] = ()
+
+    @classmethod
+    def of(cls, belief: EndlessBelief) -> Measures:
+        """Those of a belief."""
+        return cls(belief.stack, belief.low, belief.rows, belief.told)
+
+    def belief(self, adversary: EndlessAdversary, slot: int) -> EndlessBelief:
+        """The belief again; refused where it is of another number of states."""
+        states = len(adversary.contexts)
+        if self.stack.shape[1] != states:
+            raise DiscreetError(f"the checkpoint has {self.stack.shape[1]} states, the model {states}; it is damaged")
+        return EndlessBelief(adversary, slot, self.stack, self.low, self.rows, told=self.told)
+
+    def content(self) -> dict[str, Any]:
+        """For JSON; floats in hexadecimal, hence exact."""
+        return {
+            "stack": _hexadecimal(self.stack),
+            "low": _hexadecimal(self.low),
+            "secret": self.rows.secret.tolist(),
+            "opens": self.rows.opens.tolist(),
+            "closes": self.rows.closes.tolist(),
+            "prior": _hexadecimal(self.rows.prior),
+            "delta": _hexadecimal(self.rows.delta),
+            "told": [[g, opens, limit.hex()] for g, opens, limit in self.told],
+        }
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Measures:
+        """What `content` gave."""
+        stack, low = _floats(content["stack"]), _floats(content["low"])
+        rows = Rows(
+            _integers(content["secret"]),
+            _integers(content["opens"]),
+            _integers(content["closes"]),
+            _floats(content["prior"]),
+            _floats(content["delta"]),
+        )
+        shapes = {len(part) for part in rows}
+        if stack.ndim != 2 or stack.shape != low.shape or shapes != {len(stack) - 1}:
+            raise ValueError("its measures and rows do not fit each other")
+        if not (np.isfinite(stack).all() and (stack >= 0).all() and stack[0].any()):
+            raise ValueError("its measures are no probabilities")
+        read_only((stack, low, *rows))
+        told = tuple((int(g), int(opens), float.fromhex(limit)) for g, opens, limit in content["told"])
+        return cls(stack, low, rows, told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +95,10 @@ class Checkpoint:
     skips: int
     digest: str
     """`Session.digest`, of the kernels and outputs so far."""
-    stack: FloatArray
-    low: FloatArray
-    rows: Rows
-    told: tuple[tuple[int, int, float], ...] = ()
+    measures: tuple[Measures, ...]
+    """Of the mechanism's own observer, then of the others that it has in mind."""
     cuts: tuple[int, ...] = ()
     """At which habits or the policy changed so far."""
-
-    def __post_init__(self) -> None:
-        read_only((self.stack, self.low, *self.rows))
 
     @classmethod
     def of(cls, mechanism: Any, state: Any, *, off_model: int, skips: int, digest: str) -> Checkpoint:
@@ -59,10 +111,7 @@ class Checkpoint:
             off_model,
             skips,
             digest,
-            belief.stack,
-            belief.low,
-            belief.rows,
-            belief.told,
+            tuple(Measures.of(one) for one in (belief, *state.others)),
             state.cuts,
         )
 
@@ -77,12 +126,16 @@ class Checkpoint:
                     f"the checkpoint is of another {what}: {other} where the mechanism has {mine}. Resume with the "
                     "mechanism that it was made by, or start a new stream"
                 )
-        adversary = mechanism.adversary_at(self.cuts)
-        states = len(adversary.contexts)
-        if self.stack.shape[1] != states:
-            raise DiscreetError(f"the checkpoint has {self.stack.shape[1]} states, the model {states}; it is damaged")
-        belief = EndlessBelief(adversary, self.slot, self.stack, self.low, self.rows, told=self.told)
-        return mechanism.restored(belief, self.skipped, self.cuts)
+        adversaries = mechanism.adversaries_at(self.cuts)
+        if len(adversaries) != len(self.measures):
+            raise DiscreetError(
+                f"the checkpoint is of {len(self.measures)} observers, the mechanism has {len(adversaries)} in mind; "
+                "it is damaged"
+            )
+        belief, *others = (
+            own.belief(adversary, self.slot) for own, adversary in zip(self.measures, adversaries, strict=True)
+        )
+        return mechanism.restored(belief, self.skipped, self.cuts, tuple(others))
 
     def to_json(self) -> str:
         """As text; floats are written in hexadecimal, hence exactly. `check` is a digest of all the rest."""
@@ -101,14 +154,7 @@ class Checkpoint:
             "off_model": self.off_model,
             "skips": self.skips,
             "digest": self.digest,
-            "stack": _hexadecimal(self.stack),
-            "low": _hexadecimal(self.low),
-            "secret": self.rows.secret.tolist(),
-            "opens": self.rows.opens.tolist(),
-            "closes": self.rows.closes.tolist(),
-            "prior": _hexadecimal(self.rows.prior),
-            "delta": _hexadecimal(self.rows.delta),
-            "told": [[g, opens, limit.hex()] for g, opens, limit in self.told],
+            "observers": [one.content() for one in self.measures],
             "cuts": list(self.cuts),
         }
 
@@ -138,26 +184,13 @@ class Checkpoint:
 
     @classmethod
     def _read(cls, content: Mapping[str, Any]) -> Checkpoint:
-        stack, low = _floats(content["stack"]), _floats(content["low"])
-        rows = Rows(
-            _integers(content["secret"]),
-            _integers(content["opens"]),
-            _integers(content["closes"]),
-            _floats(content["prior"]),
-            _floats(content["delta"]),
-        )
-        shapes = {len(part) for part in rows}
-        if stack.ndim != 2 or stack.shape != low.shape or shapes != {len(stack) - 1}:
-            raise ValueError("its measures and rows do not fit each other")
-        if not (np.isfinite(stack).all() and (stack >= 0).all() and stack[0].any()):
-            raise ValueError("its measures are no probabilities")
+        measures = tuple(Measures.read(one) for one in content["observers"])
         model, policy, settings, digest = (str(content[key]) for key in ("model", "policy", "settings", "digest"))
         slot, off_model, skips = (int(content[key]) for key in ("slot", "off_model", "skips"))
         bytes.fromhex(digest)
         skipped = bool(content["skipped"])
-        told = tuple((int(g), int(opens), float.fromhex(limit)) for g, opens, limit in content["told"])
         cuts = tuple(_integers(content["cuts"]).tolist())
-        return cls(model, policy, settings, slot, skipped, off_model, skips, digest, stack, low, rows, told, cuts)
+        return cls(model, policy, settings, slot, skipped, off_model, skips, digest, measures, cuts)
 
 
 def _check(content: Mapping[str, Any]) -> str:

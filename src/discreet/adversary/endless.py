@@ -219,7 +219,7 @@ class EndlessAdversary:
         by no more than two states' distributions in that slot do, in total variation. More steps between bring those
         closer.
         """
-        least = min((delta for delta in self.secrets.deltas.tolist() if delta < 1), default=1.0)
+        least = min((delta for delta in self.secrets.least_delta.tolist() if delta < 1), default=1.0)
         possible = self.model.prior_at(t) > 0
         reached = np.eye(len(possible))[possible]
         for ahead in range(HORIZON):
@@ -257,7 +257,6 @@ class EndlessAdversary:
         for g in range(len(table.names)):
             if not table.active[g, slot]:
                 continue
-            delta = float(table.deltas[g])
             if not table.any_slot[g]:
                 member = table.members[g].astype(np.float64)
                 prior, closes, chance, rest = float((self.model.prior_at(t) * member).sum()), t, member, 0.0 * member
@@ -266,6 +265,7 @@ class EndlessAdversary:
                 if window.opens != t:
                     continue
                 prior, closes, (chance, rest) = window.prior, window.closes, window.chance
+            delta = self.policy.row_delta(self.policy.secrets[g], prior)
             if every or prior + delta < 1 or (over_cuts and closes // self.model.day_slots > t // self.model.day_slots):
                 rows.append((g, t, closes, prior, delta))
                 high.append(chance)

@@ -234,9 +234,10 @@ class EndlessBelief:
         prior, delta = self.rows.prior.copy(), self.rows.delta.copy()
         for r in np.flatnonzero(self.rows.closes >= self.slot):  # a window that is open may last until habits change
             g = int(self.rows.secret[r])
+            policy, secret = adversary.policy, adversary.policy.secrets[g]
             prior[r] = adversary.window(g, int(self.rows.opens[r])).prior
-            if delta[r] != adversary.secrets.deltas[g]:  # told when it was declared: its limit stays
-                delta[r] = self.rows.limit[r] - prior[r]
+            told = delta[r] != policy.row_delta(secret, float(self.rows.prior[r]))  # by when it was declared
+            delta[r] = self.rows.limit[r] - prior[r] if told else policy.row_delta(secret, float(prior[r]))
         rows = self.rows._replace(prior=prior, delta=delta)
         return replace(self, adversary=adversary, stack=stack, low=low, rows=rows)
 

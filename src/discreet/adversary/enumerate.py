@@ -172,6 +172,48 @@ def worst(
     return best
 
 
+def tolerated(
+    model: Model | ExactModel, policy: Policy, *, exact: bool = False
+) -> dict[tuple[str, int | None], Number]:
+    """{(secret, slot): the gain tolerated there}: delta, or under a cap min(delta, cap - q) where it applies.
+
+    A cap applies where the prior q is at most cap - delta/2, and a hair beyond (min(2**-30, delta/4)), which people who
+    write down round numbers never meet.
+    """
+    number = Fraction if exact else float
+    paths, chances = _paths(model, exact)
+    whole = chances.sum()
+    secrets = {secret.name: secret for secret in policy.secrets}
+    found: dict[tuple[str, int | None], Number] = {}
+    for event, mask in _events(policy, model, paths).items():
+        secret, prior = secrets[event[0]], mask @ chances / whole
+        delta = number(policy.delta_of(secret))
+        found[event] = delta
+        if secret.cap is not None:
+            cap, hair = number(secret.cap), min(number(2.0**-30), delta / 4)
+            found[event] = min(delta, cap - prior) if prior <= cap - delta / 2 + hair else delta
+    return found
+
+
+def worst_excess(
+    mechanism: Mechanism[Any],
+    model: Model | ExactModel | None = None,
+    policy: Policy | None = None,
+    *,
+    exact: bool = False,
+) -> tuple[Number, Prefix | None]:
+    """The largest gain of any prefix beyond what is tolerated of it, and that prefix; (-1, None) without secrets."""
+    model = mechanism.model if model is None else model
+    policy = mechanism.policy if policy is None else policy
+    best: tuple[Number, Prefix | None] = (Fraction(-1) if exact else -1.0, None)
+    allowed = tolerated(model, Policy() if policy is None else policy, exact=exact)
+    for prefix in prefixes(mechanism, model, policy, exact=exact):
+        over = max((gain - allowed[event] for event, gain in prefix.gains.items()), default=None)
+        if over is not None and over > best[0]:
+            best = over, prefix
+    return best
+
+
 def expected_releases(
     mechanism: Mechanism[Any], model: Model | ExactModel | None = None, *, exact: bool = False
 ) -> Number:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -321,8 +322,8 @@ def _repeated(policy: Policy, slots: int, days: int) -> Policy:
                 inside = [slot for slot in window if slot >= 0]
                 if inside and window[-1] < days * slots:  # one that ends later is a secret of more days
                     name = on_day(secret.name, day + 1)
-                    secrets.append(Secret(name, secret.contexts, inside, secret.delta, "any"))
+                    secrets.append(replace(secret, name=name, slots=frozenset(inside), begins=0))
         else:
             every = [day * slots + slot for day in range(days) for slot in own]
-            secrets.append(Secret(secret.name, secret.contexts, every, secret.delta))
+            secrets.append(replace(secret, slots=frozenset(every)))
     return Policy(secrets, delta=policy.delta)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.contracts import AnyMechanism
+from discreet.contracts import AnyMechanism, Model
 from discreet.numerics import SLACK, FloatArray
 from discreet.policy import Policy, Secret
 
@@ -13,11 +15,12 @@ from discreet.policy import Policy, Secret
 def promised_gains(mechanism: AnyMechanism, adversary: Adversary) -> FloatArray | None:
     """(R + A,): delta + SLACK of every gain, if each is promised and proven; None otherwise.
 
-    A promise speaks of the mechanism's own model, and of secrets as they stand in its own policy. Each of them is
-    bounded on its own, so that an observer may be asked about some and not others.
+    A promise speaks of the mechanism's own model and those of the observers it has in mind, and of secrets as they
+    stand in its own policy. Each of them is bounded on its own, so that an observer may be asked about some and not
+    others.
     """
     guarantee, own = mechanism.guarantee, mechanism.policy
-    if not guarantee.proven or own is None or adversary.model is not mechanism.model:
+    if not guarantee.proven or own is None or not _in_mind(mechanism, adversary.model):
         return None
     known = {_terms(own, secret) for secret in own.secrets}
     asked = adversary.policy
@@ -31,4 +34,10 @@ def promised_gains(mechanism: AnyMechanism, adversary: Adversary) -> FloatArray 
 
 def _terms(policy: Policy, secret: Secret) -> tuple[object, ...]:
     """What is promised of a secret depends on these, not on its name."""
-    return secret.contexts, secret.slots, secret.at, policy.delta_of(secret)
+    return secret.contexts, secret.slots, secret.at, policy.delta_of(secret), secret.cap
+
+
+def _in_mind(mechanism: AnyMechanism, model: Model) -> bool:
+    """Whether the mechanism promises anything before an observer with this model."""
+    observers: Sequence[object] = getattr(mechanism, "observers", ())
+    return any(model is one for one in (mechanism.model, *observers))

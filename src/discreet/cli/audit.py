@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.inputs import Maker, ends_at_midnight, read_model, read_policy_for, read_spec
+from discreet.cli.known import known_json, print_known
 from discreet.cli.terminal import busy, percent, print_json, table
 from discreet.cli.truth import IF, if_true
 
@@ -49,6 +50,7 @@ def audit(
     Example: discreet audit --model p01.model --policy examples/policy.toml --mechanism mask-sensitive
     """
     from discreet.adversary.audit import all_hold, audit_parts
+    from discreet.adversary.known import known
     from discreet.models.store import truth_of
 
     spec = read_spec(mechanism, option)
@@ -57,17 +59,19 @@ def audit(
     make = Maker(spec, secrets)
     with busy(f"auditing {spec.name}"):
         audits = audit_parts(habits, make, budget=budget, seconds=seconds, days=days, since=since)
+    told = known(habits, secrets)
     if json:
         parts = [_object(part, result, secrets, habits.clock) for part, result in audits.items()]
         found: dict[str, Any] = {
             "mechanism": spec.name,
             "without_end": make.endless,
             "holds": all_hold(audits.values()),
+            "truth": truth_of(model),
         }
-        found["truth"] = truth_of(model)
-        print_json({**found, "days": _days(habits, days), "parts": parts})
+        print_json({**found, "days": _days(habits, days), "parts": parts, "known": known_json(told)})
     else:
         judged = _days(habits, days)
+        print_known(told, habits.clock)
         over = "" if judged is None else f" over {judged} day{'s' if judged > 1 else ''}"
         for part, result in audits.items():
             _print(spec.name + over + (f", {part}s" if part else ""), result, secrets, habits.clock)
@@ -105,8 +109,11 @@ def _object(part: str | None, result: Audit, policy: Policy, clock: Clock | None
                 "name": secret.name,
                 "at": secret.at,
                 "delta": policy.delta_of(secret),
+                "cap": secret.cap,
                 "worst_gain": policy.worst(secret, result.by_secret),
                 "bound": policy.worst(secret, result.bound_by_secret),
+                "excess": policy.worst(secret, result.excess_by_secret),
+                "bound_excess": policy.worst(secret, result.bound_excess_by_secret),
             }
             for secret in policy.secrets
         ],
@@ -139,9 +146,14 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
     print(f"{name}: {_verdict(result)}\n")
     if policy.secrets:
         rows = []
-        for one in policy.verdicts(result.by_secret, result.bound_by_secret):
+        for one in policy.verdicts(
+            result.by_secret,
+            result.bound_by_secret,
+            excess=result.excess_by_secret,
+            bound_excess=result.bound_excess_by_secret,
+        ):
             when = "some slot" if one.secret.at == "any" else "each slot"
-            rows.append([one.secret.name, when, f"{one.gain:.4f}", f"{one.bound:.4f}", f"{one.delta:.4f}", one.word])
+            rows.append([one.secret.name, when, f"{one.gain:.4f}", f"{one.bound:.4f}", one.terms, one.word])
         print(table(["secret", "at", "worst gain", "proven bound", "delta", IF], rows, left=2))
         print()
     witness = result.breach or result.witness

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from discreet.demo.beliefs import DayBelief
-from discreet.demo.story import Demo, Showing, headline, if_true, percent, week_told
+from discreet.demo.story import Demo, Showing, already_known, headline, if_true, percent, week_told
 from discreet.numerics import exceeds
 from discreet.outputs import text_of
 
@@ -39,6 +39,10 @@ def print_demo(demo: Demo) -> None:
     letters = _letters(demo)
     width = min(console.width, 100)
     console.print(Text(headline(demo), style="bold"), width=width)
+    console.print()
+    console.print("What is known already:")
+    for sentence in already_known(demo):
+        console.print(Text(f"  {sentence}", style="dim"), width=width)
     console.print()
     console.print(_strip("", _hours(demo), {}, dim=True))
     console.print(_strip("the true day", demo.day.contexts, letters))

@@ -17,6 +17,7 @@ from discreet.cli.inputs import (
     read_spec,
     slots_of,
 )
+from discreet.cli.known import known_json, print_known
 from discreet.cli.terminal import note, print_json, progress, table
 from discreet.cli.truth import IF, AcceptModel, Picture, check_released, draw, print_truth, refused, truth_json
 
@@ -54,6 +55,7 @@ def evaluate(
 
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml --mechanism no-mask
     """
+    from discreet.adversary.known import known
     from discreet.evaluation.week import evaluate_parts
     from discreet.models.routine import Routine
 
@@ -70,13 +72,15 @@ def evaluate(
     truth = check_released(habits, make, days, secrets, spec.name, carry=carried, seed=seed)
     draw(picture, truth, f"{spec.name}: where an observer is 10 % sure, is it 10 %?")
     breached = any(result.breached for result in results.values())
+    told = known(habits, secrets)
     if json:
         parts = [{"part": part, **asdict(result)} for part, result in results.items()]
         document = {"mechanism": spec.name, "without_end": make.endless, "seed": seed, "breached": breached}
-        held = {"truth": truth_json(truth, accept_model)}
+        held = {"known": known_json(told), "truth": truth_json(truth, accept_model)}
         print_json({**document, "parts": parts, **held, "bad_rows": readings.bad.count})
     else:
         joined = isinstance(habits, Routine)
+        print_known(told, habits.clock)
         for part, result in results.items():
             _print(spec.name + (f", {part}s" if part else ""), result, secrets, joined=joined)
         if joined and not make.endless:
@@ -105,8 +109,8 @@ def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> No
     print("\n".join(f"{what:<13}  {value:>{width}}  {words}" for what, value, words in rows))
     if policy.secrets:
         worst = [
-            [one.secret.name, f"{one.gain:.4f}", f"{one.delta:.4f}", one.word]
-            for one in policy.verdicts(result.by_secret)
+            [one.secret.name, f"{one.gain:.4f}", one.terms, one.word]
+            for one in policy.verdicts(result.by_secret, excess=result.excess_by_secret)
         ]
         print()
         print(table(["secret", "worst gain", "delta", IF], worst))

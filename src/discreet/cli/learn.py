@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions
+from discreet.cli.inputs import ReadingOptions, in_options
+from discreet.cli.known import Told, known_json, print_known
 from discreet.cli.terminal import note, percent, print_json, progress, table
 from discreet.cli.truth import DAYS_REMEDY, AcceptModel, Picture, days_learned, draw, print_truth, refused, truth_json
 from discreet.clock import Clock
 from discreet.contexts import Day, shares
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, PolicyError
 
 if TYPE_CHECKING:
     from discreet.data import BadRows
     from discreet.evaluation.truth import Truth
     from discreet.models.chain import MarkovChain
     from discreet.models.held_out import HeldOut
+    from discreet.models.parts import AnyModel
     from discreet.models.routine import Routine
     from discreet.models.week import Models
     from discreet.policy import Policy
@@ -153,12 +155,14 @@ def learn(
     readings = reading.read(data, learner.clock, merge_below=merge_below, keep=learner.kept)
     files = _files(out, list(readings.people))
     models, summaries, truths = {}, [], {}
+    told: Told = {}
     with progress("learning") as report:
         for done, (name, days) in enumerate(readings.people.items(), 1):
             found = learner.learn(days)
             models[files[name]] = found.model
             truths[files[name]] = found.truth
-            summaries.append(_summary(name, files[name], found, learner.clock, accept_model))
+            told = _told(found.model, secrets, learner.clock)
+            summaries.append(_summary(name, files[name], found, learner.clock, told, accept_model))
             report(done, len(readings.people))
     no = any(refused(truth, accept_model) for truth in truths.values())
     _draw_all(picture, truths, [one.person for one in summaries])
@@ -170,6 +174,9 @@ def learn(
         print_json({"saved": not no, "rows": readings.rows, "bad_rows": bad, "people": people})
     else:
         _print(summaries, readings.rows, readings.bad)
+        if len(summaries) == 1 and told:
+            print()
+            print_known(told, learner.clock)
         _print_truths(truths, [one.person for one in summaries], accept_model)
     if no:
         note(f"nothing was saved in {out}: the habits do not hold on held-out days")
@@ -350,6 +357,20 @@ def _declared(keep: Sequence[str] | None, policy: Policy | None) -> tuple[str, .
     return tuple(sorted(named.union(keep or ())))
 
 
+def _told(model: AnyModel, secrets: Path | None, clock: Clock) -> Told:
+    """What the habits tell of each secret; of none where no policy is given, or the model has no place for it."""
+    from discreet.adversary.known import known
+    from discreet.policy import read_policy
+
+    if secrets is None:
+        return {}
+    try:
+        return known(model, read_policy(secrets, clock)[0])
+    except PolicyError as error:
+        note(f"{secrets}: what habits alone tell of its secrets cannot be said: {in_options(str(error))}")
+        return {}
+
+
 # --- what is said of it
 
 
@@ -367,10 +388,11 @@ class Summary:
     held_out_days: int
     held_out_impossible: float | None  # share of the held-out steps that have probability zero
     held_out_log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
-    truth: dict[str, Any]  # whether the habits hold on them
+    known: list[dict[str, object]]  # what habits alone tell of each secret
+    truth: dict[str, Any]  # whether the habits hold on the held-out days
 
 
-def _summary(person: str, file: Path, found: Found, clock: Clock, accepted: bool) -> Summary:
+def _summary(person: str, file: Path, found: Found, clock: Clock, told: Told, accepted: bool) -> Summary:
     days, last, seen = found.days, found.last, shares(found.days)
     unseen = [] if isinstance(found.model, Mapping) else [label for label in found.model.contexts if label not in seen]
     return Summary(
@@ -384,6 +406,7 @@ def _summary(person: str, file: Path, found: Found, clock: Clock, accepted: bool
         held_out_days=last.days,
         held_out_impossible=last.impossible,
         held_out_log_likelihood=last.log_likelihood,
+        known=known_json(told),
         truth=truth_json(found.truth, accepted),
     )
 

@@ -13,6 +13,7 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.inputs import in_options, read_spec
+from discreet.cli.known import known_json, print_known
 from discreet.cli.terminal import note, print_json, progress, table
 from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_truth, refused, truth_json
 from discreet.errors import DataError, DiscreetError, PolicyError
@@ -129,8 +130,8 @@ def publish(
     roles, left_out = published_columns(source, columns)
     with _naming(policy), progress("learning habits") as tell:
         plan = Plan.learn(read, stated, spec, habits=habits, topics=topics, piece_length=length, progress=tell)
-        relearn = partial(Plan.learn, policy=stated, mechanism=spec, habits=habits, piece_length=length)
-        truth = _check(plan, read, relearn, topics)
+    relearn = partial(Plan.learn, policy=stated, mechanism=spec, habits=habits, piece_length=length)
+    truth = _check(plan, read, relearn, topics)
     draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
     if refused(truth, accept_model):
         _refuse(truth, out, json)
@@ -235,7 +236,13 @@ def _document(
         "policy": {
             "delta": plan.policy.delta,
             "secrets": [
-                {"name": one.name, "at": one.at, "delta": plan.policy.delta_of(one), "events": len(one.contexts)}
+                {
+                    "name": one.name,
+                    "at": one.at,
+                    "delta": plan.policy.delta_of(one),
+                    "cap": one.cap,
+                    "events": len(one.contexts),
+                }
                 for one in plan.policy.secrets
             ],
         },
@@ -248,6 +255,8 @@ def _document(
         "off_model": report.off_model,
         "settled": report.settled,
         "by_secret": report.by_secret,
+        "excess_by_secret": report.excess_by_secret,
+        "known": known_json({None: report.known}),
         "people": [_person(one) for one in report.people],
     }
 
@@ -288,9 +297,10 @@ def _print(plan: Plan, report: Report, out: Path, truth: Truth) -> None:
     ]
     width = max(len(row[1]) for row in rows)
     print("\n".join(f"{what:<11}  {value:>{width}}  {words}" for what, value, words in rows) + "\n")
+    print_known({None: report.known}, None)
     lines = [
-        [one.secret.name, f"{one.gain:.4f}", f"{one.delta:.4f}", one.word]
-        for one in plan.policy.verdicts(report.by_secret)
+        [one.secret.name, f"{one.gain:.4f}", one.terms, one.word]
+        for one in plan.policy.verdicts(report.by_secret, excess=report.excess_by_secret)
     ]
     print(table(["secret", "worst gain", "delta", IF], lines) + "\n")
     people = sorted(report.people, key=lambda one: -one.worst_gain)[:LISTED]

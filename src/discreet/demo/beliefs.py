@@ -17,18 +17,20 @@ class SecretBelief:
     name: str
     at: At
     delta: float
+    room: FloatArray
+    """The gain that is tolerated of each slot or day: delta, or what a cap leaves."""
     prior: FloatArray
     final: FloatArray
 
     @property
     def limit(self) -> FloatArray:
-        """What belief may reach: prior + delta, and never more than certainty."""
-        return np.minimum(self.prior + self.delta, 1.0)
+        """What belief may reach: prior + room, and never more than certainty."""
+        return np.minimum(self.prior + self.room, 1.0)
 
     @property
     def worst(self) -> int:
-        """The slot, or the day of at="any", with the largest gain."""
-        return int(np.nanargmax(self.final - self.prior))
+        """The slot, or the day of at="any", that is furthest over its limit."""
+        return int(np.nanargmax(self.final - self.prior - self.room))
 
     @property
     def gain(self) -> float:
@@ -37,8 +39,13 @@ class SecretBelief:
 
     @property
     def breached(self) -> bool:
-        """Whether that exceeds delta."""
-        return exceeds(self.gain, self.delta)
+        """Whether some belief exceeds its limit."""
+        return exceeds(self.excess, 0.0)
+
+    @property
+    def excess(self) -> float:
+        """The largest gain beyond what is tolerated of it."""
+        return float(np.nanmax(self.final - self.prior - self.room))
 
 
 @dataclass(frozen=True)

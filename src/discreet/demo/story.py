@@ -6,13 +6,14 @@ The day is the first of a week, which `week.py` tells.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from discreet import mechanisms
 from discreet.adversary.belief import Adversary, Belief
+from discreet.adversary.known import Known, known
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.contracts import Mechanism
@@ -73,7 +74,7 @@ class Showing:
     @property
     def worst(self) -> DayBelief:
         """The secret that is furthest over its limit, one at each slot rather than one at="any"."""
-        return max(self.beliefs, key=lambda belief: (belief.gain - belief.delta, belief.at == "each"))
+        return max(self.beliefs, key=lambda belief: (belief.excess, belief.at == "each"))
 
     @property
     def kept(self) -> bool:
@@ -91,6 +92,8 @@ class Demo:
     clock: Clock
     contexts: tuple[str, ...]
     policy: Policy
+    known: tuple[Known, ...]
+    """What habits alone tell of each secret."""
     showings: tuple[Showing, ...]
     week: Week
     truth: Truth
@@ -113,7 +116,18 @@ def make_demo(seed: int = 7, policy: Policy | None = None) -> Demo:
     showings = tuple(_showing(cls(chain, policy), today, seed) for cls in classes)
     joined = [cls.__name__ for cls in classes if cls.__name__ not in DAY_ONLY] or [classes[-1].__name__]
     week = make_week(past, days, CLOCK, policy, joined, seed)
-    return Demo(seed, today, len(past), CLOCK, chain.contexts, policy, showings, week, _truth(past, policy))
+    return Demo(
+        seed,
+        today,
+        len(past),
+        CLOCK,
+        chain.contexts,
+        policy,
+        known(chain, policy)[None],
+        showings,
+        week,
+        _truth(past, policy),
+    )
 
 
 def _truth(past: list[Day], policy: Policy) -> Truth:
@@ -150,14 +164,14 @@ def _secret_belief(adversary: Adversary, secret: Secret, along: list[Belief]) ->
     rows = [k for k, (name, _) in enumerate(adversary.gain_names) if name == secret.name]
     slots = [slot or 0 for name, slot in adversary.gain_names if name == secret.name]
     size = 1 if secret.at == "any" else adversary.process.slots
-    prior = np.full(size, np.nan)
-    prior[slots] = adversary.priors[rows]
+    prior, room = np.full((2, size), np.nan)
+    prior[slots], room[slots] = adversary.priors[rows], adversary.deltas[rows]
     moments = np.full((len(along), size), np.nan)
     for k, belief in enumerate(along):
         moments[k, slots] = belief.beliefs[rows]
     # Sums of many rounded numbers may end a hair outside; what is shown is a probability.
     moments = np.clip(moments, 0.0, 1.0)
-    return DayBelief(secret.name, secret.at, adversary.policy.delta_of(secret), prior, moments[-1], moments)
+    return DayBelief(secret.name, secret.at, adversary.policy.delta_of(secret), room, prior, moments[-1], moments)
 
 
 # --- words and numbers
@@ -177,6 +191,20 @@ def headline(demo: Demo) -> str:
 def if_true(demo: Demo) -> str:
     """Of what all of it is, and how true that was."""
     return f"Kept, and given away: {IF} from {demo.learned} earlier days; {demo.truth.figure}."
+
+
+def already_known(demo: Demo) -> list[str]:
+    """What anybody guesses of each secret who knows the habits and sees nothing, a sentence each."""
+    return [_guessed(one, demo.clock) for one in demo.known]
+
+
+def _guessed(one: Known, clock: Clock) -> str:
+    when = "" if one.highest_at is None else f" (at {clock.label(one.highest_at)})"
+    least = "" if one.rows == 1 else f"{percent(one.least)} to "
+    said = (
+        f"“{one.name}”: habits alone tell {least}{percent(one.highest)}{when}; the limit there is {percent(one.limit)}"
+    )
+    return ". ".join([said, *(f"{text[0].upper()}{text[1:]}" for text in one.warnings(clock))]) + "."
 
 
 def told(demo: Demo, showing: Showing) -> str:
@@ -218,6 +246,7 @@ def as_json(demo: Demo) -> dict[str, object]:
         "headline": headline(demo),
         "if": if_true(demo),
         "truth": demo.truth.summary(),
+        "known": [{**asdict(one), "hides_nothing": one.hides_nothing} for one in demo.known],
         "slots": [clock.label(slot) for slot in range(clock.slots)],
         "true_day": list(demo.day.contexts),
         "mechanisms": [_showing_json(demo, showing) for showing in demo.showings],

@@ -97,10 +97,10 @@ def _showing(name: str, routine: Routine, days: Sequence[Day], policy: Policy, s
 def _belief(adversary: Adversary, secret: Secret, policy: Policy, believed: FloatArray, days: int) -> SecretBelief:
     names = [on_day(secret.name, day) for day in range(1, days + 1)] if secret.at == "any" else [secret.name]
     size = days if secret.at == "any" else adversary.process.slots
-    prior, final = np.full((2, size), np.nan)
+    prior, room, final = np.full((3, size), np.nan)
     for row, (name, slot) in enumerate(adversary.gain_names):
         if name in names:
             place = names.index(name) if slot is None else slot
-            prior[place], final[place] = adversary.priors[row], believed[row]
+            prior[place], room[place], final[place] = adversary.priors[row], adversary.deltas[row], believed[row]
     # Sums of many rounded numbers may end a hair outside; what is shown is a probability.
-    return SecretBelief(secret.name, secret.at, policy.delta_of(secret), prior, np.clip(final, 0.0, 1.0))
+    return SecretBelief(secret.name, secret.at, policy.delta_of(secret), room, prior, np.clip(final, 0.0, 1.0))

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -79,7 +80,7 @@ def limit(
     if is_endless(model):
         raise DiscreetError("the limit is of a chain that ends; give routine.since(date).unrolled(days)")
     tree = _Tree(model, outputs, _labels(model.contexts, shown))
-    below, above = tree.programme(*_events(model, policy, [path.contexts for path in tree.paths[-1]])).solve()
+    below, above = tree.programme(*_events(tree, policy)).solve()
     return Limit(float(below) / model.slots, float(below), max(float(above - below), 0.0))
 
 
@@ -141,7 +142,7 @@ class _Tree:
         """The outputs, by code: labels, and one more for silence, which comes second."""
         return self.shows[slot] if self.deceive else (self.labels[context], len(self.model.contexts))
 
-    def _masses(self) -> list[Integers]:
+    def masses(self) -> list[Integers]:
         """P(path), times a common factor, so that each is the sum of those it continues in to the bit."""
         masses = [np.array([path.ahead.sum() for path in self.paths[-1]], dtype=object)]
         for t in range(self.model.slots - 1, 0, -1):
@@ -154,7 +155,7 @@ class _Tree:
         """One share for each path and history, one row for each path and history of the slot before."""
         levels: list[Level] = []
         known: list[list[tuple[tuple[int, ...], int]]] = [[((), 0)]]  # per path of the slot before: (history, share)
-        for t, (paths, masses) in enumerate(zip(self.paths, self._masses(), strict=True)):
+        for t, (paths, masses) in enumerate(zip(self.paths, self.masses(), strict=True)):
             parents: list[int] = []  # of each row, as are the next two
             owners, worths = [], []
             following: list[list[tuple[tuple[int, ...], int]]] = []
@@ -194,11 +195,14 @@ def _as_integers(rows: FloatArray) -> Integers:
     return np.asarray(exact * (math.lcm(*np.ravel(sums).tolist()) // sums))
 
 
-def _events(model: Model, policy: Policy, paths: list[tuple[int, ...]]) -> tuple[Booleans, list[float]]:
+def _events(tree: _Tree, policy: Policy) -> tuple[Booleans, list[float]]:
     """(J, paths): whether the path is in the event, and the J deltas: secrets at each slot, then those at="any"."""
-    table = policy.for_model(model.contexts, model.slots)
+    table = policy.for_model(tree.model.contexts, tree.model.slots)
+    paths, masses = [path.contexts for path in tree.paths[-1]], tree.masses()[-1]
     inside = table.members[:, np.array(paths)] & table.active[:, None, :]  # (G, paths, T)
-    each = [(inside[g, :, slot], float(table.deltas[g])) for slot, g in table.rows]
-    events = each + [(inside[g].any(axis=1), float(table.deltas[g])) for g in np.flatnonzero(table.any_slot)]
+    each = [(inside[g, :, slot], g) for slot, g in table.rows]
+    events = each + [(inside[g].any(axis=1), g) for g in np.flatnonzero(table.any_slot).tolist()]
     members = np.array([event for event, _ in events], dtype=np.bool_).reshape(len(events), len(paths))
-    return members, [delta for _, delta in events]
+    priors = [float(Fraction(masses[event].sum(), masses.sum())) for event in members]
+    own = table.policy.secrets
+    return members, [table.policy.row_delta(own[g], prior) for (_, g), prior in zip(events, priors, strict=True)]

@@ -37,7 +37,7 @@ class Evaluation:
     """
 
     utility: float  # mean worth of a slot's output: of most mechanisms, the fraction released truthfully
-    breach_rate: float  # (slot, secret) pairs whose gain exceeded delta at some time, over slots
+    breach_rate: float  # (slot, secret) pairs whose belief exceeded its limit at some time, over slots
     worst_gain: float
     off_model: int  # slots whose reading the mechanism's model, or whose output the observer's, has no place for
     suppressed: float  # fraction of slots that were silent
@@ -46,10 +46,11 @@ class Evaluation:
     days: int
     breached_days: int
     by_secret: dict[str, float]  # worst gain of each secret
+    excess_by_secret: dict[str, float]  # the largest gain beyond its own slot's limit; negative: the room that was left
 
     @property
     def breached(self) -> bool:
-        """Whether some gain was over its delta on some day."""
+        """Whether some belief was over its limit on some day."""
         return self.breached_days > 0
 
 
@@ -148,13 +149,13 @@ class _Tally(ABC):
         """Take in what is believed after the slot."""
 
     @abstractmethod
-    def by_secret(self) -> dict[str, float]:
-        """The worst gain of each secret."""
+    def by_secret(self) -> tuple[dict[str, float], dict[str, float]]:
+        """The worst gain of each secret, and the largest beyond its own limit."""
 
     def result(self) -> Evaluation:
         if not self.days:
             raise DiscreetError("there are no days to evaluate; give at least one")
-        by_secret = self.by_secret()
+        by_secret, excess = self.by_secret()
         return Evaluation(
             utility=self.worth / self.slots,
             breach_rate=self.breaches / self.slots,
@@ -166,6 +167,7 @@ class _Tally(ABC):
             days=self.days,
             breached_days=self.breached_days,
             by_secret=by_secret,
+            excess_by_secret=excess,
         )
 
 
@@ -187,8 +189,9 @@ class _DayTally(_Tally):
             np.maximum(self.worst, self.highest, out=self.worst)
             self.highest[:] = 0.0
 
-    def by_secret(self) -> dict[str, float]:
-        return self.adversary.worst_by_secret(self.worst)
+    def by_secret(self) -> tuple[dict[str, float], dict[str, float]]:
+        judge = self.adversary
+        return judge.worst_by_secret(self.worst), judge.worst_by_secret(self.worst - judge.deltas)
 
 
 class _StreamTally(_Tally):
@@ -197,6 +200,7 @@ class _StreamTally(_Tally):
     def __init__(self, worth: Worth) -> None:
         super().__init__(worth)
         self.worst: dict[str, float] = {}
+        self.excess: dict[str, float] = {}
         self.rows: set[tuple[str | None, int, int]] = set()  # breached: whose, which secret, from which slot on
         self.dates: set[tuple[str | None, dt.date]] = set()
 
@@ -205,15 +209,20 @@ class _StreamTally(_Tally):
         names = adversary.secrets.names
         rows, beliefs = moment.belief.live()
         gains = beliefs - rows.prior
-        for name in names:
+        least = adversary.secrets.least_delta.tolist()
+        for name, delta in zip(
+            names, least, strict=True
+        ):  # what is not live is within its delta: nothing is known of it
             self.worst.setdefault(name, 0.0)
-        for g, gain in zip(rows.secret.tolist(), gains.tolist(), strict=True):
+            self.excess.setdefault(name, -delta)
+        for g, gain, delta in zip(rows.secret.tolist(), gains.tolist(), rows.delta.tolist(), strict=True):
             self.worst[names[g]] = max(self.worst[names[g]], gain)
+            self.excess[names[g]] = max(self.excess[names[g]], gain - delta)
         for r in np.flatnonzero(exceeds(gains, rows.delta)).tolist():
             opens = int(rows.opens[r])
             self.rows.add((person, int(rows.secret[r]), opens))
             self.dates.add((person, adversary.model.date_of(opens)[0]))
         self.breaches, self.breached_days = len(self.rows), len(self.dates)
 
-    def by_secret(self) -> dict[str, float]:
-        return dict(self.worst)
+    def by_secret(self) -> tuple[dict[str, float], dict[str, float]]:
+        return dict(self.worst), dict(self.excess)

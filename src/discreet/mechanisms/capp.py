@@ -145,7 +145,8 @@ class Deception(SlotMechanism, ABC):
                 else:  # (3)
                     row = self._backward(u, g, inside)
                 told.append(row[possible])
-                limits.append(float(inside.sum()) + secrets.deltas[g])
+                q = float(inside.sum())
+                limits.append(q + secrets.policy.row_delta(secrets.policy.secrets[g], q))
         mass = model.prior[slot, possible]
         rows = np.array(told, dtype=np.float64).reshape(len(told), len(possible))
         return Requirements(possible, mass / mass.sum(), rows, np.array(limits, dtype=np.float64))

@@ -25,6 +25,7 @@ checks. The audit finds such breaches, and `Adaptive` with generalized outputs h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -44,7 +45,7 @@ from discreet.models import MarkovChain
 from discreet.models.arrays import require_chain
 from discreet.numerics import TOTAL, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Generalized, Output, Released, Suppressed, text_of
-from discreet.policy import Guarantee, Policy, Secret
+from discreet.policy import Guarantee, Policy
 
 State = tuple[LastRelease | int, ...]
 """The public state: that of each layer's check, leaves first."""
@@ -254,7 +255,7 @@ class _Layer:
         for secret in policy.secrets:
             above = {self.hierarchy.at_layer(context, self.number) for context in secret.contexts}
             if len(above) < len(self.nodes):
-                secrets.append(Secret(secret.name, above, slots=secret.slots, delta=secret.delta, at=secret.at))
+                secrets.append(replace(secret, contexts=frozenset(above)))
         return Policy(secrets, delta=policy.delta)
 
     def lumped(self, model: Model) -> MarkovChain:

@@ -53,6 +53,7 @@ class Routine:
         *,
         kind_of: Kinds | None = None,
         learned: Learned | None = None,
+        observers: Sequence[Routine] = (),
     ) -> None:
         self._days = dict(days)
         if not self._days:
@@ -71,6 +72,7 @@ class Routine:
         self._kinds, self.by = rule_for(self._days, kind_of)
         self._nights = self._checked(nights)
         self.learned = learned
+        self.observers = tuple(observers)  # of whom `Adaptive` thinks, too: see models/observers.py
 
     def _checked(self, nights: Nights) -> dict[tuple[str, str], FloatArray]:
         n, found = len(self.contexts), {}
@@ -129,8 +131,17 @@ class Routine:
         """
         if self.learned is None:
             raise DiscreetError("this routine was not learned from days, so it cannot learn more; use Routine.fit")
+        if self.observers:
+            raise DiscreetError(
+                "the routine has observers, who saw some of its days and not others; learn anew from all days "
+                "(discreet learn --observers)"
+            )
         more = [days] if isinstance(days, Day) else days
         return Routine.from_counts(self.learned.with_days(more, _declared(secrets)), clock=self.clock)
+
+    def with_observers(self, observers: Sequence[Routine]) -> Routine:
+        """The same routine, with the routines of others who may have learned the person's habits elsewhere."""
+        return Routine(self._days, self._nights, kind_of=self._kinds, learned=self.learned, observers=observers)
 
     @property
     def kinds(self) -> tuple[str, ...]:

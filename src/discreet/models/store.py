@@ -49,6 +49,9 @@ def save(path: str | Path, model: AnyModel, truth: Mapping[str, Any] | None = No
         header["version"] = 2
         header["routine"], joined = _described_routine(model)
         contents.update(joined)
+        for number, observer in enumerate(model.observers):
+            contents.update(_arrays_of_observer(number, observer))
+        header["routine"]["observers"] = len(model.observers)
     else:
         parts = model if isinstance(model, Models) else {"": model}
     for name, part in parts.items():
@@ -234,4 +237,31 @@ def _restored_routine(described: Mapping[str, Any], chains: Mapping[str, MarkovC
             tuple(given["declared"]),
             given["fixed"],
         )
-    return Routine(chains, nights, kind_of=RULES[by], learned=learned)
+    observers = [_restored_observer(number, chains, nights, stored) for number in range(described.get("observers", 0))]
+    return Routine(chains, nights, kind_of=RULES[by], learned=learned, observers=observers)
+
+
+def _arrays_of_observer(number: int, observer: Routine) -> dict[str, np.ndarray[Any, Any]]:
+    """What an observer of a routine holds; contexts, kinds and clock are the routine's."""
+    held: dict[str, np.ndarray[Any, Any]] = {}
+    for kind in observer.kinds:
+        chain = observer.day(kind)
+        held |= {f"observer/{number}/{kind}/initial": chain.initial}
+        held |= {f"observer/{number}/{kind}/transitions": chain.transitions}
+    return held | {f"observer/{number}/nights/{k}": rows for k, rows in enumerate(observer.nights.values())}
+
+
+def _restored_observer(
+    number: int, chains: Mapping[str, MarkovChain], nights: Mapping[tuple[str, str], Any], stored: Arrays
+) -> Routine:
+    own = f"observer/{number}"
+    days = {
+        kind: MarkovChain(
+            chain.contexts,
+            stored[f"{own}/{kind}/initial"],
+            stored[f"{own}/{kind}/transitions"],
+            clock=chain.clock,
+        )
+        for kind, chain in chains.items()
+    }
+    return Routine(days, {pair: stored[f"{own}/nights/{k}"] for k, pair in enumerate(nights)})

@@ -203,7 +203,7 @@ def _events_of(context: str, events: Events) -> frozenset[str]:
 
 def _with_contexts(secret: Secret, contexts: frozenset[str]) -> Secret:
     """The same secret with other contexts."""
-    return Secret(secret.name, contexts, delta=secret.delta, at=secret.at)
+    return replace(secret, contexts=contexts)
 
 
 def settled(policy: Policy, contexts: Sequence[str]) -> tuple[Policy, bool]:

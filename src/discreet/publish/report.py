@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from discreet.adversary.known import Known, merged
 from discreet.errors import DiscreetError
 from discreet.policy import Guarantee, GuaranteeKind
 
@@ -29,6 +30,10 @@ class PieceReport:
     """Events that the habits have no place for."""
     by_secret: Mapping[str, float]
     """The worst gain on each secret, below 0 where the piece speaks against it."""
+    excess_by_secret: Mapping[str, float]
+    """The largest gain on each secret beyond its own position's limit."""
+    known: tuple[Known, ...]
+    """What habits alone tell of each secret."""
     guarantee: Guarantee
 
 
@@ -51,6 +56,10 @@ class PersonReport:
     """Positions where the habits alone tell a secret."""
     by_secret: Mapping[str, float]
     """The worst gain on each secret."""
+    excess_by_secret: Mapping[str, float]
+    """The largest gain on each secret beyond its own position's limit; negative: the room that is left."""
+    known: tuple[Known, ...]
+    """What habits alone tell of each secret, over all positions."""
     guarantee: Guarantee
     """The weakest that holds for one of the pieces: PA-HMM, say, promises more of a short one."""
 
@@ -67,6 +76,8 @@ class PersonReport:
             off_model=sum(piece.off_model for piece in pieces),
             settled=sum(piece.settled for piece in pieces),
             by_secret=worst_of(piece.by_secret for piece in pieces),
+            excess_by_secret=largest_of(piece.excess_by_secret for piece in pieces),
+            known=merged(piece.known for piece in pieces),
             guarantee=weakest(piece.guarantee for piece in pieces),
         )
 
@@ -149,6 +160,16 @@ class Report:
         return worst_of(one.by_secret for one in self.people)
 
     @property
+    def excess_by_secret(self) -> dict[str, float]:
+        """The largest gain on each secret beyond its own position's limit."""
+        return largest_of(one.excess_by_secret for one in self.people)
+
+    @property
+    def known(self) -> tuple[Known, ...]:
+        """What habits alone tell of each secret, over all positions of everybody."""
+        return merged(one.known for one in self.people)
+
+    @property
     def guarantee(self) -> Guarantee:
         """The weakest that holds for somebody: no more than this is promised of the table."""
         return weakest(one.guarantee for one in self.people)
@@ -156,11 +177,16 @@ class Report:
 
 def worst_of(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """The largest gain on each secret; 0 for one that gains nowhere."""
-    worst: dict[str, float] = {}
+    return {name: max(gain, 0.0) for name, gain in largest_of(parts).items()}
+
+
+def largest_of(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """The largest of each secret's numbers."""
+    largest: dict[str, float] = {}
     for part in parts:
-        for name, gain in part.items():
-            worst[name] = max(worst.get(name, 0.0), gain)
-    return worst
+        for name, value in part.items():
+            largest[name] = max(largest.get(name, value), value)
+    return largest
 
 
 def weakest(guarantees: Iterable[Guarantee]) -> Guarantee:

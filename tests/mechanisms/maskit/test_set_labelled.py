@@ -84,7 +84,7 @@ class ToTheLimit(SlotMechanism):
 
     def kernel(self, state: int) -> FiniteKernel:
         assert len(self.policy.secrets) == 4
-        bound = Fraction(self.secrets.deltas[0]) + Fraction(SLACK) / 2
+        bound = Fraction(self.secrets.least_delta[0]) + Fraction(SLACK) / 2
         # five states of 1/5 each: silence of weight 1 for the four that are secret, w for the fifth
         w = 1 / (Fraction(1, 5) + bound) - 4
         weight = math.ceil(w * 2**WEIGHT_BITS)

@@ -8,7 +8,7 @@ state as well, and still releases contexts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -24,7 +24,7 @@ from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory
 from discreet.models import HiddenMarkovModel, MarkovChain
 from discreet.numerics import FloatArray
-from discreet.policy import Policy, Secret
+from discreet.policy import Policy
 
 CONTEXTS = SLOTS = 3
 CHAINS, HIDDEN = 100, 60
@@ -81,14 +81,7 @@ def product_chain(model: HiddenMarkovModel, policy: Policy) -> tuple[MarkovChain
     chain = MarkovChain(names, initial, np.array([step.reshape(states * n, states * n) for step in steps]))
     shown = dict(zip(names, model.contexts * states, strict=True))
     secrets = [
-        Secret(
-            secret.name,
-            {name for name, context in shown.items() if context in secret.contexts},
-            slots=secret.slots,
-            delta=secret.delta,
-            at=secret.at,
-            begins=secret.begins,
-        )
+        replace(secret, contexts=frozenset(name for name, context in shown.items() if context in secret.contexts))
         for secret in policy.secrets
     ]
     return chain, Policy(secrets, delta=policy.delta), shown

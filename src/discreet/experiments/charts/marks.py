@@ -32,6 +32,16 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """What something costs and saves; `plain` ones are joined by a line."""
+
+    label: str
+    across: float
+    up: float
+    plain: bool = False
+
+
+@dataclass(frozen=True)
 class Dot:
     """A utility measured, and the one that the model expected."""
 
@@ -122,3 +132,32 @@ def pairs(title: str, note: str, rows: Sequence[tuple[str, float, float, float]]
             axes.set_ylim(len(rows) - 0.4, -0.6)
             axes.grid(axis="y", visible=False)
             axes.tick_params(length=0)
+
+
+def frontier(
+    title: str, note: str, panels: Mapping[str, Sequence[Choice]], path: Path, *, across: str, up: str
+) -> None:
+    """Choices by number, a panel each, with their names below: what lies under the line beats what is plain."""
+    names = [choice.label for choice in next(iter(panels.values()))]
+    below = 0.16 * len(names) + 0.6
+    with figure_at(title, note, path, (7.6, 3.4 + below)) as figure:
+        width = 7.6 / len(panels)
+        for place, (name, choices) in enumerate(panels.items()):
+            left = 0.65 + place * width
+            axes = axes_in(figure, left=left, right=7.6 - (place + 1) * width + 0.15, bottom=below, top=0.85)
+            plain = sorted((choice for choice in choices if choice.plain), key=lambda choice: choice.across)
+            axes.plot([one.across for one in plain], [one.up for one in plain], color=GREY, linewidth=0.9)
+            for number, choice in enumerate(choices, 1):
+                colour = GREY if choice.plain else BLUE
+                axes.plot(choice.across, choice.up, "o", color=colour, markersize=11, alpha=0.9)
+                axes.annotate(
+                    str(number), (choice.across, choice.up), color="white", fontsize=7, ha="center", va="center"
+                )
+            axes.set_title(name, fontsize=9, loc="left")
+            axes.set_ylim(0, 1.1 * max(choice.up for choice in choices) or 1.0)
+            axes.set_xlabel(across, fontsize=8)
+            if place == 0:
+                axes.set_ylabel(up, fontsize=8)
+        for number, name in enumerate(names, 1):
+            height = (0.12 + 0.16 * (len(names) - number)) / (3.4 + below)
+            figure.text(0.65 / 7.6, height, f"{number}  {name}", fontsize=7.5, color=QUIET)

@@ -6,7 +6,7 @@ The proof stands beside this file, in proof.md.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from discreet.adversary.belief import Adversary
@@ -16,6 +16,7 @@ from discreet.events import Events
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.adaptive.changing import Change, Changes
 from discreet.mechanisms.adaptive.endless import Endless, Pacing
+from discreet.mechanisms.adaptive.family import Observer, fingerprints, observers_of, observing
 from discreet.mechanisms.adaptive.machines import PAIRS, Histories, History, Memory
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
@@ -58,6 +59,10 @@ class Adaptive:
     published. `value(context, output)` says what an output is worth: by default truth 1, an ancestor k layers up
     max(0, 1 - k/2), a partial event the fraction of attributes that it shows, everything else 0.
 
+    `observers` are models of others who may have learned the person's habits elsewhere (routines, over
+    `routine.since(date)`, by default those that the routine has): every gain stays within its delta before each of them
+    too, relative to their own priors.
+
     Suppressing on a chain with secrets at each slot is tabled. plan="full" decides all that is likely to occur before
     the first release, compares with `Hybrid` and follows the better: `follows` says which. Likewise "generalize"
     follows "suppress" where that is better, on days short enough to know. plan="lazy" starts at once and decides as it
@@ -79,6 +84,7 @@ class Adaptive:
         events: Events | None = None,
         value: Value | None = None,
         plan: Plan = "full",
+        observers: Sequence[Observer] | None = None,
         _like: Endless | None = None,
         _policies: tuple[tuple[dt.date, Policy], ...] = (),
     ) -> None:
@@ -88,10 +94,12 @@ class Adaptive:
         self.model: Any = model  # of one day, or without end
         self.policy = policy
         self.outputs: Outputs = outputs
+        self.observers = observing(model, observers_of(model) if observers is None else observers)
         self._options: dict[str, Any] = {"hierarchy": hierarchy, "events": events, "value": value, "plan": plan}
+        before = f", before each of {len(self.observers) + 1} observers" if self.observers else ""
         self.guarantee = Guarantee(
             "exact delta",
-            "whatever is output, the gain on each secret, at each slot or at any, stays within its delta",
+            f"whatever is output, the gain on each secret, at each slot or at any, stays within its delta{before}",
             covers=frozenset({"each", "any"}),
         )
         self.vocabulary = vocabulary_of(cast(Any, model), outputs, hierarchy, events, value)
@@ -102,10 +110,11 @@ class Adaptive:
         if isinstance(model, EndlessChain):
             machine = self._endless(model, own, _like)
         else:
-            machine = (SuppressTable if tabled else Histories)(model, policy, self.vocabulary, own, self.pairs)
+            kind = SuppressTable if tabled else Histories
+            machine = kind(model, policy, self.vocabulary, own, self.pairs, self.observers)
         self.decider, self.effort = machine.decider, machine.decider.effort
         chosen = Choice("adaptive", machine, machine.memory, machine.adversary, None)
-        if plan == "full" and isinstance(machine, SuppressTable):
+        if plan == "full" and isinstance(machine, SuppressTable) and not self.observers:  # Hybrid knows of none
             chosen = self._or_hybrid(chosen, machine.plan())
         elif plan == "full" and outputs == "generalize" and value is None and isinstance(machine, Histories):
             chosen = self._or_suppress(chosen)
@@ -132,6 +141,7 @@ class Adaptive:
                 tabled=tabled,
                 like=like if before is None else None,
                 before=before,
+                observers=self.observers,
             )
 
         if not self._policies:
@@ -153,7 +163,7 @@ class Adaptive:
         utility = tree_utility(own.machine, self.worth, TREE)
         if utility is None:
             return own
-        plain = Adaptive(self.model, self.policy, memory=own.memory)
+        plain = Adaptive(self.model, self.policy, memory=own.memory, observers=self.observers)
         known = plain._utility or tree_utility(plain, plain.worth, TREE)
         if known is not None and float(known) > float(utility) + AHEAD:
             return plain._chosen._replace(follows="suppress", utility=known)
@@ -196,13 +206,13 @@ class Adaptive:
         """The public state after an output."""
         return self.machine.advance(state, output)
 
-    def restored(self, belief: Any, skipped: bool, cuts: tuple[int, ...] = ()) -> Any:
+    def restored(self, belief: Any, skipped: bool, cuts: tuple[int, ...] = (), others: tuple[Any, ...] = ()) -> Any:
         """The public state of a checkpoint, over a model without end."""
-        return self.machine.restored(belief, skipped, cuts)
+        return self.machine.restored(belief, skipped, cuts, others)
 
-    def adversary_at(self, cuts: tuple[int, ...]) -> Any:
-        """The adversary after changes at these cuts."""
-        return self.machine.adversary_at(cuts)
+    def adversaries_at(self, cuts: tuple[int, ...]) -> tuple[Any, ...]:
+        """The adversaries after changes at these cuts: the mechanism's own, then the other observers."""
+        return tuple(self.machine.adversaries_at(cuts))
 
     def known(self, state: Any) -> frozenset[str]:
         """The contexts of the habits that a public state of a stream is about; any other label is `other`."""
@@ -213,7 +223,8 @@ class Adaptive:
     def settings(self) -> str:
         """What, beside model and policy, kernels depend on."""
         later = "".join(f", policy {policy.fingerprint} from {date} on" for date, policy in self._policies)
-        return f"adaptive, outputs {self.outputs}, memory {self.memory}{later}"
+        before = f", before {len(self.observers)} observers {fingerprints(self.observers)}" if self.observers else ""
+        return f"adaptive, outputs {self.outputs}, memory {self.memory}{before}{later}"
 
     def then(self, date: dt.date | str, *, policy: Policy | None = None, routine: Routine | None = None) -> Adaptive:
         """The same mechanism with new habits, or a new policy, from the cut of a date on (`Session.change`)."""
@@ -221,13 +232,17 @@ class Adaptive:
             raise DiscreetError("a day's mechanism has no later dates; give Adaptive a routine.since(date)")
         model: Any = self.model
         if routine is not None:
+            if self.observers or routine.observers:
+                raise DiscreetError(
+                    "habits that change are held before one observer so far; start a new stream with the new routine "
+                    "and its observers, or leave observers out (routine.with_observers([]))"
+                )
             before = model.changing if isinstance(model, ChangingChain) else model.routine
             initial = None if model.periodic else model.initial
             model = before.then(routine, date).since(model.start, initial, model.first)
         policies = self._policies if policy is None else (*self._policies, (as_date(date), policy))
-        return Adaptive(
-            model, self.policy, outputs=self.outputs, memory=self.memory, **self._options, _policies=policies
-        )
+        options = {"outputs": self.outputs, "memory": self.memory, "observers": self.observers, **self._options}
+        return Adaptive(model, self.policy, **options, _policies=policies)
 
     def since(self, date: dt.date | str) -> Adaptive:
         """The same mechanism from another date on, what it has decided shared where habits repeat."""
@@ -235,7 +250,8 @@ class Adaptive:
             raise DiscreetError("only a mechanism over routine.since(date), without changes, begins on other dates")
         other: EndlessChain = self.model.routine.since(date)
         like = self.machine if other.periodic and self.model.periodic else None
-        options = {"outputs": self.outputs, "memory": self.memory, **self._options}
+        observers = [observer.routine for observer in self.observers]
+        options = {"outputs": self.outputs, "memory": self.memory, "observers": observers, **self._options}
         return type(self)(other, self.policy, **options, _like=like)
 
     def expected_utility(self, days: int | None = None) -> Utility:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 from discreet.adversary.endless import EndlessAdversary
@@ -85,17 +84,24 @@ class Changes:
         if passed == len(self.changes) or after.slot != self.changes[passed].slot:
             return after
         cuts = (*after.cuts, after.slot)
-        belief = self.machine(cuts).adversary.carried(after.belief)
-        return replace(after, key=belief.digest(), belief=belief, cuts=cuts)
+        next_one = self.machine(cuts)
+        own, *others = (one.carried(own) for one, own in zip(next_one.family, after.beliefs.each, strict=True))
+        return next_one.restored(own, after.skipped, cuts, tuple(others))
 
-    def restored(self, belief: EndlessBelief, skipped: bool, cuts: tuple[int, ...] = ()) -> Ongoing:
+    def restored(
+        self,
+        belief: EndlessBelief,
+        skipped: bool,
+        cuts: tuple[int, ...] = (),
+        others: tuple[EndlessBelief, ...] = (),
+    ) -> Ongoing:
         """The public state of a checkpoint."""
-        return self.machine(cuts).restored(belief, skipped, cuts)
+        return self.machine(cuts).restored(belief, skipped, cuts, others)
 
-    def adversary_at(self, cuts: tuple[int, ...]) -> EndlessAdversary:
-        """The adversary after changes at these cuts."""
+    def adversaries_at(self, cuts: tuple[int, ...]) -> tuple[EndlessAdversary, ...]:
+        """The adversaries after changes at these cuts."""
         if len(cuts) > len(self.changes):
             raise DiscreetError(
                 f"the checkpoint is after {len(cuts)} changes, of which the mechanism knows {len(self.changes)}"
             )
-        return self.machine(cuts).adversary
+        return self.machine(cuts).family

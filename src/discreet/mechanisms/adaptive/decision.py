@@ -18,7 +18,7 @@ import numpy as np
 from discreet.jit import product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms import programme
-from discreet.mechanisms.adaptive.slots import Groups, Slot, Slots
+from discreet.mechanisms.adaptive.slots import Slot, Slots, View
 from discreet.mechanisms.adaptive.vocabulary import Vocabulary
 from discreet.numerics import SLACK, TOTAL, FloatArray, IntArray, weights_to_likeliest
 
@@ -51,7 +51,7 @@ class Decision(NamedTuple):
     """A kernel on the private states that are possible now; all others are silent."""
 
     private: IntArray  # (A,)
-    mass: FloatArray  # (A,)
+    mass: FloatArray  # (A,), as the mechanism's own observer believes
     weights: IntArray  # (A, O), over TOTAL
     worth: float  # expected, of the kernel as rounded
 
@@ -91,7 +91,7 @@ class Decider:
     def decided(self, slot: Slot) -> Decision:
         """The best kernel on these private states."""
         self.effort.programmes += 1
-        sound = np.isfinite(slot.mass).all() and np.isfinite(slot.beyond).all()  # not after underflow
+        sound = slot.sound
         flows = self._flows(slot) if sound else None
         weights = None if flows is None else self._rounded(flows)
         if weights is None or not self._mended(weights, slot):
@@ -101,9 +101,8 @@ class Decider:
             self.effort.given_up += 1
             return self.silent(slot)
         worth = np.where(np.isfinite(self.vocabulary.worth), self.vocabulary.worth, 0.0)[slot.context]
-        return Decision(
-            slot.private, slot.mass, weights, float((slot.mass * (worth * weights).sum(axis=1)).sum()) / TOTAL
-        )
+        own = slot.views[0].mass
+        return Decision(slot.private, own, weights, float((own * (worth * weights).sum(axis=1)).sum()) / TOTAL)
 
     def kernel(self, decision: Decision) -> FiniteKernel:
         """The decision for every private state: those that are not possible now are silent."""
@@ -118,7 +117,7 @@ class Decider:
 
         A programme over pairs that takes too long is solved over contexts alone: memory is then not used in this slot.
         """
-        if not len(slot.coefficients):
+        if not slot.rows:
             best = self.vocabulary.worth[slot.context].argmax(axis=1)
             return np.where(np.arange(len(self.vocabulary.outputs)) == best[:, None], slot.mass[:, None], 0.0)
         pairs = len(np.unique(slot.context)) < len(slot.context)
@@ -143,7 +142,7 @@ class Decider:
         self, slot: Slot, group: IntArray, pivots: int, attempts: int, shared: int = SHARED
     ) -> FloatArray | None:
         """(A, O): the best flows of each state's group, whose states share a context and act alike; None at a limit."""
-        mass, coefficients, first, where = Groups.of(group, slot.mass, slot.coefficients)
+        (mass, coefficients, first, where), largest = slot.gathered(group)
         vocabulary = self.vocabulary
         worth = vocabulary.worth[slot.context[first]]
         used = np.logical_or.reduce(vocabulary.truth_of[slot.context], axis=0)
@@ -156,7 +155,7 @@ class Decider:
         # may be used violate no row, alone or together, so that one number serves all of them.
         alone = columns.sum(axis=0) == 1
         alone[vocabulary.silence] = False  # always possible
-        columns &= ~alone | (coefficients.max(axis=0) <= programme.FEASIBLE)[:, None]
+        columns &= ~alone | (largest <= programme.FEASIBLE)[:, None]
         state, output = np.nonzero(columns)
         number = np.where(alone, 0, np.cumsum(used & ~alone))
         solution = programme.solve(
@@ -182,8 +181,8 @@ class Decider:
         Every second, fourth, ... time where always is too often: silence then is more of the others'. None where even
         seldom is.
         """
-        told = Groups.of(slot.context, slot.mass, slot.coefficients)
-        harmless = np.asarray((told.rows <= 0).all(axis=0))[told.where]
+        told, largest = slot.gathered(slot.context)
+        harmless = np.asarray(largest <= 0)[told.where]
         best = self.vocabulary.worth[slot.context].argmax(axis=1)
         states = np.flatnonzero(harmless & (best != self.vocabulary.silence))
         for share in range(SELDOM) if len(states) else ():
@@ -214,7 +213,7 @@ class Decider:
         in large ones), is merged whole into the likeliest column that all its states may use. If it is silence that
         fails, a share of every column is given to it, so that it is small no longer.
         """
-        if not len(slot.beyond):
+        if not slot.rows:
             return True
         silence = self.vocabulary.silence
         allowed = np.isfinite(self.vocabulary.worth[slot.context])
@@ -249,10 +248,12 @@ class Decider:
         What is cut goes to the state's likeliest other output, where it is lost; a state that has none keeps it.
         """
         states = np.arange(len(weights))
+        beyond = np.concatenate([view.beyond for view in slot.views])
+        mass = np.repeat([view.mass for view in slot.views], [len(view.beyond) for view in slot.views], axis=0)
         for o in failing.tolist():
             over = np.flatnonzero(excess[o] > 0)
-            raising = np.maximum(slot.beyond[over], 0.0)  # (rows, A)
-            told = (raising * slot.mass * weights[:, o]).sum(axis=1)
+            raising = np.maximum(beyond[over], 0.0)  # (rows, A)
+            told = (raising * mass[over] * weights[:, o]).sum(axis=1)
             shares = np.minimum(2 * excess[o, over] / told, 1.0)  # of what raises each row
             share = np.where(raising > 0, shares[:, None], 0.0).max(axis=0)  # (A,)
             cut = np.ceil(share * weights[:, o]).astype(np.int64)
@@ -283,14 +284,19 @@ class Decider:
 
     def _excess(self, weights: IntArray, slot: Slot) -> FloatArray:
         """(O, J): by how much each output's gain may exceed what is checked, its own rounding error included."""
-        told = weights.T * slot.mass  # (O, A)
-        total = told.sum(axis=1)
-        inside = product(told, slot.beyond.T)
-        error = (len(slot.mass) + 8) * 2.0**-53 * product(told, np.abs(slot.beyond).T)
-        return np.asarray(inside + error - CHECKED * total[:, None])
+        return np.concatenate([_excess_before(view, weights) for view in slot.views], axis=1)
 
     def silent(self, slot: Slot) -> Decision:
         """Silence whatever is true: it changes no belief, hence always holds."""
         weights = np.zeros((len(slot.mass), len(self.vocabulary.outputs)), dtype=np.int64)
         weights[:, self.vocabulary.silence] = TOTAL
-        return Decision(slot.private, slot.mass, weights, 0.0)
+        return Decision(slot.private, slot.views[0].mass, weights, 0.0)
+
+
+def _excess_before(view: View, weights: IntArray) -> FloatArray:
+    """(O, J): the same, before one observer."""
+    told = weights.T * view.mass  # (O, A)
+    total = told.sum(axis=1)
+    inside = product(told, view.beyond.T)
+    error = (len(view.mass) + 8) * 2.0**-53 * product(told, np.abs(view.beyond).T)
+    return np.asarray(inside + error - CHECKED * total[:, None])

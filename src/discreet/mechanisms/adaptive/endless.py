@@ -8,7 +8,7 @@ context, how long ago), and so are kernels, for as long as habits repeat.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from discreet.errors import DiscreetError
 from discreet.jit import FLOATS, FLOATS_2D, INTS_2D, compiled, product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.decision import Decider, Decision
+from discreet.mechanisms.adaptive.family import Beliefs, FamilySlots
 from discreet.mechanisms.adaptive.machines import PAIRS, Memory, Remembering
 from discreet.mechanisms.adaptive.slots import SOLVED, Slot
 from discreet.mechanisms.adaptive.table import ReleaseKernel
@@ -133,22 +134,32 @@ class Ongoing:
     slot: int
     key: Hashable  # the last release and its slot, or a digest of the belief
     skipped: bool  # nothing was decided in the slot before: memory may not be what an observer assumes
-    belief: EndlessBelief = field(compare=False, repr=False)
+    beliefs: Beliefs[EndlessBelief] = field(compare=False, repr=False)
     cuts: tuple[int, ...] = ()  # at which habits or the policy changed so far
+
+    @property
+    def belief(self) -> EndlessBelief:
+        """The belief of the mechanism's own observer."""
+        return self.beliefs.own
+
+    @property
+    def others(self) -> tuple[EndlessBelief, ...]:
+        """The beliefs of the other observers."""
+        return self.beliefs.each[1:]
 
 
 class Told(NamedTuple):
-    """A kernel, and the belief after silence where that is tabled."""
+    """A kernel, and the beliefs after silence where that is tabled."""
 
     kernel: FiniteKernel | ReleaseKernel
-    silent: EndlessBelief | None
+    silent: Beliefs[EndlessBelief] | None
 
     @property
     def nbytes(self) -> int:
         """Roughly what it holds."""
         kernel, silent = self.kernel, self.silent
         held = kernel.nbytes if isinstance(kernel, ReleaseKernel) else 3 * kernel.weights.nbytes
-        return held + (0 if silent is None else 2 * silent.stack.nbytes)
+        return held + (0 if silent is None else 2 * silent.nbytes)
 
 
 class Known:
@@ -189,18 +200,24 @@ class Endless(Remembering):
         tabled: bool = False,
         like: Endless | None = None,
         before: tuple[Endless, int] | None = None,
+        observers: Sequence[EndlessChain] = (),
     ) -> None:
         """`like` shares what it has decided, of the same habits and policy; `before` is followed at a cut."""
         super().__init__(model.contexts, memory, _groups(model, pairs) if before is None else before[0].group)
         self.model, self.policy, self.tabled = model, policy, tabled
-        self.adversary: EndlessAdversary = EndlessAdversary(
-            self,
-            tables=None if like is None else like.adversary.tables,
-            follows=None if before is None else Follows(before[0].adversary, before[1]),
+        self.family: tuple[EndlessAdversary, ...] = tuple(
+            EndlessAdversary(
+                self,
+                habits,
+                tables=None if like is None else like.family[number].tables,
+                follows=None if before is None else Follows(before[0].family[number], before[1]),
+            )
+            for number, habits in enumerate((model, *observers))
         )
-        self.horizon = self.adversary.horizon  # refuses what looks too far ahead
+        self.adversary = self.family[0]
+        self.horizon = max(one.horizon for one in self.family)  # refuses what looks too far ahead
         self.pacing = PACING.get((outputs, memory), PACING["deceive", memory]) if pacing is None else pacing
-        slots = EndlessSlots(self.adversary, self.private_contexts, self.pacing)
+        slots = FamilySlots([EndlessSlots(one, self.private_contexts, self.pacing) for one in self.family])
         self.decider = Decider(slots, vocabulary, self.private_contexts)
         if like is not None:
             self.decider.effort = like.decider.effort
@@ -208,18 +225,25 @@ class Endless(Remembering):
 
     def start(self) -> Ongoing:
         """Nothing was output yet."""
-        belief = self.adversary.start()
-        return Ongoing(belief.slot, ("start", self.model.fingerprint), False, belief)
+        beliefs = Beliefs(tuple(one.start() for one in self.family))
+        return Ongoing(beliefs.slot, ("start", self.model.fingerprint), False, beliefs)
 
-    def restored(self, belief: EndlessBelief, skipped: bool, cuts: tuple[int, ...] = ()) -> Ongoing:
+    def restored(
+        self,
+        belief: EndlessBelief,
+        skipped: bool,
+        cuts: tuple[int, ...] = (),
+        others: tuple[EndlessBelief, ...] = (),
+    ) -> Ongoing:
         """The public state of a checkpoint."""
-        return Ongoing(belief.slot, belief.digest(), skipped, belief, cuts)
+        beliefs = Beliefs((belief, *others))
+        return Ongoing(belief.slot, _digest(beliefs), skipped, beliefs, cuts)
 
-    def adversary_at(self, cuts: tuple[int, ...]) -> EndlessAdversary:
-        """The adversary after changes at these cuts; there are none."""
+    def adversaries_at(self, cuts: tuple[int, ...]) -> tuple[EndlessAdversary, ...]:
+        """The adversaries after changes at these cuts; there are none."""
         if cuts:
             raise DiscreetError(f"the checkpoint is after {len(cuts)} changes, of which the mechanism knows none")
-        return self.adversary
+        return self.family
 
     def kernel(self, state: Ongoing) -> FiniteKernel | ReleaseKernel:
         """Decided once for each public state that is kept."""
@@ -231,22 +255,30 @@ class Endless(Remembering):
         if told is None:
             told = self._decided(state)
             self._known.keep(key, told)
-        silent = told.silent
-        if silent is not None and (silent.slot != state.slot + 1 or silent.adversary is not self.adversary):
+        silent, after = told.silent, state.slot + 1
+        if silent is not None and (silent.slot != after or silent.own.adversary is not self.adversary):
             # decided at another place of the cycle, or for a stream that began on another date
-            return told._replace(silent=silent.at(state.slot + 1, self.adversary))
+            moved = tuple(one.at(after, own) for one, own in zip(silent.each, self.family, strict=True))
+            return told._replace(silent=Beliefs(moved))
         return told
 
     def _place(self, state: Ongoing) -> Hashable:
         """What decides the kernel: where habits repeat, the place of the last release in the cycle and its age."""
-        if (
-            isinstance(state.key, LastTold)
-            and not state.belief.told
-            and (place := self.model.place(state.key.slot)) is not None
-        ):
+        declared = tuple(one.told for one in state.beliefs.each)
+        if isinstance(state.key, LastTold) and not any(declared) and (place := self._repeats(state.key.slot)):
             return place, state.key.context, state.slot - state.key.slot, state.skipped
         # the place as well: machines of streams that began on other dates share what was decided
-        return self.model.place(state.slot), state.slot, state.key, state.skipped, state.belief.told
+        return self.model.place(state.slot), state.slot, state.key, state.skipped, declared
+
+    def _repeats(self, slot: int) -> tuple[int, ...] | None:
+        """Where a slot is in the cycle of every observer's habits; None where some do not repeat (yet)."""
+        found = []
+        for one in self.family:
+            place = one.model.place(slot)
+            if place is None:
+                return None
+            found.append(place)
+        return tuple(found)
 
     def _decided(self, state: Ongoing) -> Told:
         decision = self._decision(state)
@@ -262,16 +294,15 @@ class Endless(Remembering):
         else:
             release[decision.private] = weights
         kernel = ReleaseKernel(self.decider.vocabulary.outputs, self.private_contexts, release)
-        return Told(kernel, state.belief.after(kernel.likelihood(SUPPRESSED)))
+        return Told(kernel, state.beliefs.after(kernel.likelihood(SUPPRESSED)))
 
     def _decision(self, state: Ongoing) -> Decision:
         """Silence where there are too many rows, or rows too far ahead, or a state too unlikely to divide by.
 
         Alike after a skip.
         """
-        slot = self.decider.slot(state.belief)
-        tractable = len(state.belief.rows.secret) <= LIVE and state.belief.front().whole
-        if not tractable or not state.belief.sound:
+        slot = self.decider.slot(state.beliefs)
+        if not all(len(one.rows.secret) <= LIVE and one.front().whole and one.sound for one in state.beliefs.each):
             self.decider.effort.given_up += 1
             return self.decider.silent(slot)
         return self.decider.decided(slot.by_context() if state.skipped else slot)
@@ -287,24 +318,36 @@ class Endless(Remembering):
 
     def advance(self, state: Ongoing, output: Output) -> Ongoing:
         """Bayes with the kernel that was used; a skip tells nothing."""
-        after = state.slot + 1
         if isinstance(output, Skipped):
-            belief = state.belief.after(np.ones(len(self.private_contexts)))
-            return replace(state, slot=after, key=belief.digest(), skipped=True, belief=belief)
+            return self._after(state, state.beliefs.after(np.ones(len(self.private_contexts))), skipped=True)
         told = self._told(state)
         if self.tabled and isinstance(output, Released) and (context := self._index.get(output.context)) is not None:
-            belief = self._revealed(state, after, context)
-            return replace(state, slot=after, key=LastTold(state.slot, context), skipped=False, belief=belief)
+            return self._after(state, self._revealed(state, context), LastTold(state.slot, context))
         if told.silent is not None and not isinstance(output, Released):
-            key = state.key if isinstance(state.key, LastTold) and not state.skipped else told.silent.digest()
-            return replace(state, slot=after, key=key, skipped=False, belief=told.silent)
-        belief = state.belief.after(told.kernel.likelihood(output))
-        return replace(state, slot=after, key=belief.digest(), skipped=False, belief=belief)
+            known = state.key if isinstance(state.key, LastTold) and not state.skipped else None
+            return self._after(state, told.silent, known)
+        return self._after(state, state.beliefs.after(told.kernel.likelihood(output)))
 
-    def _revealed(self, state: Ongoing, slot: int, context: int) -> EndlessBelief:
+    def _after(
+        self, state: Ongoing, beliefs: Beliefs[EndlessBelief], key: Hashable = None, *, skipped: bool = False
+    ) -> Ongoing:
+        """One slot on; by default the beliefs are what they are a function of."""
+        found = _digest(beliefs) if key is None else key
+        return replace(state, slot=state.slot + 1, key=found, skipped=skipped, beliefs=beliefs)
+
+    def _revealed(self, state: Ongoing, context: int) -> Beliefs[EndlessBelief]:
         """A release settles the past; what was told before a secret was declared stays as it is."""
-        told = tuple(one for one in state.belief.told if one[1] >= slot)
-        return replace(self.adversary.revealed(slot, context), told=told)
+        after = state.slot + 1
+        return Beliefs(
+            tuple(
+                replace(adversary.revealed(after, context), told=tuple(one for one in belief.told if one[1] >= after))
+                for adversary, belief in zip(self.family, state.beliefs.each, strict=True)
+            )
+        )
+
+
+def _digest(beliefs: Beliefs[EndlessBelief]) -> tuple[bytes, ...]:
+    return tuple(one.digest() for one in beliefs.each)
 
 
 class LastTold(NamedTuple):

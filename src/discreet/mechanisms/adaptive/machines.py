@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.contracts import Kernel, Model
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.decision import Decider
+from discreet.mechanisms.adaptive.family import Beliefs, FamilySlots
 from discreet.mechanisms.adaptive.slots import DaySlots
 from discreet.mechanisms.adaptive.vocabulary import Vocabulary
 from discreet.numerics import IntArray
@@ -59,12 +61,20 @@ class Deciding(Remembering, ABC):
     """Private states of a day, the adversary who filters over them, and the decider of kernels with a row for each."""
 
     def __init__(
-        self, model: Model, policy: Policy, vocabulary: Vocabulary, memory: Memory, pairs: int = PAIRS
+        self,
+        model: Model,
+        policy: Policy,
+        vocabulary: Vocabulary,
+        memory: Memory,
+        pairs: int = PAIRS,
+        observers: Sequence[Model] = (),
     ) -> None:
         super().__init__(model.contexts, memory, remembered(model, pairs))
         self.model, self.policy = model, policy
         self.adversary = Adversary(self)
-        self.decider = Decider(DaySlots(self.adversary, self.private_contexts), vocabulary, self.private_contexts)
+        self.family = (self.adversary, *(Adversary(self, observer) for observer in observers))
+        slots = FamilySlots([DaySlots(one, self.private_contexts) for one in self.family])
+        self.decider = Decider(slots, vocabulary, self.private_contexts)
 
     @abstractmethod
     def start(self) -> Any:
@@ -100,34 +110,45 @@ def remembered(model: Model, pairs: int = PAIRS) -> IntArray:
 
 @dataclass(frozen=True)
 class History:
-    """The public state where nothing shorter is enough: the outputs so far. The belief, their function, is kept."""
+    """The public state where nothing shorter is enough: the outputs so far. The beliefs, their function, are kept."""
 
     outputs: tuple[Output, ...]
-    belief: Belief = field(compare=False, repr=False)
+    beliefs: Beliefs[Belief] = field(compare=False, repr=False)
+
+    @property
+    def belief(self) -> Belief:
+        """The belief of the mechanism's own observer."""
+        return self.beliefs.own
 
 
 class Histories(Deciding):
     """Kernels decided for each history of outputs as it occurs; the latest are kept."""
 
     def __init__(
-        self, model: Model, policy: Policy, vocabulary: Vocabulary, memory: Memory, pairs: int = PAIRS
+        self,
+        model: Model,
+        policy: Policy,
+        vocabulary: Vocabulary,
+        memory: Memory,
+        pairs: int = PAIRS,
+        observers: Sequence[Model] = (),
     ) -> None:
-        super().__init__(model, policy, vocabulary, memory, pairs)
+        super().__init__(model, policy, vocabulary, memory, pairs, observers)
         self._kernels: OrderedDict[tuple[Output, ...], FiniteKernel] = OrderedDict()
 
     def start(self) -> History:
         """No outputs yet."""
-        return History((), self.adversary.start())
+        return History((), Beliefs(tuple(one.start() for one in self.family)))
 
     def kernel(self, state: History) -> FiniteKernel:
         """Decided once for each history."""
         kernel = self._kernels.get(state.outputs)
         if kernel is None:
-            kernel = self._kernels[state.outputs] = self.decider.kernel(self.decider.decide(state.belief))
+            kernel = self._kernels[state.outputs] = self.decider.kernel(self.decider.decide(state.beliefs))
             if len(self._kernels) > KEPT:
                 self._kernels.popitem(last=False)
         return kernel
 
     def advance(self, state: History, output: Output) -> History:
         """Bayes with the kernel that was used."""
-        return History((*state.outputs, output), state.belief.after(self.kernel(state).likelihood(output)))
+        return History((*state.outputs, output), state.beliefs.after(self.kernel(state).likelihood(output)))

@@ -1,11 +1,12 @@
 """What each private state of a slot would tell: the coefficients of its programme, from a belief about a day.
 
-`Slot` is what a decision needs; `DaySlots` makes it for models of one day (endless.py for those without end). How fast
-a gain may use up its delta, its pacing, is decided here too.
+`Slot` is what a decision needs, with a `View` for each observer; `DaySlots` makes it for models of one day (endless.py
+for those without end). How fast a gain may use up its delta, its pacing, is decided here too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -28,14 +29,36 @@ slot; a gain at its limit forbids all of them for good. Chosen among a few on ev
 slots, where it raised what is released 3 to 5 times; 0.2 to 0.5 and 0.7 to 0.9 do about as well."""
 
 
-class Slot(NamedTuple):
-    """The private states that are possible now (A of them) and what each would tell."""
+class View(NamedTuple):
+    """What the private states of a slot (A of them) would tell one observer."""
 
-    private: IntArray  # (A,): index of each private state
-    context: IntArray  # (A,)
     mass: FloatArray  # (A,): P(m | outputs)
     beyond: FloatArray  # (J, A): P(event j | m, outputs) - (q_j + delta_j), of events that could exceed their limit
     coefficients: FloatArray  # (J, A): the same, against the limit that the programme is solved for
+
+    def by(self, number: IntArray) -> View:
+        """States of one number as one: rows are then equal for all that it does not tell apart."""
+        told = Groups.of(number, self.mass, self.beyond)
+        return View(told.mass, told.rows, Groups.of(number, self.mass, self.coefficients).rows)
+
+    def among(self, private: IntArray, every: IntArray) -> View:
+        """The same among more private states, which this observer holds impossible."""
+        if np.array_equal(private, every):
+            return self
+        place = np.searchsorted(every, private)
+        mass, rows = np.zeros(len(every)), np.zeros((2, len(self.beyond), len(every)))
+        mass[place] = self.mass
+        rows[0][:, place], rows[1][:, place] = self.beyond, self.coefficients
+        return View(mass, *rows)
+
+
+class Slot(NamedTuple):
+    """The private states that are possible now (A of them) and what each would tell each observer."""
+
+    private: IntArray  # (A,): index of each private state
+    context: IntArray  # (A,)
+    mass: FloatArray  # (A,): P(m | outputs), of several observers the mean
+    views: tuple[View, ...]  # the first is the mechanism's own
 
     @classmethod
     def of(cls, private: IntArray, context: IntArray, mass: FloatArray, beyond: FloatArray, limits: FloatArray) -> Slot:
@@ -43,14 +66,56 @@ class Slot(NamedTuple):
         coefficients = beyond - limits[:, None]
         equal = np.abs(beyond) <= SOLVED
         coefficients[equal] = np.minimum(coefficients[equal], 0.0)
-        return cls(private, context, mass, beyond, coefficients)
+        return cls(private, context, mass, (View(mass, beyond, coefficients),))
+
+    @classmethod
+    def joined(cls, slots: Sequence[Slot]) -> Slot:
+        """What several observers would be told in one slot.
+
+        The mean of their masses is what worth is reckoned by: against it no observer's mass is large, so that the rows
+        of all are of one size.
+        """
+        if len(slots) == 1:
+            return slots[0]
+        private = np.unique(np.concatenate([slot.private for slot in slots]))
+        views = tuple(view.among(slot.private, private) for slot in slots for view in slot.views)
+        context = np.zeros(len(private), dtype=np.int64)
+        for slot in slots:
+            context[np.searchsorted(private, slot.private)] = slot.context
+        mass = views[0].mass.copy()
+        for view in views[1:]:
+            mass += view.mass
+        return cls(private, context, mass / len(views), views)
+
+    @property
+    def rows(self) -> int:
+        """How many inequalities each output has."""
+        return sum(len(view.beyond) for view in self.views)
+
+    @property
+    def sound(self) -> bool:
+        """Whether all of it is a number, which it is not after underflow."""
+        return all(np.isfinite(view.mass).all() and np.isfinite(view.beyond).all() for view in self.views)
 
     def by_context(self) -> Slot:
         """The states of one context as one: rows are then equal for all that memory could tell apart."""
-        told = Groups.of(self.context, self.mass, self.beyond)
-        limits = Groups.of(self.context, self.mass, self.coefficients).rows
+        told = Groups.of(self.context, self.mass, np.zeros((0, len(self.mass))))
         context = self.context[told.first]
-        return Slot(context, context, told.mass, told.rows, limits)
+        return Slot(context, context, told.mass, tuple(view.by(self.context) for view in self.views))
+
+    def gathered(self, number: IntArray) -> tuple[Groups, FloatArray]:
+        """States of one number as one, with the coefficients of their flows; and (B,) each one's largest coefficient.
+
+        Flows are shares of the mean mass, so an observer's coefficients are scaled by how likely that observer holds
+        the states against it. What a state tells alone does not depend on that: the largest is of those not scaled.
+        """
+        told = Groups.of(number, self.mass, np.zeros((0, len(self.mass))))
+        rows, largest = [], np.full(len(told.mass), -np.inf)
+        for view in self.views:
+            own = Groups.of(number, view.mass, view.coefficients)
+            largest = np.maximum(largest, own.rows.max(axis=0, initial=-np.inf))
+            rows.append(own.rows * (own.mass / told.mass))
+        return told._replace(rows=np.concatenate(rows)), largest
 
 
 class Groups(NamedTuple):
@@ -69,7 +134,8 @@ class Groups(NamedTuple):
             return cls(mass[first], rows[:, first], first, where)
         total = np.bincount(where, weights=mass)
         gathered = np.array([np.bincount(where, weights=row * mass) for row in rows]).reshape(len(rows), len(first))
-        return cls(np.asarray(total, dtype=np.float64), np.asarray(gathered / total), first, where)
+        rows = gathered / np.where(total > 0, total, 1.0)  # an observer may hold all states of a number impossible
+        return cls(np.asarray(total, dtype=np.float64), np.asarray(rows), first, where)
 
 
 def binding(beyond: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -8,6 +8,7 @@ to a: ties and rounding then cannot make them depend on what came before. A run 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from threading import RLock
 from typing import NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 
 from discreet.adversary.belief import Belief
 from discreet.contracts import Model, Rng, Utility
+from discreet.mechanisms.adaptive.family import Beliefs
 from discreet.mechanisms.adaptive.machines import PAIRS, Deciding, Memory
 from discreet.mechanisms.adaptive.vocabulary import Vocabulary
 from discreet.mechanisms.maskit.simulatable import LastRelease
@@ -98,7 +100,7 @@ class Run(NamedTuple):
     """The silent slots after a release (or from the start), decided as far as asked. Replaced whole, never changed."""
 
     first: int
-    belief: Belief  # before the slot that is decided next
+    beliefs: Beliefs[Belief]  # before the slot that is decided next
     entries: tuple[Entry, ...] = ()
     silent: float = 1.0  # P(no release in the slots decided | the run)
 
@@ -107,9 +109,15 @@ class SuppressTable(Deciding):
     """Kernels by (slot, last release), shared between days and between people with the same model."""
 
     def __init__(
-        self, model: Model, policy: Policy, vocabulary: Vocabulary, memory: Memory, pairs: int = PAIRS
+        self,
+        model: Model,
+        policy: Policy,
+        vocabulary: Vocabulary,
+        memory: Memory,
+        pairs: int = PAIRS,
+        observers: Sequence[Model] = (),
     ) -> None:
-        super().__init__(model, policy, vocabulary, memory, pairs)
+        super().__init__(model, policy, vocabulary, memory, pairs, observers)
         self._contexts = self.private_contexts
         self._outputs = vocabulary.outputs
         self._place_of = {output: k for k, output in enumerate(self._outputs)}
@@ -124,9 +132,9 @@ class SuppressTable(Deciding):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the table's decisions, and of the beliefs at the ends of its runs."""
+        """Bytes of the table's decisions, and of the beliefs' measures at the ends of its runs."""
         entries = sum(part.nbytes for run in self._runs.values() for entry in run.entries for part in entry)
-        return entries + sum(run.belief.stack.nbytes + run.belief.gains.nbytes for run in self._runs.values())
+        return entries + sum(run.beliefs.nbytes for run in self._runs.values())
 
     def start(self) -> LastRelease:
         """Nothing released yet."""
@@ -162,14 +170,15 @@ class SuppressTable(Deciding):
     def _run(self, slot: int, context: int) -> Run:
         run = self._runs.get((slot, context))
         if run is None:
-            start = self.adversary.start() if slot < 0 else self.adversary.revealed(slot + 1, context, np.zeros(0))
-            run = self._runs[slot, context] = Run(slot + 1, start)
+            nothing = np.zeros(0)  # at="any" is not tabled
+            starts = [one.start() if slot < 0 else one.revealed(slot + 1, context, nothing) for one in self.family]
+            run = self._runs[slot, context] = Run(slot + 1, Beliefs(tuple(starts)))
         return run
 
     def _decided(self, key: tuple[int, int]) -> Run:
         """Decide the next slot of a run and go on in silence; the run changes at once or, on an error, not at all."""
         run = self._runs[key]
-        decision = self.decider.decide(run.belief)
+        decision = self.decider.decide(run.beliefs)
         contexts = self._contexts[decision.private]
         weight = decision.weights[np.arange(len(contexts)), contexts]
         some = weight > 0
@@ -180,7 +189,7 @@ class SuppressTable(Deciding):
         silence = np.ones(len(self._contexts))
         silence[decision.private] = (TOTAL - weight) / TOTAL
         silent = run.silent * max(0.0, 1.0 - float(chance.sum()))
-        self._runs[key] = after = Run(run.first, run.belief.after(silence), (*run.entries, entry), silent)
+        self._runs[key] = after = Run(run.first, run.beliefs.after(silence), (*run.entries, entry), silent)
         return after
 
     def plan(self) -> Utility:

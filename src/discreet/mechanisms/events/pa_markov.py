@@ -25,6 +25,7 @@ Under three independent chains none of this shows, so the judge is the event mod
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -101,9 +102,7 @@ class PaMarkov(ContextMechanism):
                 named = named_values(self.events, inside, k)
                 if named is not None:
                     values = self.events.values(attribute)
-                    secrets[k].append(
-                        Secret(secret.name, (values[v] for v in named), secret.slots, secret.delta, secret.at)
-                    )
+                    secrets[k].append(replace(secret, contexts=frozenset(values[v] for v in named)))
                     found = True
             if not found:
                 raise PolicyError(
@@ -156,7 +155,8 @@ class PaMarkov(ContextMechanism):
         """For each attribute (T, values): whether the value there implies a secret (Algorithm 3, with Eq. 16)."""
         each = ~self.secrets.any_slot
         members = self.secrets.members[each].astype(np.float64)
-        limits = product(members, self.model.prior.T) + self.secrets.deltas[each][:, None] + ROOM  # (G, T): q + delta
+        priors = product(members, self.model.prior.T)
+        limits = priors + self.secrets.slot_deltas(priors, np.flatnonzero(each)) + ROOM  # (G, T): q + delta
         limits[~self.secrets.active[each]] = 2.0  # no confidence is above it
         found = []
         for k, attribute in enumerate(ATTRIBUTES):

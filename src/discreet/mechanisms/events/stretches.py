@@ -66,8 +66,8 @@ class Stretches:
         each = ~secrets.any_slot
         self.members: FloatArray = secrets.members[each].astype(np.float64)  # (G, n)
         self.active: BoolArray = secrets.active[each]  # (G, T)
-        self.deltas: FloatArray = secrets.deltas[each]
         self.secret_prior: FloatArray = product(self.members, self.prior.T)  # (G, T)
+        self.deltas: FloatArray = secrets.slot_deltas(self.secret_prior, np.flatnonzero(each))  # (G, T)
         self.possible: BoolArray = reachable(model) if model.emissions is None else np.asarray(self.prior > 0)  # (T, n)
 
     @staticmethod
@@ -75,9 +75,9 @@ class Stretches:
         return np.eye(len(model.contexts)) if model.emissions is None else np.asarray(model.emissions[t])
 
     def theta(self, t: int, over: FloatArray) -> FloatArray:
-        """(secrets at t,): q + over."""
+        """(secrets at t,): q + over, of which there is one for each secret and slot (G, T)."""
         here = self.active[:, t]
-        return np.asarray(self.secret_prior[here, t] + over[here])
+        return np.asarray(self.secret_prior[here, t] + over[here, t])
 
     def known(self, t: int, silent: FloatArray, over: FloatArray) -> Known:
         """What the outputs of slot t tell if its events are silent with probabilities (n,)."""
@@ -123,7 +123,7 @@ class Stretches:
         return sides
 
     def excess(self, silent: FloatArray, over: FloatArray) -> float:
-        """The largest posterior - q_g(u) - over[g] in any stretch, if it is positive; else some number that is not."""
+        """The largest posterior - q_g(u) - over[g, u] in any stretch, if positive; else some number that is not."""
         knowns = [self.known(t, silent[t], over) for t in range(self.slots)]
         worst = -1.0
         for t in range(self.slots):
@@ -144,7 +144,7 @@ class Stretches:
 
     def worst_gain(self, silent: FloatArray) -> float:
         """The largest gain that the outputs of a stretch can cause on a secret in it; at least 0."""
-        return max(0.0, self.excess(silent, np.zeros(len(self.deltas))))
+        return max(0.0, self.excess(silent, np.zeros_like(self.deltas)))
 
     def is_private(self, silent: FloatArray, room: float = SLACK) -> bool:
         """Whether every gain within every stretch stays within its delta."""

@@ -37,7 +37,8 @@ class SetLabelled(ContextMechanism):
     paper's pair of the state's ID and its set; a context that stands for itself is `Released`. Inputs are mapped before
     the check sees them, every state whose set contains a secret is treated as sensitive, and each such state is bounded
     by delta/mu, mu being the number of states that can carry the secret, counted secret by secret and slot by slot
-    (`mu`, (G, T)).
+    (`mu`, (G, T)). Under a cap delta is the least that the cap leaves of it, about half: what the adversary guessed
+    before is not known.
 
     Proof. For a secret g at slot t the weak adversary's gain is the sum over states a whose set meets g of P(X_t in g
     | a) times the gain on a: outputs depend on a alone (Claim 8), so the factor is the same before and after. Each
@@ -146,17 +147,18 @@ def _carriers(secrets: SecretTable, labels: Mapping[str, frozenset[str]], contex
 def _state_secrets(secrets: SecretTable, carriers: BoolArray, mu: IntArray) -> list[Secret]:
     """Each state that carries a secret is one itself, bounded at every slot by the smallest delta / mu there.
 
-    Where several do, less the slack that each may use: the floats' own error, some 1e-16, is then covered by far.
+    Where several do, less the slack that each may use: the floats' own error, some 1e-16, is then covered by far. Under
+    a cap, delta is the least that any prior leaves, for the weak adversary's is not known.
     """
-    split = secrets.active & (mu > 1)
-    lost = split & (secrets.deltas[:, None] < mu * SLACK)
+    split, deltas = secrets.active & (mu > 1), secrets.least_delta
+    lost = split & (deltas[:, None] < mu * SLACK)
     if lost.any():
         g, t = (int(k) for k in np.argwhere(lost)[0])
         raise PolicyError(
-            f"delta of secret {secrets.names[g]!r} is {secrets.deltas[g]:g}, too little to be shared by the {mu[g, t]} "
+            f"delta of secret {secrets.names[g]!r} is {deltas[g]:g}, too little to be shared by the {mu[g, t]} "
             f"states that can carry it at slot {t}; give at least {mu[g, t] * SLACK:.1e}, or labels that set it apart"
         )
-    share = secrets.deltas[:, None] / np.maximum(mu, 1) - np.where(split, SLACK, 0.0)
+    share = deltas[:, None] / np.maximum(mu, 1) - np.where(split, SLACK, 0.0)
     shares = np.where(secrets.active & (mu > 0), share, np.inf)  # (G, T)
     found = []
     for state in range(carriers.shape[1]):

@@ -66,7 +66,8 @@ class Simulatable(ContextMechanism):
         each = ~self.secrets.any_slot
         members = self.secrets.members[each].astype(np.float64)
         self._active = np.array(self.secrets.active[each], order="C")
-        theta = product(members, model.prior.T) + self.secrets.deltas[each][:, None] + ROOM  # (G, T): q + delta
+        priors = product(members, model.prior.T)
+        theta = priors + self.secrets.slot_deltas(priors, np.flatnonzero(each)) + ROOM  # (G, T): q + delta
         self._tests = np.ascontiguousarray(members[:, None, :] - theta[:, :, None])  # (G, T, n)
         self._safe = self._safe_to_say(members, theta)
         self._next, self._worth, self._first, self._total = loops.release_table(

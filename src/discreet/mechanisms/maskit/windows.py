@@ -140,7 +140,7 @@ class Windows:
         self.active: BoolArray = secrets.active[each]  # (G, T)
         self.prior = np.where(self.possible, model.prior, 0.0)
         self.secret_prior: FloatArray = product(self.members.astype(np.float64), self.prior.T)  # (G, T): q
-        self.deltas: FloatArray = secrets.deltas[each]
+        self.deltas: FloatArray = secrets.slot_deltas(self.secret_prior, np.flatnonzero(each))  # (G, T)
         tests = [self._tests(t, self.deltas + ROOM) for t in range(self.slots)]
         matrices = np.where(self.possible[:-1, :, None], model.transitions, 0.0)
         self.forward = Direction(np.asarray(model.initial), Steps.of(matrices), self.possible, tests, backwards=False)
@@ -153,15 +153,15 @@ class Windows:
         )
 
     def _tests(self, t: int, over: FloatArray) -> FloatArray:
-        """1{c in g} - theta for the secrets at slot t, theta = q + over; (secrets there, n)."""
+        """1{c in g} - theta for the secrets at slot t, theta = q + over (G, T); (secrets there, n)."""
         here = self.active[:, t]
-        theta = self.secret_prior[here, t] + over[here]
+        theta = self.secret_prior[here, t] + over[here, t]
         return np.ascontiguousarray(self.members[here] - theta[:, None])
 
     def excess(self, p: FloatArray, over: FloatArray, floor: float, *, once: bool = False) -> float:
-        """The largest posterior - q_g(u) - over[g], or `floor` if that is larger.
+        """The largest posterior - q_g(u) - over[g, u], or `floor` if that is larger.
 
-        `over` (G,) is zero for gains, delta for how far a bound is exceeded. The largest ratio N / D is found as
+        `over` (G, T) is zero for gains, delta for how far a bound is exceeded. The largest ratio N / D is found as
         Dinkelbach does: with theta raised to the largest excess found, until no constraint fails; `once` stops after
         the first round, which finds a failing window if there is one.
         """
@@ -189,7 +189,7 @@ class Windows:
 
     def worst_gain(self, p: FloatArray) -> float:
         """The largest gain that any output can cause; 0 where there are no secrets."""
-        return self.excess(p, np.zeros(len(self.deltas)), 0.0)
+        return self.excess(p, np.zeros_like(self.deltas), 0.0)
 
     def is_private(self, p: FloatArray) -> bool:
         """Whether every gain stays within its delta (Theorem 2)."""

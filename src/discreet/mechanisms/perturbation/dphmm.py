@@ -372,15 +372,21 @@ class Dphmm:
         """Over a model without end, how many slots ahead rows of secrets are live (0 without any); None for a day's."""
         return self._filter.horizon if isinstance(self._filter, EndlessFilter) else None
 
-    def restored(self, belief: EndlessBelief, skipped: bool, cuts: tuple[int, ...] = ()) -> Ongoing:
+    def restored(
+        self,
+        belief: EndlessBelief,
+        skipped: bool,
+        cuts: tuple[int, ...] = (),
+        others: tuple[EndlessBelief, ...] = (),
+    ) -> Ongoing:
         """The public state of a checkpoint, over a model without end; what is spent is counted from there on."""
         return self._stream("restored").restored(belief, skipped)
 
-    def adversary_at(self, cuts: tuple[int, ...]) -> EndlessAdversary:
+    def adversaries_at(self, cuts: tuple[int, ...]) -> tuple[EndlessAdversary, ...]:
         """The adversary of a stream, whose habits do not change here."""
         if cuts:
             raise DiscreetError(f"the checkpoint is after {len(cuts)} changes; {CHANGES}")
-        return self._stream("adversary_at").adversary
+        return (self._stream("adversaries_at").adversary,)
 
     def known(self, state: Any) -> frozenset[str]:
         """The contexts of a stream's habits; any other label is `other`."""

@@ -37,6 +37,7 @@ class Ongoing:
     belief: EndlessBelief = field(compare=False, repr=False)
     spent: Spent = field(compare=False)
     cuts: tuple[int, ...] = ()  # habits do not change
+    others: tuple[EndlessBelief, ...] = ()  # noise has no observers in mind
 
     @property
     def reached(self) -> BoolArray:
