@@ -275,3 +275,17 @@ def test_a_routine_is_what_the_other_commands_take(discreet: Discreet, tmp_path:
     for words in (["audit", "--budget", 10], ["evaluate", READINGS], ["release", READINGS]):
         ran = discreet(*words, *given)
         assert (ran.code, ran.err) == (0, "")
+
+
+def test_calibrated_habits_are_for_routines(discreet: Discreet, tmp_path: Path) -> None:
+    from discreet.models.routine import Routine
+    from discreet.models.store import load
+
+    discreet("learn", READINGS, *PARIS, "--smoothing", "calibrated", "--out", tmp_path / "model")
+    learned = load(tmp_path / "model")
+    assert isinstance(learned, Routine)
+    assert learned.learned is not None
+    assert learned.learned.smoothing == "calibrated"
+    refused = discreet("learn", READINGS, "--day-by-day", "--smoothing", "calibrated", "--out", tmp_path / "no")
+    assert refused.code == 2
+    assert "--smoothing calibrated is for routines" in error_of(refused)

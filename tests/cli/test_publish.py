@@ -128,7 +128,10 @@ def test_a_seed_repeats_and_its_absence_draws_from_the_system(
     assert len(drawn) >= len(rows_of(third))
 
 
-@pytest.mark.parametrize("habits", [["--habits", "chain"], ["--habits", "topics", "--topics", "2"]])
+@pytest.mark.parametrize(
+    "habits",
+    [["--habits", "chain"], ["--habits", "topics", "--topics", "2"], ["--habits", "events", "--topics", "2"]],
+)
 def test_a_worker_could_publish_what_the_command_asks_for(
     discreet: Discreet, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, habits: list[str]
 ) -> None:
@@ -172,11 +175,40 @@ def test_topics_are_learned_and_the_report_is_for_people(discreet: Discreet, car
         "publish", cards, "--out", tmp_path / "out.csv", *COLUMNS, "--secret", "location=location 1", "--topics", 2
     )
     assert ran.code == 0, ran.err
-    assert "judged by: event HMM of 2 topics" in ran.out
+    assert "judged by: event HMM of 2 topics over whole events" in ran.out
+    assert "WARNING" not in ran.out
     assert "windows of 50 events" in ran.out
     assert "guarantee (exact delta, proven, if the habits are as learned)" in ran.out
     assert "location=location 1" in ran.out
     assert all(f"p{number}" in ran.out for number in (1, 2, 3, 4))
+
+
+def test_habits_that_did_not_settle_are_told_of_with_a_remedy(
+    discreet: Discreet, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.models.topics.CONVERGED", 0.0)  # R-hat is never that small
+    asked = ["publish", cards, "--out", tmp_path / "out.csv", *COLUMNS, "--secret", "location=location 1"]
+    asked += ["--topics", 2, "--sweeps", 450, "--seed", 1]
+    ran = discreet(*asked)
+    assert "over whole events, not converged" in ran.out
+    for where in (ran.out, ran.err):
+        assert "did not agree on 2 topics" in where
+        assert "after 450 sweeps" in where
+        assert "(--sweeps, --topics)" in where
+    found = discreet(*asked, "--json").json["learned"]
+    assert (found["topics"], found["converged"], found["sweeps"]) == (2, False, 450)
+    assert found["emissions"] == "whole events"
+    assert set(found["strengths"]) == {"emission", "transition", "person"}
+    assert found["drawn_by"] in ("events", "attributes")
+    assert list(found["tried_secrets"]) == ["2"]
+    assert "did not agree" in found["warning"]
+
+
+def test_topics_as_published_are_asked_for_by_name(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    asked = ["publish", cards, "--out", tmp_path / "out.csv", *COLUMNS, "--secret", "location=location 1"]
+    ran = discreet(*asked, "--habits", "topics", "--topics", 2, "--json")
+    assert ran.json["habits"].startswith("event HMM of 2 topics over independent attributes")
+    assert (ran.json["learned"]["strengths"], ran.json["topics_tried"]) == (None, None)
 
 
 def test_pa_markov_says_that_nothing_is_proven(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
@@ -194,7 +226,8 @@ def test_pa_markov_says_that_nothing_is_proven(discreet: Discreet, cards: Path, 
         (["--secret", "activity=activity 1", "--mechanism", "adaptiv"], "no mechanism 'adaptiv'"),
         (["--secret", "activity=activity 1", "--mechanism", "pa-hmm", "--option", "windows=3"], "did you mean"),
         (["--secret", "activity=activity 1", "--window", "-1"], "pieces of -1"),
-        (["--secret", "activity=activity 1", "--topics", "2"], "--topics is for --habits topics"),
+        (["--secret", "activity=activity 1", "--topics", "2"], "not for --habits chain"),
+        (["--secret", "activity=activity 1", "--sweeps", "500"], "not for --habits chain"),
         (["--secret", "activity=activity 1", "--delta", "2"], "from 0 to 1"),
         (["--secret", "activity=activity 1", "--location", "plce"], "name the right one with --location"),
         (["--secret", "activity=activity 1", "--intervals", "day"], "is not a part of the day"),

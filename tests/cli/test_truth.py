@@ -30,16 +30,17 @@ def moved(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def casino(tmp_path: Path) -> Path:
-    """A table in which the place tells the activity."""
-    path, draw = tmp_path / "casino.csv", random.Random(1)
+def weekly(tmp_path: Path) -> Path:
+    """A table in which everything comes back after seven events, which no habits here can express."""
+    path, draw = tmp_path / "weekly.csv", random.Random(1)
     places = {"casino": "gambling", "office": "work", "canteen": "meal", "mall": "shopping"}
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("user", "timestamp", "location", "activity"))
         for person in range(40):
-            for number in range(25):
-                place = draw.choices(list(places), [3, 40, 30, 27])[0]
+            week = draw.choices(list(places), [6, 40, 30, 24], k=7)
+            for number in range(28):
+                place = week[number % 7]
                 when = dt.datetime(2026, 1, 5, draw.choice([8, 20]), tzinfo=dt.UTC) + dt.timedelta(days=number)
                 writer.writerow((f"p{person:02}", when.isoformat(), place, places[place]))
     return path
@@ -131,29 +132,29 @@ def test_evaluate_holds_habits_against_the_days(discreet: Discreet, moved: Path,
     assert (tmp_path / "p.png").is_file()
 
 
-def test_publish_writes_nothing_where_habits_are_not_true(discreet: Discreet, casino: Path, tmp_path: Path) -> None:
+def test_publish_writes_nothing_where_habits_are_not_true(discreet: Discreet, weekly: Path, tmp_path: Path) -> None:
     out = tmp_path / "out" / "published.csv"
     out.parent.mkdir()
-    ran = discreet("publish", casino, *EVENTS, "--out", out)
+    ran = discreet("publish", weekly, *EVENTS, "--out", out)
     assert ran.code == 1
     assert "Are the habits true? NO: " in ran.out
     assert "'activity=gambling' " in ran.out
     assert "nothing was written" in ran.err
     assert list(out.parent.iterdir()) == []
-    document = discreet("publish", casino, *EVENTS, "--out", out, "--json")
+    document = discreet("publish", weekly, *EVENTS, "--out", out, "--json")
     assert (document.code, document.json["out"], document.json["truth"]["holds"]) == (1, None, False)
     assert list(out.parent.iterdir()) == []
 
 
-def test_publish_goes_on_where_told_to(discreet: Discreet, casino: Path, tmp_path: Path) -> None:
+def test_publish_goes_on_where_told_to(discreet: Discreet, weekly: Path, tmp_path: Path) -> None:
     out = tmp_path / "published.csv"
-    ran = discreet("publish", casino, *EVENTS, "--out", out, "--accept-model")
+    ran = discreet("publish", weekly, *EVENTS, "--out", out, "--accept-model")
     assert ran.code == 0
     assert out.is_file()
     assert "Accepted with --accept-model." in ran.out
     assert "guarantee (exact delta, proven, if the habits are as learned): " in ran.out
     assert "How true they are: on " in ran.out
     first = out.read_bytes()
-    document = discreet("publish", casino, *EVENTS, "--out", out, "--accept-model", "--json").json
+    document = discreet("publish", weekly, *EVENTS, "--out", out, "--accept-model", "--json").json
     assert document["truth"]["accepted"] is True
     assert out.read_bytes() == first  # the check draws from a source of its own

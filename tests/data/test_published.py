@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.data import EventColumns, published_columns, write_published
+from discreet.data import EventColumns, published_columns, read_published, write_published
 from discreet.data.published import Row, check_target
 from discreet.errors import DataError
 from discreet.outputs import PartialEvent
@@ -91,3 +91,33 @@ def test_a_bad_target_is_told_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="take the place of the data"):
         check_target(tmp_path / "in.csv", data)
     check_target(tmp_path / "out.csv", data)
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet"])
+def test_what_was_published_is_read_back(tmp_path: Path, name: str) -> None:
+    write_published(tmp_path / name, ROLES, ROWS)
+    people = read_published(tmp_path / name, EventColumns("who", "when", "place", "what"))
+    assert [(person, event) for person, events in people.items() for event in events] == ROWS
+
+
+def test_one_persons_table_is_read_back(tmp_path: Path) -> None:
+    write_published(
+        tmp_path / "ann.csv", {"timestamp": "timestamp", "location": "location", "activity": "activity"}, ROWS
+    )
+    people = read_published(tmp_path / "ann.csv", EventColumns(None))
+    assert people == {"ann": [event for _, event in ROWS]}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("user,timestamp,location,activity\n", "no rows"),
+        ("user,timestamp,location,activity\n,noon,bar,\n", "no user"),
+        ("user,timestamp,location,activity\nann,noon\n", "line 2"),
+        ("user,timestamp,location\nann,noon,bar\n", "'activity'"),
+    ],
+)
+def test_a_table_that_was_not_published_is_told(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "out.csv").write_text(text)
+    with pytest.raises(DataError, match=told):
+        read_published(tmp_path / "out.csv", EventColumns())

@@ -47,7 +47,13 @@ def learned_of(routine: Routine) -> object:
     if routine.learned is None:
         return None
     by_name = dict(vars(routine.learned))
-    days, nights = by_name.pop("days"), by_name.pop("nights")
+    days, nights, recent = by_name.pop("days"), by_name.pop("nights"), by_name.pop("recent")
+    if recent is not None:
+        faded = [
+            counts and (counts.initial.tolist(), counts.transitions.tolist(), counts.nights.tolist())
+            for counts in (recent.counts, recent.judged_from)
+        ]
+        by_name["recent"] = (faded, recent.floor, recent.dates, recent.scores.tolist(), recent.steps)
     counted = {kind: (one.contexts, one.initial.tolist(), one.transitions.tolist()) for kind, one in days.items()}
     return by_name, counted, {pair: steps.tolist() for pair, steps in nights.items()}
 
@@ -73,6 +79,8 @@ EXAMPLES: dict[str, AnyModel] = {
     "routine": random_routine(0, zeros=0.3),
     "routine of days alike": random_routine(1, week=False),
     "routine learned": Routine.fit(person(days=30), secrets=["casino"], clock=CLOCK),
+    "routine calibrated": Routine.fit(person(days=16), smoothing="calibrated", secrets=["casino"], clock=CLOCK),
+    "routine calibrated, too short to judge": Routine.fit(dated(habits(3, 5)), smoothing="calibrated"),
     "routine learned plainly": Routine.fit(
         dated(habits(3, 9)), by=None, smoothing="none", floor=0.01, contexts=("d", "c", "b")
     ),
@@ -123,6 +131,10 @@ def test_a_loaded_routine_learns_on(tmp_path: Path) -> None:
     loaded = load(tmp_path / "model")
     assert isinstance(loaded, Routine)
     assert facts(loaded.updated(days[12:])) == facts(Routine.fit(days, secrets=["casino"], clock=CLOCK))
+    save(tmp_path / "model", Routine.fit(days[:12], smoothing="calibrated", clock=CLOCK))
+    loaded = load(tmp_path / "model")
+    assert isinstance(loaded, Routine)
+    assert facts(loaded.updated(days[12:])) == facts(Routine.fit(days, smoothing="calibrated", clock=CLOCK))
 
 
 def test_a_rule_of_ones_own_is_in_no_file(tmp_path: Path) -> None:
@@ -249,8 +261,8 @@ def test_a_newer_format_says_to_upgrade(tmp_path: Path) -> None:
     path = tmp_path / "model"
     rewritten(path, {})
     assert facts(load(path)) == facts(SMALL["learned"])
-    rewritten(path, {"version": 3, "parts": "of a kind not known yet"})
-    with pytest.raises(FileFormatError, match=r"model: written in format 3, this discreet reads up to 2; upgrade"):
+    rewritten(path, {"version": 4, "parts": "of a kind not known yet"})
+    with pytest.raises(FileFormatError, match=r"model: written in format 4, this discreet reads up to 3; upgrade"):
         load(path)
 
 

@@ -16,7 +16,8 @@ from discreet.events import Event, Events, Trajectory
 from discreet.models import topics as topics_module
 from discreet.models.gibbs import DirichletPrior, Sampler, Tokens, counted
 from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topics import Concentrations, TopicModel, choose_topics, r_hat, tokens_of
+from discreet.models.topic_choice import choose_topics
+from discreet.models.topics import Concentrations, TopicModel, r_hat, tokens_of
 from discreet.numerics import FloatArray, IntArray
 
 SIZES = (2, 3, 2)

@@ -6,9 +6,10 @@ import pytest
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Event, Events, Trajectory
 from discreet.mechanisms.named import Spec
+from discreet.models.topics import TopicModel
 from discreet.policy import Policy, Secret
 from discreet.publish import ChainHabits, Plan, TopicHabits, policy_for
-from discreet.publish.plan import cut, cut_all, settled
+from discreet.publish.plan import _sample, cut, cut_all, settled
 from tests.mechanisms.events.event_models import SMALL
 
 WORK, PLAY = Event("work", "day", "here"), Event("play", "day", "there")
@@ -74,15 +75,26 @@ def test_a_chain_is_over_the_persons_own_events() -> None:
 
 def test_topics_are_over_the_triples_that_occur() -> None:
     people = [Trajectory(name, (WORK, PLAY) * 4) for name in ("ann", "bob")]
-    habits = TopicHabits.learn(people, 2)
+    habits = TopicHabits.learn(people, 2, sweeps=400)
     model, events = habits.of([people[1]], 5)
     assert set(model.contexts) == {WORK.label, PLAY.label}
     assert model.contexts == events.contexts
     assert model.slots == 5
-    assert habits.name.startswith("event HMM of 2 topics")
-    chosen = TopicHabits.learn(people, None)
+    assert habits.name.startswith("event HMM of 2 topics over whole events")
+    published = TopicHabits.learn(people, 2, whole_events=False)
+    assert published.name.startswith("event HMM of 2 topics over independent attributes")
+    assert isinstance(published.model, TopicModel)
+    chosen = TopicHabits.learn(people, None, sweeps=400)
     assert chosen.choice is not None
     assert chosen.model.topics == chosen.choice.topics
+    assert 1 not in chosen.choice.scores
+
+
+def test_the_choice_is_made_from_some_people_with_all_their_pieces() -> None:
+    pieces = [Trajectory(f"p{u}", (WORK, PLAY)) for u in range(10) for _ in range(3)]
+    assert _sample(pieces, 60) == pieces
+    some = _sample(pieces, 20)
+    assert [piece.person for piece in some] == [f"p{u}" for u in (0, 3, 6, 9) for _ in range(3)]
 
 
 def test_a_plan_refuses_pieces_of_nothing() -> None:
@@ -114,10 +126,12 @@ def test_a_plan_is_learned_from_the_people_in_any_order() -> None:
     other = Plan.learn(people[::-1], Policy("activity=play"), topics=2, piece_length=5)
     assert isinstance(other.habits, TopicHabits)
     assert other.habits.model.people == plan.habits.model.people == ("ann", "bob", "eve")
-    for table in ("initial", "transitions", "activity", "time", "location"):
+    for table in ("initial", "transitions", "emissions"):
         assert np.array_equal(getattr(other.habits.model, table), getattr(plan.habits.model, table)), table
     assert Plan.learn(people, Policy("activity=play"), habits="chain").habits == ChainHabits()
-    with pytest.raises(DiscreetError, match="a number of topics is for"):
+    with pytest.raises(DiscreetError, match="a number of topics or sweeps is for"):
         Plan.learn(people, Policy("activity=play"), habits="chain", topics=2)
-    with pytest.raises(DiscreetError, match="use 'topics' or 'chain'"):
+    with pytest.raises(DiscreetError, match="a number of topics or sweeps is for"):
+        Plan.learn(people, Policy("activity=play"), habits="chain", sweeps=400)
+    with pytest.raises(DiscreetError, match="use 'events', 'topics' or 'chain'"):
         Plan.learn(people, Policy("activity=play"), habits="topic")  # type: ignore[arg-type]

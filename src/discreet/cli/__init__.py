@@ -12,6 +12,7 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 
 import typer
 
+from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
@@ -39,7 +40,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, learn, release, audit, evaluate, publish):
+for verb in (demo, learn, release, audit, evaluate, attack, publish):
     app.command()(verb)
 app.add_typer(reproduce)
 

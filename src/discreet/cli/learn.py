@@ -102,10 +102,10 @@ def learn(
         ),
     ] = None,
     smoothing: Annotated[
-        Literal["auto", "none"] | None,
+        Literal["calibrated", "auto", "none"] | None,
         typer.Option(
-            help="auto: steps never seen at a slot are as likely as the person's average makes them; "
-            "none: plain counts.",
+            help="auto: steps never seen at a slot are as likely as the person's average makes them; none: plain "
+            "counts; calibrated, for routines: recent days count more, and habits that change claim less.",
             show_default="auto",
             rich_help_panel=HABITS,
         ),
@@ -219,7 +219,7 @@ class Anew:
     kept: Sequence[str]
     policy: Policy | None
     day_by_day: bool
-    smoothing: Literal["auto", "none"] | None
+    smoothing: Literal["calibrated", "auto", "none"] | None
     floor: float | None
     weekparts: bool | None
 
@@ -244,6 +244,10 @@ class Anew:
             by = None if self.weekparts is False else "weekpart"
             floor = FLOOR if self.floor is None else self.floor
             return Routine.fit(days, by, smoothing, floor, secrets=self.kept, clock=self.clock)  # type: ignore[arg-type]
+        if smoothing == "calibrated":
+            raise DiscreetError(
+                "--smoothing calibrated is for routines, and --day-by-day learns single days; leave one of them out"
+            )
         if self.floor is not None:
             raise DiscreetError("--floor is for routines, and --day-by-day learns single days; leave one of them out")
         if self.weekparts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from json import dumps
 from pathlib import Path
@@ -62,16 +63,28 @@ def publish(
         typer.Option(metavar="N", help="Trajectories are cut to so many events, each a day of its own; 0: not cut."),
     ] = 50,
     habits: Annotated[
-        Literal["topics", "chain"],
+        Literal["events", "topics", "chain"],
         typer.Option(
-            help="topics: learned from all people together; chain: over each person's own events.",
+            help="events: topics over whole events, learned from all people together; topics: the same with attributes "
+            "independent within a topic; chain: over each person's own events.",
             rich_help_panel=HABITS,
         ),
-    ] = "topics",
+    ] = "events",
     topics: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="How many; by default as many as predict held-out events best.", rich_help_panel=HABITS
+            metavar="N",
+            help="How many; by default as many as predict held-out secrets and events best.",
+            rich_help_panel=HABITS,
+        ),
+    ] = None,
+    sweeps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Of the sampler that learns topics, at most; 2000 unless given. More where it says that its chains "
+            "did not agree.",
+            rich_help_panel=HABITS,
         ),
     ] = None,
     intervals: Annotated[
@@ -122,15 +135,17 @@ def publish(
     check_target(out, data)
     stated = _stated(secret, policy, delta)
     spec = read_spec(mechanism, option)  # what is wrong with it is told before the work
-    if habits == "chain" and topics is not None:
-        raise DiscreetError("--topics is for --habits topics; leave one of them out")
+    if habits == "chain" and (topics is not None or sweeps is not None):
+        raise DiscreetError("--topics and --sweeps are not for --habits chain; leave them out")
     columns = EventColumns(user or None, time, location, activity)
     source = open_source(data)
     read = _read(source, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
     roles, left_out = published_columns(source, columns)
     with _naming(policy), progress("learning habits") as tell:
-        plan = Plan.learn(read, stated, spec, habits=habits, topics=topics, piece_length=length, progress=tell)
-    relearn = partial(Plan.learn, policy=stated, mechanism=spec, habits=habits, piece_length=length)
+        plan = Plan.learn(
+            read, stated, spec, habits=habits, topics=topics, sweeps=sweeps, piece_length=length, progress=tell
+        )
+    relearn = partial(Plan.learn, policy=stated, mechanism=spec, habits=habits, sweeps=sweeps, piece_length=length)
     truth = _check(plan, read, relearn, topics)
     draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
     if refused(truth, accept_model):
@@ -144,7 +159,7 @@ def publish(
         _print(plan, report, out, truth)
         print()
         print_truth(truth, accept_model)
-    _tell(read, left_out, seed)
+    _tell(plan, read, left_out, seed)
     if report.breached:
         raise typer.Exit(1)
 
@@ -231,6 +246,7 @@ def _document(
         "guarantee": {"kind": guarantee.kind, "statement": guarantee.statement},
         "habits": habits.name,
         "topics_tried": None if choice is None else {str(count): score for count, score in choice.scores.items()},
+        "learned": _learned(plan),
         "window": plan.piece_length,
         "seed": seed,
         "policy": {
@@ -261,6 +277,36 @@ def _document(
     }
 
 
+def _learned(plan: Plan) -> dict[str, Any] | None:
+    """How topics were learned; a chain has none."""
+    from discreet.models.event_model import EventModel
+    from discreet.publish import TopicHabits
+
+    if not isinstance(plan.habits, TopicHabits):
+        return None
+    model, choice = plan.habits.model, plan.habits.choice
+    found = model.diagnostics
+    return {
+        "topics": model.topics,
+        "emissions": "whole events" if isinstance(model, EventModel) else "independent attributes",
+        "strengths": asdict(model.strengths) if isinstance(model, EventModel) else None,
+        "drawn_by": choice.smoothing[model.topics].drawn_by if choice and choice.smoothing else "attributes",
+        "tried_secrets": {} if choice is None else {str(count): s for count, s in choice.secret_scores.items()},
+        "converged": None if found is None else found.converged,
+        "r_hat": None if found is None else found.r_hat,
+        "sweeps": None if found is None else found.sweeps,
+        "warning": _doubt(plan),
+    }
+
+
+def _doubt(plan: Plan) -> str | None:
+    """What to say of habits that did not settle, with the options that help."""
+    from discreet.publish import TopicHabits
+
+    doubt = plan.habits.doubt if isinstance(plan.habits, TopicHabits) else None
+    return None if doubt is None else f"{doubt} (--sweeps, --topics)"
+
+
 def _text(value: object) -> str:
     """An option's value as --option takes it."""
     return value if isinstance(value, str) else dumps(value)
@@ -286,7 +332,8 @@ def _person(one: PersonReport) -> dict[str, Any]:
 def _print(plan: Plan, report: Report, out: Path, truth: Truth) -> None:
     windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
     print(f"{report.events} events of {len(report.people)} people, by {plan.mechanism.name}, in {out}")
-    print(f"judged by: {plan.habits.name}, {windows}\n")
+    print(f"judged by: {plan.habits.name}, {windows}")
+    print(f"WARNING: {doubt}\n" if (doubt := _doubt(plan)) else "")
     rows = [
         ["utility", f"{report.utility:.4f}", "of the attributes are shown"],
         ["silent", f"{report.silent / report.events:.4f}", "of the events show nothing"],
@@ -317,8 +364,10 @@ def _print(plan: Plan, report: Report, out: Path, truth: Truth) -> None:
     print(f"How true they are: {truth.figure}.")
 
 
-def _tell(read: Trajectories, left_out: list[str], seed: int | None) -> None:
+def _tell(plan: Plan, read: Trajectories, left_out: list[str], seed: int | None) -> None:
     """What only the publisher may know goes to stderr."""
+    if doubt := _doubt(plan):
+        note(f"warning: {doubt}")
     if read.bad.count:
         note(f"{read.bad.count} bad rows were skipped")
     if read.duplicates:

@@ -4,7 +4,7 @@ from discreet.data.bad_rows import BadRows
 from discreet.data.columns import Columns, EventColumns, PositionColumns
 from discreet.data.formats import open_source
 from discreet.data.positions import Positions, Track, read_positions, sequences
-from discreet.data.published import published_columns, write_published
+from discreet.data.published import published_columns, read_published, write_published
 from discreet.data.readings import Readings, read_days
 from discreet.data.releases import ReleaseRow, read_releases, write_releases
 from discreet.data.source import Source
@@ -27,6 +27,7 @@ __all__ = [
     "published_columns",
     "read_days",
     "read_positions",
+    "read_published",
     "read_releases",
     "read_trajectories",
     "sequences",

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from discreet.data.bad_rows import described
 from discreet.data.columns import EventColumns
 from discreet.data.formats import open_source
 from discreet.data.releases import ROW_GROUP
@@ -63,6 +64,29 @@ def write_published(path: str | Path, roles: dict[str, str], rows: Iterable[Row]
     with written_as(path) as file:
         write(file, tuple(roles.values()), cells())
     return count
+
+
+def read_published(source: Source | str | Path, columns: EventColumns) -> dict[str, list[PartialEvent]]:
+    """What a published table shows of each person's events, people and rows in the order of the table.
+
+    With `columns.user` None all rows are one person's, named after the file.
+    """
+    source = open_source(source)
+    people: dict[str, list[PartialEvent]] = {}
+    for batch in source.batches(columns):
+        if batch.faults:
+            raise DataError(described(batch.origin, batch.faults[0]))
+        frame = batch.frame
+        roles = ("user", "activity", "timestamp", "location")
+        cells = (frame[role].cast(pl.String).to_list() if role in frame.columns else () for role in roles)
+        users, *shown = cells
+        for person, *values in zip(users or (batch.origin.person,) * frame.height, *shown, strict=True):
+            if not person:
+                raise DataError(f"{source.name}: a row has no user; publish the table again, or give user=None")
+            people.setdefault(person, []).append(PartialEvent(*(value or None for value in values)))
+    if not people:
+        raise DataError(f"{source.name}: the table has a header and no rows; expected one event a row")
+    return people
 
 
 def _write_csv(file: BinaryIO, header: tuple[str, ...], rows: Iterator[tuple[str | None, ...]]) -> None:

@@ -1,7 +1,8 @@
 """Learning a routine: counts of each kind's days and of the nights between them, and the total chains they amount to.
 
 Total (theory, section 11): every learned row is mixed with a little of a broad distribution, and `other` and `unknown`
-are always contexts, so that no day is off the model.
+are always contexts, so that no day is off the model. How rows are made of counts is `calibrated.py`'s matter for
+`smoothing="calibrated"`, and `learn.py`'s otherwise.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -17,18 +20,19 @@ from discreet.clock import Clock
 from discreet.contexts import OTHER, UNKNOWN, Day, by_frequency
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import arrays
+from discreet.models.calibrated import EVERYTHING, Faded, Lived, Recent, Rows
 from discreet.models.chain import MarkovChain
 from discreet.models.kinds import KINDS, ONE_DAY, RULES, By
-from discreet.models.learn import Counts, Smoothing, backed_off, checked_smoothing, estimate
+from discreet.models.learn import Counts, backed_off, estimate
 from discreet.numerics import FloatArray, IntArray
 
 Pair = tuple[str, str]
 
+Learning = Literal["calibrated", "auto", "none"]
+"""How rows are made of counts: so that beliefs come true as often as they say, backed off, or divided."""
+
 FLOOR = 1e-3
 """How much of a broad distribution every learned row is mixed with; its size hardly matters (theory, section 11)."""
-
-EVERYTHING = 0.1
-"""The share of that broad distribution that is the same for every context; the rest is the person's average."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +40,23 @@ class Learned:
     """What a routine was learned from, and by which rules: all that it takes to learn more.
 
     A kind of which there was no day has counts of zero. `until` is the last date learned of each person and the context
-    of its last slot: the night that follows it is counted when the next day is learned.
+    of its last slot: the night that follows it is counted when the next day is learned. `recent` is there where
+    `smoothing` is "calibrated".
     """
 
     days: Mapping[str, Counts]
     nights: Mapping[Pair, IntArray]  # (n, n): from the last slot of one kind to the first of another
     until: Mapping[str | None, tuple[dt.date, str]]
     by: By | None
-    smoothing: Smoothing
+    smoothing: Learning
     floor: float
     declared: tuple[str, ...] = ()  # contexts that are there whether or not they were visited
     fixed: bool = False  # contexts were given: another label is `other`
+    recent: Recent | None = None
 
     def __post_init__(self) -> None:
-        checked_smoothing(self.smoothing)
+        if self.smoothing not in get_args(Learning):
+            raise DiscreetError(f"smoothing={self.smoothing!r} is not known; use 'calibrated', 'auto' or 'none'")
         if isinstance(self.floor, bool) or not isinstance(self.floor, int | float) or not 0 < self.floor < 1:
             raise ModelError(f"the floor is {self.floor}; give a number above 0 and below 1, such as {FLOOR:g}")
         kinds = KINDS[self.by]
@@ -68,6 +75,10 @@ class Learned:
         for person, (_, last) in self.until.items():
             if last not in contexts:
                 raise ModelError(f"the last slot learned of {_named(person)} is {last!r}, which is no context")
+        if (self.recent is not None) != (self.smoothing == "calibrated"):
+            raise ModelError(f"recent counts are for smoothing='calibrated' alone, and this is {self.smoothing!r}")
+        if self.recent is not None and self.recent.counts.transitions.shape != (len(kinds), slots, n, n):
+            raise ModelError(f"recent counts are no arrays of {len(kinds)} kinds, {slots + 1} slots and {n} contexts")
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -84,7 +95,7 @@ class Learned:
         cls,
         days: Iterable[Day],
         by: By | None,
-        smoothing: Smoothing,
+        smoothing: Learning,
         floor: float,
         declared: Iterable[str],
         contexts: Iterable[str] | None,
@@ -132,7 +143,9 @@ class Learned:
         for pair, steps in self.nights.items():
             nights[pair] = np.zeros((len(contexts), len(contexts)), dtype=np.int64)
             nights[pair][at[:, None], at[None, :]] = steps
-        return replace(self, days={kind: counts.over(contexts) for kind, counts in self.days.items()}, nights=nights)
+        days = {kind: counts.over(contexts) for kind, counts in self.days.items()}
+        recent = None if self.recent is None else self.recent.over(at, len(contexts))
+        return replace(self, days=days, nights=nights, recent=recent)
 
     def _with(self, dated: Mapping[tuple[str | None, dt.date], Day]) -> Learned:
         """More days counted, over the contexts as they are."""
@@ -145,23 +158,36 @@ class Learned:
                 days[kind] = days[kind].with_days(arrays.as_rows(mine))
         nights = {pair: steps.copy() for pair, steps in self.nights.items()}
         place = {label: k for k, label in enumerate(self.contexts)}
+        number = {kind: k for k, kind in enumerate(self.days)}
         until = dict(self.until)
-        for (person, date), row in sorted(rows.items(), key=lambda item: item[0][1]):
+        lived: list[tuple[dt.date, Lived]] = []
+        for (person, date), row in sorted(rows.items(), key=lambda item: (item[0][1], _named(item[0][0]))):
+            codes, kind, ended = np.array([place[label] for label in row]), kind_of(date), None
             before = until.get(person)
             if before is not None and before[0] + ONE_DAY == date:
-                nights[kind_of(before[0]), kind_of(date)][place[before[1]], place[row[0]]] += 1
+                nights[kind_of(before[0]), kind][place[before[1]], codes[0]] += 1
+                ended = number[kind_of(before[0])], place[before[1]]
             until[person] = date, row[-1]
-        return replace(self, days=days, nights=nights, until=until)
+            lived.append((date, Lived(number[kind], codes, ended)))
+        recent = self.recent
+        if recent is not None:
+            by_date = groupby(lived, key=lambda item: item[0])
+            recent = recent.with_dates([[day for _, day in own] for _, own in by_date], self.contexts)
+        return replace(self, days=days, nights=nights, until=until, recent=recent)
 
 
-def _nothing(order: tuple[str, ...], slots: int, by: By | None, smoothing: Smoothing, floor: float) -> Learned:
+def _nothing(order: tuple[str, ...], slots: int, by: By | None, smoothing: Learning, floor: float) -> Learned:
     """Counts of zero."""
     n, kinds = len(order), KINDS[by]
-    none = Counts(
-        order, np.zeros(n, dtype=np.int64), np.zeros((slots - 1, n, n), dtype=np.int64), smoothing, fixed=True
-    )
+    none = counts_of(smoothing, order, np.zeros(n, dtype=np.int64), np.zeros((slots - 1, n, n), dtype=np.int64))
     nights = {(a, b): np.zeros((n, n), dtype=np.int64) for a in kinds for b in kinds}
-    return Learned(dict.fromkeys(kinds, none), nights, {}, by, smoothing, floor)
+    recent = Recent(Faded.nothing(len(kinds), slots, n), floor) if smoothing == "calibrated" else None
+    return Learned(dict.fromkeys(kinds, none), nights, {}, by, smoothing, floor, recent=recent)
+
+
+def counts_of(smoothing: Learning, contexts: tuple[str, ...], initial: IntArray, transitions: IntArray) -> Counts:
+    """Counts of one kind of day, as a routine learned in that way holds them."""
+    return Counts(contexts, initial, transitions, "auto" if smoothing == "calibrated" else smoothing, fixed=True)
 
 
 def _ordered(known: Sequence[str], declared: Iterable[str]) -> tuple[str, ...]:
@@ -209,12 +235,24 @@ def _checked(counts: IntArray, shape: tuple[int, ...], what: str) -> None:
 
 def chains_of(learned: Learned, clock: Clock | None) -> tuple[dict[str, MarkovChain], dict[Pair, FloatArray]]:
     """The chain of each kind of day, and the overnight rows of each pair; a kind without days is learned from all."""
+    if learned.recent is not None:
+        return chains_from(learned.recent.habits(learned.contexts), learned.contexts, tuple(learned.days), clock)
     every = _every_day(learned)
     days = {kind: counts if counts.days else every for kind, counts in learned.days.items()}
     occupancy = every.occupancy
     broad = np.asarray((1 - EVERYTHING) * occupancy / occupancy.sum() + EVERYTHING / len(occupancy))
     chains = {kind: _day_chain(counts, learned.floor, broad, clock) for kind, counts in days.items()}
     return chains, _night_rows(learned, days, broad)
+
+
+def chains_from(
+    rows: Rows, contexts: tuple[str, ...], kinds: Sequence[str], clock: Clock | None = None
+) -> tuple[dict[str, MarkovChain], dict[Pair, FloatArray]]:
+    """The chain of each kind of day and the overnight rows of each pair, of habits as arrays over kinds."""
+    chains = {
+        kind: MarkovChain(contexts, rows.initial[k], rows.transitions[k], clock=clock) for k, kind in enumerate(kinds)
+    }
+    return chains, {(a, b): rows.nights[j, k] for j, a in enumerate(kinds) for k, b in enumerate(kinds)}
 
 
 def _every_day(learned: Learned) -> Counts:

@@ -16,7 +16,7 @@ import numpy as np
 from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.models.chain import MarkovChain
-from discreet.models.learn import Smoothing
+from discreet.models.learn_routine import Learning
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray
 
@@ -48,7 +48,7 @@ def _family(routine: Routine, days: Sequence[Day], secrets: Sequence[str]) -> It
     assert routine.learned is not None
     learned = routine.learned
 
-    def fit(some: Sequence[Day], smoothing: Smoothing = learned.smoothing) -> Routine:
+    def fit(some: Sequence[Day], smoothing: Learning = learned.smoothing) -> Routine:
         known, declared = routine.contexts, learned.declared
         return Routine.fit(
             some, learned.by, smoothing, learned.floor, secrets=declared, contexts=known, clock=routine.clock

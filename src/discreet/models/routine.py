@@ -24,8 +24,7 @@ from discreet.models import arrays
 from discreet.models.chain import MarkovChain
 from discreet.models.endless import EndlessChain
 from discreet.models.kinds import MONDAY, ONE_DAY, RULES, By, Kinds, as_date, checked_by, rule_for
-from discreet.models.learn import Smoothing
-from discreet.models.learn_routine import FLOOR, Learned, chains_of
+from discreet.models.learn_routine import FLOOR, Learned, Learning, chains_of
 from discreet.models.stationary import stationary
 from discreet.numerics import FloatArray, ordered_product
 from discreet.policy import Policy
@@ -100,7 +99,7 @@ class Routine:
         cls,
         days: Sequence[Day],
         by: By | None = "weekpart",
-        smoothing: Smoothing = "auto",
+        smoothing: Learning = "auto",
         floor: float = FLOOR,
         *,
         secrets: Policy | Iterable[str] = (),
@@ -110,8 +109,9 @@ class Routine:
         """Learn from dated days. Nights are counted between consecutive dates of one person.
 
         `other`, `unknown` and the contexts of declared secrets are always contexts, visited or not; a label outside the
-        `contexts` given is `other`. `smoothing` is `MarkovChain.fit`'s; every row is then mixed with `floor` of a broad
-        distribution. A kind of which there is no day is learned from all days.
+        `contexts` given is `other`. `smoothing="calibrated"` counts recent dates more and claims less where habits
+        change (`models/calibrated.py`); "auto" and "none" are `MarkovChain.fit`'s. Every row is then mixed with `floor`
+        of a broad distribution. A kind of which there is no day is learned from all days.
         """
         learned = Learned.of(days, checked_by(by), smoothing, floor, _declared(secrets), contexts)
         return cls.from_counts(learned, clock=clock)

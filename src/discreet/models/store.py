@@ -17,19 +17,24 @@ import numpy as np
 from discreet.clock import Clock
 from discreet.errors import FileFormatError
 from discreet.files import folder_whole, written_whole
+from discreet.models.calibrated import Faded, Recent
 from discreet.models.chain import MarkovChain
 from discreet.models.hidden import HiddenMarkovModel
 from discreet.models.kinds import RULES, checked_by
 from discreet.models.learn import Counts
-from discreet.models.learn_routine import Learned
+from discreet.models.learn_routine import Learned, counts_of
 from discreet.models.parts import AnyModel
 from discreet.models.routine import Routine
 from discreet.models.week import Models
 
 ENDING = ".model"
 FORMAT = "discreet model"
-VERSION = 2
-"""The newest format. Version 2 holds routines; models of a day are written as version 1, which any reader knows."""
+VERSION = 3
+"""The newest format. Version 2 holds routines, version 3 those that keep recent counts; models of a day are written as
+version 1, which any reader knows."""
+
+FADED = ("initial", "transitions", "nights")
+"""The arrays of recent counts."""
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -46,7 +51,7 @@ def save(path: str | Path, model: AnyModel, truth: Mapping[str, Any] | None = No
     parts: Mapping[str, MarkovChain | HiddenMarkovModel]
     if isinstance(model, Routine):
         parts = {kind: model.day(kind) for kind in model.kinds}
-        header["version"] = 2
+        header["version"] = 2 if model.learned is None or model.learned.recent is None else 3
         header["routine"], joined = _described_routine(model)
         contents.update(joined)
         for number, observer in enumerate(model.observers):
@@ -208,7 +213,26 @@ def _described_routine(routine: Routine) -> tuple[dict[str, Any], dict[str, np.n
             "fixed": learned.fixed,
             "until": [[person, date.isoformat(), last] for person, (date, last) in learned.until.items()],
         }
+        if learned.recent is not None:
+            described["learned"]["recent"], more = _described_recent(learned.recent)
+            held |= more
     return described, held
+
+
+def _described_recent(recent: Recent) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    held: dict[str, np.ndarray[Any, Any]] = {"recent/scores": recent.scores}
+    for name, counts in (("counts", recent.counts), ("judged_from", recent.judged_from)):
+        if counts is not None:
+            held |= {f"recent/{name}/{key}": getattr(counts, key) for key in FADED}
+    return {"dates": recent.dates, "steps": recent.steps, "judged": recent.judged_from is not None}, held
+
+
+def _restored_recent(described: Mapping[str, Any], floor: float, stored: Arrays) -> Recent:
+    def faded(name: str) -> Faded:
+        return Faded(*(stored[f"recent/{name}/{key}"] for key in FADED))
+
+    before = faded("judged_from") if described["judged"] else None
+    return Recent(faded("counts"), floor, described["dates"], before, stored["recent/scores"], described["steps"])
 
 
 def _restored_routine(described: Mapping[str, Any], chains: Mapping[str, MarkovChain], stored: Arrays) -> Routine:
@@ -218,12 +242,11 @@ def _restored_routine(described: Mapping[str, Any], chains: Mapping[str, MarkovC
     if "learned" in described:
         given, contexts = described["learned"], next(iter(chains.values())).contexts
         days = {
-            kind: Counts(
+            kind: counts_of(
+                given["smoothing"],
                 contexts,
                 stored[f"learned/{kind}/initial"],
                 stored[f"learned/{kind}/transitions"],
-                given["smoothing"],
-                fixed=True,
             )
             for kind in chains
         }
@@ -236,6 +259,7 @@ def _restored_routine(described: Mapping[str, Any], chains: Mapping[str, MarkovC
             given["floor"],
             tuple(given["declared"]),
             given["fixed"],
+            _restored_recent(given["recent"], given["floor"], stored) if "recent" in given else None,
         )
     observers = [_restored_observer(number, chains, nights, stored) for number in range(described.get("observers", 0))]
     return Routine(chains, nights, kind_of=RULES[by], learned=learned, observers=observers)

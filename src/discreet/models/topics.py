@@ -8,10 +8,10 @@ and a row of transitions is divided by the transitions that leave (their Eq. 12 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError, ModelError, did_you_mean
 from discreet.events import ATTRIBUTES, Events, Trajectory
 from discreet.models import arrays
 from discreet.models.hidden import HiddenMarkovModel
-from discreet.numerics import FloatArray, normalised
+from discreet.numerics import FloatArray, IntArray, normalised
 
 if TYPE_CHECKING:
     from discreet.models.gibbs import DirichletPrior, Sampler, Tokens
@@ -40,6 +40,12 @@ BLOCK, LEAST = 100, 400
 
 KEPT = 100
 """Sweeps that the estimates are averaged over."""
+
+RAKED, FITTED = 100, 1e-12
+"""Rounds of proportional fitting, at most, and the change of a cell that ends them."""
+
+EVENTS = 4.0
+"""The weight of a topic's Dirichlet prior over whole events, all cells together: it must not grow with their number."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,16 @@ class Diagnostics:
         return int(self.traces.shape[1])
 
 
+class Totals(NamedTuple):
+    """What the sampler's topics amount to, the mean of KEPT sweeps: P pairs of a person and an event that they had."""
+
+    starts: FloatArray  # (K,)
+    steps: FloatArray  # (U, K, K) each person's transitions
+    person: IntArray  # (P,) whose, the pairs in order of person and event
+    event: IntArray  # (P,) which of `events.contexts`
+    topics: FloatArray  # (P, K) how often under each topic
+
+
 @dataclass(frozen=True, eq=False)
 class TopicModel:
     """K topics: initial (K,), each person's transitions (U, K, K), and shared emissions (K, A), (K, T), (K, L)."""
@@ -92,6 +108,8 @@ class TopicModel:
     time: FloatArray
     location: FloatArray
     diagnostics: Diagnostics | None = field(default=None, repr=False)
+    totals: Totals | None = field(default=None, repr=False)
+    """What was counted where the model was learned: `EventModel` is made of it."""
 
     def __post_init__(self) -> None:
         K = len(np.atleast_1d(self.initial))
@@ -122,13 +140,39 @@ class TopicModel:
         return normalised(joint)
 
     @cached_property
+    def raked(self) -> FloatArray:
+        """(K, n): the emissions over the events that occur, with the attributes' own frequencies.
+
+        In the product scaled to sum to one, values that occur in few events are too rare: gambling, only at the casino,
+        is as rare as if both met by chance. Proportional fitting gives each value its frequency back and adds no other
+        dependence: of all distributions with these frequencies it finds the nearest (Kullback and Leibler's distance).
+        """
+        joint = self.emissions.copy()
+        if self.events.occurring is None:
+            return joint
+        tables = (self.activity, self.time, self.location)
+        for _ in range(RAKED):
+            before = joint.copy()
+            for column, table in zip(self.events.attribute_index.T, tables, strict=True):
+                sums = np.zeros_like(table)
+                np.add.at(sums.T, column, joint.T)
+                joint *= np.divide(table, sums, out=np.zeros_like(table), where=sums > 0)[:, column]
+            if np.abs(joint - before).max() <= FITTED:
+                break
+        return normalised(joint)
+
+    @cached_property
     def _number(self) -> dict[str, int]:
         return {person: u for u, person in enumerate(self.people)}
 
-    def _transition(self, person: str) -> FloatArray:
+    def number_of(self, person: str) -> int:
+        """Which of `people` this is."""
         if person not in self._number:
             raise DiscreetError(f"nobody called {person!r} was learned; {did_you_mean(person, self.people)}")
-        return np.asarray(self.transitions[self._number[person]])
+        return self._number[person]
+
+    def _transition(self, person: str) -> FloatArray:
+        return np.asarray(self.transitions[self.number_of(person)])
 
     def person(self, person: str, slots: int) -> HiddenMarkovModel:
         """One person's model of trajectories of `slots` events: the same transition after each."""
@@ -156,6 +200,7 @@ class TopicModel:
         topics: int,
         *,
         events: Events | None = None,
+        whole_events: bool = False,
         concentrations: Concentrations = Concentrations(),  # noqa: B008  frozen, so one for all calls is safe
         chains: int = 4,
         sweeps: int = 5_000,
@@ -169,10 +214,14 @@ class TopicModel:
         them, each chain's split in two, and 1.05 or less ends the run. `diagnostics.converged` says whether it did. The
         estimates are posterior means over 100 more sweeps of the chain with the highest mean log joint; labels that a
         sweep has swapped are swapped back. Equal seeds give equal models.
+
+        With `whole_events` the sampler takes an event for one value, not for three that are independent in a topic:
+        topics then need not stand for what attributes tell about each other (`EventModel` has that), and are left to
+        tell what follows what. It takes more data to learn them where there are many events.
         """
         given = _checked(trajectories, topics, chains, sweeps)
         vocabulary = Events.from_trajectories(given) if events is None else events
-        return _Fit(given, topics, vocabulary, concentrations, chains, seed).run(sweeps, progress)
+        return _Fit(given, topics, vocabulary, whole_events, concentrations, chains, seed).run(sweeps, progress)
 
 
 def _checked(trajectories: Iterable[Trajectory], topics: int, chains: int, sweeps: int) -> list[Trajectory]:
@@ -204,18 +253,25 @@ class _Fit:
         trajectories: Sequence[Trajectory],
         topics: int,
         events: Events,
+        whole_events: bool,
         concentrations: Concentrations,
         chains: int,
         seed: int,
     ) -> None:
         from discreet.models.gibbs import Sampler  # compiles
 
-        self.events, self.topics = events, topics
+        self.events, self.topics, self.whole_events, self.prior = events, topics, whole_events, concentrations.prior
         self.people = tuple(dict.fromkeys(trajectory.person for trajectory in trajectories))
         tokens = tokens_of(trajectories, events, self.people)
-        prior = concentrations.prior
+        codes = np.concatenate([events.codes(trajectory) for trajectory in trajectories])
+        self.pairs, self.pair = np.unique(tokens.person * len(events.contexts) + codes, return_inverse=True)
+        sizes, prior = events.sizes, self.prior
+        if whole_events:  # as a place: with one activity and one time, whose factors are then 1
+            zeros = np.zeros_like(codes)
+            tokens = tokens._replace(values=np.ascontiguousarray(np.stack([zeros, zeros, codes], axis=1)))
+            sizes, prior = (1, 1, len(events.contexts)), prior._replace(location=EVENTS / len(events.contexts))
         seeds = np.random.SeedSequence(seed).spawn(chains)
-        self.samplers = [Sampler(tokens, events.sizes, topics, prior, each) for each in seeds]
+        self.samplers = [Sampler(tokens, sizes, topics, prior, each) for each in seeds]
 
     def run(self, sweeps: int, progress: Progress | None) -> TopicModel:
         """Warm up, run until the chains agree, and average over more sweeps of the best."""
@@ -244,6 +300,7 @@ class _Fit:
         K = self.topics
         reference = sampler.topics.copy()
         sums = [np.zeros_like(table) for table in sampler.estimates()]
+        starts, steps, pairs = np.zeros(K), np.zeros(sampler.counts.steps.shape), np.zeros(len(self.pairs) * K)
         for _ in range(KEPT):
             sampler.sweep()
             together = np.bincount(reference * K + sampler.topics, minlength=K * K).reshape(K, K)
@@ -252,10 +309,29 @@ class _Fit:
             aligned = (initial[label], transitions[:, label][:, :, label], *(table[label] for table in tables))
             for total, table in zip(sums, aligned, strict=True):
                 total += table
+            starts += sampler.counts.starts[label]
+            steps += sampler.counts.steps[:, label][:, :, label]
+            pairs += np.bincount(self.pair * K + np.argsort(label)[sampler.topics], minlength=len(pairs))
         initial, transitions, activity, time, location = (normalised(total) for total in sums)
-        return TopicModel(
-            self.events, self.people, initial, transitions, activity, time, location, diagnostics=diagnostics
-        )
+        person, event = np.divmod(self.pairs, len(self.events.contexts))
+        totals = Totals(starts / KEPT, steps / KEPT, person, event, pairs.reshape(-1, K) / KEPT)
+        if self.whole_events:
+            activity, time, location = self._attributes(totals)
+        return TopicModel(self.events, self.people, initial, transitions, activity, time, location, diagnostics, totals)
+
+    def _attributes(self, totals: Totals) -> list[FloatArray]:
+        """(K, A), (K, T), (K, L): the attributes of topics that were drawn by whole events."""
+        tables = []
+        for column, size, weight in zip(
+            self.events.attribute_index.T,
+            self.events.sizes,
+            (self.prior.activity, self.prior.time, self.prior.location),
+            strict=True,
+        ):
+            table = np.full((self.topics, size), weight)
+            np.add.at(table.T, column[totals.event], totals.topics)
+            tables.append(normalised(table))
+        return tables
 
 
 def tokens_of(trajectories: Iterable[Trajectory], events: Events, people: tuple[str, ...]) -> Tokens:
@@ -273,79 +349,3 @@ def tokens_of(trajectories: Iterable[Trajectory], events: Events, people: tuple[
         last.append(place == len(own) - 1)
     joined = (np.ascontiguousarray(np.concatenate(parts), dtype=np.int64) for parts in (codes, owner, first, last))
     return Tokens(*joined)
-
-
-@dataclass(frozen=True)
-class TopicChoice:
-    """How well each number of topics predicts events that were held out, and the number to take."""
-
-    topics: int
-    scores: Mapping[int, float]
-    """Mean log probability of a held-out event, by number of topics."""
-    converged: Mapping[int, bool]
-
-
-def choose_topics(
-    trajectories: Iterable[Trajectory],
-    candidates: Sequence[int] = (1, 2, 3, 4, 6, 8, 12),
-    *,
-    events: Events | None = None,
-    concentrations: Concentrations = Concentrations(),  # noqa: B008  frozen, so one for all calls is safe
-    chains: int = 4,
-    sweeps: int = 5_000,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> TopicChoice:
-    """The number of topics by held-out likelihood.
-
-    The last fifth of each trajectory (of two events or more) is held out and predicted from all that stands before it.
-    The smallest number is taken that is not worse than the best by more than one standard error of their difference
-    over trajectories: more topics than there are predict about as well, and cost more.
-    """
-    given = list(trajectories)
-    if not candidates:
-        raise DiscreetError("there are no numbers of topics to choose from; give some candidates")
-    vocabulary = Events.from_trajectories(given) if events is None else events
-    for whole in given:
-        vocabulary.codes(whole)  # an event that is not known has no likelihood to compare
-    shown = [replace(whole, events=whole.events[: _cut(whole)], timestamps=None) for whole in given]
-    tested = [whole for whole in given if _cut(whole) < len(whole)]
-    if len(tested) < 2:
-        raise DiscreetError(
-            "fewer than two trajectories have two events or more, so nothing can be held out; give more"
-        )
-    held_out = np.array([len(whole) - _cut(whole) for whole in tested])
-    scores: dict[int, FloatArray] = {}
-    converged: dict[int, bool] = {}
-    for done, topics in enumerate(sorted(set(candidates)), 1):
-        model = TopicModel.fit(
-            shown,
-            topics,
-            events=vocabulary,
-            concentrations=concentrations,
-            chains=chains,
-            sweeps=sweeps,
-            seed=seed,
-        )
-        scores[topics] = np.array([model.log_likelihood(whole)[_cut(whole) :].sum() for whole in tested])
-        converged[topics] = model.diagnostics is not None and model.diagnostics.converged
-        if progress is not None:
-            progress(done, len(set(candidates)))
-    best = max(scores, key=lambda topics: float(scores[topics].sum()))
-    return TopicChoice(
-        topics=next(topics for topics in scores if _as_good(scores[topics], scores[best])),
-        scores={topics: float(score.sum() / held_out.sum()) for topics, score in scores.items()},
-        converged=converged,
-    )
-
-
-def _cut(trajectory: Trajectory) -> int:
-    """How many events are shown; the others are held out."""
-    length = len(trajectory)
-    return length - (-(-length // 5) if length > 1 else 0)
-
-
-def _as_good(score: FloatArray, best: FloatArray) -> bool:
-    """Whether the best is ahead by no more than one standard error of the difference."""
-    ahead = best - score
-    return bool(ahead.mean() <= ahead.std(ddof=1) / np.sqrt(len(ahead)))

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from functools import partial
+from typing import Literal, Protocol, get_args
 
 from discreet.contracts import Model
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Events, Trajectory
 from discreet.mechanisms.named import Spec
-from discreet.models.topics import TopicChoice, TopicModel, choose_topics
+from discreet.models.event_model import EventModel
+from discreet.models.topic_choice import CANDIDATES, TopicChoice, choose_topics
+from discreet.models.topics import TopicModel
 from discreet.models.trajectories import fit_event_chain
 from discreet.outputs import MARK
 from discreet.policy import Policy, Secret
@@ -23,7 +26,12 @@ Progress = Callable[[int, int], None]
 ADAPTIVE = Spec("adaptive")
 
 SWEEPS = 2_000
-"""Of the sampler, at most, for each number of topics."""
+"""Of the sampler, at most, for each number of topics, unless told otherwise."""
+
+SAMPLE = 20_000
+"""Events that the number of topics is chosen from, about: more choose no better, and a choice takes twelve fits."""
+
+HabitsName = Literal["events", "topics", "chain"]
 
 
 class Habits(Protocol):
@@ -39,18 +47,35 @@ class Habits(Protocol):
 
 @dataclass(frozen=True)
 class TopicHabits:
-    """Topics of all people together, with transitions of each; over the triples that occur."""
+    """Topics of all people together, with transitions of each; over the triples that occur.
 
-    model: TopicModel
+    An `EventModel` has topics over whole events; a `TopicModel`, that of Li and Sun (2020), takes activity, time and
+    location for independent within a topic.
+    """
+
+    model: TopicModel | EventModel
     choice: TopicChoice | None = None
-    """How the number of topics was chosen, where it was not given."""
+    """How the number of topics was chosen, where it was not given, and how an `EventModel` is made."""
 
     @property
     def name(self) -> str:
-        """How many topics, and whether the sampler's chains agreed on them."""
+        """How many topics over what, and whether the sampler's chains agreed on them."""
         found = self.model.diagnostics
         doubt = "" if found is None or found.converged else ", not converged"
-        return f"event HMM of {self.model.topics} topics{doubt}"
+        what = "whole events" if isinstance(self.model, EventModel) else "independent attributes"
+        return f"event HMM of {self.model.topics} topics over {what}{doubt}"
+
+    @property
+    def doubt(self) -> str | None:
+        """What is to be said where the sampler's chains did not agree."""
+        found = self.model.diagnostics
+        if found is None or found.converged:
+            return None
+        return (
+            f"chains of the sampler did not agree on {self.model.topics} topics (R-hat {found.r_hat:.2f} after "
+            f"{found.sweeps} sweeps): habits are what the best of them found, and another run may find others; "
+            "allow more sweeps, or give another number of topics"
+        )
 
     def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
         """The person's hidden Markov model."""
@@ -62,20 +87,43 @@ class TopicHabits:
         pieces: Iterable[Trajectory],
         topics: int | None = None,
         *,
+        whole_events: bool = True,
+        secrets: Sequence[Collection[str]] = (),
+        sweeps: int = SWEEPS,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> TopicHabits:
-        """From all people's pieces; without a number of topics, the one that predicts held-out events best.
+        """From all people's pieces; without a number of topics, the one that predicts held-out `secrets` and events.
 
         The sampler takes people in order of their names: habits are public, and must not depend on who came first.
         """
         ordered = sorted(pieces, key=lambda piece: piece.person)  # stable: each person's pieces stay in order
         events = Events.from_trajectories(ordered, occurring_only=True)
-        choice = None
-        if topics is None:
-            choice = choose_topics(ordered, events=events, sweeps=SWEEPS, seed=seed, progress=progress)
-            topics = choice.topics
-        return cls(TopicModel.fit(ordered, topics, events=events, sweeps=SWEEPS, seed=seed, progress=progress), choice)
+        fit = partial(TopicModel.fit, ordered, events=events, sweeps=sweeps, seed=seed, progress=progress)
+        if topics is not None and not whole_events:
+            return cls(fit(topics))
+        choice = choose_topics(
+            _sample(ordered, SAMPLE),
+            CANDIDATES if topics is None else (topics,),
+            events=events,
+            secrets=secrets,
+            whole_events=whole_events,
+            sweeps=sweeps,
+            seed=seed,
+            progress=progress,
+        )
+        if not whole_events:
+            return cls(fit(choice.topics), choice)
+        smoothing = choice.smoothing[choice.topics]
+        learned = fit(choice.topics, whole_events=smoothing.drawn_by == "events")
+        return cls(EventModel(learned, smoothing.strengths), choice)
+
+
+def _sample(pieces: Sequence[Trajectory], most: int) -> list[Trajectory]:
+    """All pieces of every so many people, in their order, so that there are about `most` events."""
+    step = max(1, round(sum(map(len, pieces)) / most))
+    chosen = set(list(dict.fromkeys(piece.person for piece in pieces))[::step])
+    return [piece for piece in pieces if piece.person in chosen]
 
 
 @dataclass(frozen=True)
@@ -117,25 +165,36 @@ class Plan:
         policy: Policy,
         mechanism: Spec = ADAPTIVE,
         *,
-        habits: Literal["topics", "chain"] = "topics",
+        habits: HabitsName = "events",
         topics: int | None = None,
+        sweeps: int | None = None,
         piece_length: int | None = 50,
         progress: Progress | None = None,
     ) -> Plan:
         """The plan for these people, gone through twice: the policy is laid over their events, and habits are learned.
 
-        `habits` are topics of all people together, `topics` of them or as many as predict held-out events best, or a
-        chain over each person's own events.
+        `habits` are topics of all people together over whole events, `topics` of them or as many as predict held-out
+        secrets and events, by at most `sweeps` of the sampler; or "topics", the same with activity, time and location
+        independent within a topic, as Li and Sun (2020) have them; or a "chain" over each person's own events.
         """
         checked_length(piece_length)
-        if habits not in ("topics", "chain"):
-            raise DiscreetError(f"habits={habits!r} are not known; use 'topics' or 'chain'")
-        if habits == "chain" and topics is not None:
-            raise DiscreetError("a number of topics is for habits='topics'; leave one of them out")
+        if habits not in get_args(HabitsName):
+            raise DiscreetError(f"habits={habits!r} are not known; use 'events', 'topics' or 'chain'")
+        if habits == "chain" and (topics is not None or sweeps is not None):
+            raise DiscreetError(
+                "a number of topics or sweeps is for habits='events' or 'topics'; leave it out for a chain"
+            )
         laid = policy_for(policy, Events.from_trajectories(trajectories, occurring_only=True))
         known: Habits = ChainHabits()
-        if habits == "topics":
-            known = TopicHabits.learn(cut_all(trajectories, piece_length), topics, progress=progress)
+        if habits != "chain":
+            known = TopicHabits.learn(
+                cut_all(trajectories, piece_length),
+                topics,
+                whole_events=habits == "events",
+                secrets=[secret.contexts for secret in laid.secrets],
+                sweeps=SWEEPS if sweeps is None else sweeps,
+                progress=progress,
+            )
         return cls(known, laid, mechanism, piece_length)
 
 

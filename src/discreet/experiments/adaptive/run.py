@@ -1,5 +1,5 @@
-"""Adaptive's experiments as a whole: recorded people, days in a row, the causal limit, what capping memory loses, and
-one picture."""
+"""Adaptive's experiments as a whole: recorded people, days in a row, the causal limit, what capping memory loses, one
+picture, and how true habits are."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
+from discreet.experiments.adaptive.attacked import on_attacks
 from discreet.experiments.adaptive.figures import expectations, second_halves
+from discreet.experiments.adaptive.frontier import on_observers
 from discreet.experiments.adaptive.limits import CHAINS, HIDDEN, on_random_models
 from discreet.experiments.adaptive.memory import VARIANTS, Variant, on_memory
 from discreet.experiments.adaptive.person import Expected, Halves, expect, second_half
 from discreet.experiments.adaptive.picture import DELTAS, on_data_sets
+from discreet.experiments.adaptive.truth import on_learners
 from discreet.experiments.adaptive.weeks import LENGTHS, on_weeks
 from discreet.experiments.shared.cohort import Cohort
 from discreet.experiments.shared.figures import Figure, Reproduction
@@ -25,6 +28,7 @@ SMOOTHINGS: tuple[Smoothing, ...] = ("none", "auto")
 PARTS = {
     "people": ("expected", "second_halves"),
     "weeks": ("weeks",),
+    "truth": ("learners", "attacked", "observers"),
     "limits": ("limit_chains", "limit_hidden"),
     "memory": ("memory",),
     "picture": ("picture",),
@@ -64,6 +68,9 @@ class AdaptiveReproduction(Reproduction):
             "expected": self._expected,
             "second_halves": self._second_halves,
             "weeks": partial(on_weeks, self.cohort, self.setting, extent.lengths, extent.runs),
+            "learners": partial(on_learners, self.cohort, self.setting),
+            "attacked": partial(on_attacks, self.cohort, self.setting),
+            "observers": partial(on_observers, self.cohort, self.setting, extent.runs),
             "limit_chains": partial(on_random_models, self.cohort, seed, extent.chains, hidden=False),
             "limit_hidden": partial(on_random_models, self.cohort, seed, extent.hidden, hidden=True),
             "memory": partial(
