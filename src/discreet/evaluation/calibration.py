@@ -149,11 +149,16 @@ class Tally:
         *,
         alarms: float = ALARMS,
         learned_from: float | None = None,
+        by_belief: bool = True,
     ) -> Calibration:
         """The cells with their intervals.
 
         `learned_from` is how many groups the habits were learned from, where these are others. What was learned from
         few is uncertain itself, and intervals are then as wide as those of a difference of two frequencies.
+
+        Without `by_belief`, bins of belief are counted but not called off. Habits of people who were learned from few
+        events each are drawn towards everybody's, as they should be; on the very events that were learned, who has a
+        low belief then has a lower frequency, and who has a high one a higher, though nothing is wrong.
         """
         found = [(key, one) for key, one in self._counts.items() if self._says_something(key[1], one)]
         if not found:
@@ -178,7 +183,9 @@ class Tally:
                 was=one.true / one.claims,
                 low=float(low[c]),
                 high=float(high[c]),
-                tolerated=tolerated(float(said[c]), delta_of[key[0]]),
+                tolerated=tolerated(float(said[c]), delta_of[key[0]])
+                if by_belief or key[1] != "belief"
+                else (1.0, 1.0),
             )
             for c, (key, one) in enumerate(found)
         )

@@ -205,7 +205,7 @@ def _look(
     for piece in pieces:
         _count_piece(tally, plan.policy.secrets, piece, rng)
     delta_of = {secret.name: plan.policy.delta_of(secret) for secret in plan.policy.secrets}
-    return tally.judged(delta_of, alarms=alarms, learned_from=learned_from)
+    return tally.judged(delta_of, alarms=alarms, learned_from=learned_from, by_belief=learned_from is not None)
 
 
 def _count_piece(tally: Tally, secrets: Sequence[Secret], piece: _Piece, rng: np.random.Generator) -> None:
