@@ -31,7 +31,7 @@ def test_mask_sensitive_does_not_hold(discreet: Discreet, given: list[str]) -> N
 def test_a_policy_that_holds(discreet: Discreet, given: list[str], lenient: Path) -> None:
     ran = discreet("audit", *given, "--policy", lenient)
     assert ran.code == 0
-    assert "mask-sensitive: holds." in ran.out
+    assert "mask-sensitive: holds, if the habits are as learned." in ran.out
     assert discreet("audit", *given, "--policy", lenient, "--json").json["holds"] is True
 
 
@@ -40,7 +40,7 @@ def test_adaptive_holds_by_its_proof_and_says_so(discreet: Discreet, given: list
     adaptive = ["audit", *given[:-1], "adaptive"]
     ran = discreet(*adaptive)
     assert ran.code == 0
-    assert "adaptive: holds by its proof." in ran.out
+    assert "adaptive: holds by its proof, if the habits are as learned." in ran.out
     assert "not every output was looked at" in ran.out
     assert "histories that were not met rest on the proof" in ran.out
     (part,) = discreet(*adaptive, "--json").json["parts"]
@@ -65,7 +65,7 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
     ran = discreet("audit", *given, "--json", "--seconds", 60)
     assert ran.code == 1
     document = ran.json
-    assert set(document) == {"mechanism", "without_end", "holds", "days", "parts", "known"}
+    assert set(document) == {"mechanism", "without_end", "holds", "truth", "days", "parts", "known"}
     assert (document["without_end"], document["days"]) == (False, None)
     (part,) = document["parts"]
     assert set(part) == {
@@ -227,7 +227,7 @@ def test_of_a_routine_adaptive_holds_over_midnight(discreet: Discreet, endless: 
     """The README's own files, and within the README's own time: some seconds."""
     ran = discreet("audit", *endless, "--mechanism", "adaptive")
     assert ran.code == 0
-    assert "adaptive over 2 days: holds by its proof." in ran.out
+    assert "adaptive over 2 days: holds by its proof, if the habits are as learned." in ran.out
     assert "Outputs that do it:" in ran.out  # of one day or two, as the search finds them
     assert "midnight" not in ran.out
     document = discreet("audit", *endless, "--mechanism", "adaptive", "--days", 3, "--budget", 50, "--json").json

@@ -41,7 +41,7 @@ def test_the_model_carries_its_clock_and_learns_from_all_days(discreet: Discreet
 def test_json_is_one_document_with_its_keys(discreet: Discreet, tmp_path: Path) -> None:
     out = tmp_path / "p01.model"
     document = discreet("learn", READINGS, *PARIS, "--day-by-day", "--smoothing", "none", "--out", out, "--json").json
-    assert set(document) == {"rows", "bad_rows", "people"}
+    assert set(document) == {"saved", "rows", "bad_rows", "people"}
     (p01,) = document["people"]
     assert p01["model"] == str(out)
     assert p01["days"] == 42

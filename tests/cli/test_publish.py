@@ -178,7 +178,7 @@ def test_topics_are_learned_and_the_report_is_for_people(discreet: Discreet, car
     assert "judged by: event HMM of 2 topics over whole events" in ran.out
     assert "WARNING" not in ran.out
     assert "windows of 50 events" in ran.out
-    assert "guarantee (exact delta, proven)" in ran.out
+    assert "guarantee (exact delta, proven, if the habits are as learned)" in ran.out
     assert "location=location 1" in ran.out
     assert all(f"p{number}" in ran.out for number in (1, 2, 3, 4))
 

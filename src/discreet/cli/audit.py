@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from discreet.cli import options
 from discreet.cli.inputs import Maker, ends_at_midnight, read_model, read_policy_for, read_spec
 from discreet.cli.known import known_json, print_known
 from discreet.cli.terminal import busy, percent, print_json, table
+from discreet.cli.truth import IF, if_true
 
 if TYPE_CHECKING:
     from discreet.adversary.audit import Audit, Witness
@@ -50,6 +51,7 @@ def audit(
     """
     from discreet.adversary.audit import all_hold, audit_parts
     from discreet.adversary.known import known
+    from discreet.models.store import truth_of
 
     spec = read_spec(mechanism, option)
     habits = read_model(model)
@@ -60,7 +62,12 @@ def audit(
     told = known(habits, secrets)
     if json:
         parts = [_object(part, result, secrets, habits.clock) for part, result in audits.items()]
-        found = {"mechanism": spec.name, "without_end": make.endless, "holds": all_hold(audits.values())}
+        found: dict[str, Any] = {
+            "mechanism": spec.name,
+            "without_end": make.endless,
+            "holds": all_hold(audits.values()),
+            "truth": truth_of(model),
+        }
         print_json({**found, "days": _days(habits, days), "parts": parts, "known": known_json(told)})
     else:
         judged = _days(habits, days)
@@ -70,6 +77,7 @@ def audit(
             _print(spec.name + over + (f", {part}s" if part else ""), result, secrets, habits.clock)
         if judged is not None and not make.endless:
             print(f"{ends_at_midnight(spec.name)}.")
+        print(if_true(truth_of(model)))
     if not all_hold(audits.values()):
         raise typer.Exit(1)
 
@@ -146,7 +154,7 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
         ):
             when = "some slot" if one.secret.at == "any" else "each slot"
             rows.append([one.secret.name, when, f"{one.gain:.4f}", f"{one.bound:.4f}", one.terms, one.word])
-        print(table(["secret", "at", "worst gain", "proven bound", "delta", ""], rows, left=2))
+        print(table(["secret", "at", "worst gain", "proven bound", "delta", IF], rows, left=2))
         print()
     witness = result.breach or result.witness
     if witness is not None:
@@ -157,11 +165,11 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
 def _verdict(result: Audit) -> str:
     if result.holds and result.rests_on == "proof":
         return (
-            "holds by its proof. No gain that was met exceeds its delta; not every output was looked at, and the rest "
-            "rests on the mechanism's proof."
+            f"holds by its proof, {IF}. No gain that was met exceeds its delta; not every output was looked at, and "
+            "the rest rests on the mechanism's proof."
         )
     if result.holds:
-        return "holds. Whatever is shown, no gain exceeds its delta."
+        return f"holds, {IF}. Whatever is shown, no gain exceeds its delta."
     if result.holds is False:
         return "does not hold. Some output gains more than its delta."
     return (

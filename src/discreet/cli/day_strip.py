@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from discreet.demo.beliefs import DayBelief
-from discreet.demo.story import Demo, Showing, already_known, headline, percent, week_told
+from discreet.demo.story import Demo, Showing, already_known, headline, if_true, percent, week_told
 from discreet.numerics import exceeds
 from discreet.outputs import text_of
 
@@ -55,8 +55,7 @@ def print_demo(demo: Demo) -> None:
     console.print(Text(f"{named}, {SILENCE} silence", style="dim"), width=width)
     console.print(
         Text(
-            "Bars: what an observer believes of each secret, by slot; ^ where that is over its limit. "
-            f"Habits learned from {demo.learned} earlier days.",
+            f"Bars: what an observer believes of each secret, by slot; ^ where that is over its limit. {if_true(demo)}",
             style="dim",
         ),
         width=width,

@@ -19,6 +19,7 @@ from discreet.cli.inputs import (
 )
 from discreet.cli.known import known_json, print_known
 from discreet.cli.terminal import note, print_json, progress, table
+from discreet.cli.truth import IF, AcceptModel, Picture, check_released, draw, print_truth, refused, truth_json
 
 if TYPE_CHECKING:
     from discreet.evaluation.metrics import Evaluation
@@ -32,6 +33,8 @@ def evaluate(
     mechanism: options.MechanismName,
     option: options.MechanismOptions = None,
     seed: options.Seed = 0,
+    accept_model: AcceptModel = False,
+    picture: Picture = None,
     person: options.Person = None,
     carry: options.Carry = "4h",
     naive_zone: options.NaiveZone = None,
@@ -46,8 +49,9 @@ def evaluate(
     """Release recorded days as an experiment, and say how much was shown and how much it told an observer.
 
     The days are those that release has: a date without any reading is a day of unknown. Those of a routine are judged
-    as one stream, over midnight. Leaves with 1 if some secret was breached on some day. The table speaks of the truth:
-    keep it to yourself.
+    as one stream, over midnight. The habits are held against the days as well: where they say 10 %, is it 10 %? Leaves
+    with 1 if some secret was breached on some day, or if the habits do not hold and --accept-model is not given. The
+    table speaks of the truth: keep it to yourself.
 
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml --mechanism no-mask
     """
@@ -65,12 +69,15 @@ def evaluate(
     days, readings = reading.read_one(data, habits)
     with progress("evaluating") as report:
         results = evaluate_parts(habits, make, days, carry=carried, seed=seed, progress=report)
+    truth = check_released(habits, make, days, secrets, spec.name, carry=carried, seed=seed)
+    draw(picture, truth, f"{spec.name}: where an observer is 10 % sure, is it 10 %?")
     breached = any(result.breached for result in results.values())
     told = known(habits, secrets)
     if json:
         parts = [{"part": part, **asdict(result)} for part, result in results.items()]
         document = {"mechanism": spec.name, "without_end": make.endless, "seed": seed, "breached": breached}
-        print_json({**document, "parts": parts, "known": known_json(told), "bad_rows": readings.bad.count})
+        held = {"known": known_json(told), "truth": truth_json(truth, accept_model)}
+        print_json({**document, "parts": parts, **held, "bad_rows": readings.bad.count})
     else:
         joined = isinstance(habits, Routine)
         print_known(told, habits.clock)
@@ -78,9 +85,10 @@ def evaluate(
             _print(spec.name + (f", {part}s" if part else ""), result, secrets, joined=joined)
         if joined and not make.endless:
             print(f"{ends_at_midnight(spec.name)}.")
+        print_truth(truth, accept_model)
         if readings.bad.count:
             note(f"{readings.bad.count} bad rows were skipped")
-    if breached:
+    if breached or refused(truth, accept_model):
         raise typer.Exit(1)
 
 
@@ -105,5 +113,5 @@ def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> No
             for one in policy.verdicts(result.by_secret, excess=result.excess_by_secret)
         ]
         print()
-        print(table(["secret", "worst gain", "delta", ""], worst))
+        print(table(["secret", "worst gain", "delta", IF], worst))
     print()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 
@@ -13,17 +13,20 @@ from discreet.cli import options
 from discreet.cli.inputs import ReadingOptions, in_options
 from discreet.cli.known import Told, known_json, print_known
 from discreet.cli.terminal import note, percent, print_json, progress, table
+from discreet.cli.truth import DAYS_REMEDY, AcceptModel, Picture, days_learned, draw, print_truth, refused, truth_json
 from discreet.clock import Clock
 from discreet.contexts import Day, shares
 from discreet.errors import DiscreetError, PolicyError
 
 if TYPE_CHECKING:
     from discreet.data import BadRows
+    from discreet.evaluation.truth import Truth
     from discreet.models.chain import MarkovChain
     from discreet.models.held_out import HeldOut
     from discreet.models.parts import AnyModel
     from discreet.models.routine import Routine
     from discreet.models.week import Models
+    from discreet.policy import Policy
 
 DAY_CLOCK = "The day's clock"
 HABITS = "The kind of habits"
@@ -116,6 +119,8 @@ def learn(
             rich_help_panel=HABITS,
         ),
     ] = None,
+    accept_model: AcceptModel = False,
+    picture: Picture = None,
     person: options.Person = None,
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
@@ -128,6 +133,9 @@ def learn(
 ) -> None:
     """Learn a person's habits from a file of readings, and save them as a routine: days without end.
 
+    Habits of the earlier days are held against the last fifth: the secrets of --secrets, or any context. Where they do
+    not hold, it leaves with 1 and saves nothing, unless --accept-model is given.
+
     Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """
     from discreet.models.store import save_all
@@ -137,31 +145,42 @@ def learn(
     learner: Learner
     if update is None:
         clock = Clock(48 if slots is None else slots, zone or "UTC", cut or "00:00")
-        learner = Anew(clock, _declared(keep, secrets, clock), day_by_day, **rules)  # type: ignore[arg-type]
+        named = _policy(secrets, clock)
+        learner = Anew(clock, _declared(keep, named), named, day_by_day, **rules)  # type: ignore[arg-type]
     else:
         before = _read_routine(update)
         _refuse(update, **rules, **_other_times(before.clock, slots=slots, zone=zone, cut=cut))
-        learner = More(before, update, _declared(keep, secrets, before.clock))
+        named = _policy(secrets, before.clock)
+        learner = More(before, update, _declared(keep, named), named)
     readings = reading.read(data, learner.clock, merge_below=merge_below, keep=learner.kept)
     files = _files(out, list(readings.people))
-    models, summaries = {}, []
+    models, summaries, truths = {}, [], {}
     told: Told = {}
     with progress("learning") as report:
         for done, (name, days) in enumerate(readings.people.items(), 1):
             found = learner.learn(days)
             models[files[name]] = found.model
+            truths[files[name]] = found.truth
             told = _told(found.model, secrets, learner.clock)
-            summaries.append(_summary(name, files[name], found, learner.clock, told))
+            summaries.append(_summary(name, files[name], found, learner.clock, told, accept_model))
             report(done, len(readings.people))
-    save_all(out, models)
+    no = any(refused(truth, accept_model) for truth in truths.values())
+    _draw_all(picture, truths, [one.person for one in summaries])
+    if not no:
+        save_all(out, models, {file: truth.summary() for file, truth in truths.items()})
     if json:
         bad = {"count": readings.bad.count, "first": list(readings.bad.first)}
-        print_json({"rows": readings.rows, "bad_rows": bad, "people": [asdict(summary) for summary in summaries]})
+        people = [asdict(summary) for summary in summaries]
+        print_json({"saved": not no, "rows": readings.rows, "bad_rows": bad, "people": people})
     else:
         _print(summaries, readings.rows, readings.bad)
         if len(summaries) == 1 and told:
             print()
             print_known(told, learner.clock)
+        _print_truths(truths, [one.person for one in summaries], accept_model)
+    if no:
+        note(f"nothing was saved in {out}: the habits do not hold on held-out days")
+        raise typer.Exit(1)
 
 
 # --- what is learned
@@ -169,11 +188,12 @@ def learn(
 
 @dataclass(frozen=True)
 class Found:
-    """One person's model, the days that it learned, and how a model of the days before fares on the last ones."""
+    """One person's model, the days that it learned, and how habits of the days before fare on the last ones."""
 
     model: MarkovChain | Models | Routine
     days: list[Day]
     last: HeldOut
+    truth: Truth
 
 
 class Learner(Protocol):
@@ -197,6 +217,7 @@ class Anew:
 
     clock: Clock
     kept: Sequence[str]
+    policy: Policy | None
     day_by_day: bool
     smoothing: Literal["calibrated", "auto", "none"] | None
     floor: float | None
@@ -204,9 +225,14 @@ class Anew:
 
     def learn(self, days: list[Day]) -> Found:
         """The model of all days; one of the earlier ones is tried on the last."""
-        from discreet.models.held_out import held_out
+        from discreet.models.held_out import HeldOut, judged, split
 
-        return Found(self._fit(days), days, held_out(days, self._fit))
+        earlier, last = split(days)
+        if not last:
+            return Found(self._fit(days), days, HeldOut(0, None, None), _too_few())
+        before = self._fit(earlier)
+        on = f"the last {len(last)} days, by habits of the {len(earlier)} before,"
+        return Found(self._fit(days), days, judged(before, last), _truth(before, last, self.policy, on, len(earlier)))
 
     def _fit(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
         from discreet.models.chain import MarkovChain
@@ -236,6 +262,7 @@ class More:
     before: Routine
     file: Path
     declared: Sequence[str]
+    policy: Policy | None
 
     @property
     def clock(self) -> Clock:
@@ -263,7 +290,39 @@ class More:
         model = self.before.updated(new, secrets=self.declared)
         if len(new) < len(days):
             note(f"{len(days) - len(new)} days up to {days[len(days) - len(new) - 1].date} were learned before")
-        return Found(model, new, judged(self.before, new))
+        on = f"the {len(new)} new days, by habits as they were before,"
+        truth = _truth(self.before, new, self.policy, on, days_learned(self.before))
+        return Found(model, new, judged(self.before, new), truth)
+
+
+def _truth(
+    before: MarkovChain | Models | Routine, last: Sequence[Day], policy: Policy | None, on: str, learned: int | None
+) -> Truth:
+    """Habits held against days that they have not learned."""
+    from discreet.evaluation.truth import any_context, check_days
+
+    labels = list(dict.fromkeys(label for one in _chains(before) for label in one.contexts))
+    return check_days(
+        before,
+        last,
+        any_context(labels) if policy is None or not policy.secrets else policy,
+        on=on,
+        held_out=True,
+        learned_from=learned,
+        remedy=DAYS_REMEDY,
+    )
+
+
+def _chains(model: MarkovChain | Models | Routine) -> list[MarkovChain]:
+    from discreet.models.parts import parts_of
+
+    return list(parts_of(model).values())  # type: ignore[arg-type]  # none of these is hidden
+
+
+def _too_few() -> Truth:
+    from discreet.evaluation.truth import FEWEST, Truth
+
+    return Truth("held-out days", (), f"too few days (it takes {FEWEST} that are held out)", DAYS_REMEDY)
 
 
 def _read_routine(path: Path) -> Routine:
@@ -291,10 +350,14 @@ def _refuse(update: Path, **given: object) -> None:
             )
 
 
-def _declared(keep: Sequence[str] | None, secrets: Path | None, clock: Clock | None) -> tuple[str, ...]:
+def _policy(secrets: Path | None, clock: Clock | None) -> Policy | None:
     from discreet.policy import read_policy
 
-    named = frozenset() if secrets is None else read_policy(secrets, clock)[0].contexts
+    return None if secrets is None else read_policy(secrets, clock)[0]
+
+
+def _declared(keep: Sequence[str] | None, policy: Policy | None) -> tuple[str, ...]:
+    named = frozenset() if policy is None else policy.contexts
     return tuple(sorted(named.union(keep or ())))
 
 
@@ -330,9 +393,10 @@ class Summary:
     held_out_impossible: float | None  # share of the held-out steps that have probability zero
     held_out_log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
     known: list[dict[str, object]]  # what habits alone tell of each secret
+    truth: dict[str, Any]  # whether the habits hold on the held-out days
 
 
-def _summary(person: str, file: Path, found: Found, clock: Clock, told: Told) -> Summary:
+def _summary(person: str, file: Path, found: Found, clock: Clock, told: Told, accepted: bool) -> Summary:
     days, last, seen = found.days, found.last, shares(found.days)
     unseen = [] if isinstance(found.model, Mapping) else [label for label in found.model.contexts if label not in seen]
     return Summary(
@@ -347,6 +411,7 @@ def _summary(person: str, file: Path, found: Found, clock: Clock, told: Told) ->
         held_out_impossible=last.impossible,
         held_out_log_likelihood=last.log_likelihood,
         known=known_json(told),
+        truth=truth_json(found.truth, accepted),
     )
 
 
@@ -357,6 +422,28 @@ def _files(out: Path, people: list[str]) -> dict[str, Path]:
         return files_for(out, people)
     except DiscreetError as error:
         raise DiscreetError(f"{error}, with --person") from None
+
+
+def _draw_all(picture: Path | None, truths: Mapping[Path, Truth], people: Sequence[str]) -> None:
+    """A picture of one person as named, of several with their names in the names of the files."""
+    if picture is None:
+        return
+    for person, (file, truth) in zip(people, truths.items(), strict=True):
+        own = picture if len(people) == 1 else picture.with_stem(f"{picture.stem}-{file.stem}")
+        draw(own, truth, f"{person}: where habits say 10 %, is it 10 %?")
+
+
+def _print_truths(truths: Mapping[Path, Truth], people: Sequence[str], accepted: bool) -> None:
+    if len(people) == 1:
+        print()
+        print_truth(next(iter(truths.values())), accepted)
+        return
+    word = {True: "holds", False: "does not hold", None: "not tested"}
+    print("\nAre the habits true of the last fifth of the days?")
+    for person, truth in zip(people, truths.values(), strict=True):
+        print(f"{person}: {word[truth.holds]}: {truth.figure}")
+    if any(truth.holds is False for truth in truths.values()):
+        print(f"What to do: {DAYS_REMEDY}" + ("" if accepted else "; or go on all the same, with --accept-model"))
 
 
 def _print(summaries: Sequence[Summary], rows: int, bad: BadRows) -> None:
@@ -382,7 +469,7 @@ def _print(summaries: Sequence[Summary], rows: int, bad: BadRows) -> None:
 
 
 def _print_one(one: Summary) -> None:
-    print(f"{one.person}: {one.days} days, {one.first} to {one.last}, saved as {one.model}")
+    print(f"{one.person}: {one.days} days, {one.first} to {one.last}, for {one.model}")
     print(f"Clock: {one.clock['slots']} slots a day, {one.clock['zone']}, days cut at {one.clock['cut']}\n")
     print(table(["context", "share"], [[label, percent(share)] for label, share in one.contexts.items()]))
     print()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -16,10 +16,12 @@ from discreet.cli import options
 from discreet.cli.inputs import in_options, read_spec
 from discreet.cli.known import known_json, print_known
 from discreet.cli.terminal import note, print_json, progress, table
+from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_truth, refused, truth_json
 from discreet.errors import DataError, DiscreetError, PolicyError
 
 if TYPE_CHECKING:
     from discreet.data import EventColumns, Source, Trajectories
+    from discreet.evaluation.truth import Truth
     from discreet.events import Intervals
     from discreet.policy import Policy
     from discreet.publish import PersonReport, Plan, Report
@@ -108,13 +110,16 @@ def publish(
         int | None,
         typer.Option(help="Repeats the same draws. For tests: a table drawn with a known seed hides nothing."),
     ] = None,
+    accept_model: AcceptModel = False,
+    picture: Picture = None,
     json: options.Json = False,
 ) -> None:
     """Publish a table of events with attributes withheld, so that nobody who knows the habits learns the secrets.
 
     The table has a row an event, person after person. In the place of the timestamp stands the part of the day; columns
     that are not named are left out. The report on stdout speaks of the truth: keep it to yourself. Leaves with 1 if
-    some secret was breached.
+    some secret was breached. Before that the habits are held against the people's events: where they are not true of
+    them, it leaves with 1 and writes nothing, unless --accept-model is given.
 
     Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
     """
@@ -140,15 +145,44 @@ def publish(
         plan = Plan.learn(
             read, stated, spec, habits=habits, topics=topics, sweeps=sweeps, piece_length=length, progress=tell
         )
+    relearn = partial(Plan.learn, policy=stated, mechanism=spec, habits=habits, sweeps=sweeps, piece_length=length)
+    truth = _check(plan, read, relearn, topics)
+    draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
+    if refused(truth, accept_model):
+        _refuse(truth, out, json)
     with progress("publishing") as tell:
         report = run_publish(plan, read, partial(write_published, out, roles), seed=seed, progress=tell)
     if json:
-        print_json(_document(plan, report, read, roles, left_out, out, seed))
+        document = _document(plan, report, read, roles, left_out, out, seed)
+        print_json(document | {"truth": truth_json(truth, accept_model)})
     else:
-        _print(plan, report, out)
+        _print(plan, report, out, truth)
+        print()
+        print_truth(truth, accept_model)
     _tell(plan, read, left_out, seed)
     if report.breached:
         raise typer.Exit(1)
+
+
+def _check(plan: Plan, read: Trajectories, relearn: Callable[..., Plan], topics: int | None) -> Truth:
+    """Whether the habits are true of the people; habits of their earlier events have as many topics."""
+    from discreet.publish import TopicHabits
+    from discreet.publish.truth import check_table
+
+    if isinstance(plan.habits, TopicHabits):
+        topics = plan.habits.model.topics
+    with progress("holding habits against events") as tell:
+        return check_table(plan, list(read), partial(relearn, topics=topics), progress=tell)
+
+
+def _refuse(truth: Truth, out: Path, json: bool) -> None:
+    """Say why, and leave: nothing has been drawn for the table, and nothing is written."""
+    if json:
+        print_json({"out": None, "truth": truth_json(truth, False)})
+    else:
+        print_truth(truth, False)
+    note(f"nothing was written to {out}: the habits are not true of these people")
+    raise typer.Exit(1)
 
 
 def _stated(secret: list[str] | None, policy: Path | None, delta: float | None) -> Policy:
@@ -295,7 +329,7 @@ def _person(one: PersonReport) -> dict[str, Any]:
     }
 
 
-def _print(plan: Plan, report: Report, out: Path) -> None:
+def _print(plan: Plan, report: Report, out: Path, truth: Truth) -> None:
     windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
     print(f"{report.events} events of {len(report.people)} people, by {plan.mechanism.name}, in {out}")
     print(f"judged by: {plan.habits.name}, {windows}")
@@ -315,7 +349,7 @@ def _print(plan: Plan, report: Report, out: Path) -> None:
         [one.secret.name, f"{one.gain:.4f}", one.terms, one.word]
         for one in plan.policy.verdicts(report.by_secret, excess=report.excess_by_secret)
     ]
-    print(table(["secret", "worst gain", "delta", ""], lines) + "\n")
+    print(table(["secret", "worst gain", "delta", IF], lines) + "\n")
     people = sorted(report.people, key=lambda one: -one.worst_gain)[:LISTED]
     people_rows = [
         [one.person, str(one.events), f"{one.utility:.4f}", f"{one.breach_rate:.4f}", f"{one.worst_gain:.4f}"]
@@ -325,8 +359,9 @@ def _print(plan: Plan, report: Report, out: Path) -> None:
     if len(report.people) > LISTED:
         print(f"and {len(report.people) - LISTED} more, none with a larger gain")
     guarantee = report.guarantee
-    proven = "proven" if guarantee.proven else "not proven"
+    proven = f"proven, {IF}" if guarantee.proven else "not proven"
     print(f"\nguarantee ({guarantee.kind}, {proven}): {guarantee.statement}")
+    print(f"How true they are: {truth.figure}.")
 
 
 def _tell(plan: Plan, read: Trajectories, left_out: list[str], seed: int | None) -> None:

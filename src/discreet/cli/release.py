@@ -21,6 +21,7 @@ from discreet.cli.inputs import (
     slots_of,
 )
 from discreet.cli.terminal import note, print_json, progress
+from discreet.cli.truth import warn
 from discreet.errors import DiscreetError
 from discreet.outputs import Release, text_of
 
@@ -76,6 +77,7 @@ def release(
 
     spec = read_spec(mechanism, option)
     habits = read_model(model)
+    warn(model)
     make = Maker(spec, read_policy_for(policy, habits))
     carried = slots_of(carry, habits.clock)
     if data == STDIN:

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.contexts import UNKNOWN
 from discreet.demo.beliefs import DayBelief
 from discreet.demo.drawing import WIDE, Line, axis, over, ribbon, row, steps, time_of, words
-from discreet.demo.story import Demo, Showing, already_known, as_json, headline, numbers, percent, told
+from discreet.demo.story import Demo, Showing, already_known, as_json, headline, if_true, numbers, percent, told
 from discreet.demo.week_page import week_section
 from discreet.numerics import exceeds
 from discreet.outputs import Suppressed, text_of
@@ -62,7 +62,7 @@ def page(demo: Demo) -> str:
 <p class="how">The observer has learned this person's habits from {demo.learned} earlier days, sees only what
 applications see, knows how it is chosen, and draws the conclusions that follow. A secret is kept while their belief
 stays within {delta} points of what anybody would guess who knows the habits and sees nothing. The person is simulated;
-the numbers are exact.</p>
+the numbers are exact. {words(if_true(demo))}</p>
 <p class="how">What is known already: {words(" ".join(already_known(demo)))}</p>
 {_key(demo, colours)}
 </header>

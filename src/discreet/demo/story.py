@@ -21,7 +21,9 @@ from discreet.demo.beliefs import DayBelief, SecretBelief
 from discreet.demo.week import DAYS, Week, WeekShowing, make_week
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import replay
+from discreet.evaluation.truth import Truth, check_days
 from discreet.models.chain import MarkovChain
+from discreet.models.held_out import split
 from discreet.models.simulate import person
 from discreet.numerics import SLACK, FloatArray
 from discreet.outputs import Output, to_wire, truthful
@@ -42,6 +44,9 @@ DAY_ONLY = ("NoMask",)
 CLOCK = Clock(48)
 
 WHERE = "hospital"
+
+IF = "if the habits are as learned"
+"""What is kept, is kept of this."""
 
 
 def demo_policy(clock: Clock = CLOCK) -> Policy:
@@ -91,6 +96,8 @@ class Demo:
     """What habits alone tell of each secret."""
     showings: tuple[Showing, ...]
     week: Week
+    truth: Truth
+    """How habits of the earlier of the learned days fare on the later."""
 
     @property
     def date(self) -> dt.date:
@@ -109,7 +116,26 @@ def make_demo(seed: int = 7, policy: Policy | None = None) -> Demo:
     showings = tuple(_showing(cls(chain, policy), today, seed) for cls in classes)
     joined = [cls.__name__ for cls in classes if cls.__name__ not in DAY_ONLY] or [classes[-1].__name__]
     week = make_week(past, days, CLOCK, policy, joined, seed)
-    return Demo(seed, today, len(past), CLOCK, chain.contexts, policy, known(chain, policy)[None], showings, week)
+    return Demo(
+        seed,
+        today,
+        len(past),
+        CLOCK,
+        chain.contexts,
+        policy,
+        known(chain, policy)[None],
+        showings,
+        week,
+        _truth(past, policy),
+    )
+
+
+def _truth(past: list[Day], policy: Policy) -> Truth:
+    """The day that is shown is chosen for its visit, so it is no test; the last fifth of the days before it are."""
+    earlier, last = split(past)
+    habits = MarkovChain.fit(earlier, clock=CLOCK)
+    on = f"the last {len(last)} of them, by habits of the {len(earlier)} before,"
+    return check_days(habits, last, policy, on=on, held_out=True, learned_from=len(earlier))
 
 
 def _life(seed: int) -> tuple[list[Day], list[Day]]:
@@ -157,9 +183,14 @@ def headline(demo: Demo) -> str:
     hiding = by_name.get("MaskSensitive", demo.showings[-1])
     kept = [showing for showing in demo.showings if showing.kept and showing is not hiding]
     better = "".join(
-        f" {one.mechanism} kept every secret and showed {percent(one.utility)} of the day." for one in kept
+        f" {one.mechanism} kept every secret, {IF}, and showed {percent(one.utility)} of the day." for one in kept
     )
     return told(demo, hiding) + better
+
+
+def if_true(demo: Demo) -> str:
+    """Of what all of it is, and how true that was."""
+    return f"Kept, and given away: {IF} from {demo.learned} earlier days; {demo.truth.figure}."
 
 
 def already_known(demo: Demo) -> list[str]:
@@ -184,8 +215,8 @@ def told(demo: Demo, showing: Showing) -> str:
     guess = f"without any output they would have guessed {percent(prior)}"
     if showing.kept:
         return (
-            f"{showing.mechanism} kept every secret and still showed {percent(showing.utility)} of the day: the most "
-            f"an observer gained is on “{worst.name}” at {when}, {percent(belief)} sure; {guess}."
+            f"{showing.mechanism} kept every secret, {IF}, and still showed {percent(showing.utility)} of the day: the "
+            f"most an observer gained is on “{worst.name}” at {when}, {percent(belief)} sure; {guess}."
         )
     there = f"that you were there at {when}" if worst.name == WHERE else f"of “{worst.name}” at {when}"
     sure = f"an observer who knows the habits is {percent(belief)} sure {there}"
@@ -213,6 +244,8 @@ def as_json(demo: Demo) -> dict[str, object]:
         "date": demo.date.isoformat(),
         "learned_days": demo.learned,
         "headline": headline(demo),
+        "if": if_true(demo),
+        "truth": demo.truth.summary(),
         "known": [{**asdict(one), "hides_nothing": one.hides_nothing} for one in demo.known],
         "slots": [clock.label(slot) for slot in range(clock.slots)],
         "true_day": list(demo.day.contexts),
@@ -234,7 +267,7 @@ def _week_sentence(showing: WeekShowing) -> str:
     shown = f"showed {percent(showing.utility)} of the week"
     if showing.kept:
         how = ", over six midnights" if showing.endless else ""
-        return f"{showing.mechanism} kept every secret of every day{how}, and {shown}."
+        return f"{showing.mechanism} kept every secret of every day{how}, {IF}, and {shown}."
     out = sum(one.breached for one in showing.beliefs)
     return f"{showing.mechanism} gave away {out} of {len(showing.beliefs)} secrets, and {shown}."
 

@@ -31,10 +31,16 @@ class HeldOut:
 Fitted = MarkovChain | Models | Routine
 
 
+def split(days: Sequence[Day]) -> tuple[Sequence[Day], Sequence[Day]]:
+    """The days to learn from and the last fifth, to try what was learned on; none where there are too few."""
+    kept = len(days) - round(HELD_OUT * len(days))
+    return days[:kept], days[kept:]
+
+
 def held_out(days: Sequence[Day], fit: Callable[[Sequence[Day]], Fitted]) -> HeldOut:
     """How much of the last fifth of the days a model of the others holds impossible, and how likely the rest is."""
-    count = round(HELD_OUT * len(days))
-    return judged(fit(days[:-count]), days[-count:]) if count else HeldOut(0, None, None)
+    earlier, last = split(days)
+    return judged(fit(earlier), last) if last else HeldOut(0, None, None)
 
 
 def judged(model: Fitted, days: Sequence[Day]) -> HeldOut:

@@ -39,9 +39,14 @@ FADED = ("initial", "transitions", "nights")
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
-def save(path: str | Path, model: AnyModel) -> None:
-    """Write habits to one file: a zip of arrays with a JSON header."""
+def save(path: str | Path, model: AnyModel, truth: Mapping[str, Any] | None = None) -> None:
+    """Write habits to one file: a zip of arrays with a JSON header.
+
+    `truth` says how true they were on held-out days (`Truth.summary`), for whoever states what is promised of them.
+    """
     header: dict[str, Any] = {"format": FORMAT, "version": 1, "parts": {}}
+    if truth is not None:
+        header["truth"] = dict(truth)
     contents: dict[str, np.ndarray[Any, Any]] = {}
     parts: Mapping[str, MarkovChain | HiddenMarkovModel]
     if isinstance(model, Routine):
@@ -73,20 +78,31 @@ def files_for(out: Path, people: Sequence[str]) -> dict[str, Path]:
     return {name: out / f"{quote(name, safe=' @+,')}{ENDING}" for name in people}
 
 
-def save_all(out: Path, models: Mapping[Path, AnyModel]) -> None:
+def save_all(
+    out: Path, models: Mapping[Path, AnyModel], truths: Mapping[Path, Mapping[str, Any]] | None = None
+) -> None:
     """Save models to the files of `files_for`; a new folder appears whole or not at all."""
+    known = truths or {}
     if (len(models) == 1 and out in models) or out.is_dir():
         for path, model in models.items():
-            save(path, model)
+            save(path, model, known.get(path))
         return
     with folder_whole(out) as beside:
         for path, model in models.items():
-            save(beside / path.name, model)
+            save(beside / path.name, model, known.get(path))
 
 
 def load(path: str | Path) -> AnyModel:
     """Read what `save` wrote; a damaged, foreign or newer file is an error that says so."""
-    path = Path(path)
+    return _read(Path(path))[0]
+
+
+def truth_of(path: str | Path) -> dict[str, Any] | None:
+    """How true the habits of a file were on held-out days, as it says; None where it does not."""
+    return _read(Path(path))[1]
+
+
+def _read(path: Path) -> tuple[AnyModel, dict[str, Any] | None]:
     try:
         # Opened here, because NumPy leaves a damaged file open.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
@@ -100,7 +116,7 @@ def load(path: str | Path) -> AnyModel:
                 )
             if header["version"] < 1 or not header["parts"]:
                 raise ValueError("the header makes no sense")
-            return _opened(header, stored)
+            return _opened(header, stored), header.get("truth")
     except FileNotFoundError:
         raise FileFormatError(f"{path}: there is no such model file; make one with `discreet learn`") from None
     except FileFormatError:

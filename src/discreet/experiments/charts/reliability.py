@@ -1,0 +1,56 @@
+"""What was believed against how often it was so: a panel a secret, with intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from discreet.evaluation.calibration import ALARMS, Cell
+from discreet.evaluation.truth import Look, Truth
+from discreet.experiments.charts.canvas import BLUE, GREY, ORANGE, QUIET, RED, figure_at
+
+ACROSS = 4
+SIZE = 2.5
+"""Panels in a row, and their width and height in inches."""
+
+COLOURS = (GREY, BLUE, ORANGE)
+
+
+def reliability(title: str, truth: Truth, path: Path) -> None:
+    """Bins of belief: where the points lie on the diagonal, 10 % means 10 %. A bin that is off is red."""
+    names = list(dict.fromkeys(name for look in truth.looks for name in look.names))
+    across, down = min(ACROSS, len(names)), -(-len(names) // ACROSS)
+    size = (max(5.4, SIZE * across + 0.5), SIZE * down + 1.5)
+    note = f"{truth.on.rstrip(',')}; bars: intervals that hold together, {100 * ALARMS:g} % of false alarms"
+    with figure_at(title, note, path, size) as figure:
+        for number, name in enumerate(names):
+            row, column = divmod(number, ACROSS)
+            left, bottom = 0.6 + SIZE * column, size[1] - 0.75 - SIZE * (row + 1) + 0.45
+            axes = figure.add_axes((left / size[0], bottom / size[1], (SIZE - 0.65) / size[0], (SIZE - 0.75) / size[1]))
+            _panel(axes, name, truth.looks, first=column == 0)
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        place: Any = {"loc": "lower left", "bbox_to_anchor": (0.5 / size[0], 0.02), "ncols": len(labels)}
+        figure.legend(handles, labels, frameon=False, fontsize=7.5, **place)
+
+
+def _panel(axes: Any, name: str, looks: tuple[Look, ...], *, first: bool) -> None:
+    axes.plot([0, 1], [0, 1], color=QUIET, linewidth=0.8, zorder=1)
+    for look, colour in zip(looks, COLOURS, strict=False):
+        _points(axes, look.calibration.of(name, "belief"), colour, look.observer)
+    axes.set_title(name, fontsize=8.5)
+    axes.set_xlim(-0.03, 1.03)
+    axes.set_ylim(-0.03, 1.03)
+    ticks = [0, 0.25, 0.5, 0.75, 1]
+    axes.set_xticks(ticks, [f"{100 * tick:.0f} %" for tick in ticks], fontsize=7)
+    axes.set_yticks(ticks, [f"{100 * tick:.0f} %" for tick in ticks] if first else [], fontsize=7)
+    axes.set_xlabel("believed", fontsize=7.5)
+    if first:
+        axes.set_ylabel("was so", fontsize=7.5)
+
+
+def _points(axes: Any, cells: list[Cell], colour: str, label: str) -> None:
+    axes.plot([], [], "o", color=colour, label=label)  # a legend also where there are no points
+    for cell in cells:
+        own = RED if cell.off else colour
+        axes.plot([cell.said, cell.said], [cell.low, cell.high], color=own, linewidth=1.0, alpha=0.6, zorder=2)
+        axes.plot(cell.said, cell.was, "o", color=own, markersize=3.5 if not cell.off else 4.5, zorder=3)
