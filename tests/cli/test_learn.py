@@ -289,3 +289,20 @@ def test_calibrated_habits_are_for_routines(discreet: Discreet, tmp_path: Path) 
     refused = discreet("learn", READINGS, "--day-by-day", "--smoothing", "calibrated", "--out", tmp_path / "no")
     assert refused.code == 2
     assert "--smoothing calibrated is for routines" in error_of(refused)
+
+
+def test_observers_are_kept_with_the_routine_and_the_audit_says_so(discreet: Discreet, tmp_path: Path) -> None:
+    out = tmp_path / "p01.model"
+    ran = discreet("learn", READINGS, *PARIS, "--secrets", POLICY, "--observers", 3, "--out", out)
+    assert ran.code == 0
+    assert "With 3 observers who may have learned the habits elsewhere" in ran.out
+    routine = load(out)
+    assert isinstance(routine, Routine)
+    assert len(routine.observers) == 3
+    asked = ["audit", "--model", out, "--policy", POLICY, "--mechanism", "adaptive", "--budget", 5]
+    assert "Before 3 observers who may have learned the habits elsewhere" in discreet(*asked).out
+    found = discreet(*asked, "--json").json["observers"]
+    assert [one["holds"] for one in found] == [True] * 3
+    refused = discreet("learn", READINGS, *PARIS, "--day-by-day", "--observers", 2, "--out", tmp_path / "day.model")
+    assert refused.code == 2
+    assert "--observers are for routines" in error_of(refused)

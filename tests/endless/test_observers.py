@@ -162,3 +162,16 @@ def test_observers_that_do_not_fit_are_refused() -> None:
         Adaptive(case.endless, case.policy, observers=[one])
     with pytest.raises(d.DiscreetError, match="has a model of one day"):
         Adaptive(case.endless, case.policy, observers=[case.endless.routine.day(case.endless.routine.kinds[0])])
+
+
+def test_an_audit_before_each_of_them() -> None:
+    case = random_case(4, "total", contexts=2)
+    others = others_of(case)
+    policy = d.Policy(["c0"], delta=0.1)
+    mechanism = Adaptive(case.endless, policy, observers=others)
+    alone = Adaptive(case.endless, policy)
+    for routine in others:
+        assert d.audit(mechanism, model=routine, days=2).holds
+    assert any(d.audit(alone, model=routine, days=2).holds is False for routine in others)
+    with pytest.raises(d.DiscreetError, match="give one as model"):
+        d.audit(mechanism, model=others[0].day(others[0].kinds[0]))

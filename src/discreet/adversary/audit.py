@@ -102,7 +102,7 @@ def all_hold(audits: Iterable[Audit]) -> bool | None:
 def audit(
     mechanism: Daily,
     policy: Policy | None = None,
-    model: Model | None = None,
+    model: Model | Routine | None = None,
     budget: int | None = None,
     *,
     seconds: float | None = None,
@@ -113,10 +113,10 @@ def audit(
 ) -> Audit:
     """The worst gain over everything that the mechanism may output.
 
-    `policy` and `model` are what the observer is judged by, where they are not the mechanism's own. `budget` is how
-    many kernels each of the searches may look at, `seconds` how long they may take together; when either ends, the
-    answer is an interval, and the result's `method` says what was not searched. `method="interval"` does not try to be
-    exact, `"exact"` refuses to be anything else.
+    `policy` and `model` are the observer's, where they are not the mechanism's own (of a mechanism without end, a
+    routine). `budget` is how many kernels each of the searches may look at, `seconds` how long they may take together;
+    when either ends, the answer is an interval, and the result's `method` says what was not searched.
+    `method="interval"` does not try to be exact, `"exact"` refuses to be anything else.
 
     Where not every output can be looked at, and the mechanism promises each of these deltas and has a proof of it, the
     bound is that promise (`rests_on="proof"`), unless a kernel that was met breaks it.
@@ -134,7 +134,8 @@ def audit(
         raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")
     if budget is not None and budget < 1:
         raise DiscreetError(f"an audit with a budget of {budget} kernels sees nothing; give at least 1")
-    adversary = Adversary(mechanism, model, policy)
+    habits = mechanism.habits_of(model) if isinstance(mechanism, Unrolled) and isinstance(model, Routine) else model
+    adversary = Adversary(mechanism, cast(Any, habits), policy)
     most = KERNELS if budget is None else budget
     began = time.monotonic()
 
@@ -168,7 +169,7 @@ def audit(
 def _to_judge(
     mechanism: Daily,
     policy: Policy | None,
-    model: Model | None,
+    model: Model | Routine | None,
     days: int | None,
     routine: Routine | None,
     since: dt.date | str | None,
@@ -179,8 +180,8 @@ def _to_judge(
             raise DiscreetError("a routine is the observer's model; leave model= out")
         return day_by_day(mechanism, routine, OVER_MIDNIGHT if days is None else days, since=since, policy=policy)
     if not isinstance(mechanism, Mapping) and cast(Any, mechanism.model).slots is None:
-        if model is not None:
-            raise DiscreetError("a mechanism without end is judged by its own routine; leave model= out")
+        if model is not None and not isinstance(model, Routine):
+            raise DiscreetError("who judges a mechanism without end has a routine in mind; give one as model=")
         starting = mechanism if since is None else cast(Any, mechanism).since(since)
         return Unrolled(starting, OVER_MIDNIGHT if days is None else days, policy)
     if days is not None or since is not None:
@@ -213,6 +214,24 @@ def audit_parts(
     if days is not None or since is not None:
         raise DiscreetError("days in a row are audited for a routine, which says how nights join days; learn one")
     return {part: audit(make(habits), budget=budget, seconds=seconds) for part, habits in parts_of(model).items()}
+
+
+def audit_observers(
+    model: AnyModel,
+    make: Make,
+    budget: int | None = None,
+    *,
+    seconds: float | None = None,
+    days: int | None = None,
+    since: dt.date | str | None = None,
+) -> list[Audit]:
+    """The same before each of the observers whom the mechanism has in mind beside the routine's own; of each alone."""
+    running = without_end(model, make, MONDAY if since is None else since) if isinstance(model, Routine) else None
+    others = getattr(running, "observers", ())
+    return [
+        audit(running, model=one.routine, budget=budget, seconds=seconds, days=days)  # type: ignore[arg-type]
+        for one in others
+    ]
 
 
 class Bounds(NamedTuple):

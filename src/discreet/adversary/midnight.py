@@ -23,6 +23,7 @@ from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.models.arrays import encoded
 from discreet.models.chain import MarkovChain
+from discreet.models.endless import EndlessChain
 from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, IntArray
@@ -265,6 +266,16 @@ class Unrolled:
         self.policy = None if own is None else _repeated(own, mechanism.model.day_slots, days)
         self.guarantee: Guarantee = mechanism.guarantee
         self.private_contexts: IntArray = mechanism.private_contexts
+        self._days, self._in_mind = days, tuple(getattr(mechanism, "observers", ()))
+        self.observers: tuple[MarkovChain, ...] = tuple(observer.unrolled(days) for observer in self._in_mind)
+
+    def habits_of(self, routine: Routine) -> MarkovChain:
+        """The days of an observer who has this routine in mind; of one whom the mechanism knows, one of `observers`."""
+        for observer, chain in zip(self._in_mind, self.observers, strict=True):
+            if observer.routine is routine:
+                return chain
+        own: EndlessChain = self._mechanism.model
+        return routine.since(own.start, None if own.periodic else own.initial, own.first).unrolled(self._days)
 
     def start(self) -> Any:
         """The mechanism's own."""

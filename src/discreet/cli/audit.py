@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,7 +49,7 @@ def audit(
 
     Example: discreet audit --model p01.model --policy examples/policy.toml --mechanism mask-sensitive
     """
-    from discreet.adversary.audit import all_hold, audit_parts
+    from discreet.adversary.audit import all_hold, audit_observers, audit_parts
     from discreet.adversary.known import known
     from discreet.models.store import truth_of
 
@@ -59,13 +59,16 @@ def audit(
     make = Maker(spec, secrets)
     with busy(f"auditing {spec.name}"):
         audits = audit_parts(habits, make, budget=budget, seconds=seconds, days=days, since=since)
+        others = audit_observers(habits, make, budget=budget, seconds=seconds, days=days, since=since)
+    holds = all_hold([*audits.values(), *others])
     told = known(habits, secrets)
     if json:
         parts = [_object(part, result, secrets, habits.clock) for part, result in audits.items()]
         found: dict[str, Any] = {
             "mechanism": spec.name,
             "without_end": make.endless,
-            "holds": all_hold(audits.values()),
+            "holds": holds,
+            "observers": [_before(result) for result in others],
             "truth": truth_of(model),
         }
         print_json({**found, "days": _days(habits, days), "parts": parts, "known": known_json(told)})
@@ -77,8 +80,10 @@ def audit(
             _print(spec.name + over + (f", {part}s" if part else ""), result, secrets, habits.clock)
         if judged is not None and not make.endless:
             print(f"{ends_at_midnight(spec.name)}.")
+        if others:
+            print(_before_others(others))
         print(if_true(truth_of(model)))
-    if not all_hold(audits.values()):
+    if not holds:
         raise typer.Exit(1)
 
 
@@ -124,6 +129,12 @@ def _object(part: str | None, result: Audit, policy: Policy, clock: Clock | None
     }
 
 
+def _before(result: Audit) -> dict[str, object]:
+    """What was found before one of the other observers."""
+    found = {"holds": result.holds, "exact": result.exact, "rests_on": result.rests_on}
+    return {**found, "worst_gain": result.worst_gain, "bound": result.bound, "excess": result.excess}
+
+
 def _witness(witness: Witness, clock: Clock | None) -> dict[str, object]:
     from discreet.outputs import to_wire
 
@@ -160,6 +171,17 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
     if witness is not None:
         _print_witness(witness, clock)
     print(f"Searched: {result.method}.")
+
+
+def _before_others(others: Sequence[Audit]) -> str:
+    from discreet.adversary.audit import all_hold
+
+    worst = max(result.worst_gain for result in others)
+    said = {True: "no gain exceeds its delta", False: "some gain exceeds its delta", None: "left open"}
+    return (
+        f"Before {len(others)} observers who may have learned the habits elsewhere, by their own priors: "
+        f"{said[all_hold(others)]}; the worst that was met is {worst:.4f}."
+    )
 
 
 def _verdict(result: Audit) -> str:

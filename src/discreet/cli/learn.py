@@ -119,6 +119,16 @@ def learn(
             rich_help_panel=HABITS,
         ),
     ] = None,
+    observers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Also make so many observers who may have learned the habits elsewhere; adaptive keeps its promise "
+            "before each of them.",
+            show_default="0",
+            rich_help_panel=HABITS,
+        ),
+    ] = None,
     accept_model: AcceptModel = False,
     picture: Picture = None,
     person: options.Person = None,
@@ -141,7 +151,7 @@ def learn(
     from discreet.models.store import save_all
 
     reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
-    rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts}
+    rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers}
     learner: Learner
     if update is None:
         clock = Clock(48 if slots is None else slots, zone or "UTC", cut or "00:00")
@@ -222,6 +232,7 @@ class Anew:
     smoothing: Literal["calibrated", "auto", "none"] | None
     floor: float | None
     weekparts: bool | None
+    observers: int | None
 
     def learn(self, days: list[Day]) -> Found:
         """The model of all days; one of the earlier ones is tried on the last."""
@@ -229,10 +240,28 @@ class Anew:
 
         earlier, last = split(days)
         if not last:
-            return Found(self._fit(days), days, HeldOut(0, None, None), _too_few())
+            return Found(self._observed(days), days, HeldOut(0, None, None), _too_few())
         before = self._fit(earlier)
         on = f"the last {len(last)} days, by habits of the {len(earlier)} before,"
-        return Found(self._fit(days), days, judged(before, last), _truth(before, last, self.policy, on, len(earlier)))
+        truth = _truth(before, last, self.policy, on, len(earlier))
+        return Found(self._observed(days), days, judged(before, last), truth)
+
+    def _observed(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
+        """The model, with its observers where they are asked for."""
+        from discreet.models.observers import observers_of
+        from discreet.models.routine import Routine
+
+        model = self._fit(days)
+        if not self.observers:
+            return model
+        if not isinstance(model, Routine):
+            raise DiscreetError(
+                "--observers are for routines, and --day-by-day learns single days; leave one of them out"
+            )
+        found = observers_of(model, days, self.observers, secrets=self.kept)
+        if len(found) < self.observers:
+            note(f"{len(days)} days make {len(found)} observers, not {self.observers}")
+        return model.with_observers(found)
 
     def _fit(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
         from discreet.models.chain import MarkovChain
@@ -389,6 +418,7 @@ class Summary:
     last: str
     clock: dict[str, str | int]
     contexts: dict[str, float]  # share of the slots
+    observers: int  # who may have learned the habits elsewhere, kept with the model
     held_out_days: int
     held_out_impossible: float | None  # share of the held-out steps that have probability zero
     held_out_log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
@@ -407,6 +437,7 @@ def _summary(person: str, file: Path, found: Found, clock: Clock, told: Told, ac
         last=str(days[-1].date),
         clock={"slots": clock.slots, "zone": clock.zone, "cut": clock.cut},
         contexts=seen | dict.fromkeys(unseen, 0.0),
+        observers=len(getattr(found.model, "observers", ())),
         held_out_days=last.days,
         held_out_impossible=last.impossible,
         held_out_log_likelihood=last.log_likelihood,
@@ -473,6 +504,8 @@ def _print_one(one: Summary) -> None:
     print(f"Clock: {one.clock['slots']} slots a day, {one.clock['zone']}, days cut at {one.clock['cut']}\n")
     print(table(["context", "share"], [[label, percent(share)] for label, share in one.contexts.items()]))
     print()
+    if one.observers:
+        print(f"With {one.observers} observers who may have learned the habits elsewhere\n")
     if one.held_out_impossible is None:
         print("too few days to hold some out; from three on, the last fifth is predicted from the others")
         return
