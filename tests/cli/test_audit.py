@@ -65,7 +65,7 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
     ran = discreet("audit", *given, "--json", "--seconds", 60)
     assert ran.code == 1
     document = ran.json
-    assert set(document) == {"mechanism", "without_end", "holds", "truth", "days", "parts", "known"}
+    assert set(document) == {"mechanism", "without_end", "holds", "observers", "truth", "days", "parts", "known"}
     assert (document["without_end"], document["days"]) == (False, None)
     (part,) = document["parts"]
     assert set(part) == {
