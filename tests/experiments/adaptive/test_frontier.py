@@ -29,7 +29,11 @@ def test_who_is_not_alone_tells_less_and_is_breached_less(tmp_path: Path, monkey
         assert alone.days == made.days == 9
         assert made.truth < alone.truth, variant
         assert sum(made.excess.values()) < sum(alone.excess.values()), variant
-    rows = [frontier._row(variant, name, [found]) for variant in frontier.VARIANTS for name in found.tried[variant]]
+    rows = [
+        frontier._row("simulated", variant, name, [found])
+        for variant in frontier.VARIANTS
+        for name in found.tried[variant]
+    ]
     choices = [frontier._choice(row) for row in rows]
     marks.frontier("title", "note", {"one": choices}, tmp_path / "f.png", across="utility", up="breached")
     assert (tmp_path / "f.png").stat().st_size > 10_000

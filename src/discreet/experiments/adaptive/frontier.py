@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from discreet.adversary.belief import Adversary
 from discreet.adversary.midnight import Unrolled
 from discreet.contexts import Day, fitted
 from discreet.errors import DiscreetError
+from discreet.experiments.adaptive.picture import PICTURED, Pictured
 from discreet.experiments.adaptive.weeks import runs_of, weekly
 from discreet.experiments.charts import marks
 from discreet.experiments.shared.cohort import Cohort
@@ -36,6 +37,9 @@ from discreet.numerics import exceeds
 from discreet.outputs import Released
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
+
+DATA = PICTURED[:3]
+"""Reality Mining, StudentLife and Foursquare."""
 
 LENGTH = 3
 """Dates of a run."""
@@ -198,57 +202,65 @@ def _walked(
 # --- the figure
 
 
-def on_observers(cohort: Cohort, setting: Setting, most: int | None = None) -> Figure:
+def on_observers(
+    cohort: Cohort, setting: Setting, most: int | None = None, sources: Sequence[Pictured] = DATA
+) -> Figure:
     """Every family, over all people: utility against the days on which those outside it gain more than delta."""
-    own = weekly(setting)
-    people = cohort.over("observers", partial(tried, setting=own, most=most), cohort.read(own.rules), needed=True)
-    rows = [_row(variant, name, people) for variant in VARIANTS for name in people[0].tried[variant]]
+    rows: list[dict[str, Cell]] = []
+    each: list[dict[str, Cell]] = []
+    drawn: dict[str, list[marks.Choice]] = {}
+    for source in sources:
+        own = weekly(replace(setting, rules=source.rules(setting.rules)))
+        traces = cohort.read(own.rules, source.reader)
+        people = cohort.over(f"observers, {source.name}", partial(tried, setting=own, most=most), traces, needed=True)
+        for variant in VARIANTS:
+            names = people[0].tried[variant]
+            found = [_row(source.name, variant, name, people) for name in names]
+            rows += found
+            drawn[f"{source.name}, {variant[0]}"] = [_choice(row) for row in found]
+            each += [
+                _row(source.name, variant, name, [person]) | {"person": person.number}
+                for person in people
+                for name in names
+            ]
     title = "Before observers who learned elsewhere"
-    note = f"{len(people)} people, {own.described()}, cut {own.rules.cut}"
+    note = (
+        f"smoothing {own.smoothing}, secret: {own.secrets} places at random, delta {own.delta:g}, cut {own.rules.cut}"
+    )
     remarks = (
-        "utility: the chance of the truth, mean over slots",
-        "days breached: held-out days on which an exact observer gains more than delta, who learned the same habits "
-        "from the later days, from every other of the days that the mechanism learned from, or from all; none of them "
-        "is in a family",
+        "utility: the chance of the truth, mean over slots; memory last for suppress, none for deceive",
+        "later, odd, even, all days: held-out days on which an exact observer gains more than delta, who learned the same "
+        "habits from the later days, from every other of those that the mechanism learned from, or from all; none is in "
+        "a family",
         "beyond: how far the worst gain of a run is beyond delta, mean over runs and those four",
         "cost: seconds of a decision, against nobody else",
     )
-    drawn = {
-        f"{outputs}, memory {memory}": [_choice(row) for row in rows if row["outputs"] == outputs]
-        for outputs, memory in VARIANTS
-    }
     chart = partial(marks.frontier, title, note, drawn, across="utility", up="share of days breached")
-    each = Sheet.of(
-        [
-            _row(variant, name, [person]) | {"person": person.number}
-            for variant in VARIANTS
-            for person in people
-            for name in person.tried[variant]
-        ]
-    )
-    return Figure("observers", title, note, Sheet.of(rows), each, remarks, chart)
+    return Figure("observers", title, note, Sheet.of(rows), Sheet.of(each), remarks, chart)
 
 
 def _choice(row: Mapping[str, Cell]) -> marks.Choice:
     name, across, up = str(row["observers"]), row["utility"], row["share breached"]
     assert isinstance(across, float)
     assert isinstance(up, float)
-    return marks.Choice(name, across, up, plain=name.startswith("nobody"))
+    return marks.Choice(name, across, up, plain=name.startswith("nobody") and "calibrated" not in name)
 
 
-def _row(variant: tuple[Outputs, Memory], name: str, people: Sequence[Person]) -> dict[str, Cell]:
+def _row(data: str, variant: tuple[Outputs, Memory], name: str, people: Sequence[Person]) -> dict[str, Cell]:
     own = [person.tried[variant][name] for person in people]
     alone = [person.tried[variant]["nobody else"] for person in people]
     days, runs = sum(one.days for one in own), sum(person.runs for person in people)
     breached = {judge: sum(one.breached[judge] for one in own) for judge in JUDGES}
     spent = sum(one.seconds for one in own) / sum(one.seconds for one in alone)
     return {
+        "data": data,
         "outputs": variant[0],
         "observers": name,
         "number": own[0].observers,
+        "people": len(people),
         "days": days,
         "utility": sum(one.truth for one in own) / sum(one.slots for one in own),
-        **{f"breached, {judge}": count for judge, count in breached.items()},
+        **breached,
         "share breached": sum(breached.values()) / (days * len(JUDGES)),
         "beyond": sum(value for one in own for value in one.excess.values()) / (runs * len(JUDGES)),
         "cost": spent,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from discreet.experiments.charts.canvas import (
     BLUE,
@@ -137,27 +138,31 @@ def pairs(title: str, note: str, rows: Sequence[tuple[str, float, float, float]]
 def frontier(
     title: str, note: str, panels: Mapping[str, Sequence[Choice]], path: Path, *, across: str, up: str
 ) -> None:
-    """Choices by number, a panel each, with their names below: what lies under the line beats what is plain."""
+    """Choices by number, two panels in a row, with their names below: what lies under the line beats what is plain."""
     names = [choice.label for choice in next(iter(panels.values()))]
-    below = 0.16 * len(names) + 0.6
-    with figure_at(title, note, path, (7.6, 3.4 + below)) as figure:
-        width = 7.6 / len(panels)
+    columns, height, below = min(2, len(panels)), 2.7, 0.16 * len(names) + 0.3
+    rows = -(-len(panels) // columns)
+    width, whole = 7.6 / columns, rows * height + below + 0.55
+    with figure_at(title, note, path, (7.6, whole)) as figure:
         for place, (name, choices) in enumerate(panels.items()):
-            left = 0.65 + place * width
-            axes = axes_in(figure, left=left, right=7.6 - (place + 1) * width + 0.15, bottom=below, top=0.85)
-            plain = sorted((choice for choice in choices if choice.plain), key=lambda choice: choice.across)
-            axes.plot([one.across for one in plain], [one.up for one in plain], color=GREY, linewidth=0.9)
-            for number, choice in enumerate(choices, 1):
-                colour = GREY if choice.plain else BLUE
-                axes.plot(choice.across, choice.up, "o", color=colour, markersize=11, alpha=0.9)
-                axes.annotate(
-                    str(number), (choice.across, choice.up), color="white", fontsize=7, ha="center", va="center"
-                )
+            row, column = divmod(place, columns)
+            edge = {"left": 0.65 + column * width, "right": 7.6 - (column + 1) * width + 0.15}
+            axes = axes_in(figure, **edge, bottom=below + (rows - 1 - row) * height + 0.45, top=0.8 + row * height)
+            _choices(axes, choices)
             axes.set_title(name, fontsize=9, loc="left")
-            axes.set_ylim(0, 1.1 * max(choice.up for choice in choices) or 1.0)
             axes.set_xlabel(across, fontsize=8)
-            if place == 0:
+            if column == 0:
                 axes.set_ylabel(up, fontsize=8)
         for number, name in enumerate(names, 1):
-            height = (0.12 + 0.16 * (len(names) - number)) / (3.4 + below)
-            figure.text(0.65 / 7.6, height, f"{number}  {name}", fontsize=7.5, color=QUIET)
+            place_of = (0.1 + 0.16 * (len(names) - number)) / whole
+            figure.text(0.65 / 7.6, place_of, f"{number}  {name}", fontsize=7.5, color=QUIET)
+
+
+def _choices(axes: Any, choices: Sequence[Choice]) -> None:
+    plain = sorted((choice for choice in choices if choice.plain), key=lambda choice: choice.across)
+    axes.plot([one.across for one in plain], [one.up for one in plain], color=GREY, linewidth=0.9)
+    for number, choice in enumerate(choices, 1):
+        at = choice.across, choice.up
+        axes.plot(*at, "o", color=GREY if choice.plain else BLUE, markersize=10, alpha=0.9)
+        axes.annotate(str(number), at, color="white", fontsize=6.5, ha="center", va="center")
+    axes.set_ylim(0, 1.15 * max(choice.up for choice in choices) or 1.0)
