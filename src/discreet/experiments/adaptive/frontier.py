@@ -229,9 +229,9 @@ def on_observers(
     )
     remarks = (
         "utility: the chance of the truth, mean over slots; memory last for suppress, none for deceive",
-        "later, odd, even, all days: held-out days on which an exact observer gains more than delta, who learned the same "
-        "habits from the later days, from every other of those that the mechanism learned from, or from all; none is in "
-        "a family",
+        "later, odd, even, all days: held-out days on which an exact observer gains more than delta, who learned the "
+        "same habits from the later days, from every other of those that the mechanism learned from, or from all; none "
+        "is in a family",
         "beyond: how far the worst gain of a run is beyond delta, mean over runs and those four",
         "cost: seconds of a decision, against nobody else",
     )
