@@ -22,17 +22,15 @@ from discreet.adversary.endless_belief import EndlessBelief
 from discreet.contexts import UNKNOWN, fitted
 from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Rng, covers_everything, is_endless
 from discreet.errors import DiscreetError
-from discreet.models.kinds import ONE_DAY, as_date
+from discreet.models.kinds import as_date
 from discreet.models.routine import Routine
-from discreet.numerics import FloatArray, digest_of
+from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SystemEntropy
+from discreet.trail import Log, Trail, memory_span
 
 AnyBelief = Belief | EndlessBelief
-
-PAST_DAYS = 14
-"""Days of a stream without end whose gains can be asked for."""
 
 FOLDED = 64
 """Kernels after which a stream's trail is hashed, so that they need not be kept."""
@@ -75,7 +73,7 @@ class Session:
         own = belief
         if not self._shares and adversary.model is not mechanism.model:
             own = state.belief if self.endless else Adversary(mechanism, policy=Policy()).start()
-        self._now = _Now(state, belief, own, None, 0, 0, 0, None, _Trail(), _Log.of(belief))
+        self._now = _Now(state, belief, own, None, 0, 0, 0, None, Trail(), Log.of(belief))
 
     @classmethod
     def resume(
@@ -122,7 +120,7 @@ class Session:
             )
         state = checkpoint.state_of(self.mechanism)
         unsure = 0 if checkpoint.skipped or not self._remembers else math.inf
-        trail = _Trail(digest=bytes.fromhex(checkpoint.digest))
+        trail = Trail(digest=bytes.fromhex(checkpoint.digest))
         self._now = _Now(
             state,
             state.belief,
@@ -133,7 +131,7 @@ class Session:
             checkpoint.skips,
             None,
             trail,
-            _Log.of(state.belief),
+            Log.of(state.belief),
         )
 
     def checkpoint(self) -> Checkpoint:
@@ -253,7 +251,7 @@ class Session:
         now = self._now
         ones = np.ones(len(self.mechanism.private_contexts))
         state = self.mechanism.advance(now.state, SKIPPED)
-        self._now = self._moved(state, ones, _Trail(now.trail, None, SKIPPED), SKIPPED)._replace(
+        self._now = self._moved(state, ones, Trail(now.trail, None, SKIPPED), SKIPPED)._replace(
             private=None, unsure=0, skips=now.skips + 1
         )
         return SKIPPED
@@ -304,7 +302,7 @@ class Session:
             private = mechanism.remember(None, index[last])
         state = mechanism.restored(belief, now.state.skipped, cuts, tuple(others))
         self.mechanism, self.adversary, self._index = mechanism, mechanism.adversary, index
-        self._now = now._replace(state=state, belief=belief, own=belief, private=private, log=_Log.of(belief))
+        self._now = now._replace(state=state, belief=belief, own=belief, private=private, log=Log.of(belief))
 
     @property
     def already_told(self) -> Mapping[str, Mapping[int, float]]:
@@ -341,12 +339,12 @@ class Session:
     def _after(self, kernel: Kernel, output: Output, private: int, unsure: float, *, off_model: bool) -> _Now:
         now = self._now
         state = self.mechanism.advance(now.state, output)
-        trail = _Trail(now.trail, kernel, output)
+        trail = Trail(now.trail, kernel, output)
         return self._moved(state, kernel.likelihood(output), trail, output)._replace(
             private=private, unsure=unsure, off_model=now.off_model + off_model
         )
 
-    def _moved(self, state: Any, likelihood: FloatArray, trail: _Trail, output: Output) -> _Now:
+    def _moved(self, state: Any, likelihood: FloatArray, trail: Trail, output: Output) -> _Now:
         """One slot on; the private side is the caller's."""
         now = self._now
         belief = state.belief if self._shares else now.belief.after(likelihood)
@@ -385,113 +383,8 @@ class _Now(NamedTuple):
     off_model: int
     skips: int
     output: Output | None
-    trail: _Trail
-    log: _Log
-
-
-class _DayLog(NamedTuple):
-    """One day of a stream without end: the belief it began with, and the likelihoods of its outputs."""
-
-    belief: EndlessBelief
-    likelihoods: tuple[FloatArray, ...] = ()
-
-
-class _Log(NamedTuple):
-    """The last days of a stream without end, for who asks what they tell by now."""
-
-    days: tuple[_DayLog, ...]
-
-    @classmethod
-    def of(cls, belief: AnyBelief) -> _Log:
-        return cls((_DayLog(belief),) if isinstance(belief, EndlessBelief) else ())
-
-    def after(self, belief: EndlessBelief, likelihood: FloatArray) -> _Log:
-        """With one more output, after which the belief is this."""
-        last = self.days[-1]
-        days = (*self.days[:-1], last._replace(likelihoods=(*last.likelihoods, likelihood)))
-        if belief.adversary is not last.belief.adversary:
-            return _Log.of(belief)  # habits or the policy changed: what came before is judged by others
-        if belief.slot % belief.adversary.model.day_slots == 0:
-            days = (*days, _DayLog(belief))[-PAST_DAYS:]
-        return _Log(days)
-
-    def gains(self, now: EndlessBelief, date: dt.date | str) -> Mapping[str, FloatArray | float]:
-        """The gains of one date, by filtering again from its morning with all of its rows kept."""
-        model = now.adversary.model
-        asked = as_date(date)
-        whole = [
-            day.belief.slot in (model.first, model.slot_of(model.date_of(day.belief.slot)[0])) for day in self.days
-        ]
-        for number, day in enumerate(self.days):
-            if whole[number] and model.date_of(day.belief.slot)[0] == asked:
-                watched = now.adversary.watching(day.belief)
-                for later in self.days[number:]:
-                    for likelihood in later.likelihoods:
-                        watched = watched.after(likelihood)
-                return watched.on(asked)
-        first, last = model.date_of(self.days[0].belief.slot)[0], model.date_of(now.slot)[0]
-        if not whole[0]:  # it went on from a checkpoint, or changed, within that day
-            first += ONE_DAY
-        until = f"to {last}" if first <= last else "on"
-        raise DiscreetError(f"the outputs of {asked} are not at hand; gains can be asked for from {first} {until}")
-
-
-class _Trail:
-    """The kernels and outputs so far. They are hashed when somebody asks: most sessions are never resumed."""
-
-    __slots__ = ("_digest", "_step", "length")
-
-    def __init__(
-        self,
-        before: _Trail | None = None,
-        kernel: Kernel | None = None,
-        output: Output | None = None,
-        *,
-        digest: bytes = b"",
-    ) -> None:
-        self._step = None if before is None else (before, kernel, output)
-        self._digest = digest
-        self.length: int = 0 if before is None else before.length + 1
-
-    @property
-    def digest(self) -> bytes:
-        steps, trail = [], self
-        while trail._step is not None:
-            steps.append((trail, trail._step))
-            trail = trail._step[0]
-        digest = trail._digest
-        for later, (_, kernel, output) in reversed(steps):
-            digest = digest_of((digest, b"" if kernel is None else kernel.digest, output))
-            later._digest = digest
-        self._step = None  # what came before is in the digest now, and need not be kept
-        self.length = 0
-        return digest
-
-
-def memory_span(mechanism: AnyMechanism) -> float:
-    """How many readings in a row decide the private state, whatever it was before; infinity if no number does.
-
-    1 without memory, 2 with a memory of the previous context. Two private states that lead to the same ones are one
-    class; `apart` (C, C) holds the pairs of classes that equal readings have not brought together yet. It can only
-    shrink: where it stays the same, memory never forgets.
-    """
-    contexts = range(len(mechanism.model.contexts))
-    states = range(len(mechanism.private_contexts))
-    following = np.array([[mechanism.remember(m, c) for c in contexts] for m in states])  # (P, n)
-    classes, group = np.unique(following, axis=0, return_inverse=True)  # (C, n), (P,)
-    reached = group.reshape(-1)[classes]  # (C, n): the class that a context leads to
-    apart = ~np.eye(len(classes), dtype=np.bool_)
-    span = 1
-    while apart.any():
-        before, (one, other) = apart, np.nonzero(apart)
-        apart = np.zeros_like(before)
-        for c in contexts:
-            apart[reached[one, c], reached[other, c]] = True
-        np.fill_diagonal(apart, False)
-        if np.array_equal(apart, before):
-            return math.inf
-        span += 1
-    return span
+    trail: Trail
+    log: Log
 
 
 def checked_label(reading: object) -> None:
