@@ -16,6 +16,7 @@ from discreet.mechanisms import Adaptive, Hybrid, NoMask
 from discreet.mechanisms.base import ContextMechanism
 from discreet.numerics import SLACK
 from discreet.outputs import SUPPRESSED, Generalized, Output, Released
+from tests.models.test_routine import random_routine
 from tests.strategies import RandomMechanism, random_chain
 
 PROMISE = d.Guarantee("exact delta", "so it says", covers=frozenset({"each", "any"}))
@@ -91,6 +92,17 @@ class OpenLiar(NoMask):
     """Releases everything, and says that it does not matter."""
 
     guarantee = PROMISE
+
+
+def test_days_without_end_promise_nothing_of_another_policy() -> None:
+    """The days that are judged carry the policy that is asked for; what is promised is the mechanism's own."""
+    routine = random_routine(1, week=False)
+    own = d.Policy([d.Secret("own", {routine.contexts[0]}, slots=[0])], delta=0.05)
+    asked = d.Policy([d.Secret("other", {routine.contexts[1]}, slots=[1])], delta=0.3)
+    mechanism = Adaptive(routine.since("2026-03-02"), own, outputs="deceive")
+    assert audit(mechanism, policy=own, budget=1, days=5).rests_on == "proof"
+    assert audit(mechanism, policy=asked, budget=1, days=5).rests_on != "proof"
+    assert audit(mechanism, policy=asked, days=1).holds is False
 
 
 def test_a_promise_that_is_broken_is_found_and_bounds_nothing() -> None:

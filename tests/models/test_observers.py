@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet.contexts import Day
 from discreet.mechanisms import Adaptive
 from discreet.models.observers import observers_of, some_weeks, tilted
 from discreet.models.simulate import person
+from tests.models.test_routine import random_routine
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +102,50 @@ def test_a_routine_with_observers_is_learned_anew(days: list[Day]) -> None:
     session = d.Session(Adaptive(plain.since("2026-10-05"), d.Policy(["home"])))
     with pytest.raises(d.DiscreetError, match="new stream"):
         session.change(routine=routine)
+
+
+def test_a_file_keeps_each_night_where_it_belongs(tmp_path: Path) -> None:
+    """Whatever the order in which an observer's nights were given."""
+    own, other = random_routine(1), random_routine(2)
+    chains = {kind: other.day(kind) for kind in other.kinds}
+    turned = d.Routine(chains, dict(reversed(other.nights.items())))
+    assert list(turned.nights) != list(own.nights)
+    d.save(tmp_path / "own.model", own.with_observers([turned]))
+    loaded = d.load(tmp_path / "own.model")
+    assert isinstance(loaded, d.Routine)
+    assert loaded.observers[0].fingerprint == turned.fingerprint
+
+
+def test_a_reader_that_knows_no_observers_refuses_their_file(tmp_path: Path) -> None:
+    own = random_routine(1)
+    versions = []
+    for routine in (own, own.with_observers([random_routine(2)])):
+        d.save(tmp_path / "own.model", routine)
+        with np.load(tmp_path / "own.model") as stored:
+            versions.append(json.loads(str(stored["header"]))["version"])
+    assert versions == [2, 3]
+
+
+def test_observers_of_other_contexts_are_refused() -> None:
+    own = random_routine(1)
+    other = random_routine(2)
+    chains = {
+        kind: d.MarkovChain(own.contexts[::-1], other.day(kind).initial, other.day(kind).transitions)
+        for kind in other.kinds
+    }
+    with pytest.raises(d.DiscreetError, match="observer 1 has other contexts"):
+        own.with_observers([d.Routine(chains, other.nights)])
+    with pytest.raises(d.DiscreetError, match="observer 2 has other contexts, slots or kinds"):
+        own.with_observers([other, random_routine(2, week=False)])
+
+
+def test_habits_that_change_lose_no_observers_silently() -> None:
+    own, other = random_routine(1), random_routine(2)
+    policy = d.Policy([own.contexts[0]], delta=0.2)
+    watched = own.with_observers([random_routine(3)])
+    for changing in (watched.then(other, "2026-03-09"), other.then(watched, "2026-03-09")):
+        with pytest.raises(d.DiscreetError, match=r"these routines have others.*observers=\[\]"):
+            Adaptive(changing.since("2026-03-02"), policy)
+        assert not Adaptive(changing.since("2026-03-02"), policy, observers=[]).observers
+    with pytest.raises(d.DiscreetError, match="observer 1 has habits that change"):
+        Adaptive(own.since("2026-03-02"), policy, observers=[own.then(other, "2026-03-09").since("2026-03-02")])

@@ -262,8 +262,9 @@ class Unrolled:
     def __init__(self, mechanism: Any, days: int, policy: Policy | None = None) -> None:
         self.model: MarkovChain = mechanism.model.unrolled(days)
         self._mechanism = mechanism
-        own = mechanism.policy if policy is None else policy
-        self.policy = None if own is None else _repeated(own, mechanism.model.day_slots, days)
+        slots, own = mechanism.model.day_slots, mechanism.policy
+        self.promised = None if own is None else _repeated(own, slots, days)  # what the guarantee speaks of
+        self.policy = self.promised if policy is None else _repeated(policy, slots, days)
         self.guarantee: Guarantee = mechanism.guarantee
         self.private_contexts: IntArray = mechanism.private_contexts
         self._days, self._in_mind = days, tuple(getattr(mechanism, "observers", ()))

@@ -19,7 +19,8 @@ def promised_gains(mechanism: AnyMechanism, adversary: Adversary) -> FloatArray 
     stand in its own policy. Each of them is bounded on its own, so that an observer may be asked about some and not
     others.
     """
-    guarantee, own = mechanism.guarantee, mechanism.policy
+    guarantee = mechanism.guarantee
+    own: Policy | None = getattr(mechanism, "promised", mechanism.policy)  # days in a row may be judged by another
     if not guarantee.proven or own is None or not _in_mind(mechanism, adversary.model):
         return None
     known = {_terms(own, secret) for secret in own.secrets}

@@ -71,7 +71,7 @@ class Routine:
         self._kinds, self.by = rule_for(self._days, kind_of)
         self._nights = self._checked(nights)
         self.learned = learned
-        self.observers = tuple(observers)  # of whom `Adaptive` thinks, too: see models/observers.py
+        self.observers = self._fitting(observers)  # of whom `Adaptive` thinks, too: see models/observers.py
 
     def _checked(self, nights: Nights) -> dict[tuple[str, str], FloatArray]:
         n, found = len(self.contexts), {}
@@ -86,6 +86,18 @@ class Routine:
                 raise ModelError(f"nights[{pair}] names {min(unknown)!r}, which is no kind of day; kinds: {self.kinds}")
             found[pair] = arrays.probabilities(rows, (n, n), f"nights[{pair}]")
         return found
+
+    def _fitting(self, observers: Sequence[Routine]) -> tuple[Routine, ...]:
+        """Observers, if they are over the routine's contexts, slots and kinds of day: a file says these once."""
+        for number, one in enumerate(observers, 1):
+            if (one.contexts, one.slots, one.rule) != (self.contexts, self.slots, self.rule):
+                raise ModelError(
+                    f"observer {number} has other contexts, slots or kinds of day than the routine; learn all over the "
+                    "same (contexts=...), in the same order"
+                )
+            if set(one.kinds) != set(self.kinds) or set(one.nights) != set(self._nights):
+                raise ModelError(f"observer {number} has other kinds of day or nights than the routine; give the same")
+        return tuple(observers)
 
     def _pairs(self) -> list[tuple[str, str]]:
         """The kinds that follow each other; all pairs, where the rule has no period."""

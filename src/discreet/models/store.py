@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,8 +30,8 @@ from discreet.models.week import Models
 ENDING = ".model"
 FORMAT = "discreet model"
 VERSION = 3
-"""The newest format. Version 2 holds routines, version 3 those that keep recent counts; models of a day are written as
-version 1, which any reader knows."""
+"""The newest format. Version 2 holds routines, version 3 those that keep recent counts or observers; models of a day are
+written as version 1, which any reader knows."""
 
 FADED = ("initial", "transitions", "nights")
 """The arrays of recent counts."""
@@ -51,11 +51,12 @@ def save(path: str | Path, model: AnyModel, truth: Mapping[str, Any] | None = No
     parts: Mapping[str, MarkovChain | HiddenMarkovModel]
     if isinstance(model, Routine):
         parts = {kind: model.day(kind) for kind in model.kinds}
-        header["version"] = 2 if model.learned is None or model.learned.recent is None else 3
+        recent = model.learned is not None and model.learned.recent is not None
+        header["version"] = 3 if recent or model.observers else 2
         header["routine"], joined = _described_routine(model)
         contents.update(joined)
         for number, observer in enumerate(model.observers):
-            contents.update(_arrays_of_observer(number, observer))
+            contents.update(_arrays_of_observer(number, observer, model.nights))
         header["routine"]["observers"] = len(model.observers)
     else:
         parts = model if isinstance(model, Models) else {"": model}
@@ -265,14 +266,16 @@ def _restored_routine(described: Mapping[str, Any], chains: Mapping[str, MarkovC
     return Routine(chains, nights, kind_of=RULES[by], learned=learned, observers=observers)
 
 
-def _arrays_of_observer(number: int, observer: Routine) -> dict[str, np.ndarray[Any, Any]]:
-    """What an observer of a routine holds; contexts, kinds and clock are the routine's."""
+def _arrays_of_observer(
+    number: int, observer: Routine, nights: Iterable[tuple[str, str]]
+) -> dict[str, np.ndarray[Any, Any]]:
+    """What an observer of a routine holds; contexts, kinds, clock and the order of nights are the routine's."""
     held: dict[str, np.ndarray[Any, Any]] = {}
     for kind in observer.kinds:
         chain = observer.day(kind)
         held |= {f"observer/{number}/{kind}/initial": chain.initial}
         held |= {f"observer/{number}/{kind}/transitions": chain.transitions}
-    return held | {f"observer/{number}/nights/{k}": rows for k, rows in enumerate(observer.nights.values())}
+    return held | {f"observer/{number}/nights/{k}": observer.nights[pair] for k, pair in enumerate(nights)}
 
 
 def _restored_observer(

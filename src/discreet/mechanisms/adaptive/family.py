@@ -77,10 +77,16 @@ class FamilySlots:
 
 
 def observers_of(model: Any) -> Sequence[Routine]:
-    """The observers that a routine has."""
-    if isinstance(model, EndlessChain) and not isinstance(model, ChangingChain):
-        return model.routine.observers
-    return ()
+    """The observers that a routine has; habits that change can be held before none of them."""
+    if isinstance(model, ChangingChain):
+        changing = model.changing
+        if any(one.observers for one in (changing.routine, *(one for _, one in changing.changes))):
+            raise DiscreetError(
+                "habits that change are held before one observer so far, and these routines have others; say that they "
+                "are left out (observers=[]), or begin a new stream with the new routine and its observers"
+            )
+        return ()
+    return model.routine.observers if isinstance(model, EndlessChain) else ()
 
 
 def observing(model: Any, observers: Sequence[Observer]) -> tuple[Any, ...]:
@@ -109,6 +115,8 @@ def _require_alike(model: Any, other: Any, who: str) -> None:
             f"{who} has a model of {'one day' if endless else 'days without end'}, the mechanism one of "
             f"{'days without end' if endless else 'one day'}; give routines where that is routine.since(date)"
         )
+    if isinstance(other, ChangingChain):
+        raise DiscreetError(f"{who} has habits that change; give routine.since(date), or a routine for each")
     if other.contexts != model.contexts:
         raise DiscreetError(
             f"{who} knows the contexts {other.contexts}, the mechanism {model.contexts}; learn all over the same "
@@ -144,7 +152,8 @@ def _possible(model: Any, other: Any) -> list[tuple[str, FloatArray, FloatArray]
         own, theirs = model.routine, other.routine
         found = [("at the start", model.initial, other.initial)]
         found += [(f"on a {kind}", own.day(kind).transitions, theirs.day(kind).transitions) for kind in own.kinds]
-        return found + [(f"in a night {a} to {b}", own.nights[a, b], theirs.nights[a, b]) for a, b in own.nights]
+        nights = [(a, b) for a, b in own.nights if (a, b) in theirs.nights]  # others never follow each other
+        return found + [(f"in a night {a} to {b}", own.nights[a, b], theirs.nights[a, b]) for a, b in nights]
     steps = [("at the start", model.initial, other.initial), ("steps", model.transitions, other.transitions)]
     if model.emissions is None:
         return steps
