@@ -30,8 +30,8 @@ from discreet.models.week import Models
 ENDING = ".model"
 FORMAT = "discreet model"
 VERSION = 3
-"""The newest format. Version 2 holds routines, version 3 those that keep recent counts or observers; models of a day are
-written as version 1, which any reader knows."""
+"""The newest format. Version 2 holds routines, version 3 those that keep recent counts or observers; models of a day
+are written as version 1, which any reader knows."""
 
 FADED = ("initial", "transitions", "nights")
 """The arrays of recent counts."""
