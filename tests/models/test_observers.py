@@ -108,7 +108,7 @@ def test_a_file_keeps_each_night_where_it_belongs(tmp_path: Path) -> None:
     """Whatever the order in which an observer's nights were given."""
     own, other = random_routine(1), random_routine(2)
     chains = {kind: other.day(kind) for kind in other.kinds}
-    turned = d.Routine(chains, dict(reversed(other.nights.items())))
+    turned = d.Routine(chains, dict(reversed(list(other.nights.items()))))
     assert list(turned.nights) != list(own.nights)
     d.save(tmp_path / "own.model", own.with_observers([turned]))
     loaded = d.load(tmp_path / "own.model")
