@@ -275,7 +275,14 @@ def test_a_clock_given_serves_files_without_one_and_the_files_own_wins(tmp_path:
     assert Policy.read(path, Clock(4)).secrets[0].slots == frozenset({1})
     path = written(tmp_path, "[clock]\nslots = 8\n" + secret)
     assert Policy.read(path, Clock(4)).secrets[0].slots == frozenset({2, 3})
-    assert Policy.read(written(tmp_path, "")) == Policy((), 0.1)
+    assert Policy.read(written(tmp_path, "secret = []")) == Policy((), 0.1)
+
+
+@pytest.mark.parametrize("text", ["", "delta = 0.2\n", "[clock]\nslots = 48\n"])
+def test_a_file_without_a_secret_is_refused(tmp_path: Path, text: str) -> None:
+    """Whatever is shown keeps an empty policy: that would be a promise of nothing."""
+    with pytest.raises(PolicyError, match=r"there is no secret in it; add \[\[secret\]\]"):
+        Policy.read(written(tmp_path, text))
 
 
 S = '[[secret]]\ncontexts = ["a"]\n'

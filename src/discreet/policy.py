@@ -458,11 +458,17 @@ def _policy_from(content: Mapping[str, object], clock: Clock | None) -> tuple[Po
             clock = Clock(**given)  # type: ignore[arg-type]  # Clock checks its values
         except DiscreetError as error:
             raise PolicyError(f"[clock]: {error}") from None
-    entries = content.get("secret", [])
+    delta = _checked_share(_number(content.get("delta", 0.1), "delta"), "delta of the policy")
+    if "secret" not in content:  # an empty file would be kept by whatever is shown
+        raise PolicyError(
+            'there is no secret in it; add [[secret]] with contexts = ["hospital"], for example, or secret = [] if '
+            "there is to be none"
+        )
+    entries = content["secret"]
     if not isinstance(entries, list):
         raise PolicyError("write each secret under its own [[secret]]")
     secrets = [_secret_from(_table(entry, f"[[secret]] number {k}"), k, clock) for k, entry in enumerate(entries, 1)]
-    return Policy(secrets, delta=_number(content.get("delta", 0.1), "delta")), clock
+    return Policy(secrets, delta=delta), clock
 
 
 def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) -> Secret:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from discreet.cli.inputs import slots_of
 from discreet.cli.terminal import percent, table
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
+from tests.cli.conftest import POLICY, Discreet, error_of
 
 
 @pytest.mark.parametrize(("time", "slots"), [("4h", 8), ("30m", 1), ("90 min", 3), ("1.5h", 3), ("0", 0), ("10m", 0)])
@@ -29,3 +32,17 @@ def test_percent_never_rounds_to_certainty(share: float, shown: str) -> None:
 
 def test_tables_align() -> None:
     assert table(["a", "b"], [["long", "1"], ["x", "100"]]) == "a       b\nlong    1\nx     100"
+
+
+def test_an_empty_policy_is_no_promise(discreet: Discreet, models: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").write_text("")
+    told = error_of(discreet("audit", "--model", models / "p01.model", "--policy", tmp_path / "empty.toml"))
+    assert "empty.toml: there is no secret in it; add [[secret]]" in told
+
+
+def test_what_is_no_model_is_said_without_advice_to_unpickle(discreet: Discreet, tmp_path: Path) -> None:
+    (tmp_path / "notes.model").write_text("home, work\n")
+    told = error_of(discreet("audit", "--model", tmp_path / "notes.model", "--policy", POLICY))
+    assert "not a discreet model" in told
+    assert "discreet learn" in told
+    assert "pickle" not in told

@@ -178,7 +178,7 @@ def test_a_date_without_a_model_is_refused_before_anything_is_written(
     days = ["--day-by-day", "--weekparts", "--zone", "Europe/Paris", "--keep", "hospital"]
     learned = discreet("learn", week, *days, "--out", model)
     assert learned.code == 0, learned.err
-    (tmp_path / "policy.toml").write_text("delta = 0.1\n")
+    (tmp_path / "policy.toml").write_text("delta = 0.1\nsecret = []\n")
     release = ["release", "--model", model, "--policy", tmp_path / "policy.toml", "--mechanism", "no-mask"]
     assert "2026-01-10 is a weekend" in error_of(discreet(*release, week))
     monkeypatch.setattr("sys.stdin", io.StringIO("home\n"))
@@ -191,7 +191,7 @@ BROKEN = ["a\nb", "a\n", "a\rb", "a\u2028b"]
 def model_file(path: Path, *contexts: str) -> Path:
     n = len(contexts)
     store.save(path, MarkovChain.homogeneous(contexts, np.full(n, 1 / n), np.full((n, n), 1 / n), 2))
-    path.with_suffix(".toml").write_text("delta = 0.1\n")
+    path.with_suffix(".toml").write_text("delta = 0.1\nsecret = []\n")
     return path
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def audit(
     model: options.ModelFile,
     policy: options.PolicyFile,
-    mechanism: options.MechanismName,
+    mechanism: options.MechanismName = options.DEFAULT,
     option: options.MechanismOptions = None,
     budget: Annotated[
         int | None, typer.Option(metavar="KERNELS", help="How many kernels to look at before giving an interval.")
@@ -47,7 +47,7 @@ def audit(
     Of a routine, days in a row are judged, by an observer who knows how nights join them. Adaptive and dphmm run over
     midnight; other mechanisms start anew each day, and what they leak over midnight is found.
 
-    Example: discreet audit --model p01.model --policy examples/policy.toml --mechanism mask-sensitive
+    Example: discreet audit --model p01.model --policy examples/policy.toml
     """
     from discreet.adversary.audit import all_hold, audit_observers, audit_parts
     from discreet.adversary.known import known

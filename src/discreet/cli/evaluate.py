@@ -30,7 +30,7 @@ def evaluate(
     data: options.DataFile,
     model: options.ModelFile,
     policy: options.PolicyFile,
-    mechanism: options.MechanismName,
+    mechanism: options.MechanismName = options.DEFAULT,
     option: options.MechanismOptions = None,
     seed: options.Seed = 0,
     accept_model: AcceptModel = False,
@@ -53,7 +53,7 @@ def evaluate(
     with 1 if some secret was breached on some day, or if the habits do not hold and --accept-model is not given. The
     table speaks of the truth: keep it to yourself.
 
-    Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml --mechanism no-mask
+    Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml
     """
     from discreet.adversary.known import known
     from discreet.evaluation.week import evaluate_parts

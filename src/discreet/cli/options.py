@@ -24,9 +24,11 @@ MechanismName = Annotated[
     typer.Option(
         "--mechanism",
         metavar="NAME",
-        help="Who decides what is shown: adaptive, mask-sensitive, ...; or a TOML file that says; or module:Class.",
+        help="Who decides what is shown: a name that discreet mechanisms lists, a TOML file, or module:Class.",
     ),
 ]
+DEFAULT = "adaptive"
+"""The mechanism that promises most."""
 MechanismOptions = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of the mechanism; may be repeated."),

@@ -35,7 +35,7 @@ STDIN = Path("-")
 def release(
     model: options.ModelFile,
     policy: options.PolicyFile,
-    mechanism: options.MechanismName,
+    mechanism: options.MechanismName = options.DEFAULT,
     data: Annotated[
         Path,
         typer.Argument(
@@ -70,7 +70,7 @@ def release(
     empty line for silence; with --json one object a line. After the day's last slot comes the next day's first. Of a
     routine, adaptive and dphmm release days without end: what they promise holds over midnight. Others start anew.
 
-    Example: discreet release --model p01.model --policy examples/policy.toml --mechanism mask-sensitive today.csv
+    Example: discreet release --model p01.model --policy examples/policy.toml today.csv
     """
     from discreet.live import Stream, span
     from discreet.models.parts import parts_of

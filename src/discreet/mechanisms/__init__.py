@@ -45,6 +45,25 @@ WHERE = {
 }
 """The module of each mechanism, below this package."""
 
+PROMISES = {
+    "Adaptive": "delta: each secret, at each slot and at any; over a routine, of every day",
+    "Capp": "window: one output seen alone, not a sequence",
+    "Dphmm": "epsilon: a ratio of likelihoods over the edges of a graph, at each slot",
+    "EfficientFake": "window: one output seen alone, not a sequence",
+    "Fdh": "window: each layer of a hierarchy on its own",
+    "Hybrid": "delta: secrets at each slot, of one day",
+    "MaskSensitive": "none: silence says where a secret is",
+    "NoInternal": "window: each attribute of an event on its own",
+    "NoMask": "none: everything is shown",
+    "PaHmm": "window: so many positions in a row",
+    "PaMarkov": "none: each attribute looks after itself, and withholding speaks",
+    "Probabilistic": "delta: secrets at each slot, of one day",
+    "SensitiveMask": "none: what is withheld says what it was",
+    "SetLabelled": "delta: secrets at each slot, of one day, before somebody who knows sets of contexts only",
+    "Simulatable": "delta: secrets at each slot, of one day",
+}
+"""What each promises, in a line that can be read without importing it; its `Guarantee` says it in full."""
+
 __all__ = [*WHERE, "Published"]
 
 

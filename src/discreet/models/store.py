@@ -9,7 +9,7 @@ import datetime as dt
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 import numpy as np
@@ -106,7 +106,7 @@ def truth_of(path: str | Path) -> dict[str, Any] | None:
 def _read(path: Path) -> tuple[AnyModel, dict[str, Any] | None]:
     try:
         # Opened here, because NumPy leaves a damaged file open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        with path.open("rb") as file, _stored(file) as stored:
             header = json.loads(str(stored["header"]))
             if header["format"] != FORMAT:
                 raise KeyError("format")
@@ -123,9 +123,18 @@ def _read(path: Path) -> tuple[AnyModel, dict[str, Any] | None]:
     except FileFormatError:
         raise
     except Exception as error:  # a damaged zip fails in many ways: bad zip, zlib, tokens, encryption, memory
+        told = "it holds Python objects" if "pickle" in str(error) else str(error)
         raise FileFormatError(
-            f"{path}: not a discreet model, or damaged ({error}); make a new one with `discreet learn`"
+            f"{path}: not a discreet model, or damaged ({told}); make a new one with `discreet learn`"
         ) from None
+
+
+def _stored(file: BinaryIO) -> Any:
+    """The arrays of a file, if it is a zip at all: of others NumPy would say how to unpickle them."""
+    if file.read(4) != b"PK\x03\x04":
+        raise ValueError("it is no zip of arrays")
+    file.seek(0)
+    return np.load(file, allow_pickle=False)
 
 
 def _opened(header: Mapping[str, Any], stored: Arrays) -> AnyModel:
