@@ -85,6 +85,17 @@ class Carry:
             self._last = context
         return self._last if self._age <= self._slots else UNKNOWN
 
+    @property
+    def memory(self) -> tuple[str, int]:
+        """The last reading and its age in slots, for whoever goes on after a restart; private, as readings are."""
+        return self._last, self._age
+
+    def remembering(self, last: str, age: int) -> Carry:
+        """The same as it goes on from a `memory`."""
+        found = Carry(self._slots)
+        found._last, found._age = last, age
+        return found
+
 
 def _follows(before: Day, day: Day) -> bool:
     if before.person != day.person or before.date is None or day.date is None:

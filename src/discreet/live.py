@@ -9,13 +9,15 @@ release the same.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import operator
 from collections.abc import Iterator, Sequence
 from copy import copy
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from discreet.adversary.belief import Adversary
+from discreet.adversary.checkpoint import Checkpoint
 from discreet.clock import FIRST_YEAR, LAST_YEAR
 from discreet.contexts import UNKNOWN, Carry, Day, fitted
 from discreet.contracts import AnyMechanism, Rng
@@ -27,6 +29,9 @@ from discreet.randomness import SystemEntropy
 from discreet.session import Session, checked_label
 
 ONE_DAY = dt.timedelta(days=1)
+
+STATE = "discreet stream"
+"""What a stream's state calls itself."""
 
 
 def span(days: Sequence[Day]) -> tuple[dt.date, int]:
@@ -72,7 +77,8 @@ class Stream:
         self.clock = model.clock
         self.slots = next(iter(parts_of(model).values())).slots
         self._rng: Rng = SystemEntropy() if rng is None else rng
-        self._now = _Now(_checked_date(start), None, Carry(_checked_carry(carry)), 0, None)
+        self._start = _checked_date(start)
+        self._now = _Now(self._start, None, Carry(_checked_carry(carry)), 0, None)
         self._check(self.date)
         self._endless = without_end(model, make, self.date) if isinstance(model, Routine) else None
         self._made = {} if self._endless is not None else _made(model, make)
@@ -92,6 +98,50 @@ class Stream:
             with self._now.today:  # the truth does not outlive the stream
                 pass
         self._now = self._now._replace(carry=Carry(0))
+
+    def state(self) -> str:
+        """All that `resume` needs to go on as if nothing had happened, as JSON; only where the stream is `endless`.
+
+        It holds the last readings: it is for the person's own side, and never beside what was released.
+        """
+        now = self._now
+        if self._endless is None or now.today is None:
+            raise DiscreetError("only a stream without end that has released something has a state to go on from")
+        last, age = now.carry.memory
+        content = {
+            "kind": STATE,
+            "format": 1,
+            "start": self._start.isoformat(),
+            "person": self.person,
+            "private": now.today.private,
+            "last": last,
+            "age": age,
+            "checkpoint": now.today.checkpoint().to_json(),
+        }
+        return json.dumps(content, ensure_ascii=False)
+
+    @classmethod
+    def resume(cls, model: AnyModel, make: Make, state: str, *, carry: int = 0, rng: Rng | None = None) -> Stream:
+        """Go on from a `state` under the same model, policy and mechanism; others are refused. Nothing is drawn twice.
+
+        The slots that passed meanwhile are for the caller to `skip`.
+        """
+        kept = _read_state(state)
+        try:
+            stream = cls(model, make, start=kept["start"], carry=carry, person=kept["person"], rng=rng)
+            checkpoint = Checkpoint.from_json(kept["checkpoint"])
+            last = stream._now.carry.remembering(str(kept["last"]), int(kept["age"]))
+            private = kept["private"]
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, DiscreetError):
+                raise
+            raise DiscreetError(f"the state is damaged: {error!r}; give what Stream.state gave") from None
+        if stream._endless is None:
+            raise DiscreetError("a state is of a stream without end; this mechanism starts anew each day")
+        today = Session.resume(stream._endless, private=private, checkpoint=checkpoint, rng=stream._rng)
+        date = stream._start + today.slot // stream.slots * ONE_DAY
+        stream._now = _Now(date, today, last, 0, None)
+        return stream
 
     @property
     def date(self) -> dt.date:
@@ -211,6 +261,21 @@ class _Now(NamedTuple):
     carry: Carry
     off_model: int  # on earlier dates
     output: Release | None
+
+
+def _read_state(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise DiscreetError(f"the state is not JSON: {error}; give what Stream.state gave") from None
+    if not isinstance(content, dict) or content.get("kind") != STATE:
+        raise DiscreetError("this is no state of a stream; give what Stream.state gave")
+    if content.get("format") != 1:
+        raise DiscreetError(
+            f"the state has format {content.get('format')!r}, this program reads 1; resume with the version that "
+            "wrote it"
+        )
+    return content
 
 
 def _made(model: AnyModel, make: Make) -> dict[str | None, tuple[AnyMechanism, Adversary]]:
