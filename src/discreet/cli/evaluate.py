@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -36,12 +36,14 @@ def evaluate(
     accept_model: AcceptModel = False,
     picture: Picture = None,
     person: options.Person = None,
-    carry: options.Carry = "4h",
+    carry: options.LearnedCarry = None,
     naive_zone: options.NaiveZone = None,
+    separator: options.Separator = None,
+    time_format: options.TimeFormat = None,
     skip_bad: options.SkipBad = False,
-    user: options.UserColumn = "user",
-    time: options.TimeColumn = "timestamp",
-    context: options.ContextColumn = "context",
+    user: options.LearnedUser = None,
+    time: options.LearnedTime = None,
+    context: options.LearnedContext = None,
     start: options.StartColumn = None,
     end: options.EndColumn = None,
     json: options.Json = False,
@@ -63,10 +65,23 @@ def evaluate(
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
     make = Maker(spec, secrets)
-    carried = slots_of(carry, habits.clock)
+    reading = ReadingOptions.as_learned(
+        model,
+        user=user,
+        time=time,
+        context=context,
+        start=start,
+        end=end,
+        naive_zone=naive_zone,
+        carry=carry,
+        skip_bad=skip_bad,
+        person=person,
+        separator=separator,
+        time_format=time_format,
+    )
+    carried = slots_of(reading.carry, habits.clock)
     # Readings are carried when days are judged, over dates without any too, as in a release.
-    reading = ReadingOptions(user, time, context, start, end, naive_zone, "0", skip_bad, person)
-    days, readings = reading.read_one(data, habits)
+    days, readings = replace(reading, carry="0").read_one(data, habits)
     with progress("evaluating") as report:
         results = evaluate_parts(habits, make, days, carry=carried, seed=seed, progress=report)
     truth = check_released(habits, make, days, secrets, spec.name, carry=carried, seed=seed)

@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.terminal import progress
+from discreet.cli.terminal import note, progress
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
     from discreet.contracts import AnyMechanism
-    from discreet.data import Readings
+    from discreet.data import Columns, Readings
+    from discreet.data.source import Source
     from discreet.mechanisms.named import Spec
     from discreet.models.parts import AnyModel
     from discreet.policy import Policy
@@ -98,6 +99,66 @@ class ReadingOptions:
     carry: str = "4h"
     skip_bad: bool = False
     person: str | None = None
+    separator: str | None = None
+    time_format: str | None = None
+
+    @classmethod
+    def as_learned(cls, path: Path, **given: Any) -> ReadingOptions:
+        """What is given, and for the rest what the model's file remembers of the readings that it was learned from."""
+        from discreet.models.store import reading_of
+
+        named = {name: value for name, value in given.items() if value is not None}
+        learned = {name: value for name, value in reading_of(path).items() if name in REMEMBERED}
+        if "time" in named:  # readings, where stays were learned
+            learned = {name: value for name, value in learned.items() if name not in ("start", "end")}
+        assumed = {name: value for name, value in learned.items() if name not in named and value != getattr(cls, name)}
+        if assumed:
+            said = " ".join(f"--{name.replace('_', '-')} {value!r}" for name, value in assumed.items())
+            note(f"as the model was learned: {said}")
+        return cls(**{**learned, **named})
+
+    def remembered(self) -> dict[str, str | None]:
+        """What a model's file keeps of it."""
+        return {name: getattr(self, name) for name in REMEMBERED}
+
+    def _source(self, path: Path) -> Source:
+        """The file, and what separates its fields said where it was assumed."""
+        from discreet.data import open_source
+        from discreet.data.formats.csv import SEPARATORS, Csv, CsvSource
+
+        source = open_source(path)
+        if not isinstance(source, CsvSource):
+            return source
+        if self.separator is not None:
+            return Csv({"tab": "\t", "\\t": "\t"}.get(self.separator, self.separator)).open(path)
+        _ = source.header
+        if source.separator not in (None, SEPARATORS[0]):
+            shown = {"\t": "tab"}.get(str(source.separator), source.separator)
+            note(f"{path}: fields are taken to be separated by {shown!r}; --separator says otherwise")
+        return source
+
+    def _form(self, path: Path, source: Source, columns: Columns, clock: Clock) -> str | None:
+        """The form of timestamps: as given, or as the first rows have it, which is then said."""
+        from discreet.data.dates import form_of, offset_of
+
+        first = next(iter(source.batches(columns)), None) if self.time_format is None else None
+        role = columns.times[0]
+        if first is None or first.frame.schema[role].is_temporal() or first.frame.schema[role].is_numeric():
+            return self.time_format
+        values = [value for value in first.frame[role].head(LOOKED_AT).to_list() if value]
+        if clock.zone == "UTC" and (ahead := offset_of(values)) is not None:
+            note(f"{path}: times are {ahead} from UTC, and days are cut by UTC; give --zone, such as Europe/Paris")
+        form = form_of(values)
+        if form is None:
+            return None
+        if not form.certain:
+            other = form.code.replace("%d", "%_").replace("%m", "%d").replace("%_", "%m")
+            raise DataError(
+                f"{path}, column {columns.names()[role]!r}: {values[0]!r} may have the day or the month first; say "
+                f"which with --time-format {form.code!r} or --time-format {other!r}"
+            )
+        note(f"{path}: timestamps are taken to be of the form {form.code!r}; --time-format says otherwise")
+        return form.code
 
     def read(self, path: Path, clock: Clock, *, merge_below: float = 0.0, keep: Sequence[str] = ()) -> Readings:
         """The days of the people in the file, of the one asked for only where --person is given."""
@@ -106,11 +167,13 @@ class ReadingOptions:
         with progress(f"reading {path.name}") as report:
             try:
                 columns = Columns(self.user or None, self.time, self.context, self.start, self.end)
+                source = self._source(path)
                 readings = read_days(
-                    path,
+                    source,
                     clock,
                     columns=columns,
                     zone=self.naive_zone,
+                    time_format=self._form(path, source, columns, clock),
                     carry=slots_of(self.carry, clock),
                     merge_below=merge_below,
                     keep=keep,
@@ -139,11 +202,18 @@ class ReadingOptions:
         return next(iter(readings.people.values())), readings
 
 
+REMEMBERED = ("user", "time", "context", "start", "end", "naive_zone", "carry", "separator", "time_format")
+"""How readings are read, as a model's file keeps it; whose they are, and what to do with bad rows, it does not."""
+
+LOOKED_AT = 2000
+"""Rows whose timestamps say of what form all are."""
+
 _SPOKEN = (
     (r"(?:Event)?Columns\(timestamp=\.\.\.\)", "--time"),
     (r"(?:Event)?Columns\((\w+)=\.\.\.\)", r"--\1"),
     (r"pass user=None", "give --user ''"),
     (r"pass zone=, for example zone='Europe/Paris'", "give --naive-zone, for example --naive-zone Europe/Paris"),
+    (r"pass time_format= with", "give --time-format with"),
     (r" \(skip_bad=True\)", ""),
     (r"learn again with keep=\[(.*)\]$", r"learn again with --keep \1"),
 )

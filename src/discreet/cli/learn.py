@@ -15,8 +15,8 @@ from discreet.cli.known import Told, known_json, print_known
 from discreet.cli.terminal import note, percent, print_json, progress, table
 from discreet.cli.truth import DAYS_REMEDY, AcceptModel, Picture, days_learned, draw, print_truth, refused, truth_json
 from discreet.clock import Clock
-from discreet.contexts import Day, shares
-from discreet.errors import DiscreetError, PolicyError
+from discreet.contexts import UNKNOWN, Day, shares
+from discreet.errors import DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
     from discreet.data import BadRows
@@ -133,6 +133,8 @@ def learn(
     picture: Picture = None,
     person: options.Person = None,
     naive_zone: options.NaiveZone = None,
+    separator: options.Separator = None,
+    time_format: options.TimeFormat = None,
     skip_bad: options.SkipBad = False,
     user: options.UserColumn = "user",
     time: options.TimeColumn = "timestamp",
@@ -150,7 +152,9 @@ def learn(
     """
     from discreet.models.store import save_all
 
-    reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
+    reading = ReadingOptions(
+        user, time, context, start, end, naive_zone, carry, skip_bad, person, separator, time_format
+    )
     rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers}
     learner: Learner
     if update is None:
@@ -174,10 +178,12 @@ def learn(
             told = _told(found.model, secrets, learner.clock)
             summaries.append(_summary(name, files[name], found, learner.clock, told, accept_model))
             report(done, len(readings.people))
+    hint_unvisited(learner.kept if update is None else (), readings.labels)
+    hint_unknown(summaries, reading.carry)
     no = any(refused(truth, accept_model) for truth in truths.values())
     _draw_all(picture, truths, [one.person for one in summaries])
     if not no:
-        save_all(out, models, {file: truth.summary() for file, truth in truths.items()})
+        save_all(out, models, {file: truth.summary() for file, truth in truths.items()}, reading.remembered())
     if json:
         bad = {"count": readings.bad.count, "first": list(readings.bad.first)}
         people = [asdict(summary) for summary in summaries]
@@ -405,6 +411,27 @@ def _told(model: AnyModel, secrets: Path | None, clock: Clock) -> Told:
 
 
 # --- what is said of it
+
+MUCH_UNKNOWN = 0.2
+"""A share of slots without a reading that is worth a word."""
+
+
+def hint_unvisited(declared: Sequence[str], labels: Sequence[str]) -> None:
+    """Say which declared contexts the table does not have: on purpose, or a slip that merges the real one."""
+    for label in declared:
+        if label not in labels:
+            near = did_you_mean(label, labels)
+            note(f"{label!r} is kept, and was never visited{f'; {near}' if near.startswith('did') else ''}")
+
+
+def hint_unknown(summaries: Sequence[Summary], carry: str) -> None:
+    """Say where of much time nothing is known."""
+    for one in summaries:
+        if (unknown := one.contexts.get(UNKNOWN, 0.0)) >= MUCH_UNKNOWN:
+            note(
+                f"{one.person}: {percent(unknown)} of the slots are unknown: a reading stands for {carry} (--carry). "
+                "Where the data say changes only, as Home Assistant's history does, give --carry 24h or more"
+            )
 
 
 @dataclass(frozen=True)

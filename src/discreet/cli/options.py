@@ -59,6 +59,44 @@ SkipBad = Annotated[
     bool,
     typer.Option("--skip-bad", help="Count rows that cannot be used instead of stopping.", rich_help_panel=READING),
 ]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What separates the fields of a .csv file, such as ; or tab; what its header has most of, unless given.",
+        rich_help_panel=READING,
+    ),
+]
+TimeFormat = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORM",
+        help="The form of timestamps that are neither epoch nor ISO 8601, such as '%m/%d/%Y %I:%M %p'.",
+        rich_help_panel=READING,
+    ),
+]
+AS_LEARNED = "as the model was learned"
+"""What readings are read by where nothing else is said: a model's file remembers."""
+
+LearnedCarry = Annotated[
+    str | None,
+    typer.Option(
+        "--carry",
+        metavar="TIME",
+        help="How long a reading stands when none follows: 4h, 30m, or 0 for not at all.",
+        show_default=AS_LEARNED,
+        rich_help_panel=READING,
+    ),
+]
+
+
+def _learned(option: str, words: str) -> object:
+    return typer.Option(option, metavar="COLUMN", help=words, show_default=AS_LEARNED, rich_help_panel=COLUMNS)
+
+
+LearnedUser = Annotated[str | None, _learned("--user", "Who; '' if the file is one person's.")]
+LearnedTime = Annotated[str | None, _learned("--time", "When: epoch or ISO 8601.")]
+LearnedContext = Annotated[str | None, _learned("--context", "Where, or doing what.")]
 UserColumn = Annotated[
     str,
     typer.Option("--user", metavar="COLUMN", help="Who; '' if the file is one person's.", rich_help_panel=COLUMNS),

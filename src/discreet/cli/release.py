@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,13 +20,13 @@ from discreet.cli.inputs import (
     read_spec,
     slots_of,
 )
+from discreet.cli.live import Lines, Now, by_lines, by_the_clock, keep, opened, utc_now
 from discreet.cli.terminal import note, print_json, progress
 from discreet.cli.truth import warn
 from discreet.errors import DiscreetError
 from discreet.outputs import Release, text_of
 
 if TYPE_CHECKING:
-    from discreet.clock import Clock
     from discreet.live import Stream
 
 STDIN = Path("-")
@@ -52,14 +52,32 @@ def release(
         str | None,
         typer.Option(metavar="YYYY-MM-DD", help="The day on which standard input starts; today unless given."),
     ] = None,
+    now: Annotated[
+        bool,
+        typer.Option(
+            "--now",
+            help="Standard input goes by the clock: it starts at the present slot, and each slot's output comes when "
+            "it ends, of the last line until then.",
+        ),
+    ] = False,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep where standard input's stream is, and go on from there if the file is there. It holds the last "
+            "readings: keep it to yourself.",
+        ),
+    ] = None,
     option: options.MechanismOptions = None,
     person: options.Person = None,
-    carry: options.Carry = "4h",
+    carry: options.LearnedCarry = None,
     naive_zone: options.NaiveZone = None,
+    separator: options.Separator = None,
+    time_format: options.TimeFormat = None,
     skip_bad: options.SkipBad = False,
-    user: options.UserColumn = "user",
-    time: options.TimeColumn = "timestamp",
-    context: options.ContextColumn = "context",
+    user: options.LearnedUser = None,
+    time: options.LearnedTime = None,
+    context: options.LearnedContext = None,
     start: options.StartColumn = None,
     end: options.EndColumn = None,
     json: options.Json = False,
@@ -67,8 +85,9 @@ def release(
     """Decide slot by slot what applications may see of a person's day.
 
     From standard input each line is answered at once, so that it can stand in a pipe: the context that is shown, or an
-    empty line for silence; with --json one object a line. After the day's last slot comes the next day's first. Of a
-    routine, adaptive and dphmm release days without end: what they promise holds over midnight. Others start anew.
+    empty line for silence; with --json one object a line. After the day's last slot comes the next day's first. With
+    --now slots follow the clock instead, and with --state FILE the stream goes on after a restart. Of a routine,
+    adaptive and dphmm release days without end: what they promise holds over midnight. Others start anew.
 
     Example: discreet release --model p01.model --policy examples/policy.toml today.csv
     """
@@ -79,20 +98,38 @@ def release(
     habits = read_model(model)
     warn(model)
     make = Maker(spec, read_policy_for(policy, habits))
-    carried = slots_of(carry, habits.clock)
+    reading = ReadingOptions.as_learned(
+        model,
+        user=user,
+        time=time,
+        context=context,
+        start=start,
+        end=end,
+        naive_zone=naive_zone,
+        carry=carry,
+        skip_bad=skip_bad,
+        person=person,
+        separator=separator,
+        time_format=time_format,
+    )
+    carried = slots_of(reading.carry, habits.clock)
     if data == STDIN:
         if out is not None:
             raise DiscreetError("--out is for files of readings; redirect what comes from standard input with >")
         if not json:
             _check_lines(label for part in parts_of(habits).values() for label in part.contexts)
             _check_lines(_texts(spec.options))
-        with Stream(habits, make, start=_first_date(date, habits.clock), carry=carried) as stream:
-            _answer(stream, json)
+        clock = utc_now if now else None
+        with opened(habits, make, carry=carried, date=date, now=clock, state=state) as stream:
+            lines = by_lines(stream) if clock is None else _by_the_clock(stream, clock)
+            _answer(lines, stream, state, json)
         _tell(stream, spec.name, 0)
         return
+    for given, name in ((date, "--date"), (now, "--now"), (state, "--state")):
+        if given:
+            raise DiscreetError(f"{name} is for standard input, and {data} has its own dates; leave it out")
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
-    reading = ReadingOptions(user, time, context, start, end, naive_zone, "0", skip_bad, person)
-    days, readings = reading.read_one(data, habits)
+    days, readings = replace(reading, carry="0").read_one(data, habits)
     first, dates = span(days)
     with Stream(habits, make, start=first, carry=carried, person=days[0].person) as stream:
         rows = _followed(stream.releases(days), dates * stream.slots)
@@ -100,14 +137,9 @@ def release(
     _tell(stream, spec.name, readings.bad.count)
 
 
-def _first_date(date: str | None, clock: Clock | None) -> dt.date:
-    if date is None:
-        now = dt.datetime.now(dt.UTC)
-        return now.date() if clock is None else clock.locate(now)[0]
-    try:
-        return dt.date.fromisoformat(date)
-    except ValueError:
-        raise DiscreetError(f"--date is {date!r}; write it as YYYY-MM-DD") from None
+def _by_the_clock(stream: Stream, now: Now) -> Iterator[Release]:
+    assert stream.clock is not None  # `opened` has seen to it
+    return by_the_clock(stream, stream.clock, Lines(sys.stdin), now)
 
 
 def _check_lines(labels: Iterable[str]) -> None:
@@ -133,12 +165,10 @@ def _texts(option: object) -> Iterator[str]:
             yield from _texts(value)
 
 
-def _answer(stream: Stream, json: bool) -> None:
-    """One line in, one line out, flushed: whoever waits for the output has it before the next input."""
-    if sys.stdin.isatty():
-        note("one context a line and slot, an empty line where there is no reading; Ctrl-D ends")
-    for line in iter(sys.stdin.readline, ""):
-        released = stream.release(line.strip() or None)
+def _answer(rows: Iterator[Release], stream: Stream, state: Path | None, json: bool) -> None:
+    """A line a slot, flushed: whoever waits for the output has it. Kept first: what was drawn is never drawn again."""
+    for released in rows:
+        keep(stream, state)
         print(released.to_json() if json else text_of(released.output), flush=True)
 
 

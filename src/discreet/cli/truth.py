@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 IF = "if the habits are as learned"
 """What every promise is of."""
 
+SAME_DATA = (
+    "they were learned from the same data, so this says little. Learn from the earlier days alone (in a file of their "
+    "own), and evaluate the later ones; learn itself tries the last fifth"
+)
+
 LISTED = 5
 """Findings in the terminal; --json has all."""
 
@@ -81,7 +86,7 @@ def _verdict(truth: Truth, accepted: bool) -> str:
     if truth.untested:
         return f"Not tested: {truth.untested}."
     if truth.holds:
-        held = "" if truth.held_out else "; they were learned from the same data, so this says little"
+        held = "" if truth.held_out else f"; {SAME_DATA}"
         return f"Nothing speaks against it: {truth.figure}{held}."
     return f"NO: {truth.figure}." + (" Accepted with --accept-model." if accepted else "")
 

@@ -99,8 +99,13 @@ def _micros(seconds: list[int]) -> pl.Series:
     return pl.Series([second * SECOND for second in seconds], dtype=pl.Int64)
 
 
-def with_instant(frame: pl.DataFrame, role: str, *, zone: str | None, epoch: Epoch) -> pl.DataFrame:
-    """Add `{role}_instant` (null where unreadable) and `{role}_naive` (whether a zone had to be stated and is not)."""
+def with_instant(
+    frame: pl.DataFrame, role: str, *, zone: str | None, epoch: Epoch, form: str | None = None
+) -> pl.DataFrame:
+    """Add `{role}_instant` (null where unreadable) and `{role}_naive` (whether a zone had to be stated and is not).
+
+    `form` is that of text, in the codes of strptime, where it is neither ISO 8601 nor a number.
+    """
     held = frame.schema[role]
     column = pl.col(role)
     if held.is_numeric():
@@ -108,6 +113,8 @@ def with_instant(frame: pl.DataFrame, role: str, *, zone: str | None, epoch: Epo
     elif isinstance(held, pl.Datetime):
         wall = column.dt.epoch("us")
         ahead = pl.lit(None if held.time_zone is None else 0, pl.Int64)
+    elif form is not None:
+        wall, ahead = _formed(column, form), pl.lit(0 if "%z" in form else None, pl.Int64)
     else:
         frame = frame.with_columns(column.str.strip_chars().str.extract_groups(ISO_8601).alias("__iso"))
         number = _from_number(column.str.strip_chars().cast(pl.Float64, strict=False), epoch)
@@ -120,6 +127,14 @@ def with_instant(frame: pl.DataFrame, role: str, *, zone: str | None, epoch: Epo
     return frame.with_columns(instant.alias(f"{role}_instant"), naive.alias(f"{role}_naive")).drop(
         "__wall", "__ahead", "__iso", strict=False
     )
+
+
+def _formed(column: pl.Expr, form: str) -> pl.Expr:
+    """Microseconds of text in a form of one's own; of an offset, as an instant."""
+    whole = form if any(code in form for code in ("%H", "%I", "%T", "%R")) else f"{form} %H:%M"
+    text = column.str.strip_chars()
+    text = text if whole == form else text + " 00:00"  # a date alone is its midnight
+    return text.str.to_datetime(whole, time_unit="us", strict=False, exact=True).dt.epoch("us")
 
 
 def _from_number(number: pl.Expr, epoch: Epoch) -> pl.Expr:

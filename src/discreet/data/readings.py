@@ -34,6 +34,8 @@ class Readings:
     """Rows skipped, with what was wrong with the first few."""
     passed_over: int = 0
     """Records of something else than readings, in logs that mix several kinds."""
+    labels: tuple[str, ...] = ()
+    """The contexts as the table has them, before rare ones are merged, in the order in which they first appear."""
 
     @property
     def days(self) -> list[Day]:
@@ -49,6 +51,7 @@ def read_days(
     cells: Cells | None = None,
     zone: str | None = None,
     epoch: Epoch = "auto",
+    time_format: str | None = None,
     pick: Pick = "last",
     carry: int = 0,
     backward: bool = False,
@@ -62,7 +65,8 @@ def read_days(
 
     **Timestamps** are numbers (epoch seconds; from 1e11 on milliseconds, unless `epoch` says which), ISO 8601 with an
     offset or Z, or ISO 8601 without one, which `zone` must then place: an IANA name, often the clock's own. A time
-    that the zone's clocks show twice is taken as the earlier. Years 1970 to 2099.
+    that the zone's clocks show twice is taken as the earlier. Years 1970 to 2099. Text of another form is read by
+    `time_format`, in the codes of strptime ("%m/%d/%Y %H:%M"); `dates.form_of` finds it where that is certain.
 
     **Positions**: with `PositionColumns` and `cells` (`discreet.places`), a context is the cell of a position.
 
@@ -91,7 +95,7 @@ def read_days(
     if isinstance(columns, PositionColumns) != (cells is not None):
         missing = "cells=, such as discreet.places.Grid" if cells is None else "columns=PositionColumns(...)"
         raise DataError(f"contexts from positions need both columns and cells; pass {missing} too")
-    table = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
+    table = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad, form=time_format)
     people, contexts, standing = Codes(), Codes(), Standing(pick)
     spread = of_intervals if "start" in columns.times else of_readings
     for sound in table.batches(progress):
@@ -106,6 +110,7 @@ def read_days(
         table.rows,
         table.bad,
         table.passed_over,
+        tuple(contexts.names),
     )
 
 

@@ -60,10 +60,17 @@ class Table:
     """
 
     def __init__(
-        self, source: Source | str | Path, columns: ColumnNames, *, zone: str | None, epoch: Epoch, skip_bad: bool
+        self,
+        source: Source | str | Path,
+        columns: ColumnNames,
+        *,
+        zone: str | None,
+        epoch: Epoch,
+        skip_bad: bool,
+        form: str | None = None,
     ) -> None:
         check_option("epoch", epoch, ("auto", "seconds", "milliseconds"))
-        self._columns, self._zone, self._epoch = columns, zone, epoch
+        self._columns, self._zone, self._epoch, self._form = columns, zone, epoch, form
         self._source = open_source(source)
         self._tally = Tally(skip=skip_bad)
         self.rows = 0
@@ -100,7 +107,7 @@ class Table:
         frame = batch.frame.with_columns(order=pl.int_range(self.rows, self.rows + pl.len(), dtype=pl.Int64))
         names = self._columns.names()
         for role in self._columns.times:
-            frame = with_instant(frame, role, zone=self._zone, epoch=self._epoch)
+            frame = with_instant(frame, role, zone=self._zone, epoch=self._epoch, form=self._form)
             naive = frame.filter(pl.col(f"{role}_naive"))
             if naive.height:
                 number, value = naive.row(0, named=True)["number"], naive.row(0, named=True)[role]
@@ -108,7 +115,7 @@ class Table:
                 raise DataError(described(batch.origin, Fault(number, names[role], _plain(value), what)))
         for role in self._columns.degrees:
             frame = frame.with_columns(_degrees(frame, role).alias(f"{role}_degrees"))
-        problems = _problems(self._columns, frame.columns)
+        problems = _problems(self._columns, frame.columns, self._form)
         wrong = pl.coalesce(pl.when(where).then(pl.lit(k)) for k, (_, _, where) in enumerate(problems))
         frame = frame.with_columns(__problem=wrong)
         bad = frame.filter(pl.col("__problem").is_not_null())
@@ -120,7 +127,7 @@ class Table:
         return frame.filter(pl.col("__problem").is_null()).drop("__problem")
 
 
-def _problems(columns: ColumnNames, there: Collection[str]) -> list[tuple[str, str, pl.Expr]]:
+def _problems(columns: ColumnNames, there: Collection[str], form: str | None) -> list[tuple[str, str, pl.Expr]]:
     """(role, what is wrong, where): what a row can be bad for; the first that holds is named."""
     found: list[tuple[str, str, pl.Expr]] = []
     for role in columns.texts:
@@ -136,7 +143,12 @@ def _problems(columns: ColumnNames, there: Collection[str]) -> list[tuple[str, s
         found.append((role, f"is outside -{most} to {most} degrees", ~(value.abs() <= most) | value.is_nan()))
     for role in columns.times:
         instant = pl.col(f"{role}_instant")
-        unread = "is not a timestamp; write epoch seconds or ISO 8601 such as 2024-05-01T08:30:00+02:00"
+        unread = (
+            "is not a timestamp; write epoch seconds or ISO 8601 such as 2024-05-01T08:30:00+02:00, or pass "
+            "time_format= with its form, such as '%m/%d/%Y %H:%M'"
+            if form is None
+            else f"is not a timestamp of the form {form!r}"
+        )
         found.append((role, unread, instant.is_null()))
         beyond = f"is outside the years {FIRST_YEAR} to {LAST_YEAR}"
         found.append((role, beyond, ~instant.is_between(0, LATEST, closed="left")))

@@ -39,14 +39,21 @@ FADED = ("initial", "transitions", "nights")
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
-def save(path: str | Path, model: AnyModel, truth: Mapping[str, Any] | None = None) -> None:
+def save(
+    path: str | Path,
+    model: AnyModel,
+    truth: Mapping[str, Any] | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> None:
     """Write habits to one file: a zip of arrays with a JSON header.
 
-    `truth` says how true they were on held-out days (`Truth.summary`), for whoever states what is promised of them.
+    `truth` says how true they were on held-out days (`Truth.summary`), for whoever states what is promised of them;
+    `reading` how the readings were read, for whoever reads more of them.
     """
     header: dict[str, Any] = {"format": FORMAT, "version": 1, "parts": {}}
-    if truth is not None:
-        header["truth"] = dict(truth)
+    for name, given in (("truth", truth), ("reading", reading)):
+        if given is not None:
+            header[name] = dict(given)
     contents: dict[str, np.ndarray[Any, Any]] = {}
     parts: Mapping[str, MarkovChain | HiddenMarkovModel]
     if isinstance(model, Routine):
@@ -80,17 +87,20 @@ def files_for(out: Path, people: Sequence[str]) -> dict[str, Path]:
 
 
 def save_all(
-    out: Path, models: Mapping[Path, AnyModel], truths: Mapping[Path, Mapping[str, Any]] | None = None
+    out: Path,
+    models: Mapping[Path, AnyModel],
+    truths: Mapping[Path, Mapping[str, Any]] | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> None:
     """Save models to the files of `files_for`; a new folder appears whole or not at all."""
     known = truths or {}
     if (len(models) == 1 and out in models) or out.is_dir():
         for path, model in models.items():
-            save(path, model, known.get(path))
+            save(path, model, known.get(path), reading)
         return
     with folder_whole(out) as beside:
         for path, model in models.items():
-            save(beside / path.name, model, known.get(path))
+            save(beside / path.name, model, known.get(path), reading)
 
 
 def load(path: str | Path) -> AnyModel:
@@ -100,10 +110,17 @@ def load(path: str | Path) -> AnyModel:
 
 def truth_of(path: str | Path) -> dict[str, Any] | None:
     """How true the habits of a file were on held-out days, as it says; None where it does not."""
-    return _read(Path(path))[1]
+    found: dict[str, Any] | None = _read(Path(path))[1].get("truth")
+    return found
 
 
-def _read(path: Path) -> tuple[AnyModel, dict[str, Any] | None]:
+def reading_of(path: str | Path) -> dict[str, Any]:
+    """How the readings that habits were learned from were read, as their file says; nothing where it does not."""
+    found = _read(Path(path))[1].get("reading")
+    return found if isinstance(found, dict) else {}
+
+
+def _read(path: Path) -> tuple[AnyModel, dict[str, Any]]:
     try:
         # Opened here, because NumPy leaves a damaged file open.
         with path.open("rb") as file, _stored(file) as stored:
@@ -117,7 +134,7 @@ def _read(path: Path) -> tuple[AnyModel, dict[str, Any] | None]:
                 )
             if header["version"] < 1 or not header["parts"]:
                 raise ValueError("the header makes no sense")
-            return _opened(header, stored), header.get("truth")
+            return _opened(header, stored), header
     except FileNotFoundError:
         raise FileFormatError(f"{path}: there is no such model file; make one with `discreet learn`") from None
     except FileFormatError:

@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,19 +31,34 @@ LONGEST_ROW = 1 << 20
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-FIELD = rb'(?:"(?:[^"]|"")*+"|[^",\n]*+)'
-"""A field of RFC 4180. The possessive repeats keep a file full of stray quotes from taking for ever."""
+SEPARATORS = (",", ";", "\t", "|")
+"""What fields may be separated by where nobody says: RFC 4180's first, then what spreadsheets write in Europe."""
 
-RECORD = re.compile(FIELD + rb"(?:," + FIELD + rb")*+\n")
+
+@cache
+def _record(separator: str) -> re.Pattern[bytes]:
+    """A row of RFC 4180. The possessive repeats keep a file full of stray quotes from taking for ever."""
+    mark = re.escape(separator.encode())
+    field = rb'(?:"(?:[^"]|"")*+"|[^"' + mark + rb"\n]*+)"
+    return re.compile(field + rb"(?:" + mark + field + rb")*+\n")
+
 
 Offsets = npt.NDArray[np.int64]
 
 
 class Csv:
-    """Comma-separated values with a header (RFC 4180), UTF-8. They have no mark of their own, so the ending decides."""
+    """Comma-separated values with a header (RFC 4180), UTF-8. They have no mark of their own, so the ending decides.
+
+    `separator` is one character; by default the one of `SEPARATORS` that the header has most of.
+    """
 
     name = "csv"
     endings = (".csv", ".csv.gz")
+
+    def __init__(self, separator: str | None = None) -> None:
+        if separator is not None and (len(separator) != 1 or separator in '"\r\n' or not separator.isascii()):
+            raise DataError(f"the separator is {separator!r}; give one character, such as ; or a tab")
+        self._separator = separator
 
     def recognises(self, path: Path, head: bytes) -> bool:
         """By the ending."""
@@ -50,14 +66,16 @@ class Csv:
 
     def open(self, path: Path) -> CsvSource:
         """The rows of a CSV file."""
-        return CsvSource(path)
+        return CsvSource(path, self._separator)
 
 
 class CsvSource:
     """The rows of a CSV file, block by block. Holds one block of bytes and its columns at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, separator: str | None = None) -> None:
         self._path = path
+        self.separator = separator
+        """What separates fields; None until the header is read, where nobody said."""
         self._origin = Origin(str(path), "line", stem(path, Csv.endings))
         self._header: list[str] | None = None
 
@@ -71,15 +89,23 @@ class CsvSource:
         """The column names; the file is not opened again for them once it has been read."""
         if self._header is None:
             with opened(self._path) as (stream, _):
-                self._header = _header(self._path, stream)[0]
+                self._header, _ = self._begun(stream)
         return self._header
+
+    def _begun(self, stream: BinaryIO) -> tuple[list[str], bytes]:
+        """The header, once it is known what separates its names, and the bytes read beyond it."""
+        data = _first_bytes(stream)
+        if self.separator is None:
+            self.separator = _separator(data)
+        return _header(self._path, data, self.separator)
 
     def batches(self, columns: ColumnNames) -> Iterator[Batch]:
         """The rows, all values as text."""
         path = self._path
         with opened(path) as (stream, raw):
             total = path.stat().st_size
-            header, data = _header(path, stream)
+            header, data = self._begun(stream)
+            separator = self.separator or SEPARATORS[0]
             self._header = header
             found = columns.find(self.name, header)
             line = 2 + sum(name.count("\n") for name in header)
@@ -88,25 +114,34 @@ class CsvSource:
                 if not more and data and not data.endswith(b"\n"):
                     data += b"\n"
                 data = data.replace(b"\r\n", b"\n")
-                rows = _split(data, line, header, final=not more)
+                rows = _split(data, line, header, separator, final=not more)
                 if rows.used == 0 and len(data) > LONGEST_ROW:
                     raise DataError(
                         f"{path}, line {line}: the row is longer than a megabyte; is this a table of readings?"
                     )
-                yield Batch(self._origin, _frame(path, data, rows, found), rows.faults, raw.tell(), total)
+                yield Batch(self._origin, _frame(path, data, rows, found, separator), rows.faults, raw.tell(), total)
                 if not more:
                     return
                 line += data.count(b"\n", 0, rows.used)
                 data = data[rows.used :] + more
 
 
-def _header(path: Path, stream: BinaryIO) -> tuple[list[str], bytes]:
-    """The column names, and the bytes read beyond them."""
+def _first_bytes(stream: BinaryIO) -> bytes:
     data = stream.read(LONGEST_ROW)
     if len(data) < LONGEST_ROW and not data.endswith(b"\n"):
         data += b"\n"  # the whole file, and its last line has no end
-    data = data.removeprefix(BYTE_ORDER_MARK).replace(b"\r\n", b"\n")
-    match = RECORD.match(data)
+    return data.removeprefix(BYTE_ORDER_MARK).replace(b"\r\n", b"\n")
+
+
+def _separator(data: bytes) -> str:
+    """The one that the first line has most of, outside quotes; of equals the first."""
+    line = QUOTED.sub(b"", data.split(b"\n", 1)[0])
+    return max(SEPARATORS, key=lambda mark: line.count(mark.encode()))
+
+
+def _header(path: Path, data: bytes, separator: str) -> tuple[list[str], bytes]:
+    """The column names, and the bytes beyond them."""
+    match = _record(separator).match(data)
     if match is None or not match.group().strip():
         raise DataError(
             f"{path}, line 1: there is no header; the first line must name the columns, separated by commas"
@@ -115,7 +150,7 @@ def _header(path: Path, stream: BinaryIO) -> tuple[list[str], bytes]:
         text = match.group().decode()
     except UnicodeDecodeError:
         raise DataError(f"{path}, line 1: the header is not UTF-8; save the file as UTF-8") from None
-    return next(csv.reader([text.removesuffix("\n")], strict=False)), data[match.end() :]
+    return next(csv.reader([text.removesuffix("\n")], delimiter=separator, strict=False)), data[match.end() :]
 
 
 @dataclass(frozen=True)
@@ -129,17 +164,17 @@ class _Rows:
     faults: list[Fault] = field(default_factory=list)
 
 
-def _split(data: bytes, line: int, header: list[str], *, final: bool) -> _Rows:
+def _split(data: bytes, line: int, header: list[str], separator: str, *, final: bool) -> _Rows:
     """Cut a block into rows; blank lines are not rows, and an unfinished row at the end waits for the next block."""
     text = np.frombuffer(data, dtype=np.uint8)
     newlines = np.flatnonzero(text == ord("\n"))
     if b'"' in data:
-        starts, ends, fields = _quoted_rows(data, final=final)
+        starts, ends, fields = _quoted_rows(data, separator, final=final)
     else:
         ends = newlines + 1
         starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if len(ends) else ends
-        commas = np.flatnonzero(text == ord(","))
-        fields = np.searchsorted(commas, ends) - np.searchsorted(commas, starts) + 1
+        marks = np.flatnonzero(text == ord(separator))
+        fields = np.searchsorted(marks, ends) - np.searchsorted(marks, starts) + 1
     used = int(ends[-1]) if len(ends) else 0
     lines = line + np.searchsorted(newlines, starts)
     row = ends - starts > 1
@@ -152,19 +187,19 @@ def _split(data: bytes, line: int, header: list[str], *, final: bool) -> _Rows:
     try:
         data[:used].decode()
     except UnicodeDecodeError:
-        rows = _utf8_only(data, rows, header)
+        rows = _utf8_only(data, rows, header, separator)
     return rows
 
 
-def _quoted_rows(data: bytes, *, final: bool) -> tuple[Offsets, Offsets, Offsets]:
+def _quoted_rows(data: bytes, separator: str, *, final: bool) -> tuple[Offsets, Offsets, Offsets]:
     """Starts, ends and numbers of fields where fields may be quoted and hold line breaks; 0 fields: a stray quote."""
     starts, ends, fields = [], [], []
-    place = 0
+    place, row = 0, _record(separator)
     while place < len(data):
-        match = RECORD.match(data, place)
+        match = row.match(data, place)
         if match is not None:
             end = match.end()
-            count = _count_fields(match.group())
+            count = _count_fields(match.group(), separator)
         elif not final and len(data) - place <= LONGEST_ROW:
             break
         else:
@@ -181,8 +216,8 @@ def _quoted_rows(data: bytes, *, final: bool) -> tuple[Offsets, Offsets, Offsets
 QUOTED = re.compile(rb'"[^"]*+"')
 
 
-def _count_fields(record: bytes) -> int:
-    return (QUOTED.sub(b"", record) if b'"' in record else record).count(b",") + 1
+def _count_fields(record: bytes, separator: str) -> int:
+    return (QUOTED.sub(b"", record) if b'"' in record else record).count(separator.encode()) + 1
 
 
 def _misshapen(record: bytes, line: int, fields: int, header: list[str]) -> Fault:
@@ -192,7 +227,7 @@ def _misshapen(record: bytes, line: int, fields: int, header: list[str]) -> Faul
     return Fault(line, None, text, f"has {fields} field{'s' * (fields != 1)} where the header has {len(header)}")
 
 
-def _utf8_only(data: bytes, rows: _Rows, header: list[str]) -> _Rows:
+def _utf8_only(data: bytes, rows: _Rows, header: list[str], separator: str) -> _Rows:
     """The same rows without those that are not UTF-8."""
     sound = np.ones(len(rows.starts), dtype=bool)
     faults = list(rows.faults)
@@ -202,13 +237,13 @@ def _utf8_only(data: bytes, rows: _Rows, header: list[str]) -> _Rows:
             record.decode()
         except UnicodeDecodeError:
             sound[k] = False
-            values = next(csv.reader([record.decode(errors="replace")]))
+            values = next(csv.reader([record.decode(errors="replace")], delimiter=separator))
             place = next((k for k, value in enumerate(values) if "\ufffd" in value), 0)
             faults.append(Fault(int(rows.lines[k]), header[place], values[place].rstrip("\n"), "is not UTF-8"))
     return _Rows(rows.starts[sound], rows.ends[sound], rows.lines[sound], rows.used, faults)
 
 
-def _frame(path: Path, data: bytes, rows: _Rows, found: dict[str, int]) -> pl.DataFrame:
+def _frame(path: Path, data: bytes, rows: _Rows, found: dict[str, int], separator: str) -> pl.DataFrame:
     """The columns that are read, as text, under the names of their roles, with the line of each row."""
     if not len(rows.starts):
         return pl.DataFrame(schema={"number": pl.Int64, **dict.fromkeys(found, pl.String)})
@@ -221,6 +256,7 @@ def _frame(path: Path, data: bytes, rows: _Rows, found: dict[str, int]) -> pl.Da
             text,
             has_header=False,
             infer_schema=False,
+            separator=separator,
             columns=wanted,
             quote_char='"' if b'"' in text else None,
         )
