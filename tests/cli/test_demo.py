@@ -90,6 +90,22 @@ def test_the_terminal_shows_the_day_within_80_columns(discreet: Discreet, tmp_pa
     assert ran.out.splitlines()[-1].endswith("demo.html")
 
 
+def test_in_40_columns_days_take_several_lines_and_nothing_is_cut(
+    discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = discreet("demo", "--out", tmp_path / "demo.html").out
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = discreet("demo", "--out", tmp_path / "demo.html").out
+    assert max(len(line) for line in narrow.splitlines()[:-1]) <= 40
+    for mark in "^█·":  # the breach is there, whole
+        assert narrow.count(mark) == wide.count(mark)
+    assert "100 %, limit 12 %" in narrow
+
+
+def test_a_long_silence_is_explained(shown: tuple[Ran, str]) -> None:
+    assert shown[1].count("Why so long a silence, from ") == 1  # of the one mechanism that keeps the secrets
+
+
 @pytest.mark.parametrize("seed", [0, 5, 11])
 def test_any_seed_has_a_hospital_day(seed: int) -> None:
     made = make_demo(seed)

@@ -36,7 +36,6 @@ app = typer.Typer(
     ),
     epilog="Start with: discreet demo. Exit codes: 0 yes, 1 the answer is no, 2 bad use.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -34,7 +34,7 @@ COLOURS = (
 
 
 def print_demo(demo: Demo) -> None:
-    """The whole story on stdout, within 80 columns for a day of 48 slots."""
+    """The whole story on stdout, within 80 columns for a day of 48 slots; in fewer, days take several lines."""
     console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
     letters = _letters(demo)
     width = min(console.width, 100)
@@ -44,9 +44,9 @@ def print_demo(demo: Demo) -> None:
     for sentence in already_known(demo):
         console.print(Text(f"  {sentence}", style="dim"), width=width)
     console.print()
-    console.print(_strip("", _hours(demo), {}, dim=True))
-    console.print(_strip("the true day", demo.day.contexts, letters))
-    console.print(Text(" " * LABEL + "only the person knows it", style="dim"))
+    hours = _strip("", _hours(demo), {}, dim=True)
+    _put(console, hours, _strip("the true day", demo.day.contexts, letters))
+    console.print(Text(" " * LABEL * _fits(console, hours) + "only the person knows it", style="dim"))
     for showing in demo.showings:
         _print_showing(console, demo, showing, letters)
     _print_week(console, demo, letters, width)
@@ -73,13 +73,13 @@ def _print_showing(console: Console, demo: Demo, showing: Showing, letters: dict
     )
     verdict.append(f", {percent(showing.utility)} of the day shown as it was", style="default not bold")
     console.print(Text.assemble((showing.mechanism, "bold"), ": ", verdict))
-    console.print(_strip("  applications saw", [text_of(output) for output in showing.outputs], letters))
+    _put(console, _strip("  applications saw", [text_of(output) for output in showing.outputs], letters))
     for one in showing.beliefs:
         bars, marks = _bars(demo, one)
         style = "red" if one.breached else "green"
         worst = f"  {percent(one.final[one.worst])}, limit {percent(one.limit[one.worst])}"
-        console.print(Text(f"  {one.name}"[:LABEL].ljust(LABEL)).append_text(bars), no_wrap=True)
-        console.print(Text.assemble((worst.ljust(LABEL), style), (marks, "bold red")), no_wrap=True)
+        name = Text(f"  {one.name}"[:LABEL].ljust(LABEL)).append_text(bars)
+        _put(console, name, Text.assemble((worst.ljust(LABEL), style), (marks, "bold red")))
 
 
 def _print_week(console: Console, demo: Demo, letters: dict[str, str], width: int) -> None:
@@ -89,14 +89,38 @@ def _print_week(console: Console, demo: Demo, letters: dict[str, str], width: in
     console.print()
     console.print(Text(f"The week from that day on, as one stream. {week_told(week)}", style="bold"), width=width)
     console.print()
-    console.print(_strip("", _hours(demo), {}, dim=True))
+    _put(console, _strip("", _hours(demo), {}, dim=True))
     for number, (date, day) in enumerate(zip(week.dates, week.days, strict=True)):
         seen = [text_of(output) for output in showing.outputs[number * slots : (number + 1) * slots]]
-        console.print(_strip(f"{date:%a %d %b}  the truth", day.contexts, letters))
-        console.print(_strip("            was seen as", seen, letters))
+        _put(
+            console,
+            _strip(f"{date:%a %d %b}  the truth", day.contexts, letters),
+            _strip("            was seen as", seen, letters),
+        )
     for one in showing.beliefs:
         worst = f"at most {percent(one.final[one.worst])}, limit there {percent(one.limit[one.worst])}"
         console.print(Text.assemble(f"  {one.name}"[:LABEL].ljust(LABEL), (worst, "red" if one.breached else "green")))
+
+
+def _fits(console: Console, line: Text) -> bool:
+    return len(line.plain.rstrip()) <= console.width
+
+
+def _put(console: Console, *lines: Text) -> None:
+    """Lines of one day, a name and a column a slot; where they are too wide, the names first and the day in pieces."""
+    if all(_fits(console, line) for line in lines):
+        for line in lines:
+            console.print(line, no_wrap=True)
+        return
+    for line in lines:
+        if line.plain[:LABEL].strip():
+            console.print(line[:LABEL], no_wrap=True)
+    slots = max(len(line) for line in lines) - LABEL
+    pieces = -(-slots // console.width)
+    wide = -(-slots // pieces)
+    for first in range(LABEL, LABEL + slots, wide):
+        for line in lines:
+            console.print(line[first : first + wide], no_wrap=True)
 
 
 def _letters(demo: Demo) -> dict[str, str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 Progress = Callable[[int, int], None]
@@ -58,6 +60,13 @@ def note(message: str) -> None:
     print(f"discreet: {message}", file=sys.stderr)
 
 
+def first_run() -> str:
+    """What to say of a wait that comes once: compiled loops are kept beside the package, or where numba is told."""
+    kept = os.environ.get("NUMBA_CACHE_DIR")
+    where = Path(kept) if kept else Path(__file__).parents[1]
+    return "" if any(where.rglob("*.nbi")) else "; the first run compiles, once, for up to a minute"
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
     """A progress bar on stderr while the block runs, if stderr is a terminal."""
@@ -75,7 +84,7 @@ def progress(what: str) -> Iterator[Progress]:
         bars.TimeRemainingColumn(),
     )
     with bars.Progress(*parts, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(what + first_run(), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
@@ -87,5 +96,5 @@ def busy(what: str) -> Iterator[None]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
+    with Console(stderr=True).status(what + first_run()):
         yield

@@ -148,6 +148,28 @@ def _key(demo: Demo, colours: dict[str, str]) -> str:
 # --- a mechanism
 
 
+LONG = 6
+"""Slots of silence that want a word."""
+
+
+def _silence(demo: Demo, showing: Showing) -> str:
+    """Why a mechanism that keeps the secrets is silent for so long, where it is."""
+    runs = [list(run) for silent, run in groupby(range(demo.clock.slots), lambda slot: _quiet(showing, slot)) if silent]
+    longest = max(runs, key=len, default=[])
+    if not showing.kept or len(longest) < LONG:
+        return ""
+    first, after = time_of(demo.clock, longest[0]), time_of(demo.clock, longest[-1] + 1)
+    return (
+        f"Why so long a silence, from {first} to {after}? Were it to last just as long as what is hidden, its "
+        "beginning and its end would tell. So it is drawn at other times too, and once belief in a secret is near its limit, "
+        "little can be shown that would not bring it over."
+    )
+
+
+def _quiet(showing: Showing, slot: int) -> bool:
+    return isinstance(showing.outputs[slot], Suppressed)
+
+
 def _card(demo: Demo, number: int, colours: dict[str, str]) -> str:
     showing = demo.showings[number]
     out = sum(one.breached for one in showing.beliefs)
@@ -164,7 +186,7 @@ def _card(demo: Demo, number: int, colours: dict[str, str]) -> str:
     plots = "\n".join(_secret_row(demo, number, k, one) for k, one in enumerate(showing.beliefs))
     return f"""<article data-mechanism="{number}">
 <div class="top"><h2>{escape(showing.mechanism)}{f": {escape(title)}" if title else ""}</h2>{chip}</div>
-<p class="told">{words(WHY.get(showing.mechanism, ""))} {words(sentence)}</p>
+<p class="told">{words(WHY.get(showing.mechanism, ""))} {words(sentence)} {words(_silence(demo, showing))}</p>
 {row("The true day", "only the person knows it", ribbon(demo.clock, demo.day.contexts, colours))}
 {row("What applications saw", part, ribbon(demo.clock, shown, colours, veiled=True))}
 {axis(demo.clock)}
