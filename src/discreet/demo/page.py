@@ -161,8 +161,8 @@ def _silence(demo: Demo, showing: Showing) -> str:
     first, after = time_of(demo.clock, longest[0]), time_of(demo.clock, longest[-1] + 1)
     return (
         f"Why so long a silence, from {first} to {after}? Were it to last just as long as what is hidden, its "
-        "beginning and its end would tell. So it is drawn at other times too, and once belief in a secret is near its limit, "
-        "little can be shown that would not bring it over."
+        "beginning and its end would tell. So it is drawn at other times too, and once belief in a secret is near "
+        "its limit, little can be shown that would not bring it over."
     )
 
 
