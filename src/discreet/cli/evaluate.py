@@ -37,6 +37,7 @@ def evaluate(
     picture: Picture = None,
     person: options.Person = None,
     carry: options.Carry = "4h",
+    places: options.PlacesFile = None,
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
     user: options.UserColumn = "user",
@@ -63,9 +64,11 @@ def evaluate(
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
     make = Maker(spec, secrets)
-    carried = slots_of(carry, habits.clock)
+    carried = 0 if places else slots_of(carry, habits.clock)  # on a map, positions stand by the rule of places
     # Readings are carried when days are judged, over dates without any too, as in a release.
-    reading = ReadingOptions(user, time, context, start, end, naive_zone, "0", skip_bad, person)
+    reading = ReadingOptions(
+        user, time, context, start, end, naive_zone, carry if places else "0", skip_bad, person, places
+    )
     days, readings = reading.read_one(data, habits)
     with progress("evaluating") as report:
         results = evaluate_parts(habits, make, days, carry=carried, seed=seed, progress=report)

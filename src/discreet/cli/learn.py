@@ -132,6 +132,7 @@ def learn(
     accept_model: AcceptModel = False,
     picture: Picture = None,
     person: options.Person = None,
+    places: options.PlacesFile = None,
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
     user: options.UserColumn = "user",
@@ -150,7 +151,7 @@ def learn(
     """
     from discreet.models.store import save_all
 
-    reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person)
+    reading = ReadingOptions(user, time, context, start, end, naive_zone, carry, skip_bad, person, places)
     rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers}
     learner: Learner
     if update is None:

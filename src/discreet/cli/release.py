@@ -55,6 +55,7 @@ def release(
     option: options.MechanismOptions = None,
     person: options.Person = None,
     carry: options.Carry = "4h",
+    places: options.PlacesFile = None,
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
     user: options.UserColumn = "user",
@@ -79,8 +80,10 @@ def release(
     habits = read_model(model)
     warn(model)
     make = Maker(spec, read_policy_for(policy, habits))
-    carried = slots_of(carry, habits.clock)
+    carried = 0 if places else slots_of(carry, habits.clock)  # on a map, positions stand by the rule of places
     if data == STDIN:
+        if places is not None:
+            raise DiscreetError("--places is for a file of positions; standard input has one context a line and slot")
         if out is not None:
             raise DiscreetError("--out is for files of readings; redirect what comes from standard input with >")
         if not json:
@@ -91,7 +94,9 @@ def release(
         _tell(stream, spec.name, 0)
         return
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
-    reading = ReadingOptions(user, time, context, start, end, naive_zone, "0", skip_bad, person)
+    reading = ReadingOptions(
+        user, time, context, start, end, naive_zone, carry if places else "0", skip_bad, person, places
+    )
     days, readings = reading.read_one(data, habits)
     first, dates = span(days)
     with Stream(habits, make, start=first, carry=carried, person=days[0].person) as stream:

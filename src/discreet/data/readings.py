@@ -34,6 +34,8 @@ class Readings:
     """Rows skipped, with what was wrong with the first few."""
     passed_over: int = 0
     """Records of something else than readings, in logs that mix several kinds."""
+    vague: int = 0
+    """Positions left out because they are too inaccurate to say a place."""
 
     @property
     def days(self) -> list[Day]:
