@@ -147,7 +147,7 @@ class SlotStream:
     """The same, slot by slot: `see` what comes in, in any order, and `close` each slot when it ends.
 
     What is seen of slots that are closed already cannot be told any more: it is left out, and counted in `late`.
-    Memory is that of one slot, the minute before it, and the last sighting.
+    Memory is that of one slot, and of the minute before the last sighting.
     """
 
     def __init__(self, places: Places, clock: Clock, *, start: dt.date, slot: int = 0, hold: float = 4 * 3600) -> None:
@@ -183,7 +183,7 @@ class SlotStream:
         bounds = np.array([self._begins, ends], dtype=np.int64)
         (chosen,) = contexts_in(found, sightings.instants, bounds, self._hold).tolist()
         ordered = sorted(seen, key=lambda one: one.instant)
-        self._before = ordered[remembered(sightings, ends) :]
+        self._before = ordered[remembered(sightings) :]
         self._begins = ends
         self.slot += 1
         if self.slot == self._clock.slots:

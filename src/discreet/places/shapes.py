@@ -20,6 +20,9 @@ WIDEST = 100_000.0
 CORNERS = 36
 """Points by which a circle's rim is known where it is drawn or held against another shape."""
 
+LEAST = 1e-13
+"""Square degrees, some square centimetres: a ring that encloses less is a line."""
+
 WALL = 0.05
 """How far a shape is drawn in towards its middle before it is asked whether it lies in another: they may share walls,
 and nobody draws a room to the millimetre."""
@@ -96,8 +99,8 @@ class Polygon:
         self._rings = tuple(self._unrolled(checked_positions(ring)) for ring in rings)
         corners = np.concatenate(self._rings)
         self._low, self._high = corners.min(axis=0), corners.max(axis=0)
-        if not self.area > 0:
-            raise DataError("the polygon encloses nothing; draw it anew")
+        if not all(_square_degrees(ring) > LEAST for ring in self._rings):
+            raise DataError("the polygon encloses nothing, or its edges cross; draw it anew")
 
     def _unrolled(self, ring: FloatArray) -> FloatArray:
         """The ring with longitudes that go on over the date line, none more than half a turn from the one before."""
@@ -144,6 +147,11 @@ class Polygon:
         found = np.zeros(len(positions), dtype=np.bool_)
         found[near] = _even_odd(self._rings, counted[near])
         return found
+
+
+def _square_degrees(ring: FloatArray) -> float:
+    y, x = (ring - ring[0]).T
+    return abs(float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())) / 2
 
 
 def _even_odd(rings: tuple[FloatArray, ...], places: FloatArray) -> BoolArray:

@@ -113,11 +113,14 @@ def moving(sightings: Sightings) -> BoolArray:
     return found
 
 
-def remembered(sightings: Sightings, instant: int) -> int:
-    """The index from which on sightings still matter after an instant: for what stands, and for speeds."""
+def remembered(sightings: Sightings) -> int:
+    """The index from which on sightings still matter to later ones: what stands, and what its speed is measured from.
+
+    Speeds of later ones are measured from that position or from later ones.
+    """
     if not len(sightings):
         return 0
     there = np.flatnonzero(sightings.placed)
-    before = np.searchsorted(sightings.instants[there], instant - APART, side="right") - 1
+    before = np.searchsorted(sightings.instants[there], sightings.instants[-1] - APART, side="right") - 1
     reference = 0 if before < 0 else int(there[before])
     return min(reference, len(sightings) - 1)
