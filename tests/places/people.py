@@ -39,7 +39,7 @@ def simulated(seed: int, middle: tuple[float, float] = (48.0, 11.0), days: int =
         plan.append((max((day + 1) * 1440 - spent - 60, 60), 0))
     instants, metres, truth = [], [], []
     visits: list[set[int]] = [set() for _ in spots]
-    now, here = FIRST, 0
+    now, here = float(FIRST), 0
     for minutes, place in plan:
         way = spots[place] - spots[here]
         walk = float(np.hypot(*way)) / 1.5
