@@ -60,7 +60,8 @@ def measure(path: Path) -> None:
     met = "met" if whole <= SECONDS and most <= MEGABYTES else "MISSED"
     print(
         f"{len(seen)} positions: read {read - began:.1f} s, {len(places)} places and their page {found - read:.1f} s, "
-        f"together {whole:.1f} s (at most {SECONDS:g}), of a processor {spent_busy:.1f} s; {len(days)} days of contexts {told - found:.1f} s more; "
+        f"together {whole:.1f} s (at most {SECONDS:g}), of a processor {spent_busy:.1f} s; "
+        f"{len(days)} days of contexts {told - found:.1f} s more; "
         f"highest memory {most} MB (at most {MEGABYTES}): {met}",
         flush=True,
     )
