@@ -18,6 +18,7 @@ from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
 from discreet.cli.learn import learn
 from discreet.cli.mechanisms import mechanisms
+from discreet.cli.places import places
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
@@ -40,7 +41,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, learn, mechanisms, release, audit, evaluate, attack, publish):
+for verb in (demo, places, learn, mechanisms, release, audit, evaluate, attack, publish):
     app.command()(verb)
 app.add_typer(reproduce)
 

@@ -37,6 +37,7 @@ def evaluate(
     picture: Picture = None,
     person: options.Person = None,
     carry: options.LearnedCarry = None,
+    places: options.PlacesFile = None,
     naive_zone: options.NaiveZone = None,
     separator: options.Separator = None,
     time_format: options.TimeFormat = None,
@@ -78,10 +79,11 @@ def evaluate(
         person=person,
         separator=separator,
         time_format=time_format,
+        places=places,
     )
-    carried = slots_of(reading.carry, habits.clock)
+    carried = 0 if places else slots_of(reading.carry, habits.clock)  # on a map, positions stand by the rule of places
     # Readings are carried when days are judged, over dates without any too, as in a release.
-    days, readings = replace(reading, carry="0").read_one(data, habits)
+    days, readings = (reading if places else replace(reading, carry="0")).read_one(data, habits)
     with progress("evaluating") as report:
         results = evaluate_parts(habits, make, days, carry=carried, seed=seed, progress=report)
     truth = check_released(habits, make, days, secrets, spec.name, carry=carried, seed=seed)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.terminal import note, progress
+from discreet.cli.terminal import Progress, note, progress
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
@@ -101,6 +101,7 @@ class ReadingOptions:
     person: str | None = None
     separator: str | None = None
     time_format: str | None = None
+    places: Path | None = None
 
     @classmethod
     def as_learned(cls, path: Path, **given: Any) -> ReadingOptions:
@@ -166,6 +167,8 @@ class ReadingOptions:
 
         with progress(f"reading {path.name}") as report:
             try:
+                if self.places is not None:
+                    return self._chosen(path, self._placed(path, clock, merge_below, keep, report))
                 columns = Columns(self.user or None, self.time, self.context, self.start, self.end)
                 source = self._source(path)
                 readings = read_days(
@@ -182,6 +185,34 @@ class ReadingOptions:
                 )
             except DataError as error:
                 raise DataError(in_options(str(error))) from None
+        return self._chosen(path, readings)
+
+    def _placed(self, path: Path, clock: Clock, merge_below: float, keep: Sequence[str], report: Progress) -> Readings:
+        """The days that positions make on the map of --places."""
+        from discreet.data import SightingColumns, read_place_days
+        from discreet.places import read_places
+
+        assert self.places is not None
+        if self.start is not None or self.end is not None:
+            raise DataError("--places is for positions, which have no --start and --end; leave one of them out")
+        readings = read_place_days(
+            path,
+            clock,
+            read_places(self.places),
+            columns=SightingColumns(self.user or None, self.time, context=self.context),
+            zone=self.naive_zone,
+            hold=seconds_of_duration(self.carry),
+            merge_below=merge_below,
+            keep=keep,
+            skip_bad=self.skip_bad,
+            progress=report,
+        )
+        if readings.vague:
+            note(f"{readings.vague} positions are too inaccurate to say a place, and were left out")
+        return readings
+
+    def _chosen(self, path: Path, readings: Readings) -> Readings:
+        """Of the one person asked for."""
         if self.person is None:
             return readings
         if self.person not in readings.people:
@@ -209,8 +240,12 @@ LOOKED_AT = 2000
 """Rows whose timestamps say of what form all are."""
 
 _SPOKEN = (
-    (r"(?:Event)?Columns\(timestamp=\.\.\.\)", "--time"),
-    (r"(?:Event)?Columns\((\w+)=\.\.\.\)", r"--\1"),
+    (
+        r"name the right one with SightingColumns\((?:latitude|longitude)=\.\.\.\)",
+        "rename them, or make the table with discreet import",
+    ),
+    (r"(?:Event|Sighting)?Columns\(timestamp=\.\.\.\)", "--time"),
+    (r"(?:Event|Sighting)?Columns\((\w+)=\.\.\.\)", r"--\1"),
     (r"pass user=None", "give --user ''"),
     (r"pass zone=, for example zone='Europe/Paris'", "give --naive-zone, for example --naive-zone Europe/Paris"),
     (r"pass time_format= with", "give --time-format with"),
@@ -232,9 +267,15 @@ _UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
 
 def slots_of(duration: str, clock: Clock | None) -> int:
     """How many whole slots 4h or 30m are; none where no clock says how long a slot is."""
+    seconds = seconds_of_duration(duration)
+    return 0 if clock is None else int(seconds // clock.slot_seconds)
+
+
+def seconds_of_duration(duration: str) -> float:
+    """How many seconds 4h or 30m are."""
     if duration.strip() == "0":
         return 0
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(h|min|m|s)\s*", duration)
     if match is None:
         raise DiscreetError(f"--carry is {duration!r}; write a time such as 4h, 30m or 0")
-    return 0 if clock is None else int(float(match[1]) * _UNITS[match[2]] // clock.slot_seconds)
+    return float(match[1]) * _UNITS[match[2]]

@@ -132,6 +132,7 @@ def learn(
     accept_model: AcceptModel = False,
     picture: Picture = None,
     person: options.Person = None,
+    places: options.PlacesFile = None,
     naive_zone: options.NaiveZone = None,
     separator: options.Separator = None,
     time_format: options.TimeFormat = None,
@@ -153,7 +154,7 @@ def learn(
     from discreet.models.store import save_all
 
     reading = ReadingOptions(
-        user, time, context, start, end, naive_zone, carry, skip_bad, person, separator, time_format
+        user, time, context, start, end, naive_zone, carry, skip_bad, person, separator, time_format, places
     )
     rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers}
     learner: Learner

@@ -47,6 +47,15 @@ Carry = Annotated[
         rich_help_panel=READING,
     ),
 ]
+PlacesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--places",
+        metavar="FILE",
+        help="The map, from discreet places: the data are positions, and contexts are the places that they are in.",
+        rich_help_panel=READING,
+    ),
+]
 NaiveZone = Annotated[
     str | None,
     typer.Option(

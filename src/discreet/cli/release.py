@@ -71,6 +71,7 @@ def release(
     option: options.MechanismOptions = None,
     person: options.Person = None,
     carry: options.LearnedCarry = None,
+    places: options.PlacesFile = None,
     naive_zone: options.NaiveZone = None,
     separator: options.Separator = None,
     time_format: options.TimeFormat = None,
@@ -111,9 +112,12 @@ def release(
         person=person,
         separator=separator,
         time_format=time_format,
+        places=places,
     )
-    carried = slots_of(reading.carry, habits.clock)
+    carried = 0 if places else slots_of(reading.carry, habits.clock)  # on a map, positions stand by the rule of places
     if data == STDIN:
+        if places is not None:
+            raise DiscreetError("--places is for a file of positions; standard input has one context a line and slot")
         if out is not None:
             raise DiscreetError("--out is for files of readings; redirect what comes from standard input with >")
         if not json:
@@ -129,7 +133,7 @@ def release(
         if given:
             raise DiscreetError(f"{name} is for standard input, and {data} has its own dates; leave it out")
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
-    days, readings = replace(reading, carry="0").read_one(data, habits)
+    days, readings = (reading if places else replace(reading, carry="0")).read_one(data, habits)
     first, dates = span(days)
     with Stream(habits, make, start=first, carry=carried, person=days[0].person) as stream:
         rows = _followed(stream.releases(days), dates * stream.slots)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 from discreet.errors import DataError, did_you_mean
 from discreet.outputs import MARK
@@ -26,6 +26,10 @@ class ColumnNames:
     """What one row describes."""
     degrees: ClassVar[tuple[str, ...]] = ()
     """The roles that are degrees."""
+    metres: ClassVar[tuple[str, ...]] = ()
+    """The roles that are lengths; one that is no number is not known."""
+    one_of: ClassVar[tuple[str, ...]] = ()
+    """Roles of which a row may leave some empty, but not all."""
     reserved: ClassVar[str | None] = None
     """What texts other than the user must not contain."""
 
@@ -37,14 +41,16 @@ class ColumnNames:
     def names(self) -> dict[str, str]:
         """{role: column name} of the columns that are read."""
         user, *others = self.texts
-        roles = (user, *self.times, *others, *self.degrees)
+        roles = (user, *self.times, *others, *self.degrees, *self.metres)
         return {role: name for role in roles if (name := getattr(self, role)) is not None}
 
     def kinds(self) -> dict[str, Kind]:
         """{role: what its values are} of the columns that are read."""
 
         def kind(role: str) -> Kind:
-            return "text" if role in self.texts else "degrees" if role in self.degrees else "time"
+            if role in self.texts:
+                return "text"
+            return "degrees" if role in (*self.degrees, *self.metres) else "time"
 
         return {role: kind(role) for role in self.names()}
 
@@ -121,3 +127,33 @@ class PositionColumns(ColumnNames):
     texts = ("user",)
     degrees = ("latitude", "longitude")
     one_row = "position"
+
+
+@dataclass(frozen=True)
+class SightingColumns(ColumnNames):
+    """The columns of a table of sightings: positions in degrees, labels, or some of each, as `discreet import` writes.
+
+    A row has a position or a label. Columns that are None are not read.
+    """
+
+    latitude: str | None = "latitude"
+    longitude: str | None = "longitude"
+    accuracy: str | None = "accuracy"
+    context: str | None = "context"
+
+    texts = ("user", "context")
+    degrees = ("latitude", "longitude")
+    metres = ("accuracy",)
+    one_of = ("latitude", "longitude", "context")
+    one_row = "position"
+
+    def among(self, header: Sequence[str]) -> SightingColumns:
+        """The same for a table with these columns: what it may lack, and lacks, is None; `lat` and `lon` will do."""
+        short = {"latitude": "lat", "longitude": "lon"}
+        names: dict[str, Any] = {}
+        for role in (*self.degrees, *self.metres, "context"):
+            name = getattr(self, role)
+            if name not in header and short.get(name) in header:
+                name = short[name]
+            names[role] = name if name in header or role in self.degrees else None
+        return replace(self, **names)

@@ -36,6 +36,8 @@ class Readings:
     """Records of something else than readings, in logs that mix several kinds."""
     labels: tuple[str, ...] = ()
     """The contexts as the table has them, before rare ones are merged, in the order in which they first appear."""
+    vague: int = 0
+    """Positions left out because they are too inaccurate to say a place."""
 
     @property
     def days(self) -> list[Day]:

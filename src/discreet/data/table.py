@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +114,10 @@ class Table:
                 what = "does not say which time zone it is in; pass zone=, for example zone='Europe/Paris'"
                 raise DataError(described(batch.origin, Fault(number, names[role], _plain(value), what)))
         for role in self._columns.degrees:
-            frame = frame.with_columns(_degrees(frame, role).alias(f"{role}_degrees"))
+            frame = frame.with_columns(_number(frame, role).alias(f"{role}_degrees"))
+        for role in self._columns.metres:
+            if role in names:
+                frame = frame.with_columns(_number(frame, role).alias(f"{role}_metres"))
         problems = _problems(self._columns, frame.columns, self._form)
         wrong = pl.coalesce(pl.when(where).then(pl.lit(k)) for k, (_, _, where) in enumerate(problems))
         frame = frame.with_columns(__problem=wrong)
@@ -132,15 +135,18 @@ def _problems(columns: ColumnNames, there: Collection[str], form: str | None) ->
     found: list[tuple[str, str, pl.Expr]] = []
     for role in columns.texts:
         if role in there:
-            empty = pl.col(role).is_null() | (pl.col(role).str.strip_chars() == "")
-            found.append((role, f"is not a {role}" if role != "activity" else "is not an activity", empty))
+            if role not in columns.one_of:
+                found.append((role, f"is not a {role}" if role != "activity" else "is not an activity", _empty(role)))
             if columns.reserved is not None and role != "user":
                 what = f"contains {columns.reserved!r}, which parts the attributes of an event; write it another way"
                 found.append((role, what, pl.col(role).str.contains(columns.reserved, literal=True)))
     for role in columns.degrees:
         value, most = pl.col(f"{role}_degrees"), DEGREES[role]
-        found.append((role, f"is not a {role}; write degrees as a number", value.is_null()))
+        none = value.is_null() if role not in columns.one_of else value.is_null() & ~_blank(role)
+        found.append((role, f"is not a {role}; write degrees as a number", none))
         found.append((role, f"is outside -{most} to {most} degrees", ~(value.abs() <= most) | value.is_nan()))
+    if columns.one_of:
+        found += _nothing_of([role for role in columns.one_of if role in there], columns.degrees)
     for role in columns.times:
         instant = pl.col(f"{role}_instant")
         unread = (
@@ -157,12 +163,30 @@ def _problems(columns: ColumnNames, there: Collection[str], form: str | None) ->
     return found
 
 
+def _empty(role: str) -> pl.Expr:
+    return pl.col(role).is_null() | (pl.col(role).str.strip_chars() == "")
+
+
+def _blank(role: str) -> pl.Expr:
+    """Whether a column, of text or of numbers, holds nothing."""
+    return pl.col(role).cast(pl.String).str.strip_chars().fill_null("") == ""
+
+
+def _nothing_of(roles: Sequence[str], degrees: Sequence[str]) -> list[tuple[str, str, pl.Expr]]:
+    """Rows with nothing of all roles, and those with half a position."""
+    found = [(roles[0], f"is empty, and so is all of {', '.join(roles)}", pl.all_horizontal(map(_blank, roles)))]
+    if all(role in roles for role in degrees):
+        first, second = degrees
+        found.append((first, f"is empty or the {second} is: that is half a position", _blank(first) != _blank(second)))
+    return found
+
+
 def positions_of(frame: pl.DataFrame) -> FloatArray:
     """(m, 2): latitude and longitude of sound rows."""
     return np.asarray(frame.select("latitude_degrees", "longitude_degrees").to_numpy(), dtype=np.float64)
 
 
-def _degrees(frame: pl.DataFrame, role: str) -> pl.Expr:
+def _number(frame: pl.DataFrame, role: str) -> pl.Expr:
     column = pl.col(role)
     if isinstance(frame.schema[role], pl.String):
         column = column.str.strip_chars()

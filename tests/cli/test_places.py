@@ -1,0 +1,142 @@
+"""`discreet places`, and the way from positions to a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import POLICY, Discreet, error_of
+from tests.places.people import simulated
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten weeks of a simulated person, as discreet import writes them."""
+    seen = simulated(1, days=70, every=900).sightings
+    path = tmp_path_factory.mktemp("places") / "readings.parquet"
+    pl.DataFrame(
+        {
+            "user": ["p01"] * len(seen),
+            "timestamp": pl.Series(seen.instants).cast(pl.Datetime("us", "UTC")),
+            "latitude": seen.positions[:, 0],
+            "longitude": seen.positions[:, 1],
+            "accuracy": pl.Series([12.0] * len(seen)),
+            "context": pl.Series([None] * len(seen), dtype=pl.String),
+            "source": ["simulated"] * len(seen),
+        }
+    ).write_parquet(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(readings: Path) -> Path:
+    """The map of their places."""
+    from discreet.cli import run
+
+    out = readings.with_name("places.geojson")
+    named = ["--name", "3=hospital", "--name", "4=pharmacy"]
+    assert run(["places", str(readings), "--out", str(out), "--map", str(out.with_suffix(".html")), *named]) == 0
+    return out
+
+
+def test_places_are_found_named_and_drawn(discreet: Discreet, made: Path) -> None:
+    document = json.loads(made.read_text(encoding="utf-8"))
+    names = [feature["properties"]["name"] for feature in document["features"]]
+    assert names[:4] == ["home", "work", "hospital", "pharmacy"]
+    assert len(names) == 8
+    page = made.with_suffix(".html").read_text(encoding="utf-8")
+    assert "3. hospital" in page
+    assert "No place explains" in page
+
+
+def test_the_table_and_json_tell_the_same(discreet: Discreet, readings: Path, tmp_path: Path) -> None:
+    told = discreet("places", readings, "--out", tmp_path / "p.geojson", "--json").json
+    assert told["person"] == "p01"
+    assert told["places"][0]["name"] == "home"
+    assert told["unexplained"] == pytest.approx(told["away"] + told["moving"], abs=2e-4)
+    ran = discreet("places", readings, "--map", tmp_path / "p.html")
+    assert "home" in ran.out
+    assert "no place explains" in ran.out
+    assert "--zone" in ran.err
+
+
+def test_an_edited_map_is_taken_with_its_polygons(
+    discreet: Discreet, readings: Path, made: Path, tmp_path: Path
+) -> None:
+    document = json.loads(made.read_text(encoding="utf-8"))
+    town = [[10.9, 47.9], [11.1, 47.9], [11.1, 48.1], [10.9, 48.1], [10.9, 47.9]]
+    drawn = {"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [town]}, "properties": {"name": "town"}}
+    document["features"].append(drawn)
+    edited = tmp_path / "edited.geojson"
+    edited.write_text(json.dumps(document), encoding="utf-8")
+    options = ("--places", edited, "--merge", "5=1", "--out", tmp_path / "again.geojson", "--json")
+    told = discreet("places", readings, *options).json
+    assert told["unexplained"] == 0  # all the way is in town
+    assert [place["name"] for place in told["places"]].count("home") == 2
+    assert told["places"][-1]["name"] == "town"
+    assert json.loads((tmp_path / "again.geojson").read_text(encoding="utf-8"))["features"][-1] == drawn
+
+
+def test_from_positions_to_a_release(discreet: Discreet, readings: Path, made: Path, tmp_path: Path) -> None:
+    """Three commands: places, learn, release; and evaluate sees the same days."""
+    model, out = tmp_path / "p01.model", tmp_path / "out.csv"
+    learned = discreet(
+        "learn", readings, "--places", made, "--secrets", POLICY, "--accept-model", "--out", model, "--json"
+    )
+    assert learned.code == 0, learned.err
+    (person,) = learned.json["people"]
+    assert {"home", "work", "hospital", "moving"} <= set(person["contexts"])
+    given = ("--model", model, "--policy", POLICY, "--mechanism", "no-mask", "--places", made)
+    released = discreet("release", readings, *given, "--out", out)
+    assert released.code == 0, released.err
+    shown = pl.read_csv(out)["value"].to_list()
+    evaluated = discreet("evaluate", readings, *given, "--accept-model", "--json").json
+    (part,) = evaluated["parts"]
+    assert part["slots"] == len(shown)
+    assert part["utility"] == 1
+    assert part["off_model"] == 0
+    assert shown.count("home") > shown.count("work") > shown.count("hospital") > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ([], "--out"),
+        (["--out", "x", "--name", "hospital"], "3=hospital"),
+        (["--out", "x", "--merge", "3=five"], "3=5"),
+        (["--out", "x", "--name", "99=a"], "no place 99"),
+        (["--out", "x", "--name", "1=away"], "meaning of its own"),
+        (["--out", "x", "--radius", "0"], "radius"),
+        (["--out", "x", "--person", "p02"], "p01"),
+        (["--out", "x", "--places", "none.geojson"], "none.geojson"),
+        (["--out", "x", "--time", "when"], "--time"),
+    ],
+)
+def test_bad_use_is_one_line_and_writes_nothing(
+    discreet: Discreet,
+    readings: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    part: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert part in error_of(discreet("places", readings, *arguments))
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_people_need_a_choice_and_a_table_without_positions_a_remedy(discreet: Discreet, tmp_path: Path) -> None:
+    two = tmp_path / "two.csv"
+    two.write_text("user,timestamp,lat,lon\na,1772438400,48,11\nb,1772438400,48,11\n", encoding="utf-8")
+    assert "--person" in error_of(discreet("places", two, "--out", tmp_path / "x"))
+    labels = tmp_path / "labels.csv"
+    labels.write_text("user,timestamp,context\na,1772438400,home\n", encoding="utf-8")
+    assert "discreet import" in error_of(discreet("places", labels, "--out", tmp_path / "x"))
+
+
+def test_standard_input_has_no_positions(discreet: Discreet, models: Path, made: Path) -> None:
+    given = ("--model", models / "p01.model", "--policy", POLICY, "--mechanism", "no-mask", "--places", made)
+    assert "file of positions" in error_of(discreet("release", *given))
