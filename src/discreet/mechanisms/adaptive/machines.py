@@ -75,6 +75,11 @@ class Deciding(Remembering, ABC):
         self.family = (self.adversary, *(Adversary(self, observer) for observer in observers))
         slots = FamilySlots([DaySlots(one, self.private_contexts) for one in self.family])
         self.decider = Decider(slots, vocabulary, self.private_contexts)
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make room for what is kept of decisions."""
 
     @abstractmethod
     def start(self) -> Any:
@@ -124,16 +129,7 @@ class History:
 class Histories(Deciding):
     """Kernels decided for each history of outputs as it occurs; the latest are kept."""
 
-    def __init__(
-        self,
-        model: Model,
-        policy: Policy,
-        vocabulary: Vocabulary,
-        memory: Memory,
-        pairs: int = PAIRS,
-        observers: Sequence[Model] = (),
-    ) -> None:
-        super().__init__(model, policy, vocabulary, memory, pairs, observers)
+    def _prepare(self) -> None:
         self._kernels: OrderedDict[tuple[Output, ...], FiniteKernel] = OrderedDict()
 
     def start(self) -> History:

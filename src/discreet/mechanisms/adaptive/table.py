@@ -8,7 +8,6 @@ to a: ties and rounding then cannot make them depend on what came before. A run 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from threading import RLock
 from typing import NamedTuple
@@ -16,14 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.adversary.belief import Belief
-from discreet.contracts import Model, Rng, Utility
+from discreet.contracts import Rng, Utility
 from discreet.mechanisms.adaptive.family import Beliefs
-from discreet.mechanisms.adaptive.machines import PAIRS, Deciding, Memory
-from discreet.mechanisms.adaptive.vocabulary import Vocabulary
+from discreet.mechanisms.adaptive.machines import Deciding
 from discreet.mechanisms.maskit.simulatable import LastRelease
 from discreet.numerics import TOTAL, WEIGHT_BITS, FloatArray, IntArray, digest_of
 from discreet.outputs import SUPPRESSED, Output, Released
-from discreet.policy import Policy
 
 UNLIKELY = 2.0**-36
 """Silence that is less likely, given the release before it, is not planned for: it is decided when it occurs."""
@@ -108,18 +105,9 @@ class Run(NamedTuple):
 class SuppressTable(Deciding):
     """Kernels by (slot, last release), shared between days and between people with the same model."""
 
-    def __init__(
-        self,
-        model: Model,
-        policy: Policy,
-        vocabulary: Vocabulary,
-        memory: Memory,
-        pairs: int = PAIRS,
-        observers: Sequence[Model] = (),
-    ) -> None:
-        super().__init__(model, policy, vocabulary, memory, pairs, observers)
+    def _prepare(self) -> None:
         self._contexts = self.private_contexts
-        self._outputs = vocabulary.outputs
+        self._outputs = self.decider.vocabulary.outputs
         self._place_of = {output: k for k, output in enumerate(self._outputs)}
         self._runs: dict[tuple[int, int], Run] = {}
         self._lock = RLock()  # two threads must not decide one slot twice
