@@ -11,7 +11,7 @@ from discreet.cli import app
 from discreet.data.formats import FORMATS
 from tests.cli.conftest import Discreet, error_of
 
-VERBS = ["demo", "learn", "release", "audit", "evaluate", "attack", "publish", "reproduce"]
+VERBS = ["demo", "import", "learn", "release", "audit", "evaluate", "attack", "publish", "reproduce"]
 
 
 def test_help_names_every_verb(discreet: Discreet) -> None:

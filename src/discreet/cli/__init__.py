@@ -16,6 +16,7 @@ from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
+from discreet.cli.import_ import import_
 from discreet.cli.learn import learn
 from discreet.cli.publish import publish
 from discreet.cli.release import release
@@ -40,7 +41,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, learn, release, audit, evaluate, attack, publish):
+app.command()(demo)
+app.command("import")(import_)
+for verb in (learn, release, audit, evaluate, attack, publish):
     app.command()(verb)
 app.add_typer(reproduce)
 
