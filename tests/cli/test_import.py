@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from discreet.data.formats import format_names
 from tests.cli.conftest import Discreet, error_of
 from tests.data import samples
 from tests.data.samples import MAY_1, SAMPLES, iso, location, rec_line
@@ -27,6 +28,11 @@ def test_each_sample(discreet: Discreet, tmp_path: Path) -> None:
     assert f"{len(readings)} readings in {out}" in ran.out
     assert readings["user"].unique(maintain_order=True).to_list() == ["010", "jane"]
     assert readings.equals(readings.sort("user", "timestamp", maintain_order=True))
+
+
+def test_help_names_every_format(discreet: Discreet) -> None:
+    told = "".join(discreet("import", "--help").out.split()).replace("│", "")
+    assert all(name in told for name in format_names())
 
 
 def test_json(discreet: Discreet, tmp_path: Path) -> None:

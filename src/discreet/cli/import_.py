@@ -30,7 +30,10 @@ def import_(
     format: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Insist on a format instead of looking, such as gpx; a wrong name lists all."
+            metavar="NAME",
+            help="Insist on a format instead of looking: owntracks-rec, owntracks-json, google-records, "
+            "google-semantic, google-timeline-android, google-timeline-ios, home-assistant-json, home-assistant-csv, "
+            "home-assistant-db, gpx, geolife, geolife-labels, csv, parquet.",
         ),
     ] = None,
     user: Annotated[
