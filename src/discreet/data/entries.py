@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
@@ -89,22 +90,19 @@ class _Some:
 
     def fill(self, entries: Iterator[tuple[int, Told]]) -> bool:
         """Take a batch; False where there are no more."""
-        rows, numbers, faults, kinds = self._rows, self._numbers, self._faults, self._kinds
-        for number, told in entries:
+        rows, numbers, kinds = self._rows, self._numbers, self._kinds
+        for number, told in islice(entries, BATCH):
             if number != self.last:
-                self._seen, self.last = self._seen + 1, number
+                self._seen += 1
+                self.last = number
             if type(told) is tuple:
                 rows.append(told)
                 numbers.append(number)
-                if len(rows) == BATCH:
-                    return True
             elif isinstance(told, Fault):
-                faults.append(replace(told, number=number))
-                if len(faults) == BATCH:
-                    return True
+                self._faults.append(replace(told, number=number))
             elif isinstance(told, str):
                 kinds[told if told in kinds or len(kinds) < KINDS else "other kinds"] += 1
-        return False
+        return len(rows) + len(self._faults) + kinds.total() == BATCH
 
     def entries(self, origin: Origin) -> Entries:
         """What was taken."""
@@ -114,8 +112,15 @@ class _Some:
 def _frame(rows: list[Row], numbers: list[int]) -> pl.DataFrame:
     columns: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(SCHEMA)
     named = zip(SCHEMA.items(), columns, strict=True)
-    series = {name: pl.Series(name, held, dtype=kind) for (name, kind), held in named}
+    series = {name: _series(held, kind) for (name, kind), held in named}
     return pl.DataFrame({"number": pl.Series(numbers, dtype=pl.Int64), **series})
+
+
+def _series(values: Sequence[object], kind: type[pl.DataType]) -> pl.Series:
+    """A column; texts are often one, or missing, all along, and need not be copied."""
+    if kind is pl.String and len(set(values)) == 1:
+        return pl.Series(values[:1], dtype=kind).new_from_index(0, len(values))
+    return pl.Series(values, dtype=kind)
 
 
 @dataclass(frozen=True)
@@ -201,14 +206,14 @@ def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None) -
         & (pl.col("latitude").is_null() | pl.col("longitude").is_null()),
         "holds neither a position nor a label": pl.col("latitude").is_null() & pl.col("context").is_null(),
     }
-    faults, unlisted = list(batch.faults), 0
-    for what, wrong in problems.items():
-        bad = frame.filter(wrong)
-        faults += [Fault(row["number"], None, str(row["timestamp"]), what) for row in bad.head(SHOWN).to_dicts()]
-        unlisted += max(bad.height - SHOWN, 0)
-        frame = frame.filter(~wrong)
-    faults.sort(key=lambda fault: fault.number)
-    return Entries(origin, frame.select("number", *SCHEMA), batch.rows, faults, unlisted)
+    broken = pl.coalesce(pl.when(wrong).then(pl.lit(k)) for k, wrong in enumerate(problems.values()))
+    frame = frame.with_columns(__problem=broken)
+    bad = frame.filter(pl.col("__problem").is_not_null())
+    whats, first = list(problems), bad.head(SHOWN).to_dicts()
+    faults = [Fault(row["number"], None, str(row["timestamp"]), whats[row["__problem"]]) for row in first]
+    faults = sorted([*batch.faults, *faults], key=lambda fault: fault.number)
+    sound = frame.filter(pl.col("__problem").is_null()) if bad.height else frame
+    return Entries(origin, sound.select("number", *SCHEMA), batch.rows, faults, bad.height - len(first))
 
 
 def _texts(name: str) -> pl.Expr:

@@ -165,37 +165,18 @@ class _Import:
 
     def _judged(self, report: FileReport, batch: Entries) -> pl.DataFrame:
         """The readings that the rules let through; a label whose position they do not stays, without it."""
-        frame = batch.frame
-        for name, wrong in _time_rules(self._rules):
-            frame = self._without(report, batch.origin, frame, name, wrong, "timestamp")
-        located = pl.col("latitude").is_not_null()
-        for name, wrong in _position_rules(self._rules):
-            where = located & wrong
-            labels = frame.filter(where & pl.col("context").is_not_null()).height
-            if labels:
-                report.left_out[name] += labels
-                gone = pl.when(where & pl.col("context").is_not_null()).then(None)
-                frame = frame.with_columns(
-                    gone.otherwise(pl.col(column)).alias(column) for column in ("latitude", "longitude", "accuracy")
-                )
-            frame = self._without(report, batch.origin, frame, name, where, "latitude")
-        return frame
-
-    def _without(
-        self, report: FileReport, origin: Origin, frame: pl.DataFrame, name: str, wrong: pl.Expr, column: str
-    ) -> pl.DataFrame:
-        out = frame.filter(wrong)
-        if not out.height:
-            return frame
-        report.left_out[name] += out.height
-        if not name.startswith("accuracy"):  # which is no fault of the record's
-            faults = []
-            for row in out.head(SHOWN).iter_rows(named=True):
-                where = f"{row['latitude']}, {row['longitude']}"
-                shown = stamp_text(row["instant"]) if column == "timestamp" else where
-                faults.append(Fault(row["number"], None, shown, f"is {name}"))
-            self._complain(report, origin, faults, 0)
-        return frame.filter(~wrong)
+        rules = [*_time_rules(self._rules), *_position_rules(self._rules)]
+        broken = pl.coalesce(pl.when(wrong).then(pl.lit(k)) for k, (_, wrong) in enumerate(rules))
+        frame = batch.frame.with_columns(__rule=broken)
+        if frame["__rule"].null_count() == frame.height:
+            return batch.frame
+        out = frame.filter(pl.col("__rule").is_not_null())
+        for number, count in out["__rule"].value_counts().iter_rows():
+            report.left_out[rules[number][0]] += count
+        self._complain(report, batch.origin, _impossible(out, [name for name, _ in rules]), 0)
+        labels = out.filter((pl.col("__rule") >= len(_time_rules(self._rules))) & pl.col("context").is_not_null())
+        nowhere = labels.with_columns(pl.lit(None, pl.Float64).alias(c) for c in ("latitude", "longitude", "accuracy"))
+        return pl.concat([frame.filter(pl.col("__rule").is_null()), nowhere]).drop("__rule")
 
     def _coded(self, frame: pl.DataFrame, name: str) -> pl.DataFrame:
         """Texts as numbers: those of a batch would keep all of its bytes."""
@@ -254,6 +235,18 @@ class _Import:
         others = ", ".join(f"{count} {kind}" for kind, count in counts.most_common(4))
         records, names = sum(one.records for one in self._files), ", ".join(one.file for one in self._files[:3])
         return f"{names}: none of the {records} records is a reading that can be used ({others or 'all bad'}){told}"
+
+
+def _impossible(out: pl.DataFrame, names: Sequence[str]) -> list[Fault]:
+    """The first readings that cannot be; a poor accuracy is no fault of the record's."""
+    told = [k for k, name in enumerate(names) if not name.startswith("accuracy")]
+    faults = []
+    for row in out.filter(pl.col("__rule").is_in(told)).head(SHOWN).iter_rows(named=True):
+        name = names[row["__rule"]]
+        where = f"{row['latitude']}, {row['longitude']}"
+        shown = stamp_text(row["instant"]) if name.startswith(("before", "after")) else where
+        faults.append(Fault(row["number"], None, shown, f"is {name}"))
+    return faults
 
 
 def _looked_up(values: Sequence[object], column: str, kind: type[pl.DataType]) -> pl.Expr:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import Any
+from typing import Any, BinaryIO
 
+from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, loads, parsed_objects
 from discreet.data.records import Parsed
-from discreet.data.rows import AWAY, LogFile, Row, Told, instant_of_seconds, number_of, parsed, words
+from discreet.data.rows import AWAY, FARTHEST, LogFile, Told, instant_of_seconds, number_of, parsed, words
 from discreet.data.source import Fault
 
 SILENT = frozenset(
@@ -22,7 +23,10 @@ SILENT = frozenset(
 """Types of messages that say neither where somebody is nor what they do, or not legibly."""
 
 RECORDED = re.compile(rb"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\t[^\t\n]*\t")
+BLOCK = 1 << 18
+"""Bytes read at a time."""
 LONGEST = 1 << 20
+"""A line of more bytes is no message."""
 
 
 class OwnTracksRecording:
@@ -39,19 +43,35 @@ class OwnTracksRecording:
         """What each line says."""
         user = _user_of_path(file.inner)
         with file.open() as stream:
-            for number, line in enumerate(iter(lambda: stream.readline(LONGEST), b""), 1):
+            for number, line in enumerate(_lines(stream), 1):
                 parts = line.split(b"\t", 2)
                 if len(parts) == 3:
-                    kind = parts[1].strip()
-                    if kind == b"*" or parts[2].startswith(b"{"):
-                        yield number, told(parts[2], user)
+                    message = parts[2]
+                    if message[:1] == b"{":
+                        try:
+                            yield number, row_of(loads(message), user)
+                        except (ValueError, RecursionError):
+                            yield number, told(message)
+                    elif (kind := parts[1].strip()) != b"*":
+                        yield number, kind.decode(errors="replace")[:40] or "no kind"
                     else:
-                        yield number, kind.decode(errors="replace") or "no kind"
+                        yield number, told(message)
                 elif line.strip():
                     yield (
                         number,
                         Fault(number, None, _shown(line), "is not a time, a kind and a message, parted by tabs"),
                     )
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, a block at a time; one that is too long for a message is cut."""
+    rest = b""
+    while block := stream.read(BLOCK):
+        lines = (rest + block).split(b"\n")
+        rest = lines.pop()[:LONGEST]
+        yield from lines
+    if rest:
+        yield rest
 
 
 class OwnTracksJson:
@@ -98,7 +118,12 @@ def row_of(said: dict[str, Any], user: str | None = None) -> Told:
         if kind is None:
             return Fault(0, "_type", None, "says no type of message")
         return kind if kind in SILENT else f"unknown type {str(kind)[:40]!r}"
-    instant, latitude, longitude = instant_of_seconds(said.get("tst")), said.get("lat"), said.get("lon")
+    seconds, latitude, longitude = said.get("tst"), said.get("lat"), said.get("lon")
+    # Types are asked first because this is where the time goes: nearly all messages have whole seconds and floats.
+    if type(seconds) is int and 0 <= seconds < FARTHEST:
+        instant: int | None = seconds * SECOND
+    else:
+        instant = instant_of_seconds(seconds)
     if type(latitude) is not float:
         latitude = number_of(latitude)
     if type(longitude) is not float:
@@ -112,8 +137,9 @@ def row_of(said: dict[str, Any], user: str | None = None) -> Told:
     if user is None:
         user = _user_of_topic(said.get("topic")) or words(said.get("username"))
     accuracy = said.get("acc")
-    row: Row = (user, instant, latitude, longitude, None if accuracy is None else number_of(accuracy), context)
-    return row
+    if accuracy is not None:
+        accuracy = number_of(accuracy)
+    return user, instant, latitude, longitude, accuracy, context
 
 
 def _region(said: dict[str, Any]) -> str | None:
