@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -61,7 +62,8 @@ def test_json(discreet: Discreet, tmp_path: Path) -> None:
 
 def test_labels_go_on_to_learn(discreet: Discreet, tmp_path: Path) -> None:
     """States of Home Assistant and positions of a phone in one table: learn takes the labels and no bad rows."""
-    history, states = tmp_path / "history.json", []
+    history = tmp_path / "history.json"
+    states: list[dict[str, Any]] = []
     for hour in range(24 * 30):
         at_work = hour % 24 in range(8, 16)
         states.append({"state": "Work" if at_work else "home", "last_changed": iso(MAY_1 + 3600 * hour)})
