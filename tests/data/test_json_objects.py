@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.data import json_objects
@@ -32,6 +32,7 @@ def slow(value: Any, level: int) -> list[Any]:
     return [found for one in inner for found in slow(one, level - 1)]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a shared machine is slow now and then
 @given(values, st.integers(1, 3), st.integers(1, 40), st.sampled_from([None, 2]))
 def test_the_same_as_the_whole_document(value: Any, level: int, block: int, indent: int | None) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=indent).encode()
@@ -45,6 +46,7 @@ def test_the_same_as_the_whole_document(value: Any, level: int, block: int, inde
     assert [number for number, _ in found] == list(range(1, len(found) + 1))
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a shared machine is slow now and then
 @given(st.lists(st.dictionaries(texts, values, max_size=3), max_size=4), st.integers(1, 40))
 def test_objects_beside_each_other(objects: list[Any], block: int) -> None:
     text = "\n".join(json.dumps(one) for one in objects).encode()
