@@ -14,7 +14,19 @@ from discreet.cli.terminal import first_run
 from discreet.data.formats import FORMATS
 from tests.cli.conftest import Discreet, error_of
 
-VERBS = ["demo", "places", "learn", "mechanisms", "release", "audit", "evaluate", "attack", "publish", "reproduce"]
+VERBS = [
+    "demo",
+    "import",
+    "places",
+    "learn",
+    "mechanisms",
+    "release",
+    "audit",
+    "evaluate",
+    "attack",
+    "publish",
+    "reproduce",
+]
 
 
 def test_help_names_every_verb(discreet: Discreet) -> None:

@@ -16,6 +16,7 @@ from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
+from discreet.cli.import_ import import_
 from discreet.cli.learn import learn
 from discreet.cli.mechanisms import mechanisms
 from discreet.cli.places import places
@@ -41,7 +42,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, places, learn, mechanisms, release, audit, evaluate, attack, publish):
+app.command()(demo)
+app.command("import")(import_)
+for verb in (places, learn, mechanisms, release, audit, evaluate, attack, publish):
     app.command()(verb)
 app.add_typer(reproduce)
 

@@ -39,6 +39,8 @@ class Record:
     context: str | None = None
     latitude: float | None = None
     longitude: float | None = None
+    accuracy: float | None = None
+    """Metres."""
 
     def __post_init__(self) -> None:
         for name in ("timestamp", "end"):

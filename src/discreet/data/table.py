@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,10 @@ from discreet.data.instants import LATEST, Epoch, with_instant
 from discreet.data.source import Batch, Fault, Source
 from discreet.errors import DataError, did_you_mean
 from discreet.numerics import FloatArray
+
+IMPORTED = ("user", "timestamp", "latitude", "longitude", "accuracy", "context", "source")
+"""The columns of a table that `discreet import` wrote. There a row may lack a position or a context, and is then a
+record of something else, not a bad row."""
 
 DEGREES = {"latitude": 90, "longitude": 180}
 """How far from zero they go."""
@@ -86,7 +91,8 @@ class Table:
 
         `order` counts rows over all files of the source. A table without any sound row is an error.
         """
-        for batch in self._source.batches(self._columns):
+        for whole in self._source.batches(self._columns):
+            batch = self._of_the_kind(whole)
             sound = self._sound(batch)
             if "user" not in sound.columns:
                 sound = sound.with_columns(user=pl.lit(batch.origin.person))
@@ -97,10 +103,24 @@ class Table:
             if progress is not None:
                 progress(batch.done, batch.total)
         name, one_row = self._source.name, self._columns.one_row
+        if self.rows == 0 and self.passed_over:
+            raise DataError(
+                f"{name}: holds {self.passed_over} readings and none with a {one_row}; "
+                "positions become labels by places: make them with discreet places first"
+            )
         if self.rows == 0:
             raise DataError(f"{name}: the table has a header and no rows; expected one {one_row} a row")
         if self.rows == self.bad.count:
             raise DataError(f"{name}: none of the {self.rows} rows can be used; the first: {self.bad.first[0]}")
+
+    def _of_the_kind(self, batch: Batch) -> Batch:
+        """Without the rows that hold something else, where the table is one that was imported."""
+        wanted = [role for role in ("context", "latitude", "longitude") if role in batch.frame.columns]
+        if tuple(self._source.header) != IMPORTED or not wanted:
+            return batch
+        empty = [pl.col(role).is_null() | (pl.col(role).cast(pl.String) == "") for role in wanted]
+        frame = batch.frame.filter(~pl.any_horizontal(empty))
+        return replace(batch, frame=frame, passed_over=batch.passed_over + batch.frame.height - frame.height)
 
     def _sound(self, batch: Batch) -> pl.DataFrame:
         """The batch with an instant for each time, and without its bad rows, which go to the tally."""

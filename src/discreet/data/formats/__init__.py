@@ -1,14 +1,24 @@
 """The formats that can be read, one file each, and which of them a file is in.
 
-A new format is a file here with a class like `Csv`, and its line in `FORMATS`; CONTRIBUTING.md says more.
+A new format is a file here with a class like `Csv`, and its line in `FORMATS`; CONTRIBUTING.md says more. Tables, which
+say in a header what they hold, are `FORMATS`. Logs, which applications write in ways of their own, are `LOGS`:
+`discreet import` makes a table of them.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from discreet.data.formats.csv import Csv
+from discreet.data.formats.geolife import GeoLifeLabels, GeoLifeTrajectory
+from discreet.data.formats.google_records import GoogleRecords
+from discreet.data.formats.google_semantic import GoogleSemantic
+from discreet.data.formats.google_timeline import GoogleTimelineAndroid, GoogleTimelineIos
+from discreet.data.formats.gpx import Gpx
+from discreet.data.formats.home_assistant import HomeAssistantCsv, HomeAssistantDatabase, HomeAssistantJson
+from discreet.data.formats.owntracks import OwnTracksJson, OwnTracksRecording
 from discreet.data.formats.parquet import Parquet
+from discreet.data.rows import Log
 from discreet.data.source import Format, Source
 from discreet.errors import DataError, did_you_mean
 
@@ -17,6 +27,22 @@ FORMATS: tuple[Format, ...] = (
     Parquet(),
 )
 """In the order in which they are asked; the first that recognises a file opens it."""
+
+LOGS: tuple[Log, ...] = (
+    HomeAssistantDatabase(),
+    OwnTracksRecording(),
+    GeoLifeTrajectory(),
+    GeoLifeLabels(),
+    Gpx(),
+    GoogleTimelineAndroid(),
+    GoogleSemantic(),
+    GoogleRecords(),
+    OwnTracksJson(),
+    HomeAssistantJson(),
+    GoogleTimelineIos(),
+    HomeAssistantCsv(),
+)
+"""In the order in which they are asked, by what a file's first bytes are."""
 
 HEAD = 4096
 """First bytes that a file is recognised by."""
@@ -28,6 +54,23 @@ def open_source(source: Source | str | Path, format: str | None = None) -> Sourc
         return source
     path = Path(source)
     return (_recognised(path) if format is None else _named(format)).open(path)
+
+
+def format_names() -> tuple[str, ...]:
+    """What `discreet import --format` takes."""
+    return (*(each.name for each in LOGS), *(each.name for each in FORMATS))
+
+
+def recognised_for_import(path: PurePath, head: bytes, format: str | None = None) -> Log | Format | None:
+    """The log or table that a file is, the one that is insisted on, or None where nothing recognises it."""
+    if format is not None:
+        known: dict[str, Log | Format] = {each.name: each for each in LOGS}
+        known |= {each.name: each for each in FORMATS}
+        if format not in known:
+            raise DataError(f"format is {format!r}; {did_you_mean(format, known)}")
+        return known[format]
+    log = next((each for each in LOGS if each.recognises(path, head)), None)
+    return log if log is not None else next((each for each in FORMATS if each.recognises(Path(path), head)), None)
 
 
 def _named(name: str) -> Format:
@@ -42,6 +85,9 @@ def _recognised(path: Path) -> Format:
     for each in FORMATS:
         if each.recognises(path, head):
             return each
+    log = next((each for each in LOGS if each.recognises(path, head)), None)
+    if log is not None:
+        raise DataError(f"{path}: is a log ({log.name}), not a table; make one with discreet import first")
     *endings, last = (ending for each in FORMATS for ending in each.endings)
     raise DataError(
         f"{path}: neither its ending nor its first bytes say a format that can be read; "

@@ -1,0 +1,236 @@
+"""The entries of a log or a table, some at a time, in one form."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import ClassVar
+
+import polars as pl
+
+from discreet.data.archives import LogEntry
+from discreet.data.bad_rows import SHOWN, described
+from discreet.data.columns import ColumnNames
+from discreet.data.instants import with_instant
+from discreet.data.rows import Log, Row, Told
+from discreet.data.source import Batch, Fault, Format, Origin
+from discreet.errors import DataError
+
+BATCH = 50_000
+"""Entries at a time."""
+
+KINDS = 50
+"""Kinds of entries that are counted each by itself; a hostile file could have one for each entry."""
+
+ROLES = {
+    "user": ("user", "user_id", "userid", "person", "uid"),
+    "timestamp": ("timestamp", "time", "datetime", "tst"),
+    "latitude": ("latitude", "lat"),
+    "longitude": ("longitude", "lon", "lng", "long"),
+    "accuracy": ("accuracy", "acc", "gps_accuracy"),
+    "context": ("context", "label", "place", "zone", "activity"),
+}
+"""The names of columns in tables that are taken for each role, the first that is there."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Some entries of a file: number, user, instant, latitude, longitude, accuracy, context."""
+
+    origin: Origin
+    frame: pl.DataFrame
+    entries: int
+    faults: Sequence[Fault] = ()
+    unlisted: int = 0
+    """Faults that are counted and not described."""
+    passed_over: Counter[str] = field(default_factory=Counter)
+
+
+SCHEMA: dict[str, type[pl.DataType]] = {
+    "user": pl.String,
+    "instant": pl.Int64,
+    "latitude": pl.Float64,
+    "longitude": pl.Float64,
+    "accuracy": pl.Float64,
+    "context": pl.String,
+}
+
+
+def of_log(entry: LogEntry, log: Log) -> Iterator[Entries]:
+    """The entries of a log; what was read before the file broke is given before the error."""
+    origin = Origin(entry.name, log.unit, "")
+    entries = log.entries(entry)
+    some = _Some()
+    while True:
+        try:
+            more = some.fill(entries)
+        except DataError:
+            yield some.entries(origin)
+            raise
+        yield some.entries(origin)
+        if not more:
+            return
+        some = _Some(some.last)
+
+
+class _Some:
+    """Entries as they come, sorted into rows, faults and kinds that are only counted."""
+
+    def __init__(self, last: int = 0) -> None:
+        self.last = last
+        self._rows: list[Row] = []
+        self._numbers: list[int] = []
+        self._faults: list[Fault] = []
+        self._kinds: Counter[str] = Counter()
+        self._seen = 0
+
+    def fill(self, entries: Iterator[tuple[int, Told]]) -> bool:
+        """Take a batch; False where there are no more."""
+        rows, numbers, kinds = self._rows, self._numbers, self._kinds
+        for number, told in islice(entries, BATCH):
+            if number != self.last:
+                self._seen += 1
+                self.last = number
+            if type(told) is tuple:
+                rows.append(told)
+                numbers.append(number)
+            elif isinstance(told, Fault):
+                self._faults.append(replace(told, number=number))
+            elif isinstance(told, str):
+                kinds[told if told in kinds or len(kinds) < KINDS else "other kinds"] += 1
+        return len(rows) + len(self._faults) + kinds.total() == BATCH
+
+    def entries(self, origin: Origin) -> Entries:
+        """What was taken."""
+        return Entries(origin, _frame(self._rows, self._numbers), self._seen, self._faults, 0, self._kinds)
+
+
+def _frame(rows: list[Row], numbers: list[int]) -> pl.DataFrame:
+    columns: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(SCHEMA)
+    named = zip(SCHEMA.items(), columns, strict=True)
+    series = {name: _series(held, kind) for (name, kind), held in named}
+    return pl.DataFrame({"number": pl.Series(numbers, dtype=pl.Int64), **series})
+
+
+def _series(values: Sequence[object], kind: type[pl.DataType]) -> pl.Series:
+    """A column; texts are often one, or missing, all along, and need not be copied."""
+    if kind is pl.String and len(set(values)) == 1:
+        return pl.Series(values[:1], dtype=kind).new_from_index(0, len(values))
+    return pl.Series(values, dtype=kind)
+
+
+@dataclass(frozen=True)
+class _TableColumns(ColumnNames):
+    """The columns of a table of positions, labels or both, as far as it has them."""
+
+    latitude: str | None = None
+    longitude: str | None = None
+    accuracy: str | None = None
+    context: str | None = None
+
+    texts: ClassVar[tuple[str, ...]] = ("user", "context")
+    degrees: ClassVar[tuple[str, ...]] = ("latitude", "longitude", "accuracy")
+    one_row: ClassVar[str] = "reading"
+
+
+class NoZoneError(DataError):
+    """A time without an offset, which no other file would mend."""
+
+
+def of_table(entry: LogEntry, table: Format, zone: str | None) -> Iterator[Entries]:
+    """The rows of a table; `zone` is where times are that say no offset."""
+    with _table_path(entry) as path:
+        source = table.open(path)
+        try:
+            columns = _found(entry.name, list(source.header))
+            for batch in source.batches(columns):
+                yield _of_batch(entry.name, batch, columns, zone)
+        except DataError as error:
+            if isinstance(error, NoZoneError):
+                raise
+            raise DataError(str(error).replace(str(path), entry.name)) from None
+
+
+@contextmanager
+def _table_path(entry: LogEntry) -> Iterator[Path]:
+    """Readers of tables unpack .gz themselves."""
+    if entry.path is not None:
+        yield entry.path
+    else:
+        with entry.on_disk() as path:
+            yield path
+
+
+def _found(file: str, header: list[str]) -> _TableColumns:
+    lower = {name.strip().lower(): name for name in reversed(header)}
+    names = {role: next((lower[one] for one in known if one in lower), None) for role, known in ROLES.items()}
+    time = names["timestamp"]
+    if time is None:
+        raise DataError(f"{file}: there is no column for the time ({', '.join(ROLES['timestamp'])}); rename one")
+    if (names["latitude"] is None or names["longitude"] is None) and names["context"] is None:
+        wanted = f"{', '.join(ROLES['latitude'])} and {', '.join(ROLES['longitude'])}"
+        raise DataError(
+            f"{file}: there are no columns of positions ({wanted}) and none of labels "
+            f"({', '.join(ROLES['context'])}); rename those that are"
+        )
+    if names["latitude"] is None or names["longitude"] is None:
+        names["latitude"] = names["longitude"] = names["accuracy"] = None
+    return _TableColumns(
+        names["user"], time, names["latitude"], names["longitude"], names["accuracy"], names["context"]
+    )
+
+
+def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None) -> Entries:
+    origin = replace(batch.origin, file=file)
+    frame = with_instant(batch.frame, "timestamp", zone=zone, epoch="auto").rename({"timestamp_instant": "instant"})
+    naive = frame.filter(pl.col("timestamp_naive"))
+    if naive.height:
+        row = naive.row(0, named=True)
+        what = "does not say which time zone it is in; give --zone (zone=), for example Europe/Paris"
+        raise NoZoneError(described(origin, Fault(row["number"], columns.timestamp, str(row["timestamp"]), what)))
+    given = frame.columns
+    frame = frame.with_columns(
+        *(_numbers(frame, name) if name in given else pl.lit(None, pl.Float64).alias(name) for name in columns.degrees),
+        *(_texts(name) if name in given else pl.lit(None, pl.String).alias(name) for name in columns.texts),
+        __given=pl.any_horizontal(_written(frame, name) for name in ("latitude", "longitude") if name in given)
+        if "latitude" in given
+        else pl.lit(False),
+    )
+    problems = {
+        "has no time that can be read; write epoch seconds or ISO 8601": pl.col("instant").is_null(),
+        "has a position that is not two numbers of degrees": pl.col("__given")
+        & (pl.col("latitude").is_null() | pl.col("longitude").is_null()),
+        "holds neither a position nor a label": pl.col("latitude").is_null() & pl.col("context").is_null(),
+    }
+    broken = pl.coalesce(pl.when(wrong).then(pl.lit(k)) for k, wrong in enumerate(problems.values()))
+    frame = frame.with_columns(__problem=broken)
+    bad = frame.filter(pl.col("__problem").is_not_null())
+    whats, first = list(problems), bad.head(SHOWN).to_dicts()
+    faults = [Fault(row["number"], None, str(row["timestamp"]), whats[row["__problem"]]) for row in first]
+    faults = sorted([*batch.faults, *faults], key=lambda fault: fault.number)
+    sound = frame.filter(pl.col("__problem").is_null()) if bad.height else frame
+    return Entries(origin, sound.select("number", *SCHEMA), batch.rows, faults, bad.height - len(first))
+
+
+def _texts(name: str) -> pl.Expr:
+    text = pl.col(name).str.strip_chars()
+    return pl.when(text != "").then(text).alias(name)
+
+
+def _numbers(frame: pl.DataFrame, name: str) -> pl.Expr:
+    column = pl.col(name)
+    if isinstance(frame.schema[name], pl.String):
+        column = column.str.strip_chars()
+    number = column.cast(pl.Float64, strict=False)
+    return pl.when(number.is_finite()).then(number).alias(name)
+
+
+def _written(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """Whether a field holds anything, be it a number or not."""
+    if isinstance(frame.schema[name], pl.String):
+        return pl.col(name).str.strip_chars().fill_null("") != ""
+    return pl.col(name).is_not_null()

@@ -1,0 +1,98 @@
+"""Google Takeout's Semantic Location History: a file a month with visits and movements, as Google understood them.
+
+A visit is a stay whose context is the place's name, or what Google took it for (home, work). A movement is a stay whose
+context is the kind of movement, with a position at either end and those of its timed path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_objects
+from discreet.data.rows import (
+    LogFile,
+    Stay,
+    Told,
+    inside,
+    instant_of,
+    instant_of_seconds,
+    number_of,
+    numbered,
+    words,
+)
+from discreet.data.source import Fault
+
+MEANINGS = {"HOME": "home", "WORK": "work", "SCHOOL": "school"}
+"""What Google takes a place for, without TYPE_ and INFERRED_; other meanings (an address, unknown) are no context."""
+
+
+class GoogleSemantic:
+    """{"timelineObjects": [{"placeVisit": ...}, {"activitySegment": ...}]}, as in 2023_JANUARY.json."""
+
+    name = "google-semantic"
+    unit = "entry"
+
+    def recognises(self, path: PurePath, head: bytes) -> bool:
+        """By the name of the list."""
+        return head.lstrip(BYTE_ORDER_MARK + b" \t\r\n").startswith(b"{") and b'"timelineObjects"' in head
+
+    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+        """What each visit and movement says."""
+        with file.open() as stream:
+            for number, said in parsed_objects(stream, 2):
+                yield from numbered(number, (said,) if isinstance(said, Fault) else rows_of(said))
+
+
+def rows_of(said: dict[str, Any]) -> Iterator[Told]:
+    """What one entry says."""
+    kind = "placeVisit" if "placeVisit" in said else "activitySegment"
+    entry = said.get(kind)
+    if not isinstance(entry, dict):
+        yield f"unknown type {str(next(iter(said), ''))[:40]!r}"
+        return
+    start, end = _time(entry.get("duration"), "start"), _time(entry.get("duration"), "end")
+    if start is None or end is None:
+        yield Fault(0, "duration", str(entry.get("duration"))[:80], "has no start and end")
+        return
+    if kind == "placeVisit":
+        yield from Stay(start, end).rows(_meaning(entry.get("location")), _point(entry.get("location")))
+    else:
+        yield from _movement(entry, Stay(start, end))
+
+
+def _movement(entry: dict[str, Any], stay: Stay) -> Iterator[Told]:
+    kind = words(entry.get("activityType"))
+    context = None if kind is None or kind.startswith("UNKNOWN") else kind.replace("_", " ").lower()
+    begins, ends = _point(entry.get("startLocation")), _point(entry.get("endLocation"))
+    yield from stay.rows(context, begins, until=ends if ends is not None else begins)
+    for point in inside(entry, "simplifiedRawPath", "points") or ():
+        where, instant = _point(point), _time(point, "")
+        if where is not None and instant is not None:
+            yield None, instant, *where, number_of(inside(point, "accuracyMeters")), context
+        else:
+            yield Fault(0, "points", str(point)[:80], "is not a point with a time")
+
+
+def _meaning(location: Any) -> str | None:
+    """Names that people gave or that are on the map come before what Google took the place for."""
+    kind = words(inside(location, "semanticType")) or ""
+    return words(inside(location, "name")) or MEANINGS.get(kind.removeprefix("TYPE_").removeprefix("INFERRED_"))
+
+
+def _point(location: Any) -> tuple[float, float] | None:
+    latitude, longitude = inside(location, "latitudeE7"), inside(location, "longitudeE7")
+    if latitude is None:
+        latitude, longitude = inside(location, "latE7"), inside(location, "lngE7")
+    found = number_of(latitude), number_of(longitude)
+    return None if found[0] is None or found[1] is None else (found[0] / 1e7, found[1] / 1e7)
+
+
+def _time(holder: Any, which: str) -> int | None:
+    """startTimestamp as ISO text, or startTimestampMs as text of milliseconds in older exports."""
+    name = f"{which}Timestamp" if which else "timestamp"
+    if (text := inside(holder, name)) is not None:
+        return instant_of(text)
+    milliseconds = number_of(inside(holder, f"{name}Ms"))
+    return None if milliseconds is None else instant_of_seconds(milliseconds / 1e3)

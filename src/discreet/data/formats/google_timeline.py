@@ -1,0 +1,129 @@
+"""Google Timeline as phones keep it since 2024: Timeline.json of Android, location-history.json of iOS.
+
+Visits and movements are as in the older semantic history. Paths are positions with times; Android's raw signals have
+positions with an accuracy besides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from discreet.data.instants import SECOND
+from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_objects
+from discreet.data.rows import LogFile, Stay, Told, inside, instant_of, number_of, numbered, point_of, words
+from discreet.data.source import Fault
+
+MEANINGS = {"HOME": "home", "WORK": "work", "SCHOOL": "school"}
+"""What Google takes a place for, without TYPE_ and INFERRED_; other meanings (an address, unknown) are no context."""
+
+SILENT = ("timelineMemory", "activityRecord", "wifiScan")
+"""Entries without a place of their own: trips in words, guesses at movements, lists of networks."""
+
+
+class GoogleTimelineAndroid:
+    """{"semanticSegments": [...], "rawSignals": [...], ...}."""
+
+    name = "google-timeline-android"
+    unit = "entry"
+
+    def recognises(self, path: PurePath, head: bytes) -> bool:
+        """By the names of its lists."""
+        text = head.lstrip(BYTE_ORDER_MARK + b" \t\r\n")
+        return text.startswith(b"{") and any(name in head for name in (b'"semanticSegments"', b'"rawSignals"'))
+
+    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+        """What each segment and each signal says."""
+        with file.open() as stream:
+            for number, said in parsed_objects(stream, 2):
+                yield from numbered(number, (said,) if isinstance(said, Fault) else rows_of(said))
+
+
+class GoogleTimelineIos:
+    """A list of visits, movements and paths with points such as "geo:48.85,2.35"."""
+
+    name = "google-timeline-ios"
+    unit = "entry"
+
+    def recognises(self, path: PurePath, head: bytes) -> bool:
+        """By the fields of its first entries."""
+        text = head.lstrip(BYTE_ORDER_MARK + b" \t\r\n")
+        kinds = (b'"visit"', b'"activity"', b'"timelinePath"', b'"timelineMemory"')
+        return (
+            re.match(rb"\[\s*\{", text) is not None and b'"startTime"' in text and any(kind in text for kind in kinds)
+        )
+
+    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+        """What each entry says."""
+        with file.open() as stream:
+            for number, said in parsed_objects(stream, 1):
+                yield from numbered(number, (said,) if isinstance(said, Fault) else rows_of(said))
+
+
+def rows_of(said: dict[str, Any]) -> Iterator[Told]:
+    """What one entry of either phone says."""
+    if "position" in said:
+        yield _signal(said["position"])
+        return
+    for name in SILENT:
+        if name in said:
+            yield name
+            return
+    known = [name for name in ("visit", "activity", "timelinePath") if name in said]
+    if not known:
+        names = [name for name in said if not name.startswith(("startTime", "endTime"))]
+        yield f"unknown type {str(names[0] if names else 'none')[:40]!r}"
+        return
+    start, end = instant_of(said.get("startTime")), instant_of(said.get("endTime"))
+    if start is None or end is None:
+        field = "startTime" if start is None else "endTime"
+        yield Fault(0, field, said.get(field), "is not a time with an offset")
+        return
+    if "visit" in said:
+        best = inside(said, "visit", "topCandidate")
+        yield from Stay(start, end).rows(_meaning(best), _place(inside(best, "placeLocation")))
+    if "activity" in said:
+        yield from _movement(said["activity"], Stay(start, end))
+    if "timelinePath" in said:
+        yield from _path(said["timelinePath"], start)
+
+
+def _movement(activity: Any, stay: Stay) -> Iterator[Told]:
+    kind = words(inside(activity, "topCandidate", "type"))
+    context = None if kind is None or kind.upper().startswith("UNKNOWN") else kind.replace("_", " ").lower()
+    begins, ends = _place(inside(activity, "start")), _place(inside(activity, "end"))
+    yield from stay.rows(context, begins, until=ends if ends is not None else begins)
+
+
+def _path(points: Any, start: int) -> Iterator[Told]:
+    """Points with a time (Android) or with whole minutes from the start (iOS)."""
+    for point in points if isinstance(points, list) else ():
+        where, instant = point_of(inside(point, "point")), instant_of(inside(point, "time"))
+        minutes = number_of(inside(point, "durationMinutesOffsetFromStartTime"))
+        if instant is None and minutes is not None and abs(minutes) < 1e9:
+            instant = start + round(minutes * 60 * SECOND)
+        if where is None or instant is None:
+            yield Fault(0, "timelinePath", str(point)[:80], "is not a point with a time")
+        else:
+            yield None, instant, *where, None, None
+
+
+def _signal(position: Any) -> Told:
+    where, instant = _place(inside(position, "LatLng") or position), instant_of(inside(position, "timestamp"))
+    if where is None:
+        return Fault(0, "LatLng", str(inside(position, "LatLng"))[:80], "is not a position")
+    if instant is None:
+        return Fault(0, "timestamp", inside(position, "timestamp"), "is not a time with an offset")
+    return None, instant, *where, number_of(inside(position, "accuracyMeters")), None
+
+
+def _meaning(candidate: Any) -> str | None:
+    kind = (words(inside(candidate, "semanticType")) or "").upper().replace(" ", "_")
+    return words(inside(candidate, "name")) or MEANINGS.get(kind.removeprefix("TYPE_").removeprefix("INFERRED_"))
+
+
+def _place(value: Any) -> tuple[float, float] | None:
+    """A point as text, or in an object that holds it as `latLng`."""
+    return point_of(value if isinstance(value, str) else inside(value, "latLng"))

@@ -1,0 +1,211 @@
+"""Home Assistant: the history of people and device trackers, as JSON (REST), CSV (download) or the recorder's database.
+
+The context is the state: a zone's name, `home`, or `away` for not_home. Positions come from the attributes, where they
+are kept. States that are unknown or unavailable are not places, and other entities (lamps, sensors) are passed over.
+Whose a state is, the entity says: `person.jane` and `device_tracker.jane` are jane's.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path, PurePath
+from typing import Any
+
+from discreet.data.json_objects import BYTE_ORDER_MARK, loads, parsed_objects
+from discreet.data.records import Parsed
+from discreet.data.rows import (
+    AWAY,
+    LogFile,
+    Told,
+    inside,
+    instant_of,
+    instant_of_seconds,
+    number_of,
+    parsed,
+    words,
+)
+from discreet.data.source import Fault
+from discreet.errors import DataError
+
+PEOPLE = ("person", "device_tracker")
+"""The kinds of entities that are somewhere."""
+
+NOWHERE = ("unknown", "unavailable", "none", "")
+NOT_HOME = "not_home"
+CSV_HEADER = ("entity_id", "state", "last_changed")
+
+
+class HomeAssistantJson:
+    """A list of lists of states, as GET /api/history/period answers, also with minimal_response."""
+
+    name = "home-assistant-json"
+    unit = "state"
+
+    def recognises(self, path: PurePath, head: bytes) -> bool:
+        """By the fields of the first state."""
+        text = head.lstrip(BYTE_ORDER_MARK + b" \t\r\n")
+        return text[:1] == b"[" and b'"entity_id"' in text and b'"state"' in text
+
+    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+        """What each state says."""
+        with file.open() as stream:
+            start = stream.read(4096).lstrip(BYTE_ORDER_MARK + b" \t\r\n")
+        level = 2 if re.match(rb"\[\s*\[|\[\s*\]", start) else 1
+        entity: object = None
+        with file.open() as stream:
+            for number, said in parsed_objects(stream, level):
+                if isinstance(said, Fault):
+                    yield number, said
+                else:
+                    entity = said.get("entity_id", entity)  # a minimal answer says it in the first state of a list
+                    yield number, row_of(said, entity)
+
+
+class HomeAssistantCsv:
+    """What the history panel downloads: entity_id, state, last_changed."""
+
+    name = "home-assistant-csv"
+    unit = "line"
+
+    def recognises(self, path: PurePath, head: bytes) -> bool:
+        """By the header."""
+        first = head.removeprefix(BYTE_ORDER_MARK).split(b"\n")[0].decode(errors="replace").strip()
+        return tuple(first.replace('"', "").split(",")[:3]) == CSV_HEADER
+
+    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+        """What each line says."""
+        with file.open() as stream:
+            rows = csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline=""))
+            try:
+                for said in rows:
+                    yield rows.line_num, row_of(said, said.get("entity_id"))
+            except csv.Error as error:
+                yield rows.line_num, Fault(0, None, str(error), "is why the table cannot be read on")
+
+
+class HomeAssistantDatabase:
+    """The recorder's SQLite database, home-assistant_v2.db, of schemas since 2016."""
+
+    name = "home-assistant-db"
+    unit = "row"
+
+    def recognises(self, path: PurePath, head: bytes) -> bool:
+        """By SQLite's mark; that it has states is seen when it is opened."""
+        return head.startswith(b"SQLite format 3\x00")
+
+    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+        """What each row of the states says, people and device trackers only."""
+        with file.on_disk() as path, _connected(path, file.name) as database:
+            cursor = database.execute(_query(database, file.name))
+            while some := cursor.fetchmany(10_000):
+                for number, entity, state, time, attributes in some:
+                    yield number, _row_of_database(entity, state, time, attributes)
+
+
+def parse_message(message: bytes | str) -> Parsed:
+    """What one state says, such as the `new_state` of an event state_changed."""
+    try:
+        said = loads(message)
+    except (ValueError, RecursionError):
+        return Fault(0, None, str(message)[:80], "is not a JSON message in UTF-8")
+    return parsed(row_of(said, inside(said, "entity_id")))
+
+
+def row_of(said: Any, entity: object) -> Told:
+    """What a state says of the entity; fields that are not known here never matter."""
+    user = _user(entity)
+    if user is None:
+        return _other(entity)
+    text = inside(said, "last_updated") or inside(said, "last_changed")
+    instant = instant_of(text)
+    if instant is None:
+        return Fault(0, "last_changed", text, "is not a time with an offset")
+    return _row(user, inside(said, "state"), instant, inside(said, "attributes"))
+
+
+def _row_of_database(entity: object, state: object, time: object, attributes: object) -> Told:
+    user = _user(entity)
+    if user is None:
+        return _other(entity)
+    instant = instant_of_seconds(time)
+    if instant is None:
+        instant = instant_of(time, utc=True)
+    if instant is None:
+        return Fault(0, "last_updated", time, "is not a time")
+    try:
+        held = loads(attributes) if isinstance(attributes, str | bytes) and attributes else {}
+    except (ValueError, RecursionError):
+        return Fault(0, "attributes", str(attributes)[:80], "is not JSON")
+    return _row(user, state, instant, held)
+
+
+def _row(user: str, state: object, instant: int, attributes: Any) -> Told:
+    context = words(state)
+    if context is None or context.lower() in NOWHERE:
+        return "unknown or unavailable"
+    latitude, longitude = number_of(inside(attributes, "latitude")), number_of(inside(attributes, "longitude"))
+    if latitude is None or longitude is None:
+        latitude = longitude = None
+    accuracy = None if latitude is None else number_of(inside(attributes, "gps_accuracy"))
+    return user, instant, latitude, longitude, accuracy, AWAY if context == NOT_HOME else context
+
+
+def _user(entity: object) -> str | None:
+    domain, _, name = entity.partition(".") if isinstance(entity, str) else ("", "", "")
+    return (name or None) if domain in PEOPLE else None
+
+
+def _other(entity: object) -> Told:
+    if not isinstance(entity, str) or "." not in entity:
+        return Fault(0, "entity_id", entity, "is not an entity")
+    return f"entity {entity.partition('.')[0][:40]}"
+
+
+@contextmanager
+def _connected(path: Path, name: str) -> Iterator[sqlite3.Connection]:
+    """The database, to be read only; one that Home Assistant is writing to may be open at the same time."""
+    try:
+        with closing(_opened(path)) as database:
+            database.text_factory = lambda held: held.decode(errors="replace")
+            yield database
+    except sqlite3.Error as error:
+        raise DataError(f"{name}: the database cannot be read ({error}); copy it again, with its -wal file") from None
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    address = path.resolve().as_uri()
+    database = sqlite3.connect(f"{address}?mode=ro", uri=True)
+    try:
+        database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        # A copy without its -wal file, in a folder that cannot be written to.
+        database.close()
+        database = sqlite3.connect(f"{address}?immutable=1", uri=True)
+    return database
+
+
+def _query(database: sqlite3.Connection, name: str) -> str:
+    """States of people in order of rows, whichever schema: 38 moved the entity, 31 the times, 25 the attributes."""
+    columns = {row[1] for row in database.execute("PRAGMA table_info(states)")}
+    if not {"state", "attributes_id"} <= columns and not {"state", "attributes"} <= columns:
+        raise DataError(f"{name}: the database has no states of Home Assistant; give home-assistant_v2.db")
+    tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    joins, entity, held = "", "states.entity_id", "states.attributes"
+    if "metadata_id" in columns and "states_meta" in tables:
+        joins += " LEFT JOIN states_meta ON states.metadata_id = states_meta.metadata_id"
+        older = "entity_id" in columns
+        entity = "coalesce(states_meta.entity_id, states.entity_id)" if older else "states_meta.entity_id"
+    if "attributes_id" in columns and "state_attributes" in tables:
+        joins += " LEFT JOIN state_attributes ON states.attributes_id = state_attributes.attributes_id"
+        held = "state_attributes.shared_attrs"
+        if "attributes" in columns:
+            held = f"coalesce({held}, states.attributes)"
+    times = [f"states.{one}" for one in ("last_updated_ts", "last_updated", "last_changed_ts") if one in columns]
+    time = times[0] if len(times) == 1 else f"coalesce({', '.join(times)})"
+    kinds = " OR ".join(f"{entity} LIKE '{kind}.%'" for kind in PEOPLE)
+    return f"SELECT states.rowid, {entity}, states.state, {time}, {held} FROM states{joins} WHERE {kinds}"

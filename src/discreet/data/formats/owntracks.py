@@ -1,0 +1,166 @@
+"""OwnTracks: what phones send, what its Recorder stores (.rec), and the JSON that the Recorder answers with.
+
+A location is a position, with the name of the region that the phone says it is in (`inregions`, the first of several)
+as its context. A transition is the region's name on entering, `away` on leaving.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any, BinaryIO
+
+from discreet.data.instants import SECOND
+from discreet.data.json_objects import BYTE_ORDER_MARK, loads, parsed_objects
+from discreet.data.records import Parsed
+from discreet.data.rows import AWAY, FARTHEST, LogFile, Told, instant_of_seconds, number_of, parsed, words
+from discreet.data.source import Fault
+
+SILENT = frozenset(
+    "beacon card cmd configuration dump encrypted lwt request status steps waypoint waypoints".split()  # noqa: SIM905
+)
+"""Types of messages that say neither where somebody is nor what they do, or not legibly."""
+
+RECORDED = re.compile(rb"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\t[^\t\n]*\t")
+BLOCK = 1 << 18
+"""Bytes read at a time."""
+LONGEST = 1 << 20
+"""A line of more bytes is no message."""
+
+
+class OwnTracksRecording:
+    """The Recorder's store: lines of time, kind and message, in rec/USER/DEVICE/YYYY-MM.rec."""
+
+    name = "owntracks-rec"
+    unit = "line"
+
+    def recognises(self, path: PurePath, head: bytes) -> bool:
+        """By the first line, or by the ending of an empty file."""
+        return RECORDED.match(head) is not None or (path.suffix.lower() == ".rec" and not head.strip())
+
+    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+        """What each line says."""
+        user = _user_of_path(file.inner)
+        with file.open() as stream:
+            for number, line in enumerate(_lines(stream), 1):
+                parts = line.split(b"\t", 2)
+                if len(parts) == 3:
+                    message = parts[2]
+                    if message[:1] == b"{":
+                        try:
+                            yield number, row_of(loads(message), user)
+                        except (ValueError, RecursionError):
+                            yield number, told(message)
+                    elif (kind := parts[1].strip()) != b"*":
+                        yield number, kind.decode(errors="replace")[:40] or "no kind"
+                    else:
+                        yield number, told(message)
+                elif line.strip():
+                    yield (
+                        number,
+                        Fault(number, None, _shown(line), "is not a time, a kind and a message, parted by tabs"),
+                    )
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, a block at a time; one that is too long for a message is cut."""
+    rest = b""
+    while block := stream.read(BLOCK):
+        lines = (rest + block).split(b"\n")
+        rest = lines.pop()[:LONGEST]
+        yield from lines
+    if rest:
+        yield rest
+
+
+class OwnTracksJson:
+    """Messages as JSON: one, one a line, a list, or what the Recorder and ocat answer with."""
+
+    name = "owntracks-json"
+    unit = "message"
+
+    def recognises(self, path: PurePath, head: bytes) -> bool:
+        """By the field that every message has."""
+        return head.lstrip(BYTE_ORDER_MARK + b" \t\r\n")[:1] in (b"{", b"[") and b'"_type"' in head
+
+    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+        """What each message says."""
+        with file.open() as stream:
+            start = stream.read(4096).lstrip(BYTE_ORDER_MARK + b" \t\r\n")
+        with file.open() as stream:
+            if start.startswith(b"{") and b'"_type"' in start.split(b"[")[0]:
+                level = 0
+            else:
+                level = 1 if start.startswith(b"[") else 2
+            for number, said in parsed_objects(stream, level):
+                yield number, said if isinstance(said, Fault) else row_of(said)
+
+
+def parse_message(message: bytes | str, topic: str | None = None) -> Parsed:
+    """What one message of a phone says; whose it is, the topic tells, or the message's own."""
+    return parsed(told(message, _user_of_topic(topic)))
+
+
+def told(message: bytes | str, user: str | None = None) -> Told:
+    """What the text of one message says."""
+    try:
+        said = loads(message)
+    except (ValueError, RecursionError):
+        return Fault(0, None, _shown(message), "is not a JSON message in UTF-8")
+    return row_of(said, user) if isinstance(said, dict) else Fault(0, None, _shown(message), "is not a JSON object")
+
+
+def row_of(said: dict[str, Any], user: str | None = None) -> Told:
+    """What a message says; fields that are not known here never matter."""
+    kind = said.get("_type")
+    if kind != "location" and kind != "transition":
+        if kind is None:
+            return Fault(0, "_type", None, "says no type of message")
+        return kind if kind in SILENT else f"unknown type {str(kind)[:40]!r}"
+    seconds, latitude, longitude = said.get("tst"), said.get("lat"), said.get("lon")
+    # Types are asked first because this is where the time goes: nearly all messages have whole seconds and floats.
+    if type(seconds) is int and 0 <= seconds < FARTHEST:
+        instant: int | None = seconds * SECOND
+    else:
+        instant = instant_of_seconds(seconds)
+    if type(latitude) is not float:
+        latitude = number_of(latitude)
+    if type(longitude) is not float:
+        longitude = number_of(longitude)
+    if instant is None:
+        return Fault(0, "tst", said.get("tst"), "is not a time in epoch seconds")
+    if latitude is None or longitude is None:
+        field = "lat" if latitude is None else "lon"
+        return Fault(0, field, said.get(field), "is not a number of degrees")
+    context = _region(said) if kind == "transition" or "inregions" in said else None
+    if user is None:
+        user = _user_of_topic(said.get("topic")) or words(said.get("username"))
+    accuracy = said.get("acc")
+    if accuracy is not None:
+        accuracy = number_of(accuracy)
+    return user, instant, latitude, longitude, accuracy, context
+
+
+def _region(said: dict[str, Any]) -> str | None:
+    if said["_type"] == "transition":
+        return words(said.get("desc")) if said.get("event") == "enter" else AWAY
+    regions = said["inregions"]
+    return words(regions[0]) if isinstance(regions, list) and regions else None
+
+
+def _user_of_topic(topic: object) -> str | None:
+    """owntracks/USER/DEVICE, whatever comes after."""
+    parts = topic.split("/") if isinstance(topic, str) else []
+    return parts[1] or None if len(parts) >= 3 else None
+
+
+def _user_of_path(path: PurePath) -> str | None:
+    """The folder of the user in the Recorder's store, rec/USER/DEVICE/FILE."""
+    parts = path.parts
+    return parts[-3] if len(parts) >= 4 and parts[-4] == "rec" else None
+
+
+def _shown(message: bytes | str) -> str:
+    text = message if isinstance(message, str) else message[:200].decode(errors="replace")
+    return text.strip()[:80]

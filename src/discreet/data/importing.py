@@ -1,0 +1,277 @@
+"""Logs and tables of any format to one table of readings: positions and labels, judged by rules, merged and in order.
+
+Files are read entry by entry, in memory that follows the readings kept (about 60 bytes each), not the files.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+
+from discreet.data.archives import LogEntry, Reached, files_of
+from discreet.data.bad_rows import SHOWN, described
+from discreet.data.entries import Entries, NoZoneError, of_log, of_table
+from discreet.data.formats import recognised_for_import
+from discreet.data.instants import EPOCH
+from discreet.data.rows import Log, stamp_text
+from discreet.data.source import Fault, Format, Origin
+from discreet.data.streams import ending_of, written_as
+from discreet.data.table import IMPORTED, Codes, Progress
+from discreet.errors import DataError
+
+ENDINGS = (".csv", ".csv.gz", ".parquet")
+
+NULL_ISLAND = 1e-4
+"""Degrees from 0, 0 within which a position is a device's word for none. A buoy floats there."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is left out: times and positions that cannot be, and positions that say too little."""
+
+    accuracy: float = 200.0
+    """Metres; a position that is less accurate is left out."""
+    since: dt.datetime = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
+    """Phones whose clock was never set say 1970 or 1980."""
+    until: dt.datetime | None = None
+    """By default the time of the import: what lies in the future is an error of a clock."""
+
+    def __post_init__(self) -> None:
+        if not self.accuracy > 0:
+            raise DataError(f"the accuracy is {self.accuracy}; give metres above 0")
+
+
+@dataclass
+class FileReport:
+    """What was read of a file, and what was not."""
+
+    file: str
+    format: str
+    records: int = 0
+    """Entries of the file; one may have several readings, such as a visit of hours."""
+    readings: int = 0
+    bad: int = 0
+    """Entries that cannot be read, or have a place or time that cannot be."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Readings by the rule that left them out, or that took away their position."""
+    passed_over: Counter[str] = field(default_factory=Counter)
+    """Entries by kind that hold neither position nor context; "unknown type ..." is nobody's yet."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A table of readings in order of user and time, and what became of each file."""
+
+    readings: pl.DataFrame
+    files: tuple[FileReport, ...]
+    duplicates: int
+    """Readings that say the same as another: user, time, position and context."""
+    first_bad: tuple[str, ...]
+    not_read: tuple[tuple[str, str], ...]
+    """Files in folders and archives that are in no format known, or damaged, with the reason."""
+
+
+def import_logs(
+    sources: Sequence[str | Path],
+    *,
+    format: str | None = None,
+    user: str = "me",
+    zone: str | None = None,
+    rules: Rules | None = None,
+    progress: Progress | None = None,
+) -> Imported:
+    """The readings of files, folders and zip archives.
+
+    `user` is whose the readings of logs are that do not say so themselves, `zone` where times of tables are that say
+    no offset. A file that was named and is in no known format is an error; one that was found is told of.
+    """
+    if not user:
+        raise DataError("the user is empty; give a name")
+    job = _Import(user, zone, rules or Rules(), progress)
+    for entry in files_of(sources, job.reached, job.skip):
+        with job.telling(entry):
+            held = recognised_for_import(entry.inner, entry.head(), format)
+            if held is not None:
+                job.take(entry, held)
+            elif entry.named:
+                raise DataError(f"{entry.name}: is in no format that is known; insist on one with --format (format=)")
+            else:
+                job.skip(entry.name, "in no format that is known")
+    return job.result()
+
+
+def write_readings(path: Path, readings: pl.DataFrame) -> None:
+    """Write the table whole or not at all, as its ending says."""
+    ending = ending_of(path, ENDINGS, "readings")
+    with written_as(path) as file:
+        if ending == ".parquet":
+            readings.write_parquet(file)
+        else:
+            readings.write_csv(file, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+
+
+class _Import:
+    """What has been read so far."""
+
+    def __init__(self, user: str, zone: str | None, rules: Rules, progress: Progress | None) -> None:
+        self.reached = Reached()
+        self._user, self._zone, self._progress = user, zone, progress
+        self._rules = replace(rules, until=rules.until or dt.datetime.now(dt.UTC))
+        self._users, self._contexts, self._formats = Codes(), Codes(), Codes()
+        self._parts: list[pl.DataFrame] = []
+        self._files: list[FileReport] = []
+        self._first: list[str] = []
+        self._not_read: list[tuple[str, str]] = []
+
+    def skip(self, file: str, why: str) -> None:
+        """A file that is not read, with the reason."""
+        self._not_read.append((file, why))
+
+    @contextmanager
+    def telling(self, entry: LogEntry) -> Iterator[None]:
+        """What is wrong with a whole file is an error only where somebody named it."""
+        try:
+            yield
+        except DataError as error:
+            if entry.named or isinstance(error, NoZoneError):
+                raise
+            self.skip(entry.name, str(error))
+
+    def take(self, entry: LogEntry, held: Log | Format) -> None:
+        """Read one file; what was read before it broke stays read."""
+        report = FileReport(entry.name, held.name)
+        self._files.append(report)
+        batches = of_log(entry, held) if isinstance(held, Log) else of_table(entry, held, self._zone)
+        for batch in batches:
+            report.records += batch.entries
+            report.passed_over.update(batch.passed_over)
+            self._complain(report, batch.origin, batch.faults, len(batch.faults) + batch.unlisted)
+            kept = self._judged(report, batch)
+            report.readings += kept.height
+            if kept.height:
+                self._parts.append(self._coded(kept, held.name))
+            if self._progress is not None:
+                self._progress(self.reached.done, self.reached.total)
+
+    def _complain(self, report: FileReport, origin: Origin, faults: Sequence[Fault], count: int) -> None:
+        report.bad += count
+        self._first += [described(origin, fault) for fault in faults[: max(SHOWN - len(self._first), 0)]]
+
+    def _judged(self, report: FileReport, batch: Entries) -> pl.DataFrame:
+        """The readings that the rules let through; a label whose position they do not stays, without it."""
+        rules = [*_time_rules(self._rules), *_position_rules(self._rules)]
+        broken = pl.coalesce(pl.when(wrong).then(pl.lit(k)) for k, (_, wrong) in enumerate(rules))
+        frame = batch.frame.with_columns(__rule=broken)
+        if frame["__rule"].null_count() == frame.height:
+            return batch.frame
+        out = frame.filter(pl.col("__rule").is_not_null())
+        for number, count in out["__rule"].value_counts().iter_rows():
+            report.left_out[rules[number][0]] += count
+        self._complain(report, batch.origin, _impossible(out, [name for name, _ in rules]), 0)
+        labels = out.filter((pl.col("__rule") >= len(_time_rules(self._rules))) & pl.col("context").is_not_null())
+        nowhere = labels.with_columns(pl.lit(None, pl.Float64).alias(c) for c in ("latitude", "longitude", "accuracy"))
+        return pl.concat([frame.filter(pl.col("__rule").is_null()), nowhere]).drop("__rule")
+
+    def _coded(self, frame: pl.DataFrame, name: str) -> pl.DataFrame:
+        """Texts as numbers: those of a batch would keep all of its bytes."""
+        source = self._formats.of(pl.Series([name]))[0]
+        labelled = frame["context"].drop_nulls()
+        numbers = self._contexts.of(labelled) if len(labelled) else None
+        context = pl.Series([None], dtype=pl.UInt32).new_from_index(0, frame.height)
+        if numbers is not None:
+            places = frame["context"].is_not_null().arg_true()
+            context = context.scatter(places, numbers)
+        return frame.select(
+            self._users.of(frame["user"].fill_null(self._user)).alias("user"),
+            "instant",
+            "latitude",
+            "longitude",
+            "accuracy",
+            context.alias("context"),
+            pl.lit(source, pl.UInt32).alias("source"),
+        )
+
+    def result(self) -> Imported:
+        """All readings, merged."""
+        if not self._parts:
+            raise DataError(self._nothing())
+        names = self._users.names
+        rank = {name: k for k, name in enumerate(sorted(names))}
+        frame = pl.concat(self._parts)
+        self._parts.clear()
+        total = frame.height
+        frame = (
+            frame.with_columns(rank=_looked_up([rank[name] for name in names], "user", pl.UInt32))
+            .sort("rank", "instant", maintain_order=True)
+            .unique(["user", "instant", "latitude", "longitude", "context"], keep="first", maintain_order=True)
+        )
+        readings = frame.select(
+            _looked_up(names, "user", pl.String),
+            pl.col("instant").cast(pl.Datetime("us", "UTC")).alias("timestamp"),
+            "latitude",
+            "longitude",
+            "accuracy",
+            _looked_up(self._contexts.names, "context", pl.String),
+            _looked_up(self._formats.names, "source", pl.String),
+        ).select(IMPORTED)
+        return Imported(
+            readings, tuple(self._files), total - readings.height, tuple(self._first), tuple(self._not_read)
+        )
+
+    def _nothing(self) -> str:
+        if not self._files:
+            some = "; ".join(f"{file}: {why}" for file, why in self._not_read[:3])
+            return f"there is no file that can be read; {some or 'the folder is empty'}"
+        told = f"; the first: {self._first[0]}" if self._first else ""
+        counts: Counter[str] = Counter()
+        for one in self._files:
+            counts += one.passed_over + one.left_out
+        others = ", ".join(f"{count} {kind}" for kind, count in counts.most_common(4))
+        records, names = sum(one.records for one in self._files), ", ".join(one.file for one in self._files[:3])
+        return f"{names}: none of the {records} records is a reading that can be used ({others or 'all bad'}){told}"
+
+
+def _impossible(out: pl.DataFrame, names: Sequence[str]) -> list[Fault]:
+    """The first readings that cannot be; a poor accuracy is no fault of the record's."""
+    told = [k for k, name in enumerate(names) if not name.startswith("accuracy")]
+    faults = []
+    for row in out.filter(pl.col("__rule").is_in(told)).head(SHOWN).iter_rows(named=True):
+        name = names[row["__rule"]]
+        where = f"{row['latitude']}, {row['longitude']}"
+        shown = stamp_text(row["instant"]) if name.startswith(("before", "after")) else where
+        faults.append(Fault(row["number"], None, shown, f"is {name}"))
+    return faults
+
+
+def _looked_up(values: Sequence[object], column: str, kind: type[pl.DataType]) -> pl.Expr:
+    if not values:
+        return pl.lit(None, kind).alias(column)
+    return pl.lit(pl.Series(values, dtype=kind)).gather(pl.col(column)).alias(column)
+
+
+def _time_rules(rules: Rules) -> list[tuple[str, pl.Expr]]:
+    assert rules.until is not None  # set when the import began
+    since, until = (round((stamp - EPOCH) / dt.timedelta(microseconds=1)) for stamp in (rules.since, rules.until))
+    instant = pl.col("instant")
+    return [
+        (f"before {rules.since:%Y-%m-%d}", instant < since),
+        (f"after {rules.until:%Y-%m-%d %H:%M} UTC", instant > until),
+    ]
+
+
+def _position_rules(rules: Rules) -> list[tuple[str, pl.Expr]]:
+    latitude, longitude, accuracy = pl.col("latitude"), pl.col("longitude"), pl.col("accuracy")
+    return [
+        ("outside the world", (latitude.abs() > 90) | (longitude.abs() > 180)),
+        ("at 0, 0", (latitude.abs() < NULL_ISLAND) & (longitude.abs() < NULL_ISLAND)),
+        (
+            f"accuracy worse than {rules.accuracy:g} m",
+            accuracy.is_not_null() & ((accuracy > rules.accuracy) | (accuracy < 0)),
+        ),
+    ]

@@ -1,0 +1,186 @@
+"""What a log says of somebody, as plain tuples: millions of them are made, and a class would cost half of the reading.
+
+A format turns one entry of its files into rows, a `Fault`, or the kind of an entry that holds neither position nor
+context, such as a battery's. `Record` is the same for whoever takes one message at a time.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, Protocol, runtime_checkable
+
+from discreet.data.instants import EPOCH, SECOND
+from discreet.data.records import Parsed, Record
+from discreet.data.source import Fault
+
+Row = tuple[str | None, int, float | None, float | None, float | None, str | None]
+"""Whose (None: the log does not say), instant in microseconds, latitude, longitude, accuracy in metres, context."""
+
+Told = Row | Fault | str
+"""A row, what is wrong with an entry, or the kind of an entry that says neither where nor what."""
+
+AWAY = "away"
+"""The context of somebody who left a place and is said to be nowhere else."""
+
+STEP = 30 * 60 * SECOND
+"""A stay is written as a row at its start, one every half hour, and one a second before its end."""
+
+LONGEST_STAY = 366 * 86_400 * SECOND
+
+FARTHEST = 2**62 // SECOND
+"""Seconds beyond this fit no column of instants."""
+
+
+class LogFile(Protocol):
+    """A file of a log, on disk or in an archive."""
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+
+    @property
+    def inner(self) -> PurePath:
+        """Its path, in the archive if it is in one, without .gz."""
+
+    def open(self) -> AbstractContextManager[BinaryIO]:
+        """Its bytes, decompressed."""
+
+    def on_disk(self) -> AbstractContextManager[Path]:
+        """The same as a file with a path, for readers that need one."""
+
+
+@runtime_checkable
+class Log(Protocol):
+    """A format of logs; `formats.LOGS` lists those that are known."""
+
+    @property
+    def name(self) -> str:
+        """A word for it, such as "gpx"."""
+
+    @property
+    def unit(self) -> str:
+        """What its entries are numbered by."""
+
+    def recognises(self, path: PurePath, head: bytes) -> bool:
+        """Whether this is such a file, by its first bytes and, where they do not tell, by its name."""
+
+    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+        """What each entry says, with its number; an entry may have several rows, or none."""
+
+
+@dataclass(frozen=True)
+class Stay:
+    """Somewhere, or doing something, from one instant to another."""
+
+    start: int
+    end: int
+
+    def rows(
+        self, context: str | None, at: tuple[float, float] | None, *, until: tuple[float, float] | None = None
+    ) -> Iterator[Told]:
+        """Its rows; `until` is where it ends, if that is elsewhere: then only the first and last have a position."""
+        if not 0 <= self.end - self.start <= LONGEST_STAY:
+            why = "ends before it starts" if self.end < self.start else "lasts longer than a year"
+            yield Fault(0, None, stamp_text(self.start), why)
+            return
+        last = max(self.end - SECOND, self.start)
+        moved = until is not None
+        for instant in (*range(self.start, last, STEP), last):
+            where = (at if instant == self.start else None) if moved else at
+            if moved and instant == last:
+                where = until
+            if context is not None or where is not None:
+                latitude, longitude = where if where is not None else (None, None)
+                yield None, instant, latitude, longitude, None, context
+
+
+def stamp_text(instant: int) -> str:
+    """An instant as people write it."""
+    try:
+        return (EPOCH + dt.timedelta(microseconds=instant)).isoformat()
+    except OverflowError:
+        return str(instant)
+
+
+def instant_of(text: object, *, utc: bool = False) -> int | None:
+    """The instant that ISO 8601 text with an offset means, or with `utc` such text without one; otherwise None."""
+    try:
+        stamp = dt.datetime.fromisoformat(text)  # type: ignore[arg-type]  # anything else is a TypeError
+        if stamp.tzinfo is None:
+            if not utc:
+                return None
+            stamp = stamp.replace(tzinfo=dt.UTC)
+        return round(stamp.timestamp() * SECOND)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def instant_of_seconds(seconds: object) -> int | None:
+    """The instant of epoch seconds, a number or text of one; otherwise None."""
+    if type(seconds) is int and -FARTHEST < seconds < FARTHEST:
+        return seconds * SECOND
+    value = number_of(seconds)
+    return round(value * SECOND) if value is not None and abs(value) < FARTHEST else None
+
+
+def number_of(value: object) -> float | None:
+    """A finite number, or text of one; otherwise None."""
+    kind = type(value)
+    if kind is float:
+        return value if math.isfinite(value) else None  # type: ignore[arg-type, return-value]
+    if kind is int or kind is str:
+        try:
+            found = float(value)  # type: ignore[arg-type]
+        except (ValueError, OverflowError):
+            return None
+        return found if math.isfinite(found) else None
+    return None
+
+
+def inside(value: Any, *keys: str) -> Any:
+    """What stands under keys of nested objects, None where one is missing or no object: logs in the wild vary."""
+    for key in keys:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def words(value: object) -> str | None:
+    """Text that is not blank, otherwise None."""
+    return value.strip() or None if isinstance(value, str) else None
+
+
+_POINT = re.compile(r"\s*(?:geo:)?\s*(-?[0-9.]+)\s*°?\s*,\s*(-?[0-9.]+)\s*°?\s*(?:;.*)?")
+
+
+def point_of(text: object) -> tuple[float, float] | None:
+    """Latitude and longitude of "48.85°, 2.35°" or "geo:48.85,2.35"; None for anything else."""
+    found = _POINT.fullmatch(text) if isinstance(text, str) else None
+    pair = (number_of(found[1]), number_of(found[2])) if found else (None, None)
+    return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
+
+
+def numbered(number: int, told: Iterable[Told]) -> Iterator[tuple[int, Told]]:
+    """What one entry says, with its number."""
+    return ((number, one) for one in told)
+
+
+def parsed(told: Told) -> Parsed:
+    """A row as a `Record`, for who takes one message at a time; None for a kind of entry that says nothing."""
+    if isinstance(told, Fault):
+        return told
+    if isinstance(told, str):
+        return None
+    user, instant, latitude, longitude, accuracy, context = told
+    try:
+        stamp = EPOCH + dt.timedelta(microseconds=instant)
+    except OverflowError:
+        return Fault(0, None, instant, "is a time in no calendar")
+    return Record(stamp, None, user, context, latitude, longitude, accuracy)
