@@ -159,7 +159,7 @@ def test_missing_and_unwritable_files(discreet: Discreet, family: Path, tmp_path
 def test_progress_is_shown_on_a_terminal_only(
     discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert discreet("learn", READINGS, "--out", tmp_path / "m").err == ""
+    assert discreet("learn", READINGS, "--zone", "Europe/Paris", "--out", tmp_path / "m").err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     ran = discreet("learn", READINGS, "--out", tmp_path / "m", "--json")

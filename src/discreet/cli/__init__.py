@@ -23,6 +23,7 @@ from discreet.cli.places import places
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
+from discreet.cli.terminal import notes_due
 from discreet.errors import DiscreetError
 
 OK, NO, BAD_USE = 0, 1, 2
@@ -81,9 +82,11 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code of the command with these arguments."""
+    notes_due(drop=True)
     try:
         code = typer.main.get_command(app).main(list(arguments), prog_name="discreet", standalone_mode=False)
         sys.stdout.flush()
+        notes_due()
         return code if isinstance(code, int) else OK
     except KeyboardInterrupt:
         return INTERRUPTED

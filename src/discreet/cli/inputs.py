@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.terminal import Progress, note, progress
+from discreet.cli.terminal import Progress, note, note_later, progress
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
@@ -135,7 +135,7 @@ class ReadingOptions:
         _ = source.header
         if source.separator not in (None, SEPARATORS[0]):
             shown = {"\t": "tab"}.get(str(source.separator), source.separator)
-            note(f"{path}: fields are taken to be separated by {shown!r}; --separator says otherwise")
+            note_later(f"{path}: fields are taken to be separated by {shown!r}; --separator says otherwise")
         return source
 
     def _form(self, path: Path, source: Source, columns: Columns, clock: Clock) -> str | None:
@@ -148,7 +148,8 @@ class ReadingOptions:
             return self.time_format
         values = [value for value in first.frame[role].head(LOOKED_AT).to_list() if value]
         if clock.zone == "UTC" and (ahead := offset_of(values)) is not None:
-            note(f"{path}: times are {ahead} from UTC, and days are cut by UTC; give --zone, such as Europe/Paris")
+            cut = f"{path}: times are {ahead} from UTC, and days are cut by UTC"
+            note_later(f"{cut}; give --zone, such as Europe/Paris")
         form = form_of(values)
         if form is None:
             return None
@@ -158,7 +159,7 @@ class ReadingOptions:
                 f"{path}, column {columns.names()[role]!r}: {values[0]!r} may have the day or the month first; say "
                 f"which with --time-format {form.code!r} or --time-format {other!r}"
             )
-        note(f"{path}: timestamps are taken to be of the form {form.code!r}; --time-format says otherwise")
+        note_later(f"{path}: timestamps are taken to be of the form {form.code!r}; --time-format says otherwise")
         return form.code
 
     def read(self, path: Path, clock: Clock, *, merge_below: float = 0.0, keep: Sequence[str] = ()) -> Readings:

@@ -60,6 +60,21 @@ def note(message: str) -> None:
     print(f"discreet: {message}", file=sys.stderr)
 
 
+_later: list[str] = []
+
+
+def note_later(message: str) -> None:
+    """The same when the command has done its work: an error is one line, and stands alone."""
+    _later.append(message)
+
+
+def notes_due(*, drop: bool = False) -> None:
+    """Say, or forget, what was kept for the end."""
+    for message in [] if drop else list(dict.fromkeys(_later)):
+        note(message)
+    _later.clear()
+
+
 def first_run() -> str:
     """What to say of a wait that comes once: compiled loops are kept beside the package, or where numba is told."""
     kept = os.environ.get("NUMBA_CACHE_DIR")
