@@ -124,11 +124,9 @@ def test_a_model_without_a_clock_speaks_of_slots(discreet: Discreet, tmp_path: P
     assert "no clock" in error_of(discreet("evaluate", tmp_path / "x.csv", *tiny, "--mechanism", "no-mask"))
 
 
-def test_no_secrets_hold(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
+def test_a_policy_without_secrets_is_refused_not_held(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
     (tmp_path / "none.toml").write_text("")
-    ran = discreet("audit", *given, "--policy", tmp_path / "none.toml", "--json")
-    assert ran.code == 0
-    assert ran.json["parts"][0]["excess"] is None
+    assert "there is no secret in it" in error_of(discreet("audit", *given, "--policy", tmp_path / "none.toml"))
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,39 @@ def test_a_routine_is_total_and_has_every_secret(discreet: Discreet, tmp_path: P
     assert all((routine.day(kind).transitions > 0).all() for kind in routine.kinds)
     assert "held impossible       0 % of the steps" in ran.out
     (casino,) = (line for line in ran.out.splitlines() if line.startswith("casino"))
-    assert casino.split()[1:] == ["0", "%"]
+    assert casino.split()[1:] == ["0", "%", "0"]
+
+
+def test_the_report_tells_the_week_and_what_is_seldom(
+    discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    chart = tmp_path / "week.png"
+    ran = discreet("learn", READINGS, *PARIS, "--keep", "hospital", "--out", tmp_path / "m", "--chart", chart)
+    assert ran.code == 0
+    assert "hospital, on 2 days, last on 2026-02-05" in ran.out
+    (home,) = (line for line in ran.out.splitlines() if line.startswith("home ") and "█" in line)
+    assert home.split()[1:4] == ["70", "%", "42"]
+    assert home.split()[4].startswith("███████"), "nights are at home"
+    assert max(map(len, ran.out.split("\n\n")[1].splitlines())) <= 80
+    assert chart.read_bytes().startswith(b"\x89PNG")
+    told = discreet("learn", READINGS, *PARIS, "--keep", "hospital", "--out", tmp_path / "m", "--json").json["people"][
+        0
+    ]
+    assert told["seldom"] == ["hospital"]
+    assert f"guessed by the clock  {100 * told['guessed_by_clock']:.0f} %" in ran.out
+    assert 0.5 < told["guessed_by_clock"] < told["guessed_by_step"] < 1
+
+
+def test_a_narrow_terminal_gets_fewer_bars_or_none(
+    discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for columns in (30, 46, 60):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        ran = discreet("learn", READINGS, *PARIS, "--out", tmp_path / "m")
+        lines = ran.out.split("\n\n")[1].splitlines()
+        assert max(map(len, lines)) <= columns
+        assert any("█" in line for line in lines) == (columns > 30)
 
 
 def test_a_routine_of_days_alike_with_a_floor_of_its_own(discreet: Discreet, tmp_path: Path) -> None:

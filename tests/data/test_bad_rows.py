@@ -115,8 +115,8 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
         read_days(path, CLOCK)
     with pytest.raises(DataError, match=r"no column 'person' for the user; .*or pass user=None"):
         read_days(path, CLOCK, columns=Columns(user="person"))
-    with pytest.raises(DataError, match="not to be separated by commas"):
-        read_days(table(tmp_path, b"p;0;home", header=b"user;timestamp;context"), CLOCK)
+    with pytest.raises(DataError, match=r"no column 'user' .*the columns are 'user\?timestamp\?context'"):
+        read_days(table(tmp_path, b"p?0?home", header=b"user?timestamp?context"), CLOCK)
     with pytest.raises(DataError, match="'user' occurs 2 times"):
         read_days(table(tmp_path, b"p,p,0,home", header=b"user,user,timestamp,context"), CLOCK)
 

@@ -1,0 +1,236 @@
+"""What `discreet learn` says of a person's habits: where the time goes, how regular it is, and what is seldom."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli.known import Told, known_json
+from discreet.cli.learners import Found
+from discreet.cli.terminal import note, percent, table
+from discreet.cli.truth import DAYS_REMEDY, draw, print_truth, truth_json
+from discreet.clock import Clock
+from discreet.contexts import UNKNOWN
+from discreet.errors import DiscreetError, did_you_mean
+
+if TYPE_CHECKING:
+    from discreet.data import BadRows
+    from discreet.evaluation.truth import Truth
+    from discreet.models.rhythm import Rhythm
+
+MUCH_UNKNOWN = 0.2
+"""A share of slots without a reading that is worth a word."""
+
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def hint_unvisited(declared: Sequence[str], labels: Sequence[str]) -> None:
+    """Say which declared contexts the table does not have: on purpose, or a slip that merges the real one."""
+    for label in declared:
+        if label not in labels:
+            near = did_you_mean(label, labels)
+            note(f"{label!r} is kept, and was never visited{f'; {near}' if near.startswith('did') else ''}")
+
+
+def hint_unknown(summaries: Sequence[Summary], carry: str) -> None:
+    """Say where of much time nothing is known."""
+    for one in summaries:
+        if (unknown := one.contexts.get(UNKNOWN, 0.0)) >= MUCH_UNKNOWN:
+            note(
+                f"{one.person}: {percent(unknown)} of the slots are unknown: a reading stands for {carry} (--carry). "
+                "Where the data say changes only, as Home Assistant's history does, give --carry 24h or more"
+            )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was learned of one person, and how a model of the earlier days fares on the last ones."""
+
+    person: str
+    model: str
+    days: int
+    first: str
+    last: str
+    clock: dict[str, str | int]
+    contexts: dict[str, float]  # share of the slots
+    rhythms: list[
+        dict[str, Any]
+    ]  # of each context: days visited, the last of them, shares by hour and part of the week
+    seldom: list[str]  # contexts visited on a tenth of the days or fewer
+    observers: int  # who may have learned the habits elsewhere, kept with the model
+    held_out_days: int
+    held_out_impossible: float | None  # share of the held-out steps that have probability zero
+    held_out_log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
+    guessed_by_clock: float | None  # share of the held-out slots whose likeliest context at that time is the true one
+    guessed_by_step: float | None  # the same for the likeliest after the context of the slot before
+    known: list[dict[str, object]]  # what habits alone tell of each secret
+    truth: dict[str, Any]  # whether the habits hold on the held-out days
+
+
+def summary_of(
+    person: str, file: Path, found: Found, clock: Clock, told: Told, rhythms: Sequence[Rhythm], *, accepted: bool
+) -> Summary:
+    """The figures of one person; contexts that were declared and never visited have a share of 0."""
+    from discreet.models.rhythm import seldom
+
+    days, last, guesses = found.days, found.last, found.guesses
+    seen = {one.context: one.share for one in rhythms}
+    unseen = [] if isinstance(found.model, Mapping) else [label for label in found.model.contexts if label not in seen]
+    return Summary(
+        person=person,
+        model=str(file),
+        days=len(days),
+        first=str(days[0].date),
+        last=str(days[-1].date),
+        clock={"slots": clock.slots, "zone": clock.zone, "cut": clock.cut},
+        contexts=seen | dict.fromkeys(unseen, 0.0),
+        rhythms=[
+            {"context": one.context, "days": one.days, "last": str(one.last), "by_hour": one.by_hour} for one in rhythms
+        ],
+        seldom=[one.context for one in seldom(rhythms, len(days))],
+        observers=len(getattr(found.model, "observers", ())),
+        held_out_days=last.days,
+        held_out_impossible=last.impossible,
+        held_out_log_likelihood=last.log_likelihood,
+        guessed_by_clock=None if guesses is None else guesses.by_clock,
+        guessed_by_step=None if guesses is None else guesses.by_step,
+        known=known_json(told),
+        truth=truth_json(found.truth, accepted),
+    )
+
+
+def picture_of(picture: Path, people: Sequence[str], person: str, file: Path) -> Path:
+    """The file of one person's picture: as named, or with the person's name in it where there are several."""
+    return picture if len(people) == 1 else picture.with_stem(f"{picture.stem}-{file.stem}")
+
+
+def draw_truths(picture: Path | None, truths: Mapping[Path, Truth], people: Sequence[str]) -> None:
+    """A picture a person of how true the habits are."""
+    if picture is None:
+        return
+    for person, (file, truth) in zip(people, truths.items(), strict=True):
+        own = picture_of(picture, people, person, file)
+        draw(own, truth, f"{person}: where habits say 10 %, is it 10 %?")
+
+
+def draw_weeks(chart: Path | None, weeks: Mapping[Path, Sequence[Rhythm]], summaries: Sequence[Summary]) -> None:
+    """A picture a person of where the time goes."""
+    if chart is None:
+        return
+    from discreet.experiments.charts.canvas import available
+    from discreet.experiments.charts.week import week
+
+    if not available():
+        raise DiscreetError("--chart needs matplotlib; install discreet with its extra, discreet[plots]")
+    people = [one.person for one in summaries]
+    for one, (file, rhythms) in zip(summaries, weeks.items(), strict=True):
+        about = f"{one.days} days, {one.first} to {one.last}, {one.clock['zone']}"
+        week(f"{one.person}: where the time goes", about, rhythms, picture_of(chart, people, one.person, file))
+
+
+def print_truths(truths: Mapping[Path, Truth], people: Sequence[str], accepted: bool) -> None:
+    """Whether the habits hold: in full for one person, a line each for several."""
+    if len(people) == 1:
+        print()
+        print_truth(next(iter(truths.values())), accepted)
+        return
+    word = {True: "holds", False: "does not hold", None: "not tested"}
+    print("\nAre the habits true of the last fifth of the days?")
+    for person, truth in zip(people, truths.values(), strict=True):
+        print(f"{person}: {word[truth.holds]}: {truth.figure}")
+    if any(truth.holds is False for truth in truths.values()):
+        print(f"What to do: {DAYS_REMEDY}" + ("" if accepted else "; or go on all the same, with --accept-model"))
+
+
+def print_summaries(summaries: Sequence[Summary], rows: int, bad: BadRows) -> None:
+    """What was learned: in full for one person, a line each for several; and what could not be read."""
+    if len(summaries) == 1:
+        _print_one(summaries[0])
+    else:
+        header = ["person", "days", "contexts", "guessed", "impossible", "log-likelihood", "model"]
+        print(table(header, [_line(one) for one in summaries]))
+        print(
+            "\nguessed: slots whose context the one before and the time say; impossible, log-likelihood: of the steps."
+        )
+        print("All three of the last fifth of the days, by a model of the earlier ones")
+    print(f"\n{rows} rows read, {bad.count} skipped")
+    for fault in bad.first:
+        note(f"skipped: {fault}")
+
+
+def _line(one: Summary) -> list[str]:
+    return [
+        one.person,
+        str(one.days),
+        str(len(one.contexts)),
+        "-" if one.guessed_by_step is None else percent(one.guessed_by_step),
+        "-" if one.held_out_impossible is None else percent(one.held_out_impossible),
+        "-" if one.held_out_log_likelihood is None else f"{one.held_out_log_likelihood:.3f}",
+        one.model,
+    ]
+
+
+def _print_one(one: Summary) -> None:
+    print(f"{one.person}: {one.days} days, {one.first} to {one.last}, for {one.model}")
+    print(f"Clock: {one.clock['slots']} slots a day, {one.clock['zone']}, days cut at {one.clock['cut']}\n")
+    print("\n".join(_rhythm_lines(one)))
+    print()
+    if one.observers:
+        print(f"With {one.observers} observers who may have learned the habits elsewhere\n")
+    if one.seldom:
+        visits = {row["context"]: row for row in one.rhythms}
+        print("Seldom, and so what an observer would learn most from:")
+        for label in one.seldom:
+            row = visits[label]
+            print(f"  {label}, on {row['days']} day{'s' * (row['days'] > 1)}, last on {row['last']}")
+        print()
+    _print_held_out(one)
+
+
+def _print_held_out(one: Summary) -> None:
+    if one.held_out_impossible is None:
+        print("too few days to hold some out; from three on, the last fifth is predicted from the others")
+        return
+    likelihood = one.held_out_log_likelihood
+    print(f"How regular: the last {one.held_out_days} days, by a model of the earlier ones:")
+    if one.guessed_by_clock is not None and one.guessed_by_step is not None:
+        print(f"  guessed by the clock  {percent(one.guessed_by_clock)} of the slots")
+        print(f"  by the slot before    {percent(one.guessed_by_step)} of the slots")
+    print(f"  held impossible       {percent(one.held_out_impossible)} of the steps (off the model)")
+    if likelihood is None:
+        print("  log-likelihood        -")
+    else:
+        as_if = f"as if one of {math.exp(-likelihood):.2f} contexts were drawn each time"
+        print(f"  log-likelihood        {likelihood:.3f} a step: {as_if}")
+
+
+def _rhythm_lines(one: Summary) -> list[str]:
+    """The contexts with shares, days and, as far as the terminal is wide, a bar an hour."""
+    hours = {row["context"]: row["by_hour"] for row in one.rhythms}
+    visits = {row["context"]: row["days"] for row in one.rhythms}
+    cells = [[label, percent(share), str(visits.get(label, 0))] for label, share in one.contexts.items()]
+    plain = table(["context", "share", "days"], cells).split("\n")
+    parts = list(next(iter(hours.values()), {}))
+    width = max(map(len, plain))
+    wide = {step: max(24 // step, len("weekdays")) for step in (1, 2, 3, 4)}
+    room = shutil.get_terminal_size().columns - width
+    step = next((step for step in wide if len(parts) * (2 + wide[step]) <= room), None)
+    if step is None:
+        return plain
+    ruler = "".join(f"{hour:<{6 // step}}" for hour in range(0, 24, 6)) if step < 4 else "by 4 h"
+    strips = [[_bars(hours.get(row[0], {}).get(part, ()), step) for part in parts] for row in cells]
+    columns = [[f"{part}s" for part in parts], [ruler] * len(parts), *strips]
+    return [
+        "  ".join([line.ljust(width), *(strip.ljust(wide[step]) for strip in row)]).rstrip()
+        for line, row in zip(["", *plain], columns, strict=True)
+    ]
+
+
+def _bars(by_hour: Sequence[float], step: int) -> str:
+    """A character for each `step` hours; one that is visited at all is never blank."""
+    means = [sum(by_hour[k : k + step]) / step for k in range(0, len(by_hour), step)]
+    return "".join(BARS[0 if mean == 0 else max(1, round(mean * (len(BARS) - 1)))] for mean in means)

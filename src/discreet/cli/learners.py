@@ -1,0 +1,241 @@
+"""How `discreet learn` learns: anew from a table's days, or more days for a routine; and what became of each person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from discreet.cli.inputs import in_options
+from discreet.cli.known import Told
+from discreet.cli.terminal import note
+from discreet.cli.truth import DAYS_REMEDY, days_learned
+from discreet.clock import Clock
+from discreet.contexts import Day
+from discreet.errors import DiscreetError, PolicyError
+
+if TYPE_CHECKING:
+    from discreet.evaluation.truth import Truth
+    from discreet.models.chain import MarkovChain
+    from discreet.models.guesses import Guesses
+    from discreet.models.held_out import HeldOut
+    from discreet.models.parts import AnyModel
+    from discreet.models.routine import Routine
+    from discreet.models.week import Models
+    from discreet.policy import Policy
+
+
+@dataclass(frozen=True)
+class Found:
+    """One person's model, the days that it learned, and how habits of the days before fare on the last ones."""
+
+    model: MarkovChain | Models | Routine
+    days: list[Day]
+    last: HeldOut
+    guesses: Guesses | None
+    truth: Truth
+
+
+class Learner(Protocol):
+    """Learns each person's days, cut by its clock; the contexts `kept` are not merged."""
+
+    @property
+    def clock(self) -> Clock:
+        """How the days are cut."""
+
+    @property
+    def kept(self) -> Sequence[str]:
+        """Contexts that stay what they are, however rare."""
+
+    def learn(self, days: list[Day]) -> Found:
+        """The habits of one person."""
+
+
+@dataclass(frozen=True)
+class Anew:
+    """Habits from these days alone, by the rules that options give."""
+
+    clock: Clock
+    kept: Sequence[str]
+    policy: Policy | None
+    day_by_day: bool
+    smoothing: Literal["calibrated", "auto", "none"] | None
+    floor: float | None
+    weekparts: bool | None
+    observers: int | None
+
+    def learn(self, days: list[Day]) -> Found:
+        """The model of all days; one of the earlier ones is tried on the last."""
+        from discreet.models.guesses import guesses
+        from discreet.models.held_out import HeldOut, judged, split
+
+        earlier, last = split(days)
+        if not last:
+            return Found(self._observed(days), days, HeldOut(0, None, None), None, _too_few())
+        before = self._fit(earlier)
+        on = f"the last {len(last)} days, by habits of the {len(earlier)} before,"
+        truth = _truth(before, last, self.policy, on, len(earlier))
+        return Found(self._observed(days), days, judged(before, last), guesses(before, last), truth)
+
+    def _observed(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
+        """The model, with its observers where they are asked for."""
+        from discreet.models.observers import observers_of
+        from discreet.models.routine import Routine
+
+        model = self._fit(days)
+        if not self.observers:
+            return model
+        if not isinstance(model, Routine):
+            raise DiscreetError(
+                "--observers are for routines, and --day-by-day learns single days; leave one of them out"
+            )
+        found = observers_of(model, days, self.observers, secrets=self.kept)
+        if len(found) < self.observers:
+            note(f"{len(days)} days make {len(found)} observers, not {self.observers}")
+        return model.with_observers(found)
+
+    def _fit(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
+        from discreet.models.chain import MarkovChain
+        from discreet.models.learn_routine import FLOOR
+        from discreet.models.routine import Routine
+
+        smoothing = self.smoothing or "auto"
+        if not self.day_by_day:
+            by = None if self.weekparts is False else "weekpart"
+            floor = FLOOR if self.floor is None else self.floor
+            return Routine.fit(days, by, smoothing, floor, secrets=self.kept, clock=self.clock)  # type: ignore[arg-type]
+        if smoothing == "calibrated":
+            raise DiscreetError(
+                "--smoothing calibrated is for routines, and --day-by-day learns single days; leave one of them out"
+            )
+        if self.floor is not None:
+            raise DiscreetError("--floor is for routines, and --day-by-day learns single days; leave one of them out")
+        if self.weekparts:
+            return MarkovChain.fit(days, smoothing, by="weekpart", clock=self.clock)
+        return MarkovChain.fit(days, smoothing, clock=self.clock)
+
+
+@dataclass(frozen=True)
+class More:
+    """Days added to a routine, by the rules that it was learned with; those that it learned before are left out."""
+
+    before: Routine
+    file: Path
+    declared: Sequence[str]
+    policy: Policy | None
+
+    @property
+    def clock(self) -> Clock:
+        """The routine's."""
+        if self.before.clock is None:
+            raise DiscreetError(f"{self.file}: the routine carries no clock; make it with discreet learn")
+        return self.before.clock
+
+    @property
+    def kept(self) -> Sequence[str]:
+        """Contexts of the routine stay what they are."""
+        return (*self.declared, *self.before.contexts)
+
+    def learn(self, days: list[Day]) -> Found:
+        """The routine with the new days; as it was before, it is tried on them."""
+        from discreet.models.guesses import guesses
+        from discreet.models.held_out import judged
+
+        learned = self.before.learned
+        until = {} if learned is None else learned.until
+        new = [
+            day for day in days if day.date is not None and (day.person not in until or day.date > until[day.person][0])
+        ]
+        if not new:
+            raise DiscreetError(f"{self.file}: all {len(days)} days were learned before; give a file with later ones")
+        model = self.before.updated(new, secrets=self.declared)
+        if len(new) < len(days):
+            note(f"{len(days) - len(new)} days up to {days[len(days) - len(new) - 1].date} were learned before")
+        on = f"the {len(new)} new days, by habits as they were before,"
+        truth = _truth(self.before, new, self.policy, on, days_learned(self.before))
+        return Found(model, new, judged(self.before, new), guesses(self.before, new), truth)
+
+
+def _truth(
+    before: MarkovChain | Models | Routine, last: Sequence[Day], policy: Policy | None, on: str, learned: int | None
+) -> Truth:
+    """Habits held against days that they have not learned."""
+    from discreet.evaluation.truth import any_context, check_days
+
+    labels = list(dict.fromkeys(label for one in _chains(before) for label in one.contexts))
+    return check_days(
+        before,
+        last,
+        any_context(labels) if policy is None or not policy.secrets else policy,
+        on=on,
+        held_out=True,
+        learned_from=learned,
+        remedy=DAYS_REMEDY,
+    )
+
+
+def _chains(model: MarkovChain | Models | Routine) -> list[MarkovChain]:
+    from discreet.models.parts import parts_of
+
+    return list(parts_of(model).values())  # type: ignore[arg-type]  # none of these is hidden
+
+
+def _too_few() -> Truth:
+    from discreet.evaluation.truth import FEWEST, Truth
+
+    return Truth("held-out days", (), f"too few days (it takes {FEWEST} that are held out)", DAYS_REMEDY)
+
+
+def read_routine(path: Path) -> Routine:
+    """The routine that days are added to."""
+    from discreet.models.routine import Routine
+    from discreet.models.store import load
+
+    model = load(path)
+    if not isinstance(model, Routine):
+        raise DiscreetError(f"{path}: is no routine, so --update cannot add days to it; learn anew from all days")
+    return model
+
+
+def other_times(clock: Clock | None, **given: object) -> dict[str, object]:
+    """The options that say other times than the clock."""
+    return {name: value for name, value in given.items() if value is not None and value != getattr(clock, name, None)}
+
+
+def refuse(update: Path, **given: object) -> None:
+    """An error for each option that an update cannot heed."""
+    for name, value in given.items():
+        if value is not None:
+            option = {"weekparts": "--weekparts or --alike"}.get(name, f"--{name}")
+            raise DiscreetError(
+                f"{update}: an update goes by the clock and the rules that the routine was learned with; "
+                f"leave {option} out, or learn anew from all days"
+            )
+
+
+def policy_of(secrets: Path | None, clock: Clock | None) -> Policy | None:
+    """The policy whose contexts are kept, if one is given."""
+    from discreet.policy import read_policy
+
+    return None if secrets is None else read_policy(secrets, clock)[0]
+
+
+def declared_by(keep: Sequence[str] | None, policy: Policy | None) -> tuple[str, ...]:
+    """The contexts that are not merged: those of --keep and of the policy."""
+    named = frozenset() if policy is None else policy.contexts
+    return tuple(sorted(named.union(keep or ())))
+
+
+def told_of(model: AnyModel, secrets: Path | None, clock: Clock) -> Told:
+    """What the habits tell of each secret; of none where no policy is given, or the model has no place for it."""
+    from discreet.adversary.known import known
+    from discreet.policy import read_policy
+
+    if secrets is None:
+        return {}
+    try:
+        return known(model, read_policy(secrets, clock)[0])
+    except PolicyError as error:
+        note(f"{secrets}: what habits alone tell of its secrets cannot be said: {in_options(str(error))}")
+        return {}
