@@ -267,6 +267,14 @@ class Mechanism(Machine[State], Protocol[State]):
         """
 
 
+@runtime_checkable
+class Retraces(Protocol):
+    """A mechanism that can follow outputs by the likelihoods that they had, whatever its own kernels would be."""
+
+    def retraced(self, state: Any, column: FloatArray) -> Any:
+        """The public state after an output with this likelihood (P,)."""
+
+
 class EndlessMechanism(Mechanism[State], Protocol[State]):
     """A mechanism over a model without end. Its public states have `slot`, `belief`, `others`, `skipped` and `cuts`.
 

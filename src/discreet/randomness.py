@@ -1,8 +1,8 @@
 """Where chance comes from: exact draws from integer weights.
 
-Releases use `SystemEntropy`. `SeededEntropy` is for experiments and tests: a stream that anybody who knows the seed can
-repeat hides nothing. Both give whole bits, so a draw has exactly the probabilities weight / total: no floating-point
-number is compared anywhere.
+Releases use `SystemEntropy`, or `KeyedEntropy` where a decision may have to be made again. `SeededEntropy` is for
+experiments and tests: a stream that anybody who knows the seed can repeat hides nothing. All give whole bits, so a draw
+has exactly the probabilities weight / total: no floating-point number is compared anywhere.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import hashlib
 import os
 
 from discreet.errors import DiscreetError
+
+KEY_BYTES = 32
 
 
 class Entropy:
@@ -24,7 +26,7 @@ class Entropy:
 
     def _block(self) -> bytes:
         """The next bytes of the stream."""
-        raise DiscreetError("use SystemEntropy or SeededEntropy: the base class has no source of bytes")
+        raise DiscreetError("use SystemEntropy, KeyedEntropy or SeededEntropy: the base class has no source of bytes")
 
     def bits(self, count: int) -> int:
         """A uniform integer below 2**count."""
@@ -63,6 +65,27 @@ class SystemEntropy(Entropy):
         if count < 0:
             raise DiscreetError(f"{count} bits cannot be drawn; ask for 0 or more")
         return int.from_bytes(os.urandom((count + 7) // 8), "little") >> (-count % 8)
+
+
+class KeyedEntropy(Entropy):
+    """The same bits again from the same key: SHAKE-256 of 32 bytes of the operating system's entropy.
+
+    For a decision that must come out the same when it is made again, after a crash or by a repeated task. Whoever has
+    the key can tell what was true from what was drawn: it stays on the trusted side, and is erased when it has served.
+    """
+
+    __slots__ = ("_index", "_key")
+
+    def __init__(self, key: bytes) -> None:
+        super().__init__()
+        if len(key) != KEY_BYTES:
+            raise DiscreetError(f"the key has {len(key)} bytes; give {KEY_BYTES}, such as os.urandom({KEY_BYTES})")
+        self._key = key
+        self._index = 0
+
+    def _block(self) -> bytes:
+        self._index += 1
+        return hashlib.shake_256(b"discreet key:%s:%d" % (self._key, self._index)).digest(64)
 
 
 class SeededEntropy(Entropy):

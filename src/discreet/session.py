@@ -20,7 +20,7 @@ from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
 from discreet.contexts import UNKNOWN, fitted
-from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Rng, covers_everything, is_endless
+from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, Rng, covers_everything, is_endless
 from discreet.errors import DiscreetError
 from discreet.models.kinds import as_date
 from discreet.models.routine import Routine
@@ -74,6 +74,7 @@ class Session:
         if not self._shares and adversary.model is not mechanism.model:
             own = state.belief if self.endless else Adversary(mechanism, policy=Policy()).start()
         self._now = _Now(state, belief, own, None, 0, 0, 0, None, Trail(), Log.of(belief))
+        self._ready: tuple[Any, Kernel] | None = None
 
     @classmethod
     def resume(
@@ -83,6 +84,7 @@ class Session:
         private: int | None = None,
         *,
         checkpoint: Checkpoint | None = None,
+        columns: Iterable[FloatArray | None] | None = None,
         digest: str | None = None,
         rng: Rng | None = None,
         adversary: Adversary | None = None,
@@ -95,13 +97,19 @@ class Session:
         differs, they were drawn by other kernels, and going on would tell more than either set of kernels allows.
 
         Without end, `checkpoint` is where to begin, and `outputs` are those since. Where the private state is lost, the
-        next slot is skipped, publicly, and memory then starts anew.
+        next slot is skipped, publicly, and memory then starts anew. `columns` are the likelihoods that the outputs had
+        when they were drawn (`kernel.likelihood(output)`; None for a skip): the belief is theirs, whatever kernels this
+        build of the program would make.
         """
         session = cls(mechanism, rng=rng, adversary=adversary)
         if checkpoint is not None:
             session._restore(checkpoint)
-        for output in _checked_outputs(outputs):
-            session._replay(output)
+        if columns is not None:
+            for output, column in zip(_checked_outputs(outputs), columns, strict=True):
+                session._retrace(output, column)
+        else:
+            for output in _checked_outputs(outputs):
+                session._replay(output)
         if digest is not None and digest != session.digest:
             raise DiscreetError(
                 f"the {session.slot} outputs were drawn by other kernels than this mechanism's: by another build, "
@@ -168,6 +176,26 @@ class Session:
             )
         self._now = self._after(kernel, output, 0, math.inf if self._remembers else 1, off_model=False)
 
+    def _retrace(self, output: Output, column: FloatArray | None) -> None:
+        """Take an output that was drawn before, by the likelihood that it had then."""
+        if column is None:
+            self.skip()
+            return
+        if not self._shares or not isinstance(self.mechanism, Retraces):
+            raise DiscreetError(
+                "only a stream without end of adaptive is resumed by columns; resume from its outputs alone"
+            )
+        now, states = self._now, len(self.mechanism.private_contexts)
+        if column.shape != (states,) or not (np.isfinite(column).all() and (column >= 0).all() and column.any()):
+            raise DiscreetError(
+                f"the likelihood of output {self.slot} is none of {states} private states; the journal is damaged, or "
+                "of another model"
+            )
+        state = self.mechanism.retraced(now.state, column)
+        self._now = self._moved(state, column, Trail(now.trail, None, output), output)._replace(
+            private=0, unsure=math.inf if self._remembers else 0
+        )
+
     def __enter__(self) -> Session:
         return self
 
@@ -186,6 +214,18 @@ class Session:
     def state(self) -> Any:
         """The mechanism's public state: that of the slot that comes next."""
         return self._now.state
+
+    def draw_from(self, rng: Rng) -> None:
+        """Take chance from another source from now on."""
+        self._rng = rng
+
+    @property
+    def kernel(self) -> Kernel:
+        """P(output | private state) in the slot that comes next: public, so that it can be had before the reading."""
+        state = self._now.state
+        if self._ready is None or self._ready[0] is not state:
+            self._ready = (state, self.mechanism.kernel(state))
+        return self._ready[1]
 
     @property
     def private(self) -> int | None:
@@ -230,8 +270,7 @@ class Session:
             raise DiscreetError(
                 f"the day has {self.mechanism.model.slots} slots and all are released; start a new session"
             )
-        now = self._now
-        kernel = self.mechanism.kernel(now.state)
+        kernel = self.kernel
         private, unsure = self._remembered(context)
         possible = not unsure and self._possible(private)
         if possible or (not unsure and covers_everything(kernel)):

@@ -27,7 +27,7 @@ from discreet.models.changing import ChangingChain
 from discreet.models.endless import EndlessChain
 from discreet.models.kinds import as_date
 from discreet.models.routine import Routine
-from discreet.numerics import IntArray
+from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy
 
@@ -205,6 +205,10 @@ class Adaptive:
     def advance(self, state: Any, output: Output) -> Any:
         """The public state after an output."""
         return self.machine.advance(state, output)
+
+    def retraced(self, state: Any, column: FloatArray) -> Any:
+        """The public state of a stream after an output, by the likelihood (P,) that it had when it was drawn."""
+        return self.machine.retraced(state, column)
 
     def restored(self, belief: Any, skipped: bool, cuts: tuple[int, ...] = (), others: tuple[Any, ...] = ()) -> Any:
         """The public state of a checkpoint, over a model without end."""

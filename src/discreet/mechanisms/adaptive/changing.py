@@ -17,7 +17,7 @@ from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.endless import Endless, Ongoing
 from discreet.mechanisms.adaptive.table import ReleaseKernel
 from discreet.models.endless import EndlessChain
-from discreet.numerics import IntArray
+from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Policy
 
@@ -79,7 +79,13 @@ class Changes:
 
     def advance(self, state: Ongoing, output: Output) -> Ongoing:
         """The machine's own; then, where one is due, the next takes over."""
-        after = self.machine(state.cuts).advance(state, output)
+        return self._taken_over(self.machine(state.cuts).advance(state, output))
+
+    def retraced(self, state: Ongoing, column: FloatArray) -> Ongoing:
+        """The same, by the likelihood that an output had when it was drawn."""
+        return self._taken_over(self.machine(state.cuts).retraced(state, column))
+
+    def _taken_over(self, after: Ongoing) -> Ongoing:
         passed = len(after.cuts)
         if passed == len(self.changes) or after.slot != self.changes[passed].slot:
             return after

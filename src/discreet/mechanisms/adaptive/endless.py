@@ -328,6 +328,10 @@ class Endless(Remembering):
             return self._after(state, told.silent, known)
         return self._after(state, state.beliefs.after(told.kernel.likelihood(output)))
 
+    def retraced(self, state: Ongoing, column: FloatArray) -> Ongoing:
+        """One slot on, by the likelihood that an output had when it was drawn, perhaps by another build's kernel."""
+        return self._after(state, state.beliefs.after(column))
+
     def _after(
         self, state: Ongoing, beliefs: Beliefs[EndlessBelief], key: Hashable = None, *, skipped: bool = False
     ) -> Ongoing:

@@ -1,0 +1,155 @@
+"""What a journal keeps and promises, whichever database is below.
+
+A row is written once and never changed. The key (person, date, slot) forbids a second decision for a slot, whatever the
+wall clock does. Rows hold what everybody may know, and beside it what the own side needs to go on: the likelihood that
+the output had (so that a belief outlives a build of the program), a link of the chain, and now and then a checkpoint.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from discreet.errors import DiscreetError
+from discreet.numerics import FloatArray
+from discreet.outputs import Output, from_wire, to_wire
+
+
+class JournalError(DiscreetError):
+    """The journal cannot write or read: a full disk, a lost server. Nothing is told that was not written."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """One stream: a run of slots of one person under one promise. A break in the promise starts another."""
+
+    stream: int
+    person: str
+    start: dt.date
+    first: int
+    """The slot of `start` at which the stream begins."""
+    why: str
+    """Why it began, in words: the first, or what broke the one before."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A decided slot."""
+
+    person: str
+    date: dt.date
+    slot: int
+    ends: int
+    """When the slot ends, in seconds since 1970."""
+    stream: int
+    position: int
+    """The slot's number in the stream's mechanism, counted on over midnight."""
+    output: Output
+    kernel: str
+    """The kernel's digest; empty for a skip."""
+    column: tuple[float, ...]
+    """The output's likelihood over private states; empty for a skip."""
+    chain: bytes = b""
+
+    @property
+    def key(self) -> tuple[dt.date, int]:
+        """Identity, within a person."""
+        return self.date, self.slot
+
+    @property
+    def wire(self) -> str:
+        """The output as JSON, the same bytes every time."""
+        return json.dumps(to_wire(self.output), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+    def likelihood(self) -> FloatArray | None:
+        """The column as an array; None for a skip."""
+        return np.array(self.column) if self.column else None
+
+    def linked(self, key: bytes, before: bytes) -> Row:
+        """The row with its link: an HMAC with the owner's key over this row and the link before.
+
+        A bare hash would let who sees a coarse view guess the fine one and check the guess.
+        """
+        fields = (
+            self.person,
+            self.date.isoformat(),
+            self.slot,
+            self.ends,
+            self.stream,
+            self.position,
+            self.wire,
+            self.kernel,
+            [value.hex() for value in self.column],
+        )
+        message = before + json.dumps(fields, ensure_ascii=False).encode()
+        return Row(**{**self.__dict__, "chain": hmac.new(key, message, hashlib.sha256).digest()})
+
+
+def output_of(text: str) -> Output:
+    """The output of a row's wire form."""
+    return from_wire(json.loads(text))
+
+
+class Journal(Protocol):
+    """Where decisions are written. Every write is on disk when the call returns, or the call raises."""
+
+    def begin(self, person: str, start: dt.date, first: int, why: str) -> Head:
+        """Begin a stream."""
+
+    def head(self, person: str) -> Head | None:
+        """The person's latest stream."""
+
+    def heads(self, person: str) -> list[Head]:
+        """All streams of a person, the first first."""
+
+    def append(self, rows: Sequence[Row], checkpoints: Sequence[tuple[int, int, str]] = ()) -> None:
+        """Write rows, and checkpoints as (stream, position, text), in one transaction: all of them or none."""
+
+    def last(self, person: str) -> Row | None:
+        """The person's last decided slot."""
+
+    def of_stream(self, stream: int, after: int = -1) -> list[Row]:
+        """The rows of a stream with a position above `after`, in order."""
+
+    def checkpoint(self, stream: int) -> tuple[int, str] | None:
+        """The last checkpoint of a stream: after how many slots, and its text."""
+
+    def page(
+        self,
+        person: str,
+        *,
+        after: tuple[dt.date, int] | None = None,
+        until: tuple[dt.date, int] | None = None,
+        limit: int = 1000,
+    ) -> list[Row]:
+        """Rows after one key up to another and including it, in order, at most `limit`."""
+
+    def all_rows(self, person: str) -> Iterator[Row]:
+        """Every row of a person, in order."""
+
+    def people(self) -> list[str]:
+        """Everybody of whom something was decided."""
+
+    def backup(self, path: Path) -> None:
+        """Write a consistent copy to a new file, while running."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+
+def broken_link(rows: Iterator[Row], key: bytes) -> Row | None:
+    """The first row whose link does not fit the rows before it, or None where the chain holds."""
+    before = b""
+    for row in rows:
+        if not hmac.compare_digest(row.linked(key, before).chain, row.chain):
+            return row
+        before = row.chain
+    return None

@@ -1,0 +1,191 @@
+"""The journal in SQLite: one file, write-ahead log, a sync for each commit."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.gateway.database import opened, shared_file
+from discreet.gateway.journal.base import Head, JournalError, Row, output_of
+
+SCHEMA = (
+    """
+    CREATE TABLE stream (
+        stream INTEGER PRIMARY KEY AUTOINCREMENT,
+        person TEXT NOT NULL, start TEXT NOT NULL, first INTEGER NOT NULL, why TEXT NOT NULL
+    );
+    CREATE INDEX stream_of_person ON stream (person, stream);
+    CREATE TABLE output (
+        person TEXT NOT NULL, date TEXT NOT NULL, slot INTEGER NOT NULL, ends INTEGER NOT NULL,
+        stream INTEGER NOT NULL REFERENCES stream, position INTEGER NOT NULL,
+        output TEXT NOT NULL, kernel TEXT NOT NULL, likelihood BLOB NOT NULL, chain BLOB NOT NULL,
+        PRIMARY KEY (person, date, slot)
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX output_of_stream ON output (stream, position);
+    CREATE TABLE checkpoint (
+        stream INTEGER NOT NULL REFERENCES stream, position INTEGER NOT NULL, text TEXT NOT NULL,
+        PRIMARY KEY (stream, position)
+    ) WITHOUT ROWID;
+    """,
+)
+"""One script a version of the schema; a file of version k is brought forward by the scripts after the k-th."""
+
+FIELDS = "person, date, slot, ends, stream, position, output, kernel, likelihood, chain"
+PAGE = 1000
+KEPT = 2
+"""Checkpoints of a stream that are kept: the last, and the one before it in case it cannot be used."""
+
+
+class SqliteJournal:
+    """One connection for writing, which is the keeper's; reads have their own, and never wait for it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._writes = opened(path, SCHEMA, "journal")
+        self._reads = shared_file(path)
+        self._writing, self._reading = threading.Lock(), threading.Lock()
+
+    def begin(self, person: str, start: dt.date, first: int, why: str) -> Head:
+        """Begin a stream."""
+        with self._transaction() as run:
+            made = run.execute(
+                "INSERT INTO stream (person, start, first, why) VALUES (?, ?, ?, ?)",
+                (person, start.isoformat(), first, why),
+            )
+            return Head(int(made.lastrowid or 0), person, start, first, why)
+
+    def heads(self, person: str) -> list[Head]:
+        """All streams of a person, the first first."""
+        found = self._read(
+            "SELECT stream, person, start, first, why FROM stream WHERE person = ? ORDER BY stream", (person,)
+        )
+        return [Head(stream, who, dt.date.fromisoformat(start), first, why) for stream, who, start, first, why in found]
+
+    def head(self, person: str) -> Head | None:
+        """The person's latest stream."""
+        return next(reversed(self.heads(person)), None)
+
+    def append(self, rows: Sequence[Row], checkpoints: Sequence[tuple[int, int, str]] = ()) -> None:
+        """Write rows and checkpoints in one transaction."""
+        with self._transaction() as run:
+            run.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({', '.join('?' * 10)})", map(_fields, rows))
+            for stream, position, text in checkpoints:
+                run.execute("INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?)", (stream, position, text))
+                run.execute(
+                    "DELETE FROM checkpoint WHERE stream = ?1 AND position NOT IN"
+                    " (SELECT position FROM checkpoint WHERE stream = ?1 ORDER BY position DESC LIMIT ?2)",
+                    (stream, KEPT),
+                )
+
+    def last(self, person: str) -> Row | None:
+        """The person's last decided slot."""
+        found = self._read(
+            f"SELECT {FIELDS} FROM output WHERE person = ? ORDER BY date DESC, slot DESC LIMIT 1", (person,)
+        )
+        return _row(found[0]) if found else None
+
+    def of_stream(self, stream: int, after: int = -1) -> list[Row]:
+        """The rows of a stream with a position above `after`, in order."""
+        found = self._read(
+            f"SELECT {FIELDS} FROM output WHERE stream = ? AND position > ? ORDER BY position", (stream, after)
+        )
+        return [_row(one) for one in found]
+
+    def checkpoint(self, stream: int) -> tuple[int, str] | None:
+        """The last checkpoint of a stream."""
+        found = self._read(
+            "SELECT position, text FROM checkpoint WHERE stream = ? ORDER BY position DESC LIMIT 1", (stream,)
+        )
+        return (found[0][0], found[0][1]) if found else None
+
+    def page(
+        self,
+        person: str,
+        *,
+        after: tuple[dt.date, int] | None = None,
+        until: tuple[dt.date, int] | None = None,
+        limit: int = PAGE,
+    ) -> list[Row]:
+        """Rows after one key up to another, in order."""
+        low = ("", -1) if after is None else (after[0].isoformat(), after[1])
+        high = ("9999-12-31", 0) if until is None else (until[0].isoformat(), until[1])
+        found = self._read(
+            f"SELECT {FIELDS} FROM output WHERE person = ? AND (date, slot) > (?, ?) AND (date, slot) <= (?, ?)"
+            " ORDER BY date, slot LIMIT ?",
+            (person, *low, *high, limit),
+        )
+        return [_row(one) for one in found]
+
+    def all_rows(self, person: str) -> Iterator[Row]:
+        """Every row of a person, in order."""
+        rows = self.page(person)
+        while rows:
+            yield from rows
+            rows = self.page(person, after=rows[-1].key)
+
+    def people(self) -> list[str]:
+        """Everybody of whom something was decided."""
+        return [person for (person,) in self._read("SELECT DISTINCT person FROM stream ORDER BY person", ())]
+
+    def backup(self, path: Path) -> None:
+        """A consistent copy, while running."""
+        with self._reading, sqlite3.connect(path) as copy:
+            self._reads.backup(copy)
+        copy.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._reads.close()
+        self._writes.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._writing:
+            try:
+                self._writes.execute("BEGIN IMMEDIATE")
+                yield self._writes
+                self._writes.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise JournalError(f"{self.path}: cannot be written: {error}; nothing was told") from error
+            finally:
+                if self._writes.in_transaction:
+                    self._writes.execute("ROLLBACK")
+
+    def _read(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self._reading:
+            try:
+                return self._reads.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise JournalError(f"{self.path}: cannot be read: {error}") from error
+
+
+def _fields(row: Row) -> tuple[object, ...]:
+    column = zlib.compress(np.array(row.column, dtype="<f8").tobytes(), 1)
+    return (
+        row.person,
+        row.date.isoformat(),
+        row.slot,
+        row.ends,
+        row.stream,
+        row.position,
+        row.wire,
+        row.kernel,
+        column,
+        row.chain,
+    )
+
+
+def _row(found: tuple[Any, ...]) -> Row:
+    person, date, slot, ends, stream, position, output, kernel, column, chain = found
+    values = tuple(np.frombuffer(zlib.decompress(column), dtype="<f8").tolist())
+    return Row(
+        person, dt.date.fromisoformat(date), slot, ends, stream, position, output_of(output), kernel, values, chain
+    )

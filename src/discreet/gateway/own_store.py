@@ -1,0 +1,206 @@
+"""The person's own store: readings, private state, and what was true. Never beside what was released.
+
+`stamp` has one row a person: the slot that is being decided, its context, the private state before it, and the random
+bits that it is drawn from. It is on disk before anything is drawn, so a slot that was interrupted is decided again from
+the same context and the same bits, whatever was read since: drawing anew until something looks right would be rejection
+sampling. When the public row is written the bits are erased, and the private state after the slot takes their place.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.gateway.database import opened
+from discreet.gateway.journal.base import JournalError
+
+SCHEMA = (
+    """
+    CREATE TABLE reading (
+        person TEXT NOT NULL, source TEXT NOT NULL, instant INTEGER NOT NULL,
+        latitude REAL, longitude REAL, accuracy REAL, label TEXT,
+        PRIMARY KEY (person, source, instant)
+    ) WITHOUT ROWID;
+    CREATE INDEX reading_by_time ON reading (person, instant);
+    CREATE TABLE stamp (
+        person TEXT PRIMARY KEY, stream INTEGER NOT NULL, position INTEGER NOT NULL,
+        context TEXT NOT NULL, before INTEGER, bits BLOB, after INTEGER
+    ) WITHOUT ROWID;
+    CREATE TABLE truth (
+        person TEXT NOT NULL, date TEXT NOT NULL, slot INTEGER NOT NULL, context TEXT NOT NULL,
+        PRIMARY KEY (person, date, slot)
+    ) WITHOUT ROWID;
+    """,
+)
+
+RETENTION = dt.timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a source said: a position, a label, or both, at an instant in microseconds since 1970."""
+
+    person: str
+    source: str
+    instant: int
+    position: tuple[float, float] | None = None
+    accuracy: float | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A slot that is being decided (`bits`), or was the last to be (`after`)."""
+
+    person: str
+    stream: int
+    position: int
+    context: str
+    before: int | None
+    bits: bytes | None
+    after: int | None = None
+
+
+class OwnStore:
+    """One file, for the person's side alone."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = opened(path, SCHEMA, "own store")
+        self._lock = threading.Lock()
+
+    def read(self, readings: Sequence[Reading]) -> int:
+        """Keep readings, in one transaction; those that were there before (person, source, instant) change nothing.
+
+        How many are new.
+        """
+        with self._transaction() as run:
+            before = run.total_changes
+            run.executemany("INSERT OR IGNORE INTO reading VALUES (?, ?, ?, ?, ?, ?, ?)", map(_fields, readings))
+            return run.total_changes - before
+
+    def readings(self, person: str, since: int, until: int | None = None) -> list[Reading]:
+        """A person's readings from one instant to before another, in order."""
+        found = self._rows(
+            "SELECT * FROM reading WHERE person = ? AND instant >= ? AND instant < ? ORDER BY instant, source",
+            (person, since, 2**62 if until is None else until),
+        )
+        return [_reading(*one) for one in found]
+
+    def reading_before(self, person: str, instant: int) -> Reading | None:
+        """The person's last position at that instant or before it."""
+        found = self._rows(
+            "SELECT * FROM reading WHERE person = ? AND instant <= ? AND latitude IS NOT NULL"
+            " ORDER BY instant DESC LIMIT 1",
+            (person, instant),
+        )
+        return _reading(*found[0]) if found else None
+
+    def stamp(self, stamps: Iterable[Stamp]) -> None:
+        """Write what is about to be drawn; each takes the place of the person's last."""
+        with self._transaction() as run:
+            run.executemany(
+                "INSERT OR REPLACE INTO stamp VALUES (?, ?, ?, ?, ?, ?, ?)",
+                ((s.person, s.stream, s.position, s.context, s.before, s.bits, s.after) for s in stamps),
+            )
+
+    def settle(self, done: Iterable[tuple[Stamp, dt.date, int, int | None]]) -> None:
+        """After the public rows: erase the bits, keep the private state after the slot, and what was true in it."""
+        with self._transaction() as run:
+            for stamp, date, slot, after in done:
+                run.execute(
+                    "UPDATE stamp SET bits = NULL, after = ? WHERE person = ? AND stream = ? AND position = ?",
+                    (after, stamp.person, stamp.stream, stamp.position),
+                )
+                run.execute(
+                    "INSERT OR REPLACE INTO truth VALUES (?, ?, ?, ?)",
+                    (stamp.person, date.isoformat(), slot, stamp.context),
+                )
+
+    def stamped(self, person: str) -> Stamp | None:
+        """The person's last stamp."""
+        found = self._rows("SELECT * FROM stamp WHERE person = ?", (person,))
+        return Stamp(*found[0]) if found else None
+
+    def truth(self, person: str, date: dt.date) -> dict[int, str]:
+        """What was true in each slot of a date, as far as it is kept."""
+        return dict(
+            self._rows("SELECT slot, context FROM truth WHERE person = ? AND date = ?", (person, date.isoformat()))
+        )
+
+    def forget(self, now: dt.datetime, retention: dt.timedelta = RETENTION) -> int:
+        """Erase readings and truth that are older than the retention; how many rows went."""
+        edge = now - retention
+        with self._transaction() as run:
+            before = run.total_changes
+            run.execute("DELETE FROM reading WHERE instant < ?", (int(edge.timestamp() * 1_000_000),))
+            run.execute("DELETE FROM truth WHERE date < ?", (edge.date().isoformat(),))
+            gone = run.total_changes - before
+        return gone
+
+    def erase(self, person: str) -> None:
+        """Erase all that is kept of a person. The next slot is then a skip: memory is lost, and an observer knows."""
+        with self._transaction() as run:
+            for table in ("reading", "stamp", "truth"):
+                run.execute(f"DELETE FROM {table} WHERE person = ?", (person,))
+        with self._lock:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def erase_reading(self, person: str, source: str) -> None:
+        """Erase what one source said of a person."""
+        with self._transaction() as run:
+            run.execute("DELETE FROM reading WHERE person = ? AND source = ?", (person, source))
+
+    def backup(self, path: Path) -> None:
+        """A consistent copy, while running."""
+        with self._lock, sqlite3.connect(path) as copy:
+            self._connection.backup(copy)
+        copy.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise JournalError(f"{self.path}: cannot be written: {error}; nothing was decided") from error
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self._lock:
+            try:
+                return self._connection.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise JournalError(f"{self.path}: cannot be read: {error}") from error
+
+
+def _fields(one: Reading) -> tuple[object, ...]:
+    latitude, longitude = one.position or (None, None)
+    return one.person, one.source, one.instant, latitude, longitude, one.accuracy, one.label
+
+
+def _reading(
+    person: str,
+    source: str,
+    instant: int,
+    latitude: float | None,
+    longitude: float | None,
+    accuracy: float | None,
+    label: str | None,
+) -> Reading:
+    position = None if latitude is None or longitude is None else (latitude, longitude)
+    return Reading(person, source, instant, position, accuracy, label)
