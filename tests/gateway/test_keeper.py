@@ -183,7 +183,7 @@ def test_a_disk_that_fills_up_tells_nothing_and_goes_on_with_the_same_bits(tmp_p
         tries.append(given[0][0].wire)
         raise JournalError("disk full")
 
-    one.journal.append = full  # type: ignore[method-assign]
+    one.journal.append = full  # type: ignore[method-assign, assignment]
     first = next(boundaries(1))
     for late in (0, 10, 3000):
         with pytest.raises(JournalError):

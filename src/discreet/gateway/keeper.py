@@ -70,9 +70,13 @@ class Keeper:
 
         What belongs to a slot that is decided changes nothing of it; it stands in later slots as the rule says.
         """
-        edge = (now + AHEAD) * SECOND
+        edge = self.latest(now)
         present = [one for one in readings if one.instant <= edge and one.person in self.people]
         return (self.own.read(present) if present else 0), len(readings) - len(present)
+
+    def latest(self, now: float) -> float:
+        """The last instant, in microseconds, that a reading may have: clocks differ, but not by more."""
+        return (now + AHEAD) * SECOND
 
     @property
     def next(self) -> float:

@@ -22,6 +22,9 @@ from discreet.errors import DiscreetError
 from discreet.numerics import FloatArray
 from discreet.outputs import Output, from_wire, to_wire
 
+Key = tuple[dt.date, int]
+"""A date and a slot of it."""
+
 
 class JournalError(DiscreetError):
     """The journal cannot write or read: a full disk, a lost server. Nothing is told that was not written."""
@@ -60,7 +63,7 @@ class Row:
     chain: bytes = b""
 
     @property
-    def key(self) -> tuple[dt.date, int]:
+    def key(self) -> Key:
         """Identity, within a person."""
         return self.date, self.slot
 
@@ -126,8 +129,8 @@ class Journal(Protocol):
         self,
         person: str,
         *,
-        after: tuple[dt.date, int] | None = None,
-        until: tuple[dt.date, int] | None = None,
+        after: Key | None = None,
+        until: Key | None = None,
         limit: int = 1000,
     ) -> list[Row]:
         """Rows after one key up to another and including it, in order, at most `limit`."""

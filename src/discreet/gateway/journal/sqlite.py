@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.gateway.database import opened, shared_file
-from discreet.gateway.journal.base import Head, JournalError, Row, output_of
+from discreet.gateway.journal.base import Head, JournalError, Key, Row, output_of
 
 SCHEMA = (
     """
@@ -110,8 +110,8 @@ class SqliteJournal:
         self,
         person: str,
         *,
-        after: tuple[dt.date, int] | None = None,
-        until: tuple[dt.date, int] | None = None,
+        after: Key | None = None,
+        until: Key | None = None,
         limit: int = PAGE,
     ) -> list[Row]:
         """Rows after one key up to another, in order."""

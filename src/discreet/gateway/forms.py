@@ -1,0 +1,142 @@
+"""What leaves the gateway, field by field: the only place where an output becomes bytes.
+
+Everything here is made of a row of the journal, a view, and the public shapes of places. No reading is in reach, so
+nothing of one can leave: no battery, speed, accuracy, network name, count of readings or time of one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.clock import Clock
+from discreet.gateway.journal.base import Key, Row
+from discreet.gateway.views import View
+from discreet.outputs import Generalized, Output, Released, to_wire
+from discreet.places.ellipsoid import chords, points_of
+from discreet.places.named import Place, Places
+
+DEGREES = 6
+"""Decimals of a centre: a tenth of a metre."""
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A place's public circle: its middle, and a radius in whole metres that holds all of it."""
+
+    latitude: float
+    longitude: float
+    radius: int
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """The forms of one person's outputs in one view."""
+
+    person: str
+    clock: Clock
+    places: Places
+    view: View
+
+    @cached_property
+    def _circles(self) -> dict[str, Circle]:
+        """The circle of each place; of places of one name, the largest one's."""
+        found: dict[str, Place] = {}
+        for place in self.places.places:
+            if place.name not in found or place.shape.area > found[place.name].shape.area:
+                found[place.name] = place
+        return {name: _circle(place) for name, place in found.items()}
+
+    def circle(self, output: Output) -> Circle | None:
+        """Where a released place is, publicly; None for what is no place. A view's group of one place is that place."""
+        return self._circles.get(_label(output) or "")
+
+    def event(self, row: Row) -> dict[str, Any]:
+        """For HTTP, server-sent events and MQTT: the slot, when it was, and the output; the circle of a place."""
+        output = self.view.of(row.output)
+        circle = self.circle(output)
+        event = {
+            "person": self.person,
+            "date": row.date.isoformat(),
+            "slot": row.slot,
+            "start": _utc(int(self.clock.start_of(row.date, row.slot).timestamp())),
+            "end": _utc(row.ends),
+        } | to_wire(output)
+        if circle is not None:
+            event |= {"latitude": circle.latitude, "longitude": circle.longitude, "radius": circle.radius}
+        return event
+
+    def owntracks(self, row: Row, tracker: str) -> dict[str, Any] | None:
+        """An OwnTracks location: exactly what its readers need, and no more; None where no place was released.
+
+        Home Assistant ignores a location without `acc`, and phones need `tid`. Silence is no message there.
+        """
+        circle = self.circle(self.view.of(row.output))
+        if circle is None:
+            return None
+        return {
+            "_type": "location",
+            "lat": circle.latitude,
+            "lon": circle.longitude,
+            "tst": row.ends,
+            "tid": tracker,
+            "acc": circle.radius,
+        }
+
+    def home_assistant(self, row: Row) -> tuple[str, dict[str, Any]]:
+        """The state and the attributes of a device tracker; silence is the state None with null coordinates."""
+        output = self.view.of(row.output)
+        circle = self.circle(output)
+        label = _label(output)
+        state = "None" if label is None else "not_home" if label == "away" else label
+        where = (None, None, None) if circle is None else (circle.latitude, circle.longitude, circle.radius)
+        return state, {"latitude": where[0], "longitude": where[1], "gps_accuracy": where[2]}
+
+
+def encoded(document: object) -> bytes:
+    """JSON, the same bytes for the same document."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+
+def entity_tag(body: bytes) -> str:
+    """An ETag of the bytes that are sent, of a view's own and no others: one over finer ones would tell of them."""
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+def event_id(key: Key) -> str:
+    """The identity of a slot on the wire, within a person; its order is that of time."""
+    return f"{key[0].isoformat()}.{key[1]}"
+
+
+def key_of(text: str) -> Key | None:
+    """The slot of an identity; None where it is none of ours."""
+    date, dot, slot = text.strip().partition(".")
+    try:
+        return (dt.date.fromisoformat(date), int(slot)) if dot and slot.isascii() and slot.isdigit() else None
+    except ValueError:
+        return None
+
+
+def _label(output: Output) -> str | None:
+    match output:
+        case Released(label) | Generalized(label):
+            return label
+    return None
+
+
+def _circle(place: Place) -> Circle:
+    latitude, longitude = place.shape.middle
+    middle = points_of([(latitude, longitude)])
+    rims = [chords(points_of(ring), middle) for ring in place.shape.rings]
+    radius = int(np.ceil(max(float(rim.max()) for rim in rims) - 1e-6))
+    return Circle(round(latitude, DEGREES), round(longitude, DEGREES), max(1, radius))
+
+
+def _utc(seconds: int) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,198 @@
+"""The gateway at work: readings in, slots decided at their boundaries, rows told to whoever listens.
+
+Readings that come while others are being written share the next sync (group commit), and their senders are answered
+when it is done. Rows are told a fixed margin after their boundary, to all at the same moment; until then nobody can
+read them either, because how long deciding took would speak.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+
+from discreet.errors import DiscreetError
+from discreet.gateway.journal.base import JournalError, Key, Row
+from discreet.gateway.keeper import Keeper
+from discreet.gateway.own_store import RETENTION, Reading
+
+LOG = logging.getLogger("discreet.gateway")
+
+LOOK = 1.0
+"""Seconds after which the wall clock is looked at again: it may be set while the gateway waits."""
+
+QUEUED = 10_000
+"""Readings that may wait for a sync; more are refused until there is room."""
+
+LISTENER = 1_000
+"""Rows that a slow listener may be behind before it is cut off; it comes again, and reads what it missed."""
+
+KEEP_EVERY = dt.timedelta(hours=1)
+
+Listener = Callable[[Sequence[Row]], Awaitable[None]]
+
+
+class BusyError(DiscreetError):
+    """Too much waits to be written: come again."""
+
+
+class Gateway:
+    """A keeper with its tasks. `listen` is for streams, `on_told` for what is sent elsewhere."""
+
+    def __init__(
+        self, keeper: Keeper, *, wall: Callable[[], float] = time.time, retention: dt.timedelta = RETENTION
+    ) -> None:
+        self.keeper, self.wall, self.retention = keeper, wall, retention
+        self._waiting: list[tuple[Sequence[Reading], asyncio.Future[int]]] = []
+        self._arrived = asyncio.Event()
+        self._writer = ThreadPoolExecutor(1, "readings")
+        self._decider = ThreadPoolExecutor(1, "slots")
+        self._listeners: dict[str, set[asyncio.Queue[Row | None]]] = defaultdict(set)
+        self._senders: list[Listener] = []
+        self._shown: dict[str, Key] = {}
+        self.failing = False
+        """Whether the journal could not be written at the last try."""
+        for name in keeper.people:
+            last = keeper.journal.last(name)
+            if last is not None:
+                self._shown[name] = last.key
+
+    # --- readings
+
+    async def accept(self, readings: Sequence[Reading]) -> int:
+        """Keep readings; it returns when they are on disk: how many were refused, because they lie in the future."""
+        if sum(len(one) for one, _ in self._waiting) + len(readings) > QUEUED:
+            raise BusyError(f"{QUEUED} readings wait to be written; send again in a moment")
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting.append((readings, done))
+        self._arrived.set()
+        return await done
+
+    async def _write_readings(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            batch, self._waiting = self._waiting, []
+            every = [one for readings, _ in batch for one in readings]
+            try:
+                await loop.run_in_executor(self._writer, self.keeper.read, every, self.wall())
+            except JournalError as error:
+                for _, done in batch:
+                    if not done.done():
+                        done.set_exception(error)
+            else:
+                edge = self.keeper.latest(self.wall())
+                for readings, done in batch:
+                    if not done.done():  # its sender may have gone
+                        done.set_result(sum(one.instant > edge for one in readings))
+
+    # --- slots
+
+    async def _keep_slots(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._decider, self.keeper.prepare)
+        while True:
+            await asyncio.sleep(min(max(self.keeper.next - self.wall(), 0.0), LOOK))
+            if self.wall() < self.keeper.next:
+                continue
+            try:
+                rows = await loop.run_in_executor(self._decider, self.keeper.turn, self.wall())
+                self.failing = False
+            except JournalError:
+                LOG.error("the journal cannot be written; nothing is told until it can")
+                self.failing = True
+                await asyncio.sleep(LOOK)
+                continue
+            await self._tell_when_due(rows)
+            await loop.run_in_executor(self._decider, self.keeper.prepare)
+
+    async def _tell_when_due(self, rows: Sequence[Row]) -> None:
+        now = self.wall()
+        leaving: dict[float, list[Row]] = defaultdict(list)
+        for row in rows:
+            leaving[self.keeper.leaves(row, now)].append(row)
+        for moment in sorted(leaving):
+            await asyncio.sleep(max(moment - self.wall(), 0.0))
+            await self.tell(leaving[moment])
+
+    async def tell(self, rows: Sequence[Row]) -> None:
+        """Let everybody know, at the same moment."""
+        for row in rows:
+            self._shown[row.person] = row.key
+            for queue in list(self._listeners[row.person]):
+                if queue.qsize() >= LISTENER:
+                    self._listeners[row.person].discard(queue)
+                    queue.put_nowait(None)
+                else:
+                    queue.put_nowait(row)
+        for send in self._senders:
+            await send(rows)
+
+    def shown(self, person: str) -> Key | None:
+        """The last slot that anybody may know of; None before the first."""
+        return self._shown.get(person)
+
+    def rows(self, person: str, after: Key | None = None, until: Key | None = None, limit: int = 1000) -> list[Row]:
+        """Rows of the journal that anybody may know of."""
+        shown = self._shown.get(person)
+        if shown is None:
+            return []
+        return self.keeper.journal.page(
+            person, after=after, until=shown if until is None else min(until, shown), limit=limit
+        )
+
+    def on_told(self, send: Listener) -> None:
+        """Call this with rows when they are told."""
+        self._senders.append(send)
+
+    async def listen(self, person: str, after: Key | None = None) -> AsyncIterator[Row]:
+        """Rows as they are told, after a key if one is given: first those of the journal, then live; none twice.
+
+        It ends when the listener falls too far behind.
+        """
+        queue: asyncio.Queue[Row | None] = asyncio.Queue()
+        self._listeners[person].add(queue)  # before the journal is read: nothing falls between
+        try:
+            reached = after
+            while reached is not None and (missed := self.rows(person, after=reached)):
+                for row in missed:
+                    yield row
+                    reached = row.key
+            while (live := await queue.get()) is not None:
+                if reached is None or live.key > reached:
+                    yield live
+                    reached = live.key
+        finally:
+            self._listeners[person].discard(queue)
+
+    # --- running
+
+    async def _forget(self) -> None:
+        """Erase what is older than the retention, every hour."""
+        loop = asyncio.get_running_loop()
+        while True:
+            now = dt.datetime.fromtimestamp(self.wall(), dt.UTC)
+            with suppress(JournalError):
+                await loop.run_in_executor(self._writer, self.keeper.own.forget, now, self.retention)
+            await asyncio.sleep(KEEP_EVERY.total_seconds())
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Gateway]:
+        """The gateway at work within the block; it ends between two slots, and closes its files."""
+        tasks = [asyncio.create_task(work()) for work in (self._write_readings, self._keep_slots, self._forget)]
+        try:
+            yield self
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for pool in (self._decider, self._writer):
+                pool.shutdown(wait=True)
+            self.keeper.journal.close()
+            self.keeper.own.close()

@@ -1,0 +1,97 @@
+"""The gateway at work: readings are on disk when their sender is answered, and rows leave on time, once each."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from discreet.gateway.journal import JournalError, Row
+from discreet.gateway.journal.base import Key
+from discreet.gateway.runtime import Gateway
+from tests.gateway.people import START, habits, keeper, readings, settled
+
+ROUTINE = habits()
+
+
+class Wall:
+    """A clock that runs as fast as it is told to."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def opened(folder: Path, wall: Wall) -> Gateway:
+    return Gateway(keeper(folder, wall(), settled(routine=ROUTINE, outputs="suppress"), margin=2.0), wall=wall)
+
+
+async def hear(gateway: Gateway, heard: list[Row], after: Key | None) -> None:
+    async for row in gateway.listen("jane", after):
+        heard += [row]
+
+
+def test_answered_when_on_disk_and_refused_when_in_the_future(tmp_path: Path) -> None:
+    async def story() -> None:
+        wall = Wall(START.timestamp())
+        async with opened(tmp_path, wall).running() as gateway:
+            batch = list(readings(("home",) * 3, START.date()))
+            answers = await asyncio.gather(*(gateway.accept([one]) for one in batch))
+            assert answers == [0 if one.instant / 1e6 <= wall() + 120 else 1 for one in batch]
+            kept = gateway.keeper.own.readings("jane", 0)
+            assert [one.instant for one in kept] == [one.instant for one in batch if one.instant / 1e6 <= wall() + 120]
+
+    asyncio.run(story())
+
+
+def test_a_sender_learns_that_nothing_could_be_written(tmp_path: Path) -> None:
+    async def story() -> None:
+        wall = Wall(START.timestamp() + 7200)
+        async with opened(tmp_path, wall).running() as gateway:
+
+            def full(_: object) -> int:
+                raise JournalError("disk full")
+
+            real, gateway.keeper.own.read = gateway.keeper.own.read, full  # type: ignore[method-assign, assignment]
+            with pytest.raises(JournalError):
+                await gateway.accept(list(readings(("home",), START.date())))
+            gateway.keeper.own.read = real  # type: ignore[method-assign]
+            assert await gateway.accept(list(readings(("home",), START.date()))) == 0
+
+    asyncio.run(story())
+
+
+def test_nobody_sees_a_row_before_it_leaves_and_listeners_miss_none(tmp_path: Path) -> None:
+    async def story() -> None:
+        wall = Wall(START.timestamp())
+        async with opened(tmp_path, wall).running() as gateway:
+            heard: list[Row] = []
+
+            first = asyncio.create_task(hear(gateway, heard, None))
+            await asyncio.sleep(0)
+            assert gateway.rows("jane") == []
+            end = gateway.keeper.next
+            wall.now = end + 0.5
+            for _ in range(100):
+                await asyncio.sleep(0.01)
+                if gateway.keeper.journal.last("jane") is not None:
+                    break
+            assert gateway.keeper.journal.last("jane") is not None, "decided"
+            assert gateway.rows("jane") == [], "and not told yet"
+            wall.now = end + 2.0
+            await asyncio.sleep(1.6)
+            assert [row.key for row in gateway.rows("jane")] == [(START.date(), 0)]
+            assert [row.key for row in heard] == [(START.date(), 0)]
+            first.cancel()
+            again: list[Row] = []
+
+            second = asyncio.create_task(hear(gateway, again, (START.date() - dt.timedelta(days=1), 11)))
+            await asyncio.sleep(0.01)
+            assert again == heard
+            second.cancel()
+
+    asyncio.run(story())
