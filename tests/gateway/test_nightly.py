@@ -1,0 +1,64 @@
+"""Habits that are no longer true are noticed from the own store alone; habits that are, hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet import Policy
+from discreet.gateway.nightly import days_of, look
+from discreet.gateway.own_store import OwnStore, Stamp
+from tests.gateway.people import CLOCK, START, a_day, habits
+
+ROUTINE = habits(days=84)
+POLICY = Policy(["clinic"], delta=0.1)
+TODAY = START.date() + dt.timedelta(days=28)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[OwnStore]:
+    store = OwnStore(tmp_path / "own.db")
+    yield store
+    store.close()
+
+
+def lived(own: OwnStore, days: list[tuple[str, ...]]) -> None:
+    """What was true, as the keeper leaves it."""
+    for number, contexts in enumerate(days):
+        date = START.date() + dt.timedelta(days=number)
+        for slot, context in enumerate(contexts):
+            own.settle([(Stamp("jane", 1, number * CLOCK.slots + slot, context, None, None), date, slot, None)])
+
+
+def test_habits_that_hold(own: OwnStore) -> None:
+    rng = np.random.default_rng(77)
+    lived(own, [a_day(CLOCK, rng) for _ in range(28)])
+    notice = look(own, "jane", ROUTINE, POLICY, TODAY)
+    assert notice.truth.holds is True
+    assert "the habits hold" in notice.words
+    assert len(days_of(own, "jane", CLOCK.slots, START.date(), TODAY)) == 28
+
+
+def test_habits_that_changed_are_noticed_with_the_remedy(own: OwnStore) -> None:
+    """A clinic every afternoon, where it was one in five."""
+    rng = np.random.default_rng(77)
+    days = [list(a_day(CLOCK, rng)) for _ in range(28)]
+    for day in days:
+        day[7] = day[8] = "clinic"
+    lived(own, [tuple(day) for day in days])
+    notice = look(own, "jane", ROUTINE, POLICY, TODAY)
+    assert notice.drifted
+    assert "DO NOT HOLD" in notice.words
+    assert "--update" in notice.words
+
+
+def test_too_few_days_say_nothing(own: OwnStore) -> None:
+    assert look(own, "jane", ROUTINE, POLICY, TODAY).truth.untested is not None
+    lived(own, [a_day(CLOCK, np.random.default_rng(1))] * 3)
+    notice = look(own, "jane", ROUTINE, POLICY, TODAY)
+    assert notice.truth.holds is None
+    assert "cannot be said" in notice.words
