@@ -48,7 +48,7 @@ def test_places_are_found_named_and_drawn(discreet: Discreet, made: Path) -> Non
     assert names[:4] == ["home", "work", "hospital", "pharmacy"]
     assert len(names) == 8
     page = made.with_suffix(".html").read_text(encoding="utf-8")
-    assert "3. hospital" in page
+    assert "3. <bdi>hospital</bdi>" in page
     assert "No place explains" in page
 
 
