@@ -100,7 +100,7 @@ def test_circles_are_drawn_to_scale_and_far_places_on_maps_of_their_own() -> Non
     page = page_of(places, seen)
     assert page.count("<h2>Around ") == 2
     assert page.count('class="map wide"') == 1  # one place alone needs no wide map
-    assert "km north-east of a" in page or "km north of a" in page
+    assert re.search(r"one place · 1\d,\d\d\d km \S+ of a<", page)
     first = page[page.index('class="map wide"') :]
     widths = []
     for path in re.findall(r'<path d="(M[^"]*Z)" class="shape', first[: first.index("</svg>")]):
@@ -127,7 +127,7 @@ def test_places_that_would_lie_on_each_other_get_a_close_up() -> None:
     metres = [[0, 0], [400, 200], [250, -250], [6000, 0], [21_000, -21_000]]
     middles = [*positions_around(town, metres).tolist(), list(south)]
     names = ("home", "gym", "bakery", "work", "parents", "hotel")
-    places = Places(Place(name, Circle(*where, 100), k) for k, (name, where) in enumerate(zip(names, middles), 1))  # noqa: B905  six each
+    places = Places(Place(name, Circle(*middles[k], 100), k + 1) for k, name in enumerate(names))
     assert areas_of(places) == [[0, 1, 2, 3, 4], [5]]
     assert close_ups(places, [0, 1, 2, 3, 4]) == [[0, 1, 2]]
     assert close_ups(places, [0, 1, 2]) == []
@@ -140,9 +140,8 @@ def test_places_that_would_lie_on_each_other_get_a_close_up() -> None:
 def texts_of(picture: str) -> list[Box]:
     """The boxes of names on a map, as wide as they are taken to be."""
     found = []
-    for x, y, anchor, inner in re.findall(
-        r'<text x="([-0-9.]+)" y="([-0-9.]+)" text-anchor="(\w+)">(.*?)</text>', picture
-    ):
+    label = r'<text x="([-0-9.]+)" y="([-0-9.]+)" text-anchor="(\w+)">(.*?)</text>'
+    for x, y, anchor, inner in re.findall(label, picture):
         size = sum(_width(unescape(word)) for word in re.findall(r"<tspan[^>]*>(.*?)</tspan>", inner))
         left = float(x) - {"start": 0.0, "middle": size / 2, "end": size}[anchor]
         found.append(Box(left, float(y) - 10, left + size, float(y) + 2))
@@ -154,13 +153,11 @@ def test_no_name_covers_another_or_leaves_the_map() -> None:
         rng = np.random.default_rng(seed)
         count = int(rng.integers(1, 40))
         where = positions_around((60, 25), rng.normal(0, 1, (count, 2)) * rng.choice([50, 2000, 20_000], (count, 1)))
-        names = [
-            str(rng.choice(["home", "家と仕事場", "a café with a long name, a very long one indeed", "x"]))
-            for _ in where
-        ]
+        names = rng.choice(["home", "家と仕事場", "a café with a long name, a very long one indeed", "x"], count)
         places = Places(
-            Place(name, Circle(a, b, 100), k) for k, (name, (a, b)) in enumerate(zip(names, where.tolist()), 1)
-        )  # noqa: B905
+            Place(str(names[k]), Circle(latitude, longitude, 100), k + 1)
+            for k, (latitude, longitude) in enumerate(where.tolist())
+        )
         everything = list(range(count))
         boxes = {f"A{k}": group for k, group in enumerate(close_ups(places, everything))}
         for wide in (WIDE, NARROW):
@@ -176,7 +173,7 @@ def test_maps_over_the_date_line_and_at_a_pole_are_small() -> None:
         places = Places(Place(f"p{k}", Circle(a, b, 50), k) for k, (a, b) in enumerate(around))
         assert areas_of(places) == [[0, 1, 2]]
         assert across(places, [0, 1, 2]) == pytest.approx(600, abs=1)
-        assert 0.9 < View.around(places, [0, 1, 2], WIDE).scale < 1.2
+        assert 0.5 < View.around(places, [0, 1, 2], WIDE).scale < 1.2  # 700 by 500 m on 800 by 450
 
 
 def test_polygons_are_drawn_too() -> None:
