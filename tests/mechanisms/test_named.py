@@ -19,6 +19,7 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.named import Spec, names
 from discreet.mechanisms.options import Options
 from discreet.mechanisms.perturbation import PolicyGraph
+from discreet.places import Circle, Place, Places, write_places
 from discreet.randomness import SeededEntropy
 from tests.mechanisms.events.event_models import event_models, event_policy
 from tests.strategies import random_chain
@@ -383,3 +384,22 @@ def test_names_cost_no_compiled_code() -> None:
     """A wrong name is told at once: the list of mechanisms imports none of them."""
     code = "import sys; from discreet.mechanisms.named import Spec; Spec('adaptive'); sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_map_of_places_is_a_hierarchy(tmp_path: Path) -> None:
+    """c0 lies in c1: whoever is in c1 may be in c0. Named on the command's side, or in a file beside the map."""
+    map_ = Places([Place("c0", Circle(48, 11, 50)), Place("c1", Circle(48, 11, 500)), Place("c2", Circle(48, 12, 50))])
+    write_places(tmp_path / "map.geojson", map_)
+    spec = Spec.from_text("fdh", [f"hierarchy={tmp_path / 'map.geojson'}"])
+    tree = d.Hierarchy(spec.options["hierarchy"].plain())
+    assert tree == map_.hierarchy()
+    assert tree.ancestors("c0") == ("in c1", "anywhere")
+    assert_same(spec.make(CHAIN, POLICY), mechanisms.Fdh(CHAIN, POLICY, hierarchy=map_.hierarchy()))
+    assert Spec.from_table(spec.to_table()) == spec  # the spec holds the tree, not the name of a file
+    (tmp_path / "own.toml").write_text('[mechanism]\nname = "fdh"\nhierarchy = "map.geojson"\n', encoding="utf-8")
+    assert Spec.read(tmp_path / "own.toml") == spec
+    with pytest.raises(DiscreetError, match=r"none\.geojson: cannot be read"):
+        Spec.from_text("fdh", ["hierarchy=none.geojson"])
+    write_places(tmp_path / "map.geojson", Places([*map_.places, Place("c0", Circle(47, 11, 50))]))
+    with pytest.raises(DiscreetError, match=r"map\.geojson: places called 'c0' lie in"):
+        Spec.from_text("fdh", [f"hierarchy={tmp_path / 'map.geojson'}"])

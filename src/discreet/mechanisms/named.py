@@ -23,6 +23,9 @@ from discreet.policy import Policy
 
 ENDING = ".toml"
 
+MAPS = (".geojson", ".json")
+"""How files of places end."""
+
 
 def kebab(name: str) -> str:
     """MaskSensitive to mask-sensitive."""
@@ -54,7 +57,8 @@ class Spec:
     def from_text(cls, mechanism: str, options: Sequence[str] = ()) -> Spec:
         """From a name, `module:Class` or the path of a TOML file, and options as key=value, which add to the file's.
 
-        A value is a number, `true`, `false` or a word; lists, tables and quoted text are written as in TOML.
+        A value is a number, `true`, `false` or a word; lists, tables and quoted text are written as in TOML. Where a
+        hierarchy is asked for, a map of places (a GeoJSON file) will do.
         """
         spec = cls.read(mechanism) if mechanism.lower().endswith(ENDING) else cls(mechanism)
         given: dict[str, object] = {}
@@ -67,15 +71,19 @@ class Spec:
             given[key] = value
         untyped = spec.with_options(**given)  # which options there are may depend on those given
         typed = {key: _value(value, untyped.parameter(key)) for key, value in given.items()}
-        return spec.with_options(**typed).checked()
+        return spec.with_options(**typed).with_maps(Path()).checked()
 
     @classmethod
     def from_table(cls, table: Mapping[str, object]) -> Spec:
         """From a TOML table: `name`, and beside it the options."""
+        return cls._of_table(table).checked()
+
+    @classmethod
+    def _of_table(cls, table: Mapping[str, object]) -> Spec:
         name = table.get("name")
         if not isinstance(name, str):
             raise DiscreetError(f"the mechanism's name is {name!r}; add, for example, name = 'adaptive'")
-        return cls(name, {key: value for key, value in table.items() if key != "name"}).checked()
+        return cls(name, {key: value for key, value in table.items() if key != "name"})
 
     @classmethod
     def read(cls, path: str | Path) -> Spec:
@@ -94,7 +102,7 @@ class Spec:
         if content:
             raise DiscreetError(f"{path}: there is {next(iter(content))!r} beside [mechanism]; leave it out")
         try:
-            return cls.from_table(table)
+            return cls._of_table(table).with_maps(path.parent).checked()
         except DiscreetError as error:
             raise DiscreetError(f"{path}: {error}") from None
 
@@ -105,6 +113,16 @@ class Spec:
     def with_options(self, **options: object) -> Spec:
         """The same mechanism with these options added or replaced."""
         return Spec(self.name, {**self.options, **options})
+
+    def with_maps(self, folder: Path) -> Spec:
+        """The same with trees for maps: a hierarchy may be named by a GeoJSON file of places, which it then holds."""
+        known = self.parameters()
+        trees = {
+            key: _tree_of(folder / value)
+            for key, value in self.options.items()
+            if isinstance(value, str) and value.lower().endswith(MAPS) and key in known and known[key].is_tree
+        }
+        return self.with_options(**trees)
 
     @property
     def maker(self) -> Callable[..., Mechanism[Any]]:
@@ -188,6 +206,17 @@ def _known(name: str) -> str:
         hint = f"{near} " if near.startswith("did") else ""
         raise DiscreetError(f"there is no mechanism {name!r}; {hint}all: {', '.join(sorted(known))}")
     return kebab(name)
+
+
+def _tree_of(path: Path) -> dict[str, object]:
+    """The nesting of a map's places."""
+    from discreet.places import read_places
+
+    places = read_places(path)
+    try:
+        return places.hierarchy().nested()
+    except DiscreetError as error:
+        raise DiscreetError(f"{path}: {error}") from None
 
 
 def _value(text: object, parameter: Parameter) -> object:
