@@ -101,6 +101,30 @@ def test_from_positions_to_a_release(discreet: Discreet, readings: Path, made: P
     assert shown.count("home") > shown.count("work") > shown.count("hospital") > 0
 
 
+def test_the_map_is_the_hierarchy_that_outputs_go_up(
+    discreet: Discreet, readings: Path, made: Path, tmp_path: Path
+) -> None:
+    """A town around all places: where work is a secret, what is shown may be the town."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text('delta = 0.1\n[[secret]]\ncontexts = ["work"]\n', encoding="utf-8")
+    document = json.loads(made.read_text(encoding="utf-8"))
+    home, *others = document["features"]
+    town = {**home, "properties": {"name": "town", "radius_m": 9000}}
+    drawn = tmp_path / "town.geojson"
+    drawn.write_text(json.dumps({**document, "features": [home, *others[:3], town]}), encoding="utf-8")
+    model, out = tmp_path / "p01.model", tmp_path / "out.csv"
+    habits = ("--slots", "4", "--day-by-day", "--secrets", policy, "--accept-model", "--out", model)
+    assert discreet("learn", readings, "--places", drawn, *habits).code == 0
+    options = ("-o", "outputs=generalize", "-o", f"hierarchy={drawn}", "--places", drawn, "--out", out)
+    ran = discreet("release", readings, "--model", model, "--policy", policy, "--mechanism", "adaptive", *options)
+    assert ran.code == 0, ran.err
+    shown = pl.read_csv(out).filter(kind="generalized")["value"]
+    assert set(shown) <= {"in town", "anywhere", *(f"at {name}" for name in ("away", "moving", "other", "unknown"))}
+    assert "in town" in set(shown)
+    none = discreet("release", readings, "--model", model, "--policy", policy, "-o", "hierarchy=none.geojson")
+    assert "none.geojson: cannot be read" in error_of(none)
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
