@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 
 import polars as pl
@@ -78,6 +79,44 @@ def test_an_edited_map_is_taken_with_its_polygons(
     assert [place["name"] for place in told["places"]].count("home") == 2
     assert told["places"][-1]["name"] == "town"
     assert json.loads((tmp_path / "again.geojson").read_text(encoding="utf-8"))["features"][-1] == drawn
+
+
+ODD = '<b>"O\'Brien & söhne" 家</b> | =; ‰'
+
+
+def test_odd_names_parts_and_polygons_go_through_file_page_and_table(
+    discreet: Discreet, readings: Path, made: Path, tmp_path: Path
+) -> None:
+    """A name with everything in it, a place in two parts, and a file that speaks to the terminal."""
+    document = json.loads(made.read_text(encoding="utf-8"))
+    document["features"][1]["properties"]["why"] = "\x1b[2J\x1b]0;owned\x07 gone"
+    squares = [[[[x, 47.0], [x + 0.1, 47.0], [x + 0.1, 47.1], [x, 47.1], [x, 47.0]]] for x in (11.0, 12.0)]
+    parts = {"type": "MultiPolygon", "coordinates": squares}
+    document["features"].append({"type": "Feature", "geometry": parts, "properties": {"name": "isles"}})
+    drawn = tmp_path / "drawn.geojson"
+    drawn.write_text(json.dumps(document), encoding="utf-8")
+    page, out = tmp_path / "p.html", tmp_path / "out.geojson"
+    ran = discreet("places", readings, "--places", drawn, "--name", f"3={ODD}", "--map", page, "--out", out)
+    assert ran.code == 0, ran.err
+    assert ODD in ran.out
+    assert "\x1b" not in ran.out
+    assert "\x07" not in ran.out
+    names = [feature["properties"]["name"] for feature in json.loads(out.read_text(encoding="utf-8"))["features"]]
+    assert names[2] == ODD
+    assert names[-1] == "isles"
+    text = page.read_text(encoding="utf-8")
+    assert "<b>" not in text
+    assert escape(ODD) in text
+    assert "isles" in text
+
+
+def test_a_hostile_map_is_one_line_that_names_it(discreet: Discreet, readings: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile.geojson"
+    for content in ("{", "[]", '{"type": "FeatureCollection", "features": [{"type": "Feature"}]}', "[" * 100_000):
+        hostile.write_text(content, encoding="utf-8")
+        line = error_of(discreet("places", readings, "--places", hostile, "--map", tmp_path / "p.html"))
+        assert "hostile.geojson" in line
+    assert not (tmp_path / "p.html").exists()
 
 
 def test_from_positions_to_a_release(discreet: Discreet, readings: Path, made: Path, tmp_path: Path) -> None:

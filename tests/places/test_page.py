@@ -127,7 +127,7 @@ def test_places_that_would_lie_on_each_other_get_a_close_up() -> None:
     metres = [[0, 0], [400, 200], [250, -250], [6000, 0], [21_000, -21_000]]
     middles = [*positions_around(town, metres).tolist(), list(south)]
     names = ("home", "gym", "bakery", "work", "parents", "hotel")
-    places = Places(Place(name, Circle(*middles[k], 100), k + 1) for k, name in enumerate(names))
+    places = Places(Place(name, Circle(a, b, 100)) for name, (a, b) in zip(names, middles, strict=True))
     assert areas_of(places) == [[0, 1, 2, 3, 4], [5]]
     assert close_ups(places, [0, 1, 2, 3, 4]) == [[0, 1, 2]]
     assert close_ups(places, [0, 1, 2]) == []
