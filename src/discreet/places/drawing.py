@@ -79,11 +79,19 @@ def close_ups(places: Places, drawn: Sequence[int]) -> list[list[int]]:
     """The groups on one map that need a map of their own: too near to each other, and less than half of the map."""
     view = View.around(places, drawn, WIDE)
     small = [k for k in drawn if np.ptp(view.corners[k], axis=0).max() < SMALL]
-    if len(small) < 2:
-        return []
-    groups = [[small[k] for k in group] for group in _linked(np.array([view.spots[k] for k in small]), CLOSE)]
-    span = view.span(drawn)
-    return [group for group in groups if len(group) > 1 and view.span(group) <= span / 2]
+    return list(_groups(view, small, CLOSE, view.span(drawn) / 2))
+
+
+def _groups(view: View, some: Sequence[int], near: float, most: float) -> Iterator[list[int]]:
+    """Those linked by `near` on the drawing; what is then wider than `most` is a busy quarter, linked more closely."""
+    if len(some) < 2:
+        return
+    for linked in _linked(np.array([view.spots[k] for k in some]), near):
+        group = [some[k] for k in linked]
+        if len(group) > 1 and view.span(group) <= most:
+            yield group
+        elif len(group) > 1 and near > DOT:
+            yield from _groups(view, group, near / 2, most)
 
 
 def across(places: Places, drawn: Sequence[int]) -> float:
@@ -233,11 +241,12 @@ class Labels:
         """Write one label near a box, or in it where it is large; with a line to it where it is not beside it."""
         longest = int(self.wide / 3 / LETTER)
         short = name if len(name) <= longest else name[: longest - 1] + "…"
+        taken = np.array([box for box in self.taken if box != at]).reshape(-1, 4).T
         for text, rest in ((short, more), (short, ""), ("", "")):
             words = [(number, "strong" if strong else "number"), (text, "name"), (rest, "soft")]
             size = sum(_width(word) for word, _ in words) + LETTER / 2 * (sum(bool(word) for word, _ in words) - 1)
             for box, anchor, far in self._tries(at, size):
-                if size > 0 and self._fits(box, at):
+                if size > 0 and self._fits(box, taken):
                     self._write(box, anchor, words, at if far else None)
                     return
 
@@ -257,9 +266,11 @@ class Labels:
             ):  # fmt: skip
                 yield Box(left, top, left + size, top + LINE), anchor, step > 10
 
-    def _fits(self, box: Box, own: Box) -> bool:
-        on_page = box.left >= 4 and box.right <= self.wide - 4 and box.top >= 4 and box.bottom <= self.high - 28
-        return on_page and not any(box.meets(other) for other in self.taken if other != own)
+    def _fits(self, box: Box, taken: FloatArray) -> bool:
+        if box.left < 4 or box.right > self.wide - 4 or box.top < 4 or box.bottom > self.high - 28:
+            return False
+        left, top, right, bottom = taken
+        return not ((box.left < right) & (left < box.right) & (box.top < bottom) & (top < box.bottom)).any()
 
     def _write(self, box: Box, anchor: str, words: Sequence[tuple[str, str]], line_to: Box | None) -> None:
         self.taken.append(box)
