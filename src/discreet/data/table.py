@@ -106,7 +106,7 @@ class Table:
         if self.rows == 0 and self.passed_over:
             raise DataError(
                 f"{name}: holds {self.passed_over} readings and none with a {one_row}; "
-                "positions become labels by places: make them with discreet places first"
+                "positions become labels on a map: make one with discreet places, and give it as --places"
             )
         if self.rows == 0:
             raise DataError(f"{name}: the table has a header and no rows; expected one {one_row} a row")
