@@ -7,6 +7,7 @@ kind that nobody knows. `samples.py` has the smallest files instead, for which r
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
 import sqlite3
 import zipfile
@@ -50,10 +51,9 @@ class Fix:
     place: str | None
 
 
-def stays(seed: int = 1) -> list[Stay]:
+def stays(seed: int = 1, monday: dt.date = MONDAY, zone: str = ZONE) -> list[Stay]:
     """Home, work on weekdays, the clinic on three afternoons, the park at weekends; half an hour on the way to each."""
     chance = np.random.default_rng(seed)
-    zone = ZoneInfo(ZONE)
     hours: list[tuple[str, float]] = []  # where from which hour since the first midnight
     for day in range(DAYS):
         late = float(chance.uniform(-0.3, 0.3))
@@ -63,16 +63,16 @@ def stays(seed: int = 1) -> list[Stay]:
             hours += [("home", 24 * day + 19 + late)]
         else:
             hours += [("home", 24 * day), ("park", 24 * day + 15 + late), ("home", 24 * day + 17 + late)]
-    midnight = int(dt.datetime.combine(MONDAY, dt.time(), zone).timestamp())
-    changes = [hours[0]] + [here for before, here in zip(hours[:-1], hours[1:], strict=True) if here[0] != before[0]]
+    midnight = int(dt.datetime.combine(monday, dt.time(), ZoneInfo(zone)).timestamp())
+    changes = [hours[0]] + [here for before, here in itertools.pairwise(hours) if here[0] != before[0]]
     starts = [midnight + int(3600 * hour) for _, hour in changes]
     ends = [start - 1800 for start in starts[1:]] + [midnight + DAYS * 86_400]
     return [Stay(place, start, end) for (place, _), start, end in zip(changes, starts, ends, strict=True)]
 
 
-def fixes(seed: int = 1) -> list[Fix]:
+def fixes(seed: int = 1, monday: dt.date = MONDAY, zone: str = ZONE) -> list[Fix]:
     """A position every ten minutes, ten metres or so from the truth; on the way straight from place to place."""
-    there = stays(seed)
+    there = stays(seed, monday, zone)
     chance = np.random.default_rng(seed + 1)
     found: list[tuple[int, tuple[float, float], str | None]] = []
     for k, stay in enumerate(there):
@@ -101,7 +101,7 @@ def _saved(path: Path, document: object) -> Path:
     return path
 
 
-def _message(fix: Fix) -> dict[str, Any]:
+def message(fix: Fix) -> dict[str, Any]:
     at = {"lat": fix.at[0], "lon": fix.at[1], "tst": fix.second, "acc": 12, "vac": 3, "alt": 35, "vel": 0, "cog": 0}
     phone = {"tid": "ph", "batt": 71, "bs": 1, "conn": "w", "t": "p", "m": 1, "created_at": fix.second + 1}
     return {"_type": "location", **at, **phone, "topic": "owntracks/jane/phone", **FORECAST}
@@ -112,18 +112,18 @@ def owntracks_rec(folder: Path) -> Path:
     store = folder / "store"
     recorded = store / "rec" / "jane" / "phone" / "2024-05.rec"
     recorded.parent.mkdir(parents=True)
-    lines = [rec_line(_message(fix), seconds=fix.second) for fix in fixes()]
+    lines = [rec_line(message(fix), seconds=fix.second) for fix in fixes()]
     odd = [rec_line({"_type": "lwt", "tst": 1}, "lwt"), rec_line({"_type": "hologram"}, "odd")]
     recorded.write_text("".join([*odd, *lines]), encoding="utf-8")
     last = store / "last" / "jane" / "phone" / "jane-phone.json"
     last.parent.mkdir(parents=True)
-    _saved(last, _message(fixes()[-1]))
+    _saved(last, message(fixes()[-1]))
     return store
 
 
 def owntracks_json(folder: Path) -> Path:
     """What the Recorder answers /api/0/locations with."""
-    data = [_message(fix) for fix in fixes()]
+    data = [message(fix) for fix in fixes()]
     return _saved(folder / "jane.json", {"count": len(data), "data": data, "status": 200, "version": "0.9.9"})
 
 
@@ -322,7 +322,7 @@ def geolife(folder: Path) -> Path:
     for day, lines in days.items():
         (user / "Trajectory" / f"{day}000000.plt").write_text(header + "".join(lines), encoding="utf-8", newline="")
     there, labels = stays(), ["Start Time\tEnd Time\tTransportation Mode"]
-    for stay, after in zip(there[:-1], there[1:], strict=True):
+    for stay, after in itertools.pairwise(there):
         times = [iso(second).replace("-", "/").replace("T", " ")[:19] for second in (stay.end, after.start)]
         labels.append(f"{times[0]}\t{times[1]}\tsubway")
     (user / "labels.txt").write_text("\n".join([*labels, ""]), encoding="utf-8")

@@ -117,7 +117,7 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no column 'person' for the user; .*or pass user=None"):
         read_days(path, CLOCK, columns=Columns(user="person"))
     semicolons = table(tmp_path, b"p;0;home", header=b"user;timestamp;context")
-    with pytest.raises(DataError, match="no column 'user'.*not to be separated by commas"):
+    with pytest.raises(DataError, match=r"no column 'user'.*not to be separated by commas"):
         read_days(Csv(",").open(semicolons), CLOCK)
     assert len(read_days(semicolons, CLOCK).days) == 1  # where nobody says, the header shows what separates
     with pytest.raises(DataError, match="'user' occurs 2 times"):

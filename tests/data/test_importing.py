@@ -200,9 +200,9 @@ def test_a_folder_a_zip_and_a_zip_in_it_are_merged_in_order_of_time(tmp_path: Pa
     assert set(imported.readings["user"]) == {"jane"}
     # Two positions are in the track, the records and the table; one visit's start is also a state of the database.
     assert imported.duplicates == 5
+    assert imported.unknown == (str(folder / "notes.html"),)
     assert dict(imported.not_read) == {
-        str(folder / "notes.html"): "in no format that is known",
-        f"{outer}!more.zip!Takeout/again.zip": "an archive in an archive in an archive; unpack it and give its files",
+        f"{outer}!more.zip!Takeout/again.zip": "is an archive in an archive in an archive; unpack it and give its files"
     }
 
 
@@ -275,11 +275,12 @@ def test_rules_leave_out_and_count(tmp_path: Path) -> None:
     ]
     assert imported.files[0].left_out == {
         "outside the world": 2,
-        "at 0, 0": 2,
-        "accuracy worse than 200 m": 3,
+        "at 0, 0": 1,
+        "accuracy worse than 200 m": 2,
         "before 1990-01-01": 1,
         "after 2025-01-01 00:00 UTC": 1,
     }
+    assert imported.files[0].unplaced == {"at 0, 0": 1, "accuracy worse than 200 m": 1}
     assert f"{path}, line 7: '1970-01-01T00:00:00+00:00' is before 1990-01-01" in imported.first_bad
     assert len(import_logs([path], rules=Rules(accuracy=201, until=rules.until)).readings) == 4
     with pytest.raises(DataError, match="accuracy is nan"):

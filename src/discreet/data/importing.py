@@ -27,6 +27,9 @@ from discreet.errors import DataError
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How text starts that Windows' shells write; formats of text are UTF-8."""
+
 NULL_ISLAND = 1e-4
 """Degrees from 0, 0 within which a position is a device's word for none. A buoy floats there."""
 
@@ -49,7 +52,11 @@ class Rules:
 
 @dataclass
 class FileReport:
-    """What was read of a file, and what was not."""
+    """What was read of a file, and what was not: every record made a reading, is bad, or is of a kind passed over.
+
+    Where an entry makes one reading, as in all formats but visits and movements, `records` is the sum of `readings`,
+    `bad`, `left_out` and `passed_over`; where it makes several, at most that.
+    """
 
     file: str
     format: str
@@ -59,7 +66,9 @@ class FileReport:
     bad: int = 0
     """Entries that cannot be read, or have a place or time that cannot be."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Readings by the rule that left them out, or that took away their position."""
+    """Readings by the rule that left them out."""
+    unplaced: Counter[str] = field(default_factory=Counter)
+    """Readings that keep their label and lost their position, by the rule that took it away."""
     passed_over: Counter[str] = field(default_factory=Counter)
     """Entries by kind that hold neither position nor context; "unknown type ..." is nobody's yet."""
 
@@ -73,8 +82,10 @@ class Imported:
     duplicates: int
     """Readings that say the same as another: user, time, position and context."""
     first_bad: tuple[str, ...]
+    unknown: tuple[str, ...]
+    """Files in folders and archives that are in no known format."""
     not_read: tuple[tuple[str, str], ...]
-    """Files in folders and archives that are in no format known, or damaged, with the reason."""
+    """Those that could not be read, or not to their end, with the reason; what was read before it stays read."""
 
 
 def import_logs(
@@ -84,25 +95,25 @@ def import_logs(
     user: str = "me",
     zone: str | None = None,
     rules: Rules | None = None,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
     """The readings of files, folders and zip archives.
 
     `user` is whose the readings of logs are that do not say so themselves, `zone` where times of tables are that say
-    no offset. A file that was named and is in no known format is an error; one that was found is told of.
+    no offset. A file that was named and cannot be read is an error; one that was found is told of. With `strict` the
+    first record or file that cannot be read is an error too.
     """
     if not user:
         raise DataError("the user is empty; give a name")
-    job = _Import(user, zone, rules or Rules(), progress)
+    job = _Import(user, zone, rules or Rules(), strict, progress)
     for entry in files_of(sources, job.reached, job.skip):
         with job.telling(entry):
             held = recognised_for_import(entry.inner, entry.head(), format)
             if held is not None:
                 job.take(entry, held)
-            elif entry.named:
-                raise DataError(f"{entry.name}: is in no format that is known; insist on one with --format (format=)")
             else:
-                job.skip(entry.name, "in no format that is known")
+                job.unrecognised(entry)
     return job.result()
 
 
@@ -119,19 +130,34 @@ def write_readings(path: Path, readings: pl.DataFrame) -> None:
 class _Import:
     """What has been read so far."""
 
-    def __init__(self, user: str, zone: str | None, rules: Rules, progress: Progress | None) -> None:
+    def __init__(self, user: str, zone: str | None, rules: Rules, strict: bool, progress: Progress | None) -> None:
         self.reached = Reached()
-        self._user, self._zone, self._progress = user, zone, progress
+        self._user, self._zone, self._strict, self._progress = user, zone, strict, progress
         self._rules = replace(rules, until=rules.until or dt.datetime.now(dt.UTC))
         self._users, self._contexts, self._formats = Codes(), Codes(), Codes()
         self._parts: list[pl.DataFrame] = []
         self._files: list[FileReport] = []
         self._first: list[str] = []
+        self._unknown: list[str] = []
         self._not_read: list[tuple[str, str]] = []
 
     def skip(self, file: str, why: str) -> None:
-        """A file that is not read, with the reason."""
+        """A file that cannot be read, with the reason."""
+        why = why.removeprefix(f"{file}: ")
+        if self._strict:
+            raise DataError(f"{file}: {why}")
         self._not_read.append((file, why))
+
+    def unrecognised(self, entry: LogEntry) -> None:
+        """A file in no known format: an error only where somebody named it."""
+        start = entry.head()[:2]
+        if not start and entry.named:
+            raise DataError(f"{entry.name}: the file is empty; copy it again")
+        if start in UTF_16:
+            raise DataError(f"{entry.name}: is UTF-16 text; save it as UTF-8")
+        if entry.named:
+            raise DataError(f"{entry.name}: is in no format that is known; insist on one with --format (format=)")
+        self._unknown.append(entry.name)
 
     @contextmanager
     def telling(self, entry: LogEntry) -> Iterator[None]:
@@ -160,6 +186,8 @@ class _Import:
                 self._progress(self.reached.done, self.reached.total)
 
     def _complain(self, report: FileReport, origin: Origin, faults: Sequence[Fault], count: int) -> None:
+        if count and faults and self._strict:
+            raise DataError(f"{described(origin, faults[0])}; without --strict (strict=) it is counted and left out")
         report.bad += count
         self._first += [described(origin, fault) for fault in faults[: max(SHOWN - len(self._first), 0)]]
 
@@ -171,10 +199,12 @@ class _Import:
         if frame["__rule"].null_count() == frame.height:
             return batch.frame
         out = frame.filter(pl.col("__rule").is_not_null())
-        for number, count in out["__rule"].value_counts().iter_rows():
-            report.left_out[rules[number][0]] += count
         self._complain(report, batch.origin, _impossible(out, [name for name, _ in rules]), 0)
-        labels = out.filter((pl.col("__rule") >= len(_time_rules(self._rules))) & pl.col("context").is_not_null())
+        labelled = (pl.col("__rule") >= len(_time_rules(self._rules))) & pl.col("context").is_not_null()
+        labels = out.filter(labelled)
+        for counts, some in ((report.left_out, out.filter(~labelled)), (report.unplaced, labels)):
+            for number, count in some["__rule"].value_counts().iter_rows():
+                counts[rules[number][0]] += count
         nowhere = labels.with_columns(pl.lit(None, pl.Float64).alias(c) for c in ("latitude", "longitude", "accuracy"))
         return pl.concat([frame.filter(pl.col("__rule").is_null()), nowhere]).drop("__rule")
 
@@ -221,13 +251,19 @@ class _Import:
             _looked_up(self._formats.names, "source", pl.String),
         ).select(IMPORTED)
         return Imported(
-            readings, tuple(self._files), total - readings.height, tuple(self._first), tuple(self._not_read)
+            readings,
+            tuple(self._files),
+            total - readings.height,
+            tuple(self._first),
+            tuple(self._unknown),
+            tuple(self._not_read),
         )
 
     def _nothing(self) -> str:
         if not self._files:
-            some = "; ".join(f"{file}: {why}" for file, why in self._not_read[:3])
-            return f"there is no file that can be read; {some or 'the folder is empty'}"
+            told = [f"{file}: {why}" for file, why in self._not_read[:3]]
+            told += [f"{file}: in no format that is known" for file in self._unknown[:3]]
+            return f"there is no file that can be read; {'; '.join(told) or 'the folder is empty'}"
         told = f"; the first: {self._first[0]}" if self._first else ""
         counts: Counter[str] = Counter()
         for one in self._files:

@@ -70,6 +70,12 @@ def parsed_objects(stream: BinaryIO, level: int) -> Iterator[tuple[int, dict[str
             yield number, Fault(number, None, text[:80].decode(errors="replace"), "is not JSON in UTF-8")
 
 
+def depth_of(start: bytes, field: bytes) -> int:
+    """How many brackets are open where a field first stands, in the first bytes of a document."""
+    _, kind, _ = _brackets(start[: max(start.find(field), 0)])
+    return int(np.where(kind <= OPEN_ARRAY, 1, -1).sum())
+
+
 @dataclass
 class _Place:
     """Between two blocks: how deep, and whether the innermost container above the level is an array."""

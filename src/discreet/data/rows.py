@@ -31,6 +31,9 @@ AWAY = "away"
 STEP = 30 * 60 * SECOND
 """A stay is written as a row at its start, one every half hour, and one a second before its end."""
 
+NOWHERE = "visit or movement without a place or a kind"
+"""The kind of an entry that says when, and neither where nor what."""
+
 LONGEST_STAY = 366 * 86_400 * SECOND
 
 FARTHEST = 2**62 // SECOND
@@ -88,6 +91,9 @@ class Stay:
         if not 0 <= self.end - self.start <= LONGEST_STAY:
             why = "ends before it starts" if self.end < self.start else "lasts longer than a year"
             yield Fault(0, None, stamp_text(self.start), why)
+            return
+        if context is None and at is None and until is None:
+            yield NOWHERE
             return
         last = max(self.end - SECOND, self.start)
         moved = until is not None
@@ -165,6 +171,14 @@ def point_of(text: object) -> tuple[float, float] | None:
     found = _POINT.fullmatch(text) if isinstance(text, str) else None
     pair = (number_of(found[1]), number_of(found[2])) if found else (None, None)
     return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
+
+
+def shown(value: object, most: int = 80) -> str:
+    """A value of any shape as a short text; what is nested a thousand times has none."""
+    try:
+        return str(value)[:most]
+    except RecursionError:
+        return "(nested too deep to show)"
 
 
 def numbered(number: int, told: Iterable[Told]) -> Iterator[tuple[int, Told]]:

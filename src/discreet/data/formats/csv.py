@@ -150,7 +150,13 @@ def _header(path: Path, data: bytes, separator: str) -> tuple[list[str], bytes]:
         text = match.group().decode()
     except UnicodeDecodeError:
         raise DataError(f"{path}, line 1: the header is not UTF-8; save the file as UTF-8") from None
-    return next(csv.reader([text.removesuffix("\n")], delimiter=separator, strict=False)), data[match.end() :]
+    try:
+        return next(csv.reader([text.removesuffix("\n")], delimiter=separator, strict=False)), data[match.end() :]
+    except csv.Error:
+        raise DataError(
+            f"{path}, line 1: the header has a carriage return in mid-line; save the file with the line ends of Unix "
+            "or Windows"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -237,7 +243,8 @@ def _utf8_only(data: bytes, rows: _Rows, header: list[str], separator: str) -> _
             record.decode()
         except UnicodeDecodeError:
             sound[k] = False
-            values = next(csv.reader([record.decode(errors="replace")], delimiter=separator))
+            text = record.decode(errors="replace").replace("\r", " ")  # in mid-line it would end the row for csv
+            values = next(csv.reader([text], delimiter=separator))
             place = next((k for k, value in enumerate(values) if "\ufffd" in value), 0)
             faults.append(Fault(int(rows.lines[k]), header[place], values[place].rstrip("\n"), "is not UTF-8"))
     return _Rows(rows.starts[sound], rows.ends[sound], rows.lines[sound], rows.used, faults)

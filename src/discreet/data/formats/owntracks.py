@@ -12,9 +12,9 @@ from pathlib import PurePath
 from typing import Any, BinaryIO
 
 from discreet.data.instants import SECOND
-from discreet.data.json_objects import BYTE_ORDER_MARK, loads, parsed_objects
+from discreet.data.json_objects import BYTE_ORDER_MARK, depth_of, loads, parsed_objects
 from discreet.data.records import Parsed
-from discreet.data.rows import AWAY, FARTHEST, LogFile, Told, instant_of_seconds, number_of, parsed, words
+from discreet.data.rows import AWAY, FARTHEST, LogFile, Told, instant_of_seconds, number_of, parsed, shown, words
 from discreet.data.source import Fault
 
 SILENT = frozenset(
@@ -25,6 +25,8 @@ SILENT = frozenset(
 RECORDED = re.compile(rb"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\t[^\t\n]*\t")
 BLOCK = 1 << 18
 """Bytes read at a time."""
+HEAD = 1 << 14
+"""First bytes that show how messages are wrapped."""
 LONGEST = 1 << 20
 """A line of more bytes is no message."""
 
@@ -87,13 +89,9 @@ class OwnTracksJson:
     def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
         """What each message says."""
         with file.open() as stream:
-            start = stream.read(4096).lstrip(BYTE_ORDER_MARK + b" \t\r\n")
+            level = depth_of(stream.read(HEAD), b'"_type"') - 1
         with file.open() as stream:
-            if start.startswith(b"{") and b'"_type"' in start.split(b"[")[0]:
-                level = 0
-            else:
-                level = 1 if start.startswith(b"[") else 2
-            for number, said in parsed_objects(stream, level):
+            for number, said in parsed_objects(stream, min(max(level, 0), 2)):
                 yield number, said if isinstance(said, Fault) else row_of(said)
 
 
@@ -117,7 +115,7 @@ def row_of(said: dict[str, Any], user: str | None = None) -> Told:
     if kind != "location" and kind != "transition":
         if kind is None:
             return Fault(0, "_type", None, "says no type of message")
-        return kind if kind in SILENT else f"unknown type {str(kind)[:40]!r}"
+        return kind if isinstance(kind, str) and kind in SILENT else f"unknown type {shown(kind, 40)!r}"
     seconds, latitude, longitude = said.get("tst"), said.get("lat"), said.get("lon")
     # Types are asked first because this is where the time goes: nearly all messages have whole seconds and floats.
     if type(seconds) is int and 0 <= seconds < FARTHEST:
