@@ -135,7 +135,7 @@ class _Counted(io.RawIOBase):
 class _Bounded(io.RawIOBase):
     """Unpacked bytes, no more of them than the file on disk is allowed."""
 
-    def __init__(self, stream: IO[bytes], entry: LogEntry) -> None:
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile, entry: LogEntry) -> None:
         self._stream, self._entry = stream, entry
 
     def readable(self) -> bool:

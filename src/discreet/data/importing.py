@@ -211,14 +211,16 @@ class _Import:
     def _coded(self, frame: pl.DataFrame, name: str) -> pl.DataFrame:
         """Texts as numbers: those of a batch would keep all of its bytes."""
         source = self._formats.of(pl.Series([name]))[0]
-        labelled = frame["context"].drop_nulls()
-        numbers = self._contexts.of(labelled) if len(labelled) else None
-        context = pl.Series([None], dtype=pl.UInt32).new_from_index(0, frame.height)
-        if numbers is not None:
-            places = frame["context"].is_not_null().arg_true()
-            context = context.scatter(places, numbers)
+        users, labels = frame["user"], frame["context"]
+        user: pl.Series | pl.Expr = pl.lit(self._users.of(pl.Series([self._user]))[0], pl.UInt32)
+        if users.null_count() < frame.height:
+            user = self._users.of(users.fill_null(self._user))
+        context: pl.Series | pl.Expr = pl.lit(None, pl.UInt32)
+        if labels.null_count() < frame.height:
+            numbers, places = self._contexts.of(labels.drop_nulls()), labels.is_not_null().arg_true()
+            context = pl.Series([None], dtype=pl.UInt32).new_from_index(0, frame.height).scatter(places, numbers)
         return frame.select(
-            self._users.of(frame["user"].fill_null(self._user)).alias("user"),
+            user.alias("user"),
             "instant",
             "latitude",
             "longitude",
@@ -232,15 +234,10 @@ class _Import:
         if not self._parts:
             raise DataError(self._nothing())
         names = self._users.names
-        rank = {name: k for k, name in enumerate(sorted(names))}
         frame = pl.concat(self._parts)
         self._parts.clear()
         total = frame.height
-        frame = (
-            frame.with_columns(rank=_looked_up([rank[name] for name in names], "user", pl.UInt32))
-            .sort("rank", "instant", maintain_order=True)
-            .unique(["user", "instant", "latitude", "longitude", "context"], keep="first", maintain_order=True)
-        )
+        frame = _without_repeats(_in_order(frame, names))
         readings = frame.select(
             _looked_up(names, "user", pl.String),
             pl.col("instant").cast(pl.Datetime("us", "UTC")).alias("timestamp"),
@@ -261,9 +258,9 @@ class _Import:
 
     def _nothing(self) -> str:
         if not self._files:
-            told = [f"{file}: {why}" for file, why in self._not_read[:3]]
-            told += [f"{file}: in no format that is known" for file in self._unknown[:3]]
-            return f"there is no file that can be read; {'; '.join(told) or 'the folder is empty'}"
+            some = [f"{file}: {why}" for file, why in self._not_read[:3]]
+            some += [f"{file}: in no format that is known" for file in self._unknown[:3]]
+            return f"there is no file that can be read; {'; '.join(some) or 'the folder is empty'}"
         told = f"; the first: {self._first[0]}" if self._first else ""
         counts: Counter[str] = Counter()
         for one in self._files:
@@ -271,6 +268,29 @@ class _Import:
         others = ", ".join(f"{count} {kind}" for kind, count in counts.most_common(4))
         records, names = sum(one.records for one in self._files), ", ".join(one.file for one in self._files[:3])
         return f"{names}: none of the {records} records is a reading that can be used ({others or 'all bad'}){told}"
+
+
+def _in_order(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """By the user's name and the time; what is in order already, as one log is, need not be sorted."""
+    if len(names) == 1:
+        rising = frame["instant"].diff().drop_nulls() >= 0
+        return frame if rising.all() else frame.sort("instant", maintain_order=True)
+    rank = {name: k for k, name in enumerate(sorted(names))}
+    ranked = frame.with_columns(rank=_looked_up([rank[name] for name in names], "user", pl.UInt32))
+    return ranked.sort("rank", "instant", maintain_order=True).drop("rank")
+
+
+def _without_repeats(frame: pl.DataFrame) -> pl.DataFrame:
+    """The first of those that say the same: only neighbours in time can."""
+    same = (pl.col("user").diff() == 0) & (pl.col("instant").diff() == 0)
+    if not frame.select(same.any()).item():
+        return frame
+    shared = frame.select((same | same.shift(-1)).fill_null(False).alias("shared"))["shared"]
+    told = ["user", "instant", "latitude", "longitude", "context"]
+    few = frame.with_row_index("__place").filter(shared)
+    first = few.unique(told, keep="first", maintain_order=True)["__place"]
+    keep = ~shared
+    return frame.filter(keep.scatter(first, True))
 
 
 def _impossible(out: pl.DataFrame, names: Sequence[str]) -> list[Fault]:

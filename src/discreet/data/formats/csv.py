@@ -23,7 +23,7 @@ from discreet.data.source import Batch, Fault, Origin, ends_with, stem
 from discreet.data.streams import opened
 from discreet.errors import DataError
 
-BLOCK = 4 << 20
+BLOCK = 8 << 20
 """Bytes read at a time, after decompression."""
 
 LONGEST_ROW = 1 << 20
@@ -113,7 +113,17 @@ class CsvSource:
                 more = stream.read(BLOCK)
                 if not more and data and not data.endswith(b"\n"):
                     data += b"\n"
-                data = data.replace(b"\r\n", b"\n")
+                if b"\r" in data:
+                    data = data.replace(b"\r\n", b"\n")
+                used = data.rfind(b"\n") + 1
+                frame = _plain_frame(data[:used], line, len(header), columns, found, separator)
+                if frame is not None:
+                    yield Batch(self._origin, frame, (), raw.tell(), total)
+                    if not more:
+                        return
+                    line += frame.height
+                    data = data[used:] + more
+                    continue
                 rows = _split(data, line, header, separator, final=not more)
                 if rows.used == 0 and len(data) > LONGEST_ROW:
                     raise DataError(
@@ -195,6 +205,39 @@ def _split(data: bytes, line: int, header: list[str], separator: str, *, final: 
     except UnicodeDecodeError:
         rows = _utf8_only(data, rows, header, separator)
     return rows
+
+
+def _plain_frame(
+    text: bytes, line: int, fields: int, columns: ColumnNames, found: dict[str, int], separator: str
+) -> pl.DataFrame | None:
+    """The columns of whole lines among which nothing is odd, as among nearly all; otherwise None: look at each.
+
+    Nothing odd: no quotes, blank lines, short or long rows, and UTF-8; where numbers are asked for, all are numbers.
+    """
+    if not text or fields == 1 or b'"' in text or b"\r" in text or not _utf8(text):
+        return None
+    height = text.count(b"\n")
+    if text.count(separator.encode()) != height * (fields - 1):
+        return None
+    kinds = columns.kinds()
+    typed = {place for role, place in found.items() if columns.numbers and kinds[role] == "degrees"}
+    schema = {f"column_{k + 1}": pl.Float64 if k in typed else pl.String for k in range(fields)}
+    try:
+        # All columns, because polars then refuses rows that are too long; and if none is, by the count none is short.
+        table = pl.read_csv(text, has_header=False, schema=schema, separator=separator, quote_char=None)
+    except pl.exceptions.PolarsError:
+        return None
+    roles = {role: table[:, place] for role, place in found.items()}
+    if table.height != height or any(not roles[role].is_finite().all() for role in found if found[role] in typed):
+        return None
+    return pl.DataFrame({"number": np.arange(line, line + height), **roles})
+
+
+def _utf8(text: bytes) -> bool:
+    try:
+        return text.isascii() or bool(text.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _quoted_rows(data: bytes, separator: str, *, final: bool) -> tuple[Offsets, Offsets, Offsets]:
