@@ -138,7 +138,9 @@ def test_the_worst_history_goes_the_same_way(discreet: Discreet, tmp_path: Path,
     assert learned.code == 0, learned.err
     audited = discreet("audit", "--model", model, "--policy", policy, "--budget", "50")
     assert audited.code == 0, audited.err
-    given = ("--places", places, "--person", "jane", "--model", model, "--policy", policy)
-    released = discreet("release", readings, *given, "--out", shown)
+    released = discreet(
+        *("release", readings, "--places", places, "--person", "jane", "--model", model),
+        *("--policy", policy, "--out", shown),
+    )
     assert released.code == 0, released.err
     assert len(pl.read_csv(shown)) >= SLOTS * DAYS

@@ -9,18 +9,25 @@ import json
 import sqlite3
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
+from unittest import mock
 
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.data import archives
+from discreet.data import archives, instants
+from discreet.data.formats import csv, home_assistant, owntracks
 from discreet.data.importing import Imported, import_logs
+from discreet.data.json_objects import loads
+from discreet.data.rows import parsed
 from discreet.errors import DataError
 from tests.data import samples
 from tests.data.samples import MAY_1, PARIS, SAMPLES, iso, location, rec_line
@@ -106,6 +113,14 @@ cuts: st.SearchStrategy[Cut] = st.tuples(
 )
 
 
+def changed(data: bytes, changes: list[Cut]) -> bytes:
+    """The bytes with each change made after the other."""
+    for share, gone, put in changes:
+        at = int(share * len(data))
+        data = data[:at] + put + data[at + gone :]
+    return data
+
+
 @pytest.mark.parametrize("name", [*SAMPLES, *MORE])
 def test_any_bytes(name: str) -> None:
     """Samples with some bytes removed, replaced or put in."""
@@ -114,14 +129,69 @@ def test_any_bytes(name: str) -> None:
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(cuts, min_size=1, max_size=4))
     def holds(changes: list[Cut]) -> None:
-        text = data
-        for share, gone, put in changes:
-            at = int(share * len(text))
-            text = text[:at] + put + text[at + gone :]
+        text = changed(data, changes)
         with tempfile.TemporaryDirectory() as folder:
             survives(_written(Path(folder) / file, text))
 
     holds()
+
+
+def _positions(folder: Path) -> Path:
+    path = folder / "positions.csv"
+    rows = [f"p{k % 3},{iso(MAY_1 + 60 * k)},{48 + k / 1000},{2.5 + k / 700},{k},x\n" for k in range(20)]
+    path.write_text("".join(["user,time,lat,lon,accuracy,whatever\n", *rows]), encoding="utf-8")
+    return path
+
+
+def _recording(folder: Path) -> Path:
+    path = folder / "2024-05.rec"
+    more: list[dict[str, Any]] = [{}, {"inregions": ["Home"]}, {"topic": "owntracks/ann/phone"}, {"_type": "lwt"}]
+    path.write_text("".join(rec_line(location(MAY_1 + k, **more[k % 4])) for k in range(12)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "quick"),
+    [
+        (_positions, [(csv, "_plain_frame"), (instants, "_common")]),
+        (samples.csv_labels, [(csv, "_plain_frame"), (instants, "_common")]),
+        (_recording, [(owntracks, "_alike")]),
+    ],
+)
+def test_the_quick_way_tells_what_the_slow_one_does(
+    make: Callable[[Path], Path], quick: list[tuple[Any, str]], tmp_path: Path
+) -> None:
+    """Where nothing is odd, columns are read at once; bytes are changed until something is, and what is told stays."""
+    file = make(tmp_path)
+    data = file.read_bytes()
+    ways = 0
+
+    @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(cuts, max_size=2))
+    def holds(changes: list[Cut]) -> None:
+        nonlocal ways
+        file.write_bytes(changed(data, changes))
+        with ExitStack() as stack:
+            spies = [stack.enter_context(mock.patch.object(*one, wraps=getattr(*one))) for one in quick]
+            told = _told(file)
+            ways += any(spy.called for spy in spies)
+        with ExitStack() as stack:
+            for one in quick:
+                stack.enter_context(mock.patch.object(*one, return_value=None))
+            assert _told(file) == told
+
+    holds()
+    assert ways > 30
+
+
+def _told(file: Path) -> tuple[object, ...]:
+    """All that an import says."""
+    try:
+        imported = import_logs([file])
+    except DataError as error:
+        return (str(error),)
+    reports = [replace(one, left_out=Counter()) for one in imported.files]  # its rule names the minute
+    return imported.readings.rows(), reports, imported.duplicates, imported.first_bad
 
 
 # --- values
@@ -206,6 +276,50 @@ def test_any_values_in_a_recording_and_a_database(tmp_path: Path) -> None:
     assert survives(tmp_path / "home-assistant_v2.db") is not None
 
 
+class _OneMessage:
+    """A file of bytes that are at hand."""
+
+    name, inner = "x", PurePath("x.rec")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        yield io.BytesIO(self._data)
+
+    def on_disk(self) -> AbstractContextManager[Path]:
+        raise AssertionError("nobody needs a path of it")
+
+
+def test_one_message_says_what_a_file_of_it_does() -> None:
+    """Of OwnTracks and of Home Assistant, as text and parsed, odd ones too."""
+    plain = location(inregions=["Home"], topic="owntracks/jane/phone")
+    enter = {**location(), "_type": "transition", "event": "enter", "desc": "Gym"}
+    for said in [plain, enter, {"_type": "lwt"}, *_varied(plain), *_varied(enter)]:
+        text = json.dumps(said)
+        ((_, told),) = owntracks.OwnTracksRecording().entries(_OneMessage(rec_line(text).encode()))
+        assert owntracks.parse_message(text) == owntracks.parse_message(text.encode()) == parsed(told)
+        assert owntracks.parse_message(_as_parsed(text)) == parsed(told)
+    state = samples.state("person.jane", "Gym", MAY_1, PARIS)
+    for said in [state, samples.state("light.x", "on", MAY_1), *_varied(state)]:
+        text = json.dumps(said)
+        ((_, told),) = home_assistant.HomeAssistantJson().entries(_OneMessage(f"[[{text}]]".encode()))
+        if isinstance(said := _as_parsed(text), str):
+            assert isinstance(home_assistant.parse_message(text), Fault)
+            assert isinstance(told, Fault)
+        else:
+            assert home_assistant.parse_message(text) == home_assistant.parse_message(said) == parsed(told)
+
+
+def _as_parsed(text: str) -> Any:
+    """The message as an object, where the parser takes it: numbers beyond all floats it may not."""
+    try:
+        return loads(text)
+    except ValueError:
+        return text
+
+
 # --- what is around the records
 
 
@@ -232,7 +346,8 @@ PEOPLE = ("person.ann", "person.bob")
 
 def test_visits_and_paths_that_say_nothing_are_counted(tmp_path: Path) -> None:
     times = {"startTime": "2024-05-01T08:00:00Z", "endTime": "2024-05-01T09:00:00Z"}
-    entries = [{**times, **what} for what in ({"visit": {}}, {"activity": {}}, {"timelinePath": []}, VISIT)]
+    kinds: list[dict[str, Any]] = [{"visit": {}}, {"activity": {}}, {"timelinePath": []}, VISIT]
+    entries = [{**times, **kind} for kind in kinds]
     imported = import_logs([_written(tmp_path / "location-history.json", json.dumps(entries).encode())])
     (file,) = imported.files
     assert file.records == 4

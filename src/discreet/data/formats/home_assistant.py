@@ -109,10 +109,14 @@ class HomeAssistantDatabase:
                     yield number, _row_of_database(entity, state, time, attributes)
 
 
-def parse_message(message: bytes | str) -> Parsed:
-    """What one state says, such as the `new_state` of an event state_changed."""
+def parse_message(message: bytes | str | dict[str, Any]) -> Parsed:
+    """What one state says, as it came or parsed, such as the `new_state` of an event state_changed.
+
+    A `Record` as a history with the state gives, a `Fault` that says what is wrong, or None where it is of no person
+    or says nothing of where they are.
+    """
     try:
-        said = loads(message)
+        said = message if isinstance(message, dict) else loads(message)
     except (ValueError, RecursionError):
         return Fault(0, None, shown(message), "is not a JSON message in UTF-8")
     return parsed(row_of(said, inside(said, "entity_id")))

@@ -26,7 +26,7 @@ SILENT = frozenset(
 
 RECORDED = re.compile(rb"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\t[^\t\n]*\t")
 LOCATION = b'"location"'
-BLOCK = 1 << 18
+BLOCK = 1 << 17
 """Bytes read at a time."""
 HEAD = 1 << 14
 """First bytes that show how messages are wrapped."""
@@ -139,9 +139,14 @@ class OwnTracksJson:
                 yield number, said if isinstance(said, Fault) else row_of(said)
 
 
-def parse_message(message: bytes | str, topic: str | None = None) -> Parsed:
-    """What one message of a phone says; whose it is, the topic tells, or the message's own."""
-    return parsed(told(message, _user_of_topic(topic)))
+def parse_message(message: bytes | str | dict[str, Any], topic: str | None = None) -> Parsed:
+    """What one message of a phone says, as it came or parsed; whose it is, the topic tells, or the message's own.
+
+    A `Record` as a recording of the message gives, a `Fault` that says what is wrong, or None where the message says
+    neither where somebody is nor what they do.
+    """
+    user = _user_of_topic(topic)
+    return parsed(row_of(message, user) if isinstance(message, dict) else told(message, user))
 
 
 def told(message: bytes | str, user: str | None = None) -> Told:
