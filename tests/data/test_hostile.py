@@ -28,6 +28,7 @@ from discreet.data.formats import csv, home_assistant, owntracks
 from discreet.data.importing import Imported, import_logs
 from discreet.data.json_objects import loads
 from discreet.data.rows import parsed
+from discreet.data.source import Fault
 from discreet.errors import DataError
 from tests.data import samples
 from tests.data.samples import MAY_1, PARIS, SAMPLES, iso, location, rec_line
