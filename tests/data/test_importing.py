@@ -412,6 +412,25 @@ def test_rows_of_tables(tmp_path: Path) -> None:
         import_logs([path])
 
 
+def test_tables_as_spreadsheets_write_them(tmp_path: Path) -> None:
+    """Semicolons, byte order marks and dates of two countries; a date that may be either is not guessed."""
+    path = tmp_path / "x.csv"
+    path.write_text("Time;Lat;Lon\n27.10.2024 08:00;48;2\n28.10.2024 08:00;48;2\n", encoding="utf-8-sig")
+    imported = import_logs([path], zone="Europe/Paris")
+    assert [row[1] for row in rows(imported)] == [1730012400, 1730098800]
+    assert imported.files[0].form == "%d.%m.%Y %H:%M"
+    path.write_text("time,lat,lon\n10/27/2024 8:00 PM,48,2\nnever,48,2\n")
+    assert import_logs([path], zone="UTC", time_format="%m/%d/%Y %I:%M %p").files[0].bad == 1
+    path.write_text("time,lat,lon\n10/11/2024 08:00,48,2\n")
+    with pytest.raises(DataError, match=r"day or the month first.*--time-format"):
+        import_logs([path], zone="UTC")
+    path.write_text("time,lat,lon\n27/10/2024 08:00,48,2\n")
+    with pytest.raises(DataError, match=r"x\.csv, line 2, column 'time'.*--zone"):
+        import_logs([path])
+    path.write_text(f"time^lat^lon\n{MAY_1}^48^2\n")
+    assert len(import_logs([path], separator="^").readings) == 1
+
+
 def test_what_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         import_logs([tmp_path / "none.gpx"])

@@ -47,6 +47,8 @@ def import_(
             rich_help_panel=options.READING,
         ),
     ] = None,
+    separator: options.Separator = None,
+    time_format: options.TimeFormat = None,
     accuracy: Annotated[
         float,
         typer.Option(
@@ -84,7 +86,15 @@ def import_(
     rules = Rules(accuracy, _date("--since", since), None if until is None else _date("--until", until))
     with progress("reading") as report:
         imported = import_logs(
-            sources, format=format, user=user, zone=zone, rules=rules, strict=strict, progress=report
+            sources,
+            format=format,
+            user=user,
+            zone=zone,
+            rules=rules,
+            separator={"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
+            time_format=time_format,
+            strict=strict,
+            progress=report,
         )
     write_readings(out, imported.readings)
     if json:
@@ -118,6 +128,7 @@ def _document(imported: Imported, out: Path, rules: Rules) -> dict[str, Any]:
             {
                 "file": one.file,
                 "format": one.format,
+                "time_format": one.form,
                 "records": one.records,
                 "readings": one.readings,
                 "bad": one.bad,
@@ -191,6 +202,9 @@ def _print_left_out(imported: Imported) -> None:
         print(f"\nfiles that could not be read, or not to their end: {len(imported.not_read)}")
         print("\n".join(f"  {file}: {why}" for file, why in imported.not_read[:LISTED]))
         _more(len(imported.not_read), "such files")
+    for one in imported.files:
+        if one.form is not None:
+            note(f"{one.file}: times are taken to be of the form {one.form!r}; --time-format says otherwise")
     if imported.unknown:
         note(f"{len(imported.unknown)} files are in no known format and were passed by, such as {imported.unknown[0]}")
 

@@ -15,6 +15,7 @@ import polars as pl
 from discreet.data.archives import LogEntry
 from discreet.data.bad_rows import SHOWN, described
 from discreet.data.columns import ColumnNames
+from discreet.data.dates import form_of
 from discreet.data.instants import with_instant
 from discreet.data.rows import Alike, Log, QuickLog, Row, Told
 from discreet.data.source import Batch, Fault, Format, Origin
@@ -22,6 +23,9 @@ from discreet.errors import DataError
 
 BATCH = 50_000
 """Entries at a time."""
+
+LOOKED_AT = 1000
+"""Rows that show how a table's times are written."""
 
 PART = 1000
 """Entries that are sorted at a time."""
@@ -51,6 +55,8 @@ class Entries:
     unlisted: int = 0
     """Faults that are counted and not described."""
     passed_over: Counter[str] = field(default_factory=Counter)
+    form: str | None = None
+    """The form of times that nobody stated and the values show, in the codes of strptime."""
 
 
 SCHEMA: dict[str, type[pl.DataType]] = {
@@ -183,14 +189,20 @@ class NoZoneError(DataError):
     """A time without an offset, which no other file would mend."""
 
 
-def of_table(entry: LogEntry, table: Format, zone: str | None) -> Iterator[Entries]:
-    """The rows of a table; `zone` is where times are that say no offset."""
+def of_table(entry: LogEntry, table: Format, zone: str | None, form: str | None = None) -> Iterator[Entries]:
+    """The rows of a table; `zone` is where times are that say no offset, `form` how they are written.
+
+    Where nobody says how, forms of spreadsheets are seen by the first rows, if these leave no doubt.
+    """
     with _table_path(entry) as path:
         source = table.open(path)
         try:
             columns = _found(entry.name, list(source.header))
+            looked = form is not None
             for batch in source.batches(columns):
-                yield _of_batch(entry.name, batch, columns, zone)
+                shown = None if looked else _form(entry.name, batch, columns)
+                looked, form = looked or batch.frame.height > 0, form or shown
+                yield replace(_of_batch(entry.name, batch, columns, zone, form), form=shown)
         except DataError as error:
             if isinstance(error, NoZoneError):
                 raise
@@ -223,9 +235,23 @@ def _found(file: str, header: list[str]) -> _TableColumns:
     )
 
 
-def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None) -> Entries:
+def _form(file: str, batch: Batch, columns: ColumnNames) -> str | None:
+    """The form of a spreadsheet's times, by the first rows; None where they are written as usual."""
+    column = batch.frame["timestamp"]
+    values = [one for one in column.head(LOOKED_AT).to_list() if one] if column.dtype == pl.String else []
+    form = form_of(values)
+    if form is not None and not form.certain:
+        raise DataError(
+            f"{file}, column {columns.timestamp!r}: {values[0]!r} may have the day or the month first; say which with "
+            f"--time-format (time_format=), such as {form.code!r}"
+        )
+    return None if form is None else form.code
+
+
+def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None, form: str | None) -> Entries:
     origin = replace(batch.origin, file=file)
-    frame = with_instant(batch.frame, "timestamp", zone=zone, epoch="auto").rename({"timestamp_instant": "instant"})
+    frame = with_instant(batch.frame, "timestamp", zone=zone, epoch="auto", form=form)
+    frame = frame.rename({"timestamp_instant": "instant"})
     naive = frame.filter(pl.col("timestamp_naive"))
     if naive.height:
         row = naive.row(0, named=True)
@@ -242,7 +268,9 @@ def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None) -
     if frame["instant"].null_count() == 0 == frame["latitude"].null_count() == frame["longitude"].null_count():
         return Entries(origin, frame.select("number", *SCHEMA), batch.rows, batch.faults)
     problems = {
-        "has no time that can be read; write epoch seconds or ISO 8601": pl.col("instant").is_null(),
+        "has no time that can be read; write epoch seconds or ISO 8601"
+        if form is None
+        else f"has no time of the form {form!r}": pl.col("instant").is_null(),
         "has a position that is not two numbers of degrees": pl.col("__given")
         & (pl.col("latitude").is_null() | pl.col("longitude").is_null()),
         "holds neither a position nor a label": pl.col("latitude").is_null() & pl.col("context").is_null(),

@@ -18,6 +18,7 @@ from discreet.data.archives import LogEntry, Reached, files_of
 from discreet.data.bad_rows import SHOWN, described
 from discreet.data.entries import Entries, NoZoneError, of_log, of_table
 from discreet.data.formats import recognised_for_import
+from discreet.data.formats.csv import Csv
 from discreet.data.instants import EPOCH
 from discreet.data.rows import Log, stamp_text
 from discreet.data.source import Fault, Format, Origin
@@ -71,6 +72,8 @@ class FileReport:
     """Readings that keep their label and lost their position, by the rule that took it away."""
     passed_over: Counter[str] = field(default_factory=Counter)
     """Entries by kind that hold neither position nor context; "unknown type ..." is nobody's yet."""
+    form: str | None = None
+    """How the times of a table were taken to be written, where nobody said and they are not as usual."""
 
 
 @dataclass(frozen=True)
@@ -95,21 +98,26 @@ def import_logs(
     user: str = "me",
     zone: str | None = None,
     rules: Rules | None = None,
+    separator: str | None = None,
+    time_format: str | None = None,
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
     """The readings of files, folders and zip archives.
 
     `user` is whose the readings of logs are that do not say so themselves, `zone` where times of tables are that say
-    no offset. A file that was named and cannot be read is an error; one that was found is told of. With `strict` the
-    first record or file that cannot be read is an error too.
+    no offset, `separator` what parts their fields and `time_format` how their times are written. A file that was named
+    and cannot be read is an error; one that was found is told of. With `strict` the first record or file that cannot be
+    read is an error too.
     """
     if not user:
         raise DataError("the user is empty; give a name")
-    job = _Import(user, zone, rules or Rules(), strict, progress)
+    job = _Import(user, zone, time_format, rules or Rules(), strict, progress)
+    table = None if separator is None else Csv(separator)
     for entry in files_of(sources, job.reached, job.skip):
         with job.telling(entry):
             held = recognised_for_import(entry.inner, entry.head(), format)
+            held = table if table is not None and isinstance(held, Csv) else held
             if held is not None:
                 job.take(entry, held)
             else:
@@ -130,9 +138,11 @@ def write_readings(path: Path, readings: pl.DataFrame) -> None:
 class _Import:
     """What has been read so far."""
 
-    def __init__(self, user: str, zone: str | None, rules: Rules, strict: bool, progress: Progress | None) -> None:
+    def __init__(
+        self, user: str, zone: str | None, form: str | None, rules: Rules, strict: bool, progress: Progress | None
+    ) -> None:
         self.reached = Reached()
-        self._user, self._zone, self._strict, self._progress = user, zone, strict, progress
+        self._user, self._zone, self._form, self._strict, self._progress = user, zone, form, strict, progress
         self._rules = replace(rules, until=rules.until or dt.datetime.now(dt.UTC))
         self._users, self._contexts, self._formats = Codes(), Codes(), Codes()
         self._parts: list[pl.DataFrame] = []
@@ -173,10 +183,11 @@ class _Import:
         """Read one file; what was read before it broke stays read."""
         report = FileReport(entry.name, held.name)
         self._files.append(report)
-        batches = of_log(entry, held) if isinstance(held, Log) else of_table(entry, held, self._zone)
+        batches = of_log(entry, held) if isinstance(held, Log) else of_table(entry, held, self._zone, self._form)
         for batch in batches:
             report.records += batch.entries
             report.passed_over.update(batch.passed_over)
+            report.form = report.form or batch.form
             self._complain(report, batch.origin, batch.faults, len(batch.faults) + batch.unlisted)
             kept = self._judged(report, batch)
             report.readings += kept.height
