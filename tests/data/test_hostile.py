@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.data import archives, instants
+from discreet.data import archives, importing, instants
 from discreet.data.formats import csv, home_assistant, owntracks
 from discreet.data.importing import Imported, import_logs
 from discreet.data.json_objects import loads
@@ -455,3 +455,14 @@ def test_strict_takes_no_bad_record_and_no_damaged_file(tmp_path: Path) -> None:
     assert [Path(file).name for file, _ in import_logs([tmp_path]).not_read] == ["y.zip"]
     with pytest.raises(DataError, match=r"y\.zip: the zip archive is damaged"):
         import_logs([tmp_path], strict=True)
+
+
+def test_visits_of_months_by_the_thousand_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred bytes that last for a year make 17,569 readings."""
+    monkeypatch.setattr(importing, "MANY", 100_000)
+    year = {"startTime": "2023-01-01T00:00:00Z", "endTime": "2024-01-01T00:00:00Z", **VISIT}
+    path = _written(tmp_path / "location-history.json", json.dumps([year] * 5).encode())
+    assert import_logs([path]).readings.height == 17_521
+    path.write_text(json.dumps([year] * 20))
+    with pytest.raises(DataError, match=r"location-history\.json: \d+ records make more than 100000 readings"):
+        import_logs([path])

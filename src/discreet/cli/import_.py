@@ -168,7 +168,10 @@ def _print(imported: Imported, out: Path) -> None:
     readings = imported.readings
     positions, labels = readings["latitude"].count(), readings["context"].count()
     print(f"{readings.height} readings in {out}: {positions} with a position, {labels} with a label\n")
-    people = [[one["user"], str(one["readings"]), one["first"][:10], one["last"][:10]] for one in _people(imported)]
+    people = [
+        [_printable(one["user"]), str(one["readings"]), one["first"][:10], one["last"][:10]]
+        for one in _people(imported)
+    ]
     print(table(["user", "readings", "first", "last"], people[:LISTED]))
     _more(len(people), "people")
     print()
@@ -194,7 +197,7 @@ def _print_left_out(imported: Imported) -> None:
     others = _total(imported.files, "passed_over")
     if others:
         print("\npassed over: records of something else than positions and labels")
-        print("\n".join(f"  {count:>9}  {kind}" for kind, count in others.items()))
+        print("\n".join(f"  {count:>9}  {_printable(kind)}" for kind, count in others.items()))
     if imported.first_bad:
         print("\nthe first of those that cannot be")
         print("\n".join(f"  {line}" for line in imported.first_bad))
@@ -207,6 +210,11 @@ def _print_left_out(imported: Imported) -> None:
             note(f"{one.file}: times are taken to be of the form {one.form!r}; --time-format says otherwise")
     if imported.unknown:
         note(f"{len(imported.unknown)} files are in no known format and were passed by, such as {imported.unknown[0]}")
+
+
+def _printable(text: str) -> str:
+    """Text of a stranger's file, which may hold what turns a terminal's colours."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
 def _more(count: int, what: str) -> None:

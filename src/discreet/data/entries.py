@@ -202,6 +202,7 @@ def of_table(entry: LogEntry, table: Format, zone: str | None, form: str | None 
             for batch in source.batches(columns):
                 shown = None if looked else _form(entry.name, batch, columns)
                 looked, form = looked or batch.frame.height > 0, form or shown
+                entry.told(batch.done, batch.total)
                 yield replace(_of_batch(entry.name, batch, columns, zone, form), form=shown)
         except DataError as error:
             if isinstance(error, NoZoneError):

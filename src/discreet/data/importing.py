@@ -28,6 +28,9 @@ from discreet.errors import DataError
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 
+MANY, EACH = 4_000_000, 20
+"""More readings than this, and than so many a record, are of visits that cannot be: 4 million are 200 years of them."""
+
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How text starts that Windows' shells write; formats of text are UTF-8."""
 
@@ -193,6 +196,11 @@ class _Import:
             report.readings += kept.height
             if kept.height:
                 self._parts.append(self._coded(kept, held.name))
+            if report.readings > max(MANY, EACH * report.records):
+                raise DataError(
+                    f"{entry.name}: {report.records} records make more than {MANY} readings, which no person's visits "
+                    "do; check their durations"
+                )
             if self._progress is not None:
                 self._progress(self.reached.done, self.reached.total)
 
