@@ -126,12 +126,14 @@ def read_place_days(
         source, columns=columns, zone=zone, epoch=epoch, accuracy=accuracy, skip_bad=skip_bad, progress=progress
     )
     kept = (keep,) if isinstance(keep, str) else tuple(keep)
-    people = {}
+    people: dict[str, list[Day]] = {}
+    labels: dict[str, None] = {}
     for person, sightings in seen.people.items():
         told = day_contexts(sightings, places, clock, hold)
         days = [Day(tuple(row), date=date, person=person) for date, row in told if any(one != UNKNOWN for one in row)]
+        labels |= dict.fromkeys(one for day in days for one in day.contexts if one != UNKNOWN)
         if days:
             people[person] = merge_rare(days, merge_below, keep=kept) if merge_below else days
     if not people:
         raise DataError(f"{source}: nothing is known of any slot; check positions and labels")
-    return Readings(people, seen.rows, seen.bad, seen.passed_over, vague=seen.vague)
+    return Readings(people, seen.rows, seen.bad, seen.passed_over, tuple(labels), seen.vague)
