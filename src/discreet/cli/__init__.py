@@ -14,6 +14,7 @@ import typer
 
 from discreet.cli.attack import attack
 from discreet.cli.audit import audit
+from discreet.cli.compare import compare
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
 from discreet.cli.import_ import import_
@@ -45,7 +46,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command("import")(import_)
-for verb in (places, learn, mechanisms, release, audit, evaluate, attack, publish):
+for verb in (places, learn, mechanisms, release, audit, evaluate, compare, attack, publish):
     app.command()(verb)
 app.add_typer(reproduce)
 

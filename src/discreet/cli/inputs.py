@@ -56,10 +56,14 @@ def read_spec(mechanism: str, options: Sequence[str] | None) -> Spec:
     """The mechanism asked for: a name, module:Class or a TOML file, with its --option key=value."""
     from discreet.mechanisms.named import Spec
 
-    own = ":" in mechanism or mechanism.endswith(".toml")  # a file may name a class of one's own
-    if own and (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)  # it is looked for in the working directory too
+    look_here_too(mechanism)
     return Spec.from_text(mechanism, options or ())
+
+
+def look_here_too(mechanism: str) -> None:
+    """A class of one's own, which a file may name too, is looked for in the working directory as well."""
+    if (":" in mechanism or mechanism.endswith(".toml")) and (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
 
 
 class Maker:
