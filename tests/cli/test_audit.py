@@ -125,7 +125,7 @@ def test_a_model_without_a_clock_speaks_of_slots(discreet: Discreet, tmp_path: P
 
 
 def test_no_secrets_hold(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
-    (tmp_path / "none.toml").write_text("")
+    (tmp_path / "none.toml").write_text("secret = []\n")
     ran = discreet("audit", *given, "--policy", tmp_path / "none.toml", "--json")
     assert ran.code == 0
     assert ran.json["parts"][0]["excess"] is None

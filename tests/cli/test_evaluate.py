@@ -23,7 +23,8 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
     ran = discreet("evaluate", READINGS, *given, "--seed", 5, "--json")
     assert ran.code == 1
     document = ran.json
-    assert set(document) == {"mechanism", "without_end", "seed", "breached", "parts", "known", "truth", "bad_rows"}
+    told = {"mechanism", "without_end", "seed", "breached", "split", "learned_days"}
+    assert set(document) == told | {"parts", "known", "truth", "bad_rows"}
     (part,) = document["parts"]
     assert part["days"] == 42
     assert part["utility"] + part["suppressed"] == pytest.approx(1)

@@ -109,7 +109,7 @@ def test_what_no_mechanism_can_help_is_an_error() -> None:
         ("fdh needs the option hierarchy", (CHAIN, POLICY, DAYS, ["fdh"])),
     ):
         with pytest.raises(d.DiscreetError, match=words):
-            d.compare(*arguments)  # type: ignore[arg-type]
+            d.compare(*arguments)
 
 
 def test_a_picture_and_progress(tmp_path: Path) -> None:
