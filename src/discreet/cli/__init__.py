@@ -15,6 +15,7 @@ import typer
 from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.compare import compare
+from discreet.cli.compiling import in_own_process
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
 from discreet.cli.examples import examples
@@ -83,6 +84,7 @@ def main() -> None:
         reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")  # a character that the terminal lacks is no reason to stop
+    in_own_process()
     sys.exit(run(sys.argv[1:]))
 
 

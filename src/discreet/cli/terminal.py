@@ -120,12 +120,12 @@ def stages(what: str) -> Iterator[Stages]:
 
 
 @contextmanager
-def busy(what: str) -> Iterator[None]:
+def busy(what: str, *, compiles: bool = True) -> Iterator[None]:
     """The same for work whose length is not known."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what + first_run()):
+    with Console(stderr=True).status(what + first_run() * compiles):
         yield
