@@ -28,6 +28,7 @@ WIDE = " ".join(np.show_config(mode="dicts")["SIMD Extensions"]["found"])
 """What NumPy would use of this processor beyond what every processor of its kind has."""
 
 PROCESSORS = {
+    "nothing compiled": {"NUMBA_DISABLE_JIT": "1"},
     "compiled for any x86-64": {"NUMBA_CPU_NAME": "generic"},
     "BLAS of 2004": {"OPENBLAS_CORETYPE": "Prescott"},
     "BLAS of 2013, and an old C library's mathematics": {

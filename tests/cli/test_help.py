@@ -16,6 +16,7 @@ from tests.cli.conftest import Discreet, error_of
 
 VERBS = [
     "demo",
+    "examples",
     "import",
     "places",
     "learn",
@@ -23,6 +24,7 @@ VERBS = [
     "release",
     "audit",
     "evaluate",
+    "compare",
     "attack",
     "publish",
     "reproduce",

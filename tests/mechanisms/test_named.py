@@ -19,6 +19,7 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.named import Spec, names
 from discreet.mechanisms.options import Options
 from discreet.mechanisms.perturbation import PolicyGraph
+from discreet.models.parts import without_end
 from discreet.places import Circle, Place, Places, write_places
 from discreet.randomness import SeededEntropy
 from tests.mechanisms.events.event_models import event_models, event_policy
@@ -223,6 +224,60 @@ def test_a_mechanism_of_ones_own() -> None:
     for wrong in ("no_such_module:Own", f"{__name__}:Nobody", ":Own", f"{__name__}:POINTS", f"{__name__}:"):
         with pytest.raises(DiscreetError, match="no mechanism"):
             Spec(wrong).make(CHAIN, POLICY)
+
+
+class Half:
+    """Machinery alone, and nothing that it promises."""
+
+    def __init__(self, model: Model, policy: d.Policy) -> None:
+        self.model, self.policy = model, policy
+
+    start = kernel = advance = lambda self, *given: None
+
+
+class Reversed(mechanisms.NoMask):
+    """Called with a policy alone."""
+
+    def __init__(self, policy: d.Policy) -> None:
+        super().__init__(CHAIN, policy)
+
+
+class Daily(mechanisms.NoMask):
+    """Counts the slots of its model before anything else."""
+
+    def __init__(self, model: Model, policy: d.Policy) -> None:
+        self.numbers = list(range(model.slots))
+        super().__init__(model, policy)
+
+
+READY = mechanisms.NoMask(CHAIN, POLICY)
+
+
+def test_what_is_wrong_with_ones_own_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_with_a_slip.py").write_text("def broken(:\n")
+    (tmp_path / "own_that_needs_more.py").write_text("import a_library_that_is_not_there\n")
+    for wrong, message in (
+        ("own/mechanism.py:Own", "names a file; name the module, mechanism:Own"),
+        ("no_such_module.inner:Own", "No module named 'no_such_module'"),
+        ("own_with_a_slip:Own", "cannot be imported: SyntaxError"),
+        ("own_that_needs_more:Own", "No module named 'a_library_that_is_not_there'; install"),
+        (f"{__name__}:Owm", "has no 'Owm'; did you mean 'Own'"),
+        (f"{__name__}:POINTS", "it lacks start, kernel, advance"),
+        (f"{__name__}:READY", "it is no class"),
+        (f"{__name__}:Reversed", r"takes \(policy.*let it take \(model, policy"),
+        (f"{__name__}:Half", "it lacks guarantee, private_contexts, remember, worth; derive it from"),
+    ):
+        with pytest.raises(DiscreetError, match=message):
+            Spec(wrong).make(CHAIN, POLICY)
+
+
+def test_ones_own_of_single_days_is_made_for_each_kind_of_day() -> None:
+    nights = [[1.0 if a == b else 0.0 for b in CHAIN.contexts] for a in CHAIN.contexts]
+    routine = d.Routine({"day": CHAIN}, {("day", "day"): nights})
+    spec = Spec(f"{__name__}:Daily")
+    assert without_end(routine, lambda model: spec.make(model, POLICY), "2026-11-16") is None
+    assert spec.make(routine.day("day"), POLICY).numbers == list(range(CHAIN.slots))  # type: ignore[attr-defined]
 
 
 def test_published_and_other_names_that_are_none() -> None:

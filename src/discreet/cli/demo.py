@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options
-from discreet.cli.terminal import busy, print_json
+from discreet.cli.compiling import compile_meanwhile, does_without
+from discreet.cli.terminal import busy, note_later, print_json
 from discreet.errors import DiscreetError
 
 
@@ -23,12 +24,18 @@ def demo(
 
     Example: discreet demo --out out/demo.html
     """
-    with busy("simulating a person, learning their habits, releasing a day and a week"):
+    plain = does_without()
+    with busy("simulating a person, learning their habits, releasing a day and a week", compiles=not plain):
+        import numpy as np
+
         from discreet.demo.page import page
         from discreet.demo.story import as_json, make_demo
 
-        made = make_demo(seed)
+        with np.errstate(invalid="ignore" if plain else None):  # as compiled loops do, which meet infinities
+            made = make_demo(seed)
     _write(out, page(made))
+    if plain and compile_meanwhile():
+        note_later("compiling in the background, once, so that the next commands start at once")
     if json:
         print_json({**as_json(made), "page": str(out)})
         return

@@ -103,6 +103,13 @@ def _micros(seconds: list[int]) -> pl.Series:
     return pl.Series([second * SECOND for second in seconds], dtype=pl.Int64)
 
 
+def stated_zone(naive_zone: str | None, zone: str | None) -> str | None:
+    """Where timestamps are that do not say it: readers call it `naive_zone`, and once called it `zone`."""
+    if naive_zone is not None and zone is not None and naive_zone != zone:
+        raise DataError(f"naive_zone={naive_zone!r} and zone={zone!r} are two words for one thing; leave zone= out")
+    return zone if naive_zone is None else naive_zone
+
+
 def with_instant(
     frame: pl.DataFrame, role: str, *, zone: str | None, epoch: Epoch, form: str | None = None
 ) -> pl.DataFrame:

@@ -138,7 +138,7 @@ class Table:
             naive = frame.filter(pl.col(f"{role}_naive"))
             if naive.height:
                 number, value = naive.row(0, named=True)["number"], naive.row(0, named=True)[role]
-                what = "does not say which time zone it is in; pass zone=, for example zone='Europe/Paris'"
+                what = "does not say which time zone it is in; pass naive_zone=, for example naive_zone='Europe/Paris'"
                 raise DataError(described(batch.origin, Fault(number, names[role], _plain(value), what)))
         for role in self._columns.degrees:
             frame = frame.with_columns(_number(frame, role).alias(f"{role}_degrees"))

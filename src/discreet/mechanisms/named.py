@@ -7,16 +7,17 @@ what it released.
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from discreet import mechanisms
 from discreet.contracts import Mechanism, Model
-from discreet.errors import DiscreetError, did_you_mean
+from discreet.errors import DiscreetError, OneDayError, did_you_mean
 from discreet.events import Events
 from discreet.mechanisms.options import Options, Parameter, Place, fitted, parameters
 from discreet.policy import Policy
@@ -130,18 +131,7 @@ class Spec:
         if ":" not in self.name:
             found: Callable[..., Mechanism[Any]] = getattr(mechanisms, names()[self.name])
             return found
-        module, _, attribute = self.name.partition(":")
-        try:
-            own = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise DiscreetError(
-                f"there is no mechanism {self.name!r}: {error}; name a module that Python finds, and a class in it"
-            ) from None
-        if not all(callable(getattr(own, method, None)) for method in ("start", "kernel", "advance")):
-            raise DiscreetError(
-                f"{self.name} is no mechanism: it lacks start, kernel or advance; see docs/mechanisms.md"
-            )
-        return own  # type: ignore[no-any-return]
+        return _own(self.name)
 
     def parameters(self) -> Mapping[str, Parameter]:
         """The options that the constructor takes, with those of a mechanism inside it, to which it hands them on."""
@@ -173,11 +163,14 @@ class Spec:
         more = {} if events is None or "events" not in self.parameters() else {"events": events}
         options = {**self._fitted(model, more), **more}
         try:
-            return self.maker(model, policy, **options)
+            return _whole(self.name, self.maker(model, policy, **options))
         except DiscreetError:
             raise
-        except (TypeError, ValueError, AttributeError, OverflowError) as error:
-            if not self.options:
+        except Exception as error:
+            if ":" in self.name and cast(Any, model).slots is None:
+                # Its author had days in mind. It is made for each kind of day instead, or says there what is wrong.
+                raise OneDayError(f"{self.name} takes no model without end: {error!r}") from error
+            if not self.options or not isinstance(error, TypeError | ValueError | AttributeError | OverflowError):
                 raise
             raise DiscreetError(f"{self.name} cannot use its options {self.options}: {error}") from error
 
@@ -194,6 +187,64 @@ class Spec:
 
     def __str__(self) -> str:
         return ", ".join([self.name, *(f"{key}={value}" for key, value in self.options.plain().items())])
+
+
+# --- a mechanism of one's own, module:Class
+
+METHODS = ("start", "kernel", "advance")
+PARTS = ("model", "policy", "guarantee", "private_contexts", "remember", "worth")
+"""What every mechanism has beside; `ContextMechanism` brings all but the guarantee."""
+
+
+def _own(name: str) -> Callable[..., Mechanism[Any]]:
+    """The class of that name; what is not one, or is called otherwise, is an error that says what to change."""
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise DiscreetError(f"there is no mechanism {name!r}; one of your own is written module:Class")
+    if "/" in module or "\\" in module or module.endswith(".py"):
+        stem = re.split(r"[/\\]", module)[-1].removesuffix(".py")
+        raise DiscreetError(f"{name!r} names a file; name the module, {stem}:{attribute}, and run from its folder")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{module}.".startswith(f"{error.name}."):
+            raise DiscreetError(
+                f"there is no mechanism {name!r}: {error}; name a module that Python finds, and a class in it"
+            ) from None
+        raise DiscreetError(f"module {module!r} cannot be imported: {error}; install what it imports") from error
+    except Exception as error:  # whatever is wrong in it is its author's to mend, and has a place there
+        raise DiscreetError(f"module {module!r} cannot be imported: {error!r}; mend it, then try again") from error
+    own = getattr(found, attribute, None)
+    if own is None:
+        classes = [key for key, value in vars(found).items() if isinstance(value, type)]
+        hint = did_you_mean(attribute, classes) if classes else "it has no class at all"
+        raise DiscreetError(f"there is no mechanism {name!r}: module {module!r} has no {attribute!r}; {hint}")
+    missing = [method for method in METHODS if not callable(getattr(own, method, None))]
+    if missing or not callable(own):
+        lacks = f"it lacks {', '.join(missing)}" if missing else "it is no class"
+        raise DiscreetError(f"{name} is no mechanism: {lacks}; see docs/mechanisms.md")
+    _require_signature(name, own)
+    return cast(Callable[..., Mechanism[Any]], own)
+
+
+def _require_signature(name: str, own: Callable[..., object]) -> None:
+    """A constructor is called with a model and a policy, in this order, and with options by name."""
+    taken = list(inspect.signature(own).parameters.values())
+    places = [one for one in taken if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    if len(places) < 2 and not any(one.kind is one.VAR_POSITIONAL for one in taken):
+        shown = ", ".join(map(str, taken))
+        raise DiscreetError(f"{name} takes ({shown}); let it take (model, policy, *, options), see docs/mechanisms.md")
+
+
+def _whole(name: str, made: Mechanism[Any]) -> Mechanism[Any]:
+    """The mechanism, if it has all that others ask of it; those of the project are held to that by a type checker."""
+    missing = [part for part in PARTS if ":" in name and not hasattr(made, part)]
+    if missing:
+        raise DiscreetError(
+            f"{name} is no mechanism: it lacks {', '.join(missing)}; derive it from "
+            "discreet.mechanisms.base.ContextMechanism, and give it a guarantee"
+        )
+    return made
 
 
 def _known(name: str) -> str:
