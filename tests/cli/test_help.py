@@ -19,6 +19,7 @@ VERBS = [
     "import",
     "places",
     "learn",
+    "policy",
     "mechanisms",
     "release",
     "audit",

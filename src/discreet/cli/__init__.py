@@ -20,6 +20,7 @@ from discreet.cli.import_ import import_
 from discreet.cli.learn import learn
 from discreet.cli.mechanisms import mechanisms
 from discreet.cli.places import places
+from discreet.cli.policy import policy
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
@@ -47,6 +48,7 @@ app.command()(demo)
 app.command("import")(import_)
 for verb in (places, learn, mechanisms, release, audit, evaluate, attack, publish):
     app.command()(verb)
+app.add_typer(policy)
 app.add_typer(reproduce)
 
 
