@@ -24,6 +24,7 @@ from discreet.cli.policy import policy
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
+from discreet.cli.setup import setup
 from discreet.cli.terminal import notes_due
 from discreet.errors import DiscreetError
 
@@ -45,6 +46,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(setup)
 app.command("import")(import_)
 for verb in (places, learn, mechanisms, release, audit, evaluate, attack, publish):
     app.command()(verb)

@@ -180,16 +180,17 @@ def read_routine(path: Path) -> Routine:
 # --- for people
 
 
-def print_suggested(found: Suggested, routine: Routine) -> None:
-    """Each suggestion with its contexts, why, and what its delta means."""
+def print_suggested(found: Suggested, routine: Routine, *, numbered: bool = False) -> None:
+    """Each suggestion with its contexts, why, and what its delta means; with numbers to choose by."""
     from discreet.choosing.odds import odds, odds_in_words, when_in_words
     from discreet.policy import Policy
 
     everything = Policy([found.secret_of(one) for one in found.suggestions], delta=found.delta)
     told = odds(routine, everything)
-    for one in found.suggestions:
+    for k, one in enumerate(found.suggestions, 1):
+        number = f"{k}. " if numbered else ""
         limit = f"Belief may rise {odds_in_words(told[one.name])}, {when_in_words(one.secret, routine.clock)}."
-        print(_wrapped(one.name + ("" if one.proposed else " (not proposed)"), f"{one.why}. {limit}"))
+        print(_wrapped(number + one.name + ("" if one.proposed else " (only listed)"), f"{one.why}. {limit}"))
 
 
 def _wrapped(name: str, text: str) -> str:

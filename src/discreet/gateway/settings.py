@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from discreet.clock import Clock
@@ -73,6 +73,11 @@ class Person:
         pairs = {key: Path(os.path.relpath(path, folder)).as_posix() for key, path in files.items() if path is not None}
         pairs["carry"] = f"{self.carry / 3600:g}h"
         return [*_pairs(where, pairs), "", *_pairs(f"{where}.mechanism", self.mechanism.to_table())]
+
+    def moved(self, folder: Path) -> Person:
+        """The same person, their files in another folder."""
+        places = None if self.places is None else folder / self.places.name
+        return replace(self, routine=folder / self.routine.name, policy=folder / self.policy.name, places=places)
 
     def opened(self, at: Section, clock: Clock) -> Served:
         """What the files hold, if they fit each other and the clock."""
