@@ -114,8 +114,15 @@ class Table:
             raise DataError(f"{name}: none of the {self.rows} rows can be used; the first: {self.bad.first[0]}")
 
     def _of_the_kind(self, batch: Batch) -> Batch:
-        """Without the rows that hold something else, where the table is one that was imported."""
-        wanted = [role for role in ("context", "latitude", "longitude") if role in batch.frame.columns]
+        """Without the rows that hold something else, where the table is one that was imported.
+
+        Of roles of which one will do, as for sightings, any makes a row one of the kind.
+        """
+        wanted = [
+            role
+            for role in ("context", "latitude", "longitude")
+            if role in batch.frame.columns and role not in self._columns.one_of
+        ]
         if tuple(self._source.header) != IMPORTED or not wanted:
             return batch
         empty = [pl.col(role).is_null() | (pl.col(role).cast(pl.String) == "") for role in wanted]
