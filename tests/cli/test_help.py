@@ -16,6 +16,7 @@ from tests.cli.conftest import Discreet, error_of
 
 VERBS = [
     "demo",
+    "setup",
     "import",
     "places",
     "learn",

@@ -39,8 +39,8 @@ RARE_DAYS = 1 / 30
 RARE_MOST = 3
 """Rare places that are proposed where no other rule finds anything."""
 
-MOST_DAYS = 0.5
-"""From a visit every other day on, that one goes there is known, and only when is not."""
+OFTEN = 2 / 7
+"""From two visits a week on, that one goes there is known, and only when is not."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def _by_night(routine: Routine, context: str) -> str | None:
 def _visits(routine: Routine, rule: Rule, name: str, contexts: Mapping[str, str]) -> Suggestion:
     """A secret of visits: that there was one on a day, or, where there is one on most days, when."""
     often = presence(routine, contexts)
-    at: At = "each" if often.days >= MOST_DAYS else "any"
+    at: At = "each" if often.days >= OFTEN else "any"
     when = "its hours are the secret, for that one goes is known" if at == "each" else "that one goes is the secret"
     return Suggestion(rule, Secret(name, contexts, at=at), f"{_reasons(contexts)}; {_often(often)}: {when}")
 

@@ -213,7 +213,8 @@ def print_choices(compared: Choices) -> None:
         print(f"{vocabulary}: {VOCABULARY_WORDS[vocabulary]}")
     false = [one.false for one in compared.choices if one.vocabulary == "deceive"]
     if false:
-        print(f"Of deceive, {percent(min(false))} to {percent(max(false))} of the time is told falsely.")
+        least, most = percent(min(false)), percent(max(false))
+        print(f"Of deceive, {least if least == most else f'{least} to {most}'} of the time is told falsely.")
     print(_verdict(compared))
 
 

@@ -23,18 +23,24 @@ class Asker:
         self.asks, self._yes = asks and not yes, yes
 
     def answer(
-        self, option: str, question: str, read: Callable[[str], Answer], default: str | None = None, shown: str = ""
+        self,
+        option: str,
+        question: str,
+        read: Callable[[str], Answer],
+        default: str | None = None,
+        shown: str | None = None,
     ) -> Answer:
         """The answer, as `read` makes it of text; what it refuses is said, and asked again.
 
-        An empty answer is the default; `shown` is how the question shows that.
+        An empty answer is the default; `shown` is how the question shows that, if not as it is.
         """
         if self.asks:
-            return self._asked(option, question, read, default, shown or default or "")
+            return self._asked(option, question, read, default, (default or "") if shown is None else shown)
         if self._yes and default is not None:
             return read(default)
-        taken = "" if default is None else f", or --yes to take {shown or default!r}"
-        raise DiscreetError(f"{question.rstrip('?:').strip()}: nobody is there to ask; give {option}{taken}")
+        why = "nothing is suggested" if self._yes else "nobody is there to ask"
+        taken = "" if default is None else f", or --yes for {shown or default!r}"
+        raise DiscreetError(f"{question.rstrip('?:').strip()}: {why}; give {option}{taken}")
 
     def agreed(self, option: str, question: str, *, default: bool) -> bool:
         """Yes or no."""
@@ -59,5 +65,6 @@ class Asker:
             try:
                 if text or default is not None:
                     return read(text or str(default))
+                print("  an answer is needed here")
             except DiscreetError as error:
                 print(f"  {error}")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.cli.inputs import ReadingOptions, in_options, seconds_of_duration, slots_of
+from discreet.cli.policy import WIDTH
 from discreet.cli.setup.asking import Asker
 from discreet.cli.terminal import note, percent, progress, table
 from discreet.clock import Clock
@@ -190,8 +192,13 @@ class Mapped:
     """Now, and not kept from the last time."""
 
 
-def ask_places(ask: Asker, given: Given, readings: Path, clock: Clock, hold: float, before: Path) -> Mapped:
-    """The map of the last time, or places that are found, with the names that the person gives them."""
+def ask_places(
+    ask: Asker, given: Given, person: str, readings: Path, clock: Clock, hold: float, before: Path, page: Path
+) -> Mapped:
+    """The map of the last time, or places that are found, with the names that the person gives them.
+
+    `page` is the map to look at while names are asked for.
+    """
     from discreet.data import read_sightings
     from discreet.places import Search, find_places, read_places
     from discreet.places.spent import spent_at
@@ -207,7 +214,21 @@ def ask_places(ask: Asker, given: Given, readings: Path, clock: Clock, hold: flo
         places = read_places(before).renamed(given.names)
         return Mapped(places, spent_at(sightings, places, hourly, hold), found=False)
     places, spent = find_places(sightings, hourly, Search(gap=hold or 1.0))
-    return Mapped(_named(ask, places.renamed(given.names), spent, set(given.names)), spent, found=True)
+    mapped = Mapped(places.renamed(given.names), spent, found=True)
+    if not ask.asks:
+        return mapped
+    draw_places(mapped, person, page)
+    print_places(mapped)
+    return replace(mapped, places=_named(ask, mapped.places, set(given.names), page))
+
+
+def draw_places(mapped: Mapped, person: str, page: Path) -> None:
+    """The map as a page."""
+    from discreet.files import written_whole
+    from discreet.places.page import places_page
+
+    with written_whole(page) as file:
+        file.write(places_page(mapped.places, mapped.spent, person).encode("utf-8", "replace"))
 
 
 def print_places(mapped: Mapped) -> None:
@@ -216,13 +237,13 @@ def print_places(mapped: Mapped) -> None:
         [
             "" if place.number is None else str(place.number),
             place.name,
+            _usual(mapped.spent, k),
             f"{mapped.spent.hours[k]:.0f} h",
             f"{int(mapped.spent.days[k])} days",
-            _usual(mapped.spent, k),
         ]
         for k, place in enumerate(mapped.places.places)
     ]
-    print(table(["", "place", "time", "on", "mostly"], rows, left=2))
+    print(table(["", "place", "mostly", "time", "on"], rows, left=3))
 
 
 def _usual(spent: Spent, k: int) -> str:
@@ -235,27 +256,28 @@ def _usual(spent: Spent, k: int) -> str:
     return f"{part}{quarter}"
 
 
-def _named(ask: Asker, places: Places, spent: Spent, done: set[int]) -> Places:
+def _named(ask: Asker, places: Places, done: set[int], page: Path) -> Places:
     """Names for places that have only a number."""
-    if not ask.asks:
-        return places
-    print_places(Mapped(places, spent, found=True))
-    numbers = [
-        place.number for place in places.places if place.number is not None and place.name == f"place {place.number}"
-    ]
+    numbers = [place.number for place in places.places if is_number(place.name) and place.number is not None]
     numbers = [number for number in numbers if number not in done][:ASKED]
     if numbers:
-        print("\nWhat are they? Names such as hospital, gym, Kim's flat. Enter leaves a number, . leaves all.")
+        print(f"\nA map, to open in a browser: {page.resolve()}")
+        print("What are they: hospital, gym, Kim's flat? Enter leaves a number, . leaves all.")
     for number in numbers:
 
         def read(text: str, number: int = number, places: Places = places) -> Places | None:
             return None if text == "." else places if text == "-" else places.renamed({number: text})
 
-        renamed = ask.answer(f"--name {number}=NAME", f"  place {number} is", read, "-", " ")
+        renamed = ask.answer(f"--name {number}=NAME", f"  place {number} is:", read, "-", "")
         if renamed is None:
             break
         places = renamed
     return places
+
+
+def is_number(name: str) -> bool:
+    """Whether a place is called by its number, since nobody has named it."""
+    return re.fullmatch(r"place \d+", name) is not None
 
 
 # --- 4. habits
@@ -289,7 +311,7 @@ def learned(days: Sequence[Day], clock: Clock, keep: Sequence[str]) -> Routine:
 
 def print_days(days: Sequence[Day], routine: Routine, carry: str) -> None:
     """How much there is, and what to mind."""
-    print(f"{len(days)} days, {days[0].date} to {days[-1].date}; contexts: {', '.join(routine.contexts)}")
+    print(textwrap.fill(f"{len(days)} days, of {', '.join(routine.contexts)}", WIDTH))
     if len(days) < FEWEST_DAYS:
         note(f"{len(days)} days are few to know habits from; bring more, and run this again")
     if (unknown := shares(days).get(UNKNOWN, 0.0)) >= 0.2:
@@ -314,7 +336,7 @@ def ask_secrets(ask: Asker, given: Given, routine: Routine, places: Places | Non
     if ask.asks:
         print_suggested(found, routine, numbered=True)
         others = [context for context in routine.contexts if context not in ("other", UNKNOWN)]
-        print(f"\nOf {', '.join(others)}, any may be secret.")
+        print("\n" + textwrap.fill(f"Any of these may be secret, too: {', '.join(others)}.", WIDTH))
 
     def read(text: str) -> Suggested:
         names = [part.strip() for part in text.split(",") if part.strip()]
@@ -376,7 +398,7 @@ def cost_in_words(choice: Choice) -> str:
     parts += [f"{percent(choice.silent)} not told"] if choice.silent else []
     verdict = {True: "holds", False: "does not hold", None: "is open"}[choice.holds]
     proof = " by its proof" if choice.holds and choice.rests_on == "proof" else ""
-    return f"Expected: {shown} of the time as it was; {', '.join(parts)}.\nAudit: it {verdict}{proof}, {IF}."
+    return f"Expected: {shown} of the time as it was, {', '.join(parts)}.\nAudit: it {verdict}{proof}, {IF}."
 
 
 # --- 7. are the habits true?

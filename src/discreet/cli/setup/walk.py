@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from discreet.cli.policy import WIDTH
 from discreet.cli.setup import steps
 from discreet.cli.setup.asking import Asker
 from discreet.cli.terminal import note, progress
@@ -34,6 +38,7 @@ class Walk:
     def __init__(self, ask: Asker, given: Given, folder: Path, staging: Path, *, quiet: bool) -> None:
         self.ask, self.given, self.folder, self.staging, self.quiet = ask, given, folder, staging, quiet
         self.before = self._settings()
+        self.number = 0
 
     def _settings(self) -> Settings | None:
         """Those of the last time; a file that cannot be read is an error rather than overwritten."""
@@ -43,27 +48,27 @@ class Walk:
         return Settings.read(path) if path.exists() else None
 
     def say(self, text: str) -> None:
-        """A line for the person; machines have the document."""
+        """Words for the person; machines have the document."""
         if not self.quiet:
-            print(text)
+            print(textwrap.fill(text, WIDTH))
 
     def head(self, title: str) -> None:
         """Where the walk is."""
-        self.say(f"\n{title}\n{'-' * len(title)}")
+        self.number += 1
+        if not self.quiet:
+            line = f"{self.number}. {title}"
+            print(f"\n{line}\n{'-' * len(line)}")
 
     def through(self) -> dict[str, Any]:
         """All questions, and then the files."""
-        self.head("1. You")
+        self.head("You")
         self.person = self._who()
         self.names = self._names()
         known = None if self.before is None else self.before.people.get(self.person)
         self.carry = self.given.carry or ("4h" if known is None else f"{known.carry / 3600:g}h")
         self.clock = steps.ask_clock(self.ask, self.given, None if self.before is None else self.before.clock)
-        if (
-            self.before is not None
-            and self.clock != self.before.clock
-            and len(self.before.people) > 1 - (known is None)
-        ):
+        others = set(() if self.before is None else self.before.people) - {self.person}
+        if self.before is not None and others and self.clock != self.before.clock:
             raise DiscreetError(
                 f"{self.before.file}: the clock of everybody is {self.before.clock}; use the same for {self.person}"
             )
@@ -72,8 +77,8 @@ class Walk:
         mapped = self._places(readings)
         days, routine, keep, kept = self._habits(readings, mapped)
         suggested, policy = self._secrets(routine, mapped, kept)
-        policy, choice, tree = self._choice(days, routine, mapped, suggested, policy)
         truth = self._truth(days, keep, policy)
+        policy, choice, tree = self._choice(days, routine, mapped, suggested, policy)
         self._stage(routine, truth, suggested, policy, choice, mapped, tree)
         files = self._move()
         self._end(files)
@@ -93,7 +98,7 @@ class Walk:
 
     def _who(self) -> str:
         if self.given.person is not None:
-            return self.given.person
+            return _a_name(self.given.person)
         people = [] if self.before is None else list(self.before.people)
         return self.ask.answer("--person", "What are you called here?", _a_name, people[0] if people else "me")
 
@@ -110,7 +115,7 @@ class Walk:
     def _history(self) -> Path:
         from discreet.data.importing import write_readings
 
-        self.head("2. Your history")
+        self.head("Your history")
         history = steps.ask_history(
             self.ask, self.given, self.person, self.clock.zone, self.folder / self.names.readings
         )
@@ -127,21 +132,22 @@ class Walk:
 
     def _places(self, readings: Path) -> Mapped | None:
         from discreet.cli.inputs import seconds_of_duration
-        from discreet.files import written_whole
         from discreet.places import write_places
-        from discreet.places.page import places_page
 
         if not self.positions:
             return None
-        self.head("3. Your places")
+        self.head("Your places")
         before = self.folder / self.names.places
-        mapped = steps.ask_places(self.ask, self.given, readings, self.clock, seconds_of_duration(self.carry), before)
+        page, hold = self.staging / self.names.page, seconds_of_duration(self.carry)
+        mapped = steps.ask_places(self.ask, self.given, self.person, readings, self.clock, hold, before, page)
         if not (self.ask.asks and mapped.found) and not self.quiet:
             steps.print_places(mapped)
         self.say(f"{mapped.spent.unexplained:.0%} of the time is at none of them.".replace("%", " %"))
-        write_places(self.staging / self.names.places, mapped.places)
-        with written_whole(self.staging / self.names.page) as file:
-            file.write(places_page(mapped.places, mapped.spent, self.person).encode("utf-8", "replace"))
+        if mapped.found or self.given.names:
+            write_places(self.staging / self.names.places, mapped.places)
+        else:
+            shutil.copyfile(before, self.staging / self.names.places)  # to the letter: people edit it
+        steps.draw_places(mapped, self.person, page)
         return mapped
 
     def _habits(
@@ -151,7 +157,7 @@ class Walk:
         from discreet.contexts import shares
         from discreet.policy import read_policy
 
-        self.head("4. Your habits")
+        self.head("Your habits")
         days = steps.days_of(readings, mapped, self.clock, self.carry)
         kept, path = None, self.folder / self.names.policy
         if path.is_file() and not self.given.secrets:
@@ -159,7 +165,7 @@ class Walk:
             names = ", ".join(secret.name for secret in before.secrets)
             question = f"Keep the secrets of {path.name} ({names})?"
             kept = before if self.ask.agreed("--secret NAME", question, default=True) else None
-        named = () if mapped is None else tuple(name for name in mapped.places.names if not _is_number(name))
+        named = () if mapped is None else tuple(name for name in mapped.places.names if not steps.is_number(name))
         given = tuple(label for label in self.given.secrets if label in shares(days))
         keep = tuple(sorted({*named, *given, *(() if kept is None else kept.contexts)}))
         routine = steps.learned(days, self.clock, keep)
@@ -175,7 +181,7 @@ class Walk:
                     "them there, or give --secret"
                 )
             return None, kept
-        self.head("5. Your secrets")
+        self.head("Your secrets")
         suggested = steps.ask_secrets(self.ask, self.given, routine, None if mapped is None else mapped.places)
         self.say(f"Secret: {', '.join(one.name for one in suggested.proposed)}")
         return suggested, suggested.policy()
@@ -187,10 +193,10 @@ class Walk:
         from discreet.choosing.choices import DELTAS, at_delta, hierarchy_for
         from discreet.cli.policy import print_choices
 
-        self.head("6. What applications see")
+        self.head("What applications see")
         tree = hierarchy_for(routine, None if mapped is None else mapped.places)
         vocabularies = (
-            None if self.given.vocabulary is None and self.ask.asks else [self.given.vocabulary or VOCABULARY]
+            None if self.given.vocabulary is None and self.ask.asks else [self.given.vocabulary or self._vocabulary()]
         )
         if suggested is None:
             deltas: Sequence[float] = (policy.delta,)
@@ -199,16 +205,19 @@ class Walk:
         else:
             deltas = (float(DELTA) if self.given.delta is None else self.given.delta,)
         compared = self._compared(routine, policy, deltas, vocabularies, tree)
-        several = len(compared.choices) > 1
-        if several and not self.quiet:
+        several = self.ask.asks and len(compared.choices) > 1
+        if several:
             print_choices(compared)
         while True:
-            choice = self._chosen(compared)
-            policy = at_delta(policy, choice.delta)
+            delta, vocabulary = self._chosen(compared)
+            if delta not in compared.deltas:
+                more = self._compared(routine, policy, (delta,), compared.vocabularies, tree)
+                compared = replace(compared, choices=(*compared.choices, *more.choices))
+            choice, own = compared.of(delta, vocabulary), at_delta(policy, delta)
             if not self.quiet:
-                steps.print_preview(days, routine, policy, choice, tree)
-            if not several or not self.ask.asks or self.ask.agreed("--yes", "Keep this?", default=True):
-                return policy, choice, tree
+                steps.print_preview(days, routine, own, choice, tree)
+            if not several or self.ask.agreed("--yes", "Keep this?", default=True):
+                return own, choice, tree
 
     def _compared(
         self,
@@ -231,17 +240,23 @@ class Walk:
                 progress=report,
             )
 
-    def _chosen(self, compared: Choices) -> Choice:
-        """One of those that were compared."""
-        deltas = {f"{delta:g}": delta for delta in compared.deltas}
-        delta, vocabulary = next(iter(deltas)), compared.vocabularies[0]
-        if len(deltas) > 1:
-            delta = self.ask.answer("--delta", f"Delta ({', '.join(deltas)})?", _one_of(list(deltas)), DELTA)
+    def _chosen(self, compared: Choices) -> tuple[float, str]:
+        """Any delta, and one of the vocabularies."""
+        delta, vocabulary = compared.deltas[0], compared.vocabularies[0]
+        if len(compared.deltas) > 1:
+            print()
+            delta = self.ask.answer("--delta", "Delta?", _a_delta, DELTA)
         if len(compared.vocabularies) > 1:
-            words = ", ".join(compared.vocabularies)
-            read = _one_of(list(compared.vocabularies))
-            vocabulary = self.ask.answer("--vocabulary", f"Vocabulary ({words})?", read, VOCABULARY)
-        return compared.of(deltas[delta], vocabulary)
+            words, before = ", ".join(compared.vocabularies), self._vocabulary()
+            read = _one_of(compared.vocabularies)
+            default = before if before in compared.vocabularies else VOCABULARY
+            vocabulary = self.ask.answer("--vocabulary", f"Vocabulary ({words})?", read, default)
+        return delta, vocabulary
+
+    def _vocabulary(self) -> str:
+        """That of the last time, if there was one."""
+        known = None if self.before is None else self.before.people.get(self.person)
+        return VOCABULARY if known is None else str(known.mechanism.options.get("outputs", VOCABULARY))
 
     def _truth(self, days: Sequence[Day], keep: Sequence[str], policy: Policy) -> Truth:
         """Whether the habits hold on days that were held out; if not, only the person can say to go on."""
@@ -294,7 +309,10 @@ class Walk:
         Settings.read(alone.file).opened()
         others = {} if self.before is None else dict(self.before.people)
         whole = Settings(self.folder / NAME, self.clock, others | {self.person: person.moved(self.folder)})
-        alone.file.write_text(whole.text(), encoding="utf-8")
+        if whole == self.before:
+            alone.file.unlink()  # as it is, with what the person wrote into it
+        else:
+            alone.file.write_text(whole.text(), encoding="utf-8")
 
     def _move(self) -> list[Path]:
         """Every file to its place, the settings last: what they name is then there."""
@@ -304,13 +322,16 @@ class Walk:
         return [path.replace(self.folder / path.name) for path in staged]
 
     def _end(self, files: Sequence[Path]) -> None:
-        self.say("\nWritten, for you alone: " + ", ".join(map(str, files)))
-        model, policy = self.folder / self.names.model, self.folder / self.names.policy
-        places = f" --places {self.folder / self.names.places}" if self.positions else ""
-        self.say(
-            f"Look at {self.folder / self.names.page}; edit {policy}; run this again at any time." if places else ""
-        )
-        self.say(f"Try: discreet release {self.folder / self.names.readings} --model {model} --policy {policy}{places}")
+        if self.quiet:
+            return
+        names = self.names
+        print()
+        self.say(f"Written to {self.folder}, for you alone: {', '.join(file.name for file in files)}.")
+        look = f"Look at {names.page}." if self.positions else ""
+        self.say(f"{look} Edit {names.policy} as you like, and run this again at any time. To see your days as told:")
+        places = f" --places {names.places}" if self.positions else ""
+        print(f"\n  cd {shlex.quote(str(self.folder))}")
+        print(f"  discreet release {names.readings}{places} \\\n      --model {names.model} --policy {names.policy}")
 
 
 def _cost(choice: Choice) -> dict[str, object]:
@@ -320,13 +341,19 @@ def _cost(choice: Choice) -> dict[str, object]:
 
 
 def _a_name(text: str) -> str:
-    if not text.isprintable() or "/" in text:
-        raise DiscreetError(f"{text!r} cannot be the name of a file; use letters")
+    if not text.strip() or not text.isprintable():
+        raise DiscreetError(f"{text!r} is no name; use letters")
     return text
 
 
-def _is_number(name: str) -> bool:
-    return name.startswith("place ") and name.removeprefix("place ").isdecimal()
+def _a_delta(text: str) -> float:
+    try:
+        delta = float(text)
+    except ValueError:
+        delta = 0.0
+    if not 0 < delta <= 1:
+        raise DiscreetError(f"{text!r} is no delta; write a number above 0 and up to 1, such as 0.1")
+    return delta
 
 
 def _one_of(known: Sequence[str]) -> Callable[[str], str]:
