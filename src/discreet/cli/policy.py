@@ -207,14 +207,15 @@ def print_choices(compared: Choices) -> None:
     for delta in compared.deltas:
         own = [compared.of(delta, vocabulary) for vocabulary in compared.vocabularies]
         rows.append([f"{delta:g}", *map(_shown, own), _worst(own)])
-    print(table(["delta", *compared.vocabularies, "worst belief found"], rows))
-    print()
+    print(table(["delta", *compared.vocabularies, "worst found"], rows))
+    print("\ndelta: how much anybody's belief in a secret may rise, unless it has its own")
     for vocabulary in compared.vocabularies:
         print(f"{vocabulary}: {VOCABULARY_WORDS[vocabulary]}")
     false = [one.false for one in compared.choices if one.vocabulary == "deceive"]
     if false:
         least, most = percent(min(false)), percent(max(false))
         print(f"Of deceive, {least if least == most else f'{least} to {most}'} of the time is told falsely.")
+    print("worst found: from what to what the audit saw a belief rise, the most of all")
     print(_verdict(compared))
 
 

@@ -23,7 +23,7 @@ ANSWERS = "Answers to the questions"
 def setup(
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[SOURCE]...", help="Your history: files, folders and zip archives, as for import."),
+        typer.Argument(metavar="SOURCE", help="Your history: files, folders and zip archives, as for import."),
     ] = None,
     folder: Annotated[Path, typer.Option("--dir", metavar="FOLDER", help="Where the files go.")] = Path("."),
     person: Annotated[

@@ -375,7 +375,7 @@ def print_preview(
     from discreet.session import Session
 
     fitted = [day.fitted(routine.contexts) for day in days if day.date is not None]
-    visits = [day for day in fitted if policy.contexts & set(day.contexts)]
+    visits = [day for day in fitted if _holds_a_secret(day, policy)]
     day = (visits or fitted)[-1]
     assert day.date is not None
     assert routine.clock is not None
@@ -386,6 +386,15 @@ def print_preview(
     print_day(routine.clock, day.contexts, told, policy.contexts)
     print()
     print(cost_in_words(choice))
+
+
+def _holds_a_secret(day: Day, policy: Policy) -> bool:
+    """Whether some secret is true of the day, at a slot at which it holds."""
+    return any(
+        context in secret.contexts and (secret.slots is None or slot in secret.slots)
+        for secret in policy.secrets
+        for slot, context in enumerate(day.contexts)
+    )
 
 
 def cost_in_words(choice: Choice) -> str:

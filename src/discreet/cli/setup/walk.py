@@ -81,7 +81,7 @@ class Walk:
         policy, choice, tree = self._choice(days, routine, mapped, suggested, policy)
         self._stage(routine, truth, suggested, policy, choice, mapped, tree)
         files = self._move()
-        self._end(files)
+        self._end(files, choice)
         return {
             "dir": str(self.folder),
             "person": self.person,
@@ -321,17 +321,21 @@ class Walk:
         staged = sorted(self.staging.iterdir(), key=lambda path: (path.name == NAME, path.name))
         return [path.replace(self.folder / path.name) for path in staged]
 
-    def _end(self, files: Sequence[Path]) -> None:
+    def _end(self, files: Sequence[Path], choice: Choice) -> None:
         if self.quiet:
             return
         names = self.names
         print()
         self.say(f"Written to {self.folder}, for you alone: {', '.join(file.name for file in files)}.")
-        look = f"Look at {names.page}." if self.positions else ""
-        self.say(f"{look} Edit {names.policy} as you like, and run this again at any time. To see your days as told:")
+        look = f"Look at {names.page}. " if self.positions else ""
+        self.say(f"{look}Edit {names.policy} as you like, and run this again at any time.")
+        if choice.vocabulary == "generalize":  # its hierarchy is in the settings, and in no option
+            return
         places = f" --places {names.places}" if self.positions else ""
-        print(f"\n  cd {shlex.quote(str(self.folder))}")
-        print(f"  discreet release {names.readings}{places} \\\n      --model {names.model} --policy {names.policy}")
+        told = "" if choice.vocabulary == VOCABULARY else f" --option outputs={choice.vocabulary}"
+        print(f"\nTo see your days as told:\n\n  cd {shlex.quote(str(self.folder))}")
+        print(f"  discreet release {names.readings}{places} \\")
+        print(f"      --model {shlex.quote(names.model)} --policy {names.policy}{told}")
 
 
 def _cost(choice: Choice) -> dict[str, object]:
