@@ -17,9 +17,11 @@ from tests.cli.conftest import Discreet, error_of
 VERBS = [
     "demo",
     "examples",
+    "setup",
     "import",
     "places",
     "learn",
+    "policy",
     "mechanisms",
     "release",
     "audit",

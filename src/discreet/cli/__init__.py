@@ -23,9 +23,11 @@ from discreet.cli.import_ import import_
 from discreet.cli.learn import learn
 from discreet.cli.mechanisms import mechanisms
 from discreet.cli.places import places
+from discreet.cli.policy import policy
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
+from discreet.cli.setup import setup
 from discreet.cli.terminal import notes_due
 from discreet.errors import DiscreetError
 
@@ -51,9 +53,11 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(examples)
+app.command()(setup)
 app.command("import")(import_)
 for verb in (places, learn, mechanisms, release, audit, evaluate, compare, attack, publish):
     app.command()(verb)
+app.add_typer(policy)
 app.add_typer(reproduce)
 
 
