@@ -218,7 +218,7 @@ def test_input_that_ends_writes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(asking, "somebody_there", lambda: True)
     with pytest.raises(DiscreetError, match="the input ended at: Your time zone"):
         asked(monkeypatch, ["--dir", tmp_path / "walk"], ["jane"])
-    assert list((tmp_path / "walk").iterdir()) == []
+    assert not (tmp_path / "walk").exists()
 
 
 # --- refused
@@ -234,13 +234,16 @@ def test_input_that_ends_writes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pat
         (["--person", "", "--zone", "UTC"], "'' is no name"),
         (["--name", "hospital"], "write a number and a name"),
         (["none.zip", "--yes"], "none.zip"),
+        (["--yes", "--vocabulary", "decieve"], "did you mean 'deceive'"),
+        (["--yes", "--delta", "2"], "'2.0' is no delta"),
+        (["--yes", "--carry", "long"], "--carry is 'long'"),
     ],
 )
 def test_what_is_missing_is_named(discreet: Discreet, tmp_path: Path, arguments: list[str], part: str) -> None:
     ran = discreet("setup", *arguments, "--dir", tmp_path / "home")
     assert ran.code == 2
     assert part in error_of_last(ran.err)
-    assert not (tmp_path / "home").exists() or list((tmp_path / "home").iterdir()) == []
+    assert not (tmp_path / "home").exists()
 
 
 def test_secrets_are_not_guessed_where_nothing_suggests_one(discreet: Discreet, phone: Path, tmp_path: Path) -> None:
@@ -263,7 +266,7 @@ def test_habits_that_do_not_hold_are_refused(discreet: Discreet, tmp_path: Path)
     assert ran.code == 1
     assert "nothing was written" in ran.err
     assert "--accept-model" in ran.err
-    assert list(folder.iterdir()) == []
+    assert not folder.exists()
     assert discreet(*script, "--yes", "--accept-model", *QUICK).code == 0
     truth = truth_of(folder / "me.model")
     assert truth is not None
@@ -286,3 +289,41 @@ def test_the_zone_of_this_computer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert local_zone() == "America/Lima"
     monkeypatch.setenv("TZ", "XYZ5")
     assert local_zone() == "UTC"
+
+
+def test_files_that_were_renamed_keep_their_names(home: Path, discreet: Discreet, tmp_path: Path) -> None:
+    folder = copy_of(home, tmp_path / "again")
+    (folder / "policy.toml").rename(folder / "secrets.toml")
+    (folder / "me.model").rename(folder / "habits.model")
+    text = (folder / "discreet.toml").read_text(encoding="utf-8")
+    text = text.replace("policy.toml", "secrets.toml").replace("me.model", "habits.model")
+    text = text.replace('carry = "4h"', 'carry = "100s"').replace('outputs = "deceive"', 'memory = "none"')
+    (folder / "discreet.toml").write_text(text, encoding="utf-8")
+    ran = discreet("setup", "--dir", folder, "--yes", *QUICK)
+    assert ran.code == 0, ran.err
+    assert "the mechanism of the settings was adaptive, memory=none, and is now adaptive, outputs=suppress" in ran.err
+    person = Settings.read(folder / "discreet.toml").people["me"]
+    assert (person.policy.name, person.routine.name, person.carry) == ("secrets.toml", "habits.model", 100.0)
+    assert not (folder / "policy.toml").exists()
+    moved = tmp_path / "secrets.toml"
+    (folder / "secrets.toml").rename(moved)
+    text = (folder / "discreet.toml").read_text(encoding="utf-8").replace('"secrets.toml"', '"../secrets.toml"')
+    (folder / "discreet.toml").write_text(text, encoding="utf-8")
+    assert "lies elsewhere" in error_of_last(discreet("setup", "--dir", folder, "--yes").err)
+
+
+def test_a_single_choice_may_be_declined(monkeypatch: pytest.MonkeyPatch, home: Path, tmp_path: Path) -> None:
+    folder = copy_of(home, tmp_path / "again")
+    before = contents(folder)
+    flags = ["--dir", folder, "--person", "me", "--zone", "Europe/Paris", "--keep-places", "--vocabulary", "suppress"]
+    code, out = asked(monkeypatch, [*flags, *QUICK], ["", "y", "n"])
+    assert code == 1, out
+    assert contents(folder) == before
+
+
+def test_a_policy_of_another_clock_is_refused(home: Path, discreet: Discreet, tmp_path: Path) -> None:
+    folder = copy_of(home, tmp_path / "again")
+    with (folder / "policy.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[clock]\nslots = 24\nzone = "Europe/Paris"\n')
+    ran = discreet("setup", "--dir", folder, "--yes", *QUICK)
+    assert "leave [clock] out of it" in error_of_last(ran.err)

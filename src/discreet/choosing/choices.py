@@ -88,6 +88,8 @@ class Choices:
 
 def at_delta(policy: Policy, delta: float) -> Policy:
     """The policy with another delta; a secret with one of its own keeps the proportion."""
+    if delta == policy.delta:
+        return policy
     if not 0 < delta <= 1:
         raise DiscreetError(f"delta is {delta:g}; give a number above 0 and up to 1, such as 0.1")
     scale = delta / policy.delta if policy.delta else 1.0

@@ -20,6 +20,14 @@ Kind = TypeVar("Kind")
 UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
 
 
+def duration_text(seconds: float) -> str:
+    """A time as `Section.seconds` reads it: 4h, 30m, 90s."""
+    for unit, length in (("h", 3600), ("m", 60)):
+        if seconds % length == 0:
+            return f"{seconds / length:.0f}{unit}"
+    return f"{seconds:.10g}s"
+
+
 class SettingsError(DiscreetError):
     """A file of settings that cannot be used; the message names file and key."""
 

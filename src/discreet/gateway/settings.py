@@ -13,7 +13,7 @@ from pathlib import Path
 
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
-from discreet.gateway.section import Section
+from discreet.gateway.section import Section, duration_text
 from discreet.mechanisms.named import Spec
 from discreet.models.parts import secrets_by_part
 from discreet.models.routine import Routine
@@ -71,7 +71,7 @@ class Person:
         where = f"people.{toml_key(self.name)}"
         files = {"routine": self.routine, "policy": self.policy, "places": self.places}
         pairs = {key: Path(os.path.relpath(path, folder)).as_posix() for key, path in files.items() if path is not None}
-        pairs["carry"] = f"{self.carry / 3600:g}h"
+        pairs["carry"] = duration_text(self.carry)
         return [*_pairs(where, pairs), "", *_pairs(f"{where}.mechanism", self.mechanism.to_table())]
 
     def moved(self, folder: Path) -> Person:

@@ -105,6 +105,8 @@ def setup(
         weeks=weeks,
     )
     asker = asking.Asker(asks=asking.somebody_there() and not json, yes=yes)
+    if asker.asks:
+        asking.edit_lines()
     with private_files(), _staged(folder) as staging:
         document = Walk(asker, given, folder, staging, quiet=json).through()
     if json:
@@ -114,6 +116,7 @@ def setup(
 @contextmanager
 def _staged(folder: Path) -> Iterator[Path]:
     """A folder within the folder, to be filled before anything is moved to its place; gone at the end."""
+    new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=".setup.", dir=folder))
@@ -123,3 +126,5 @@ def _staged(folder: Path) -> Iterator[Path]:
         yield staging
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+        if new and not any(folder.iterdir()):
+            folder.rmdir()

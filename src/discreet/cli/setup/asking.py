@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from discreet.errors import DiscreetError
 
 Answer = TypeVar("Answer")
+
+
+def edit_lines() -> None:
+    """Let answers be edited, and names of files be completed, where the system can."""
+    with suppress(ImportError):
+        import readline
+
+        readline.parse_and_bind("tab: complete")
 
 
 def somebody_there() -> bool:
@@ -39,7 +48,8 @@ class Asker:
         if self._yes and default is not None:
             return read(default)
         why = "nothing is suggested" if self._yes else "nobody is there to ask"
-        taken = "" if default is None else f", or --yes for {shown or default!r}"
+        means = {"y": "yes", "n": "no"}.get(default or "", shown or default)
+        taken = "" if default is None else f", or --yes for {means!r}"
         raise DiscreetError(f"{question.rstrip('?:').strip()}: {why}; give {option}{taken}")
 
     def agreed(self, option: str, question: str, *, default: bool) -> bool:

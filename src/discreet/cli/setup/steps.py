@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.choosing import Choice, Suggested
     from discreet.evaluation.truth import Truth
+    from discreet.gateway.settings import Settings
     from discreet.hierarchy import Hierarchy
     from discreet.models.routine import Routine
     from discreet.places import Places
@@ -70,11 +71,32 @@ class Names:
     policy: str
 
     @classmethod
-    def of(cls, person: str, prefix: str) -> Names:
-        """Those of a folder's only person have plain names; those of others begin with theirs."""
+    def of(cls, person: str, settings: Settings | None) -> Names:
+        """Those of a folder's first person have plain names; those of others begin with theirs, unless settings say."""
         from urllib.parse import quote
 
-        model = f"{quote(person, safe=' @+,')}.model"
+        own = quote(person, safe=" @+,")
+        if settings is None or not settings.people:
+            return cls.called(f"{own}.model", "")
+        known = settings.people.get(person)
+        if known is None:
+            return cls.called(f"{own}.model", f"{own}-")
+        folder = settings.file.parent.resolve()
+        for path in (known.routine, known.policy, known.places):
+            if path is not None and path.resolve().parent != folder:
+                raise DiscreetError(
+                    f"{settings.file}: {path} lies elsewhere, and setup writes into one folder; move it there, or edit "
+                    "the settings by hand"
+                )
+        ending = "policy.toml"
+        prefix = known.policy.name.removesuffix(ending) if known.policy.name.endswith(ending) else ""
+        names = cls.called(known.routine.name, prefix)
+        map_ = names.places if known.places is None else known.places.name
+        return replace(names, policy=known.policy.name, places=map_)
+
+    @classmethod
+    def called(cls, model: str, prefix: str) -> Names:
+        """The names with a beginning."""
         return cls(
             f"{prefix}readings.parquet",
             f"{prefix}places.geojson",
@@ -213,7 +235,10 @@ def ask_places(
             raise DiscreetError(f"{before}: there is no map to keep; leave --keep-places out")
         places = read_places(before).renamed(given.names)
         return Mapped(places, spent_at(sightings, places, hourly, hold), found=False)
-    places, spent = find_places(sightings, hourly, Search(gap=hold or 1.0))
+    try:
+        places, spent = find_places(sightings, hourly, Search(gap=hold or 1.0))
+    except DataError as error:
+        raise DataError(f"{error}, with discreet places; save its map as {before}, and run this again") from None
     mapped = Mapped(places.renamed(given.names), spent, found=True)
     if not ask.asks:
         return mapped

@@ -20,11 +20,12 @@ from discreet.errors import DiscreetError, did_you_mean
 
 if TYPE_CHECKING:
     from discreet.choosing import Choice, Choices, Suggested
-    from discreet.cli.setup.steps import Given, Mapped, Names
+    from discreet.cli.setup.steps import Given, Mapped
     from discreet.contexts import Day
     from discreet.evaluation.truth import Truth
-    from discreet.gateway.settings import Settings
+    from discreet.gateway.settings import Person, Settings
     from discreet.hierarchy import Hierarchy
+    from discreet.mechanisms.named import Spec
     from discreet.models.routine import Routine
     from discreet.policy import Policy
 
@@ -61,11 +62,15 @@ class Walk:
 
     def through(self) -> dict[str, Any]:
         """All questions, and then the files."""
+        from discreet.gateway.section import duration_text
+        from discreet.gateway.settings import CARRY
+
+        self._check()
         self.head("You")
         self.person = self._who()
-        self.names = self._names()
+        self.names = steps.Names.of(self.person, self.before)
         known = None if self.before is None else self.before.people.get(self.person)
-        self.carry = self.given.carry or ("4h" if known is None else f"{known.carry / 3600:g}h")
+        self.carry = self.given.carry or (CARRY if known is None else duration_text(known.carry))
         self.clock = steps.ask_clock(self.ask, self.given, None if self.before is None else self.before.clock)
         others = set(() if self.before is None else self.before.people) - {self.person}
         if self.before is not None and others and self.clock != self.before.clock:
@@ -94,6 +99,17 @@ class Walk:
             "truth": truth.summary(),
         }
 
+    def _check(self) -> None:
+        """What options say is checked before anything long is begun."""
+        from discreet.choosing.choices import VOCABULARIES
+        from discreet.cli.inputs import seconds_of_duration
+
+        if self.given.delta is not None:
+            _a_delta(str(self.given.delta))
+        if self.given.vocabulary is not None:
+            _one_of(VOCABULARIES)(self.given.vocabulary)
+        seconds_of_duration(self.given.carry or "0")
+
     # --- the steps
 
     def _who(self) -> str:
@@ -101,16 +117,6 @@ class Walk:
             return _a_name(self.given.person)
         people = [] if self.before is None else list(self.before.people)
         return self.ask.answer("--person", "What are you called here?", _a_name, people[0] if people else "me")
-
-    def _names(self) -> Names:
-        """The files of the last time, or new ones beside those of others."""
-
-        people = {} if self.before is None else self.before.people
-        if self.person in people:
-            return steps.Names.of(self.person, people[self.person].policy.name.removesuffix("policy.toml"))
-        return steps.Names.of(
-            self.person, f"{steps.Names.of(self.person, '').model.removesuffix('.model')}-" if people else ""
-        )
 
     def _history(self) -> Path:
         from discreet.data.importing import write_readings
@@ -161,7 +167,9 @@ class Walk:
         days = steps.days_of(readings, mapped, self.clock, self.carry)
         kept, path = None, self.folder / self.names.policy
         if path.is_file() and not self.given.secrets:
-            before = read_policy(path, self.clock)[0]
+            before, clock = read_policy(path, self.clock)
+            if clock != self.clock:
+                raise DiscreetError(f"{path}: its [clock] is {clock}, and yours {self.clock}; leave [clock] out of it")
             names = ", ".join(secret.name for secret in before.secrets)
             question = f"Keep the secrets of {path.name} ({names})?"
             kept = before if self.ask.agreed("--secret NAME", question, default=True) else None
@@ -216,8 +224,11 @@ class Walk:
             choice, own = compared.of(delta, vocabulary), at_delta(policy, delta)
             if not self.quiet:
                 steps.print_preview(days, routine, own, choice, tree)
-            if not several or self.ask.agreed("--yes", "Keep this?", default=True):
+            if not self.ask.asks or self.ask.agreed("--yes", "Keep this?", default=True):
                 return own, choice, tree
+            if not several:
+                note("nothing was written")
+                raise typer.Exit(1)
 
     def _compared(
         self,
@@ -266,7 +277,7 @@ class Walk:
             self.say(f"They are not: what is promised rests on them. What to do: {truth.remedy}.")
             if not self.ask.asks or not self.ask.agreed("--accept-model", "Go on all the same?", default=False):
                 note(
-                    f"nothing was written: the habits do not hold on held-out days ({truth.figure}); or --accept-model"
+                    "nothing was written: the habits do not hold on held-out days; --accept-model goes on all the same"
                 )
                 raise typer.Exit(1)
         return truth
@@ -308,11 +319,20 @@ class Walk:
         alone.file.write_text(alone.text(), encoding="utf-8")
         Settings.read(alone.file).opened()
         others = {} if self.before is None else dict(self.before.people)
+        self._tell_of_mechanism(others.get(self.person), person.mechanism)
         whole = Settings(self.folder / NAME, self.clock, others | {self.person: person.moved(self.folder)})
         if whole == self.before:
             alone.file.unlink()  # as it is, with what the person wrote into it
         else:
             alone.file.write_text(whole.text(), encoding="utf-8")
+
+    def _tell_of_mechanism(self, before: Person | None, now: Spec) -> None:
+        """Say what of a mechanism that somebody wrote by hand gives way."""
+        told = ("outputs", "hierarchy")
+        if before is not None and (
+            before.mechanism.name != now.name or any(key not in told for key in before.mechanism.options)
+        ):
+            note(f"the mechanism of the settings was {before.mechanism}, and is now {now}")
 
     def _move(self) -> list[Path]:
         """Every file to its place, the settings last: what they name is then there."""
