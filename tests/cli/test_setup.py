@@ -6,6 +6,7 @@ import io
 import stat
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -154,6 +155,19 @@ def test_again_with_what_is_there_changes_nothing_that_people_edit(
     assert sorted(after) == FILES
     for name in ("policy.toml", "discreet.toml", "places.geojson", "readings.parquet"):
         assert after[name] == before[name], name
+
+
+def test_readings_that_came_from_elsewhere_are_imported(home: Path, discreet: Discreet, tmp_path: Path) -> None:
+    folder = copy_of(home, tmp_path / "again")
+    readings = pl.read_parquet(folder / "readings.parquet")
+    both = pl.concat([readings, readings.head(5).with_columns(user=pl.lit("kim"))])
+    both.write_parquet(folder / "readings.parquet")  # of two people, as discreet import writes it
+    assert discreet("setup", "--dir", folder, "--yes", *QUICK).code == 0
+    kept = pl.read_parquet(folder / "readings.parquet")
+    assert kept["user"].unique().to_list() == ["me"]
+    assert kept.height == readings.height
+    (folder / "readings.parquet").write_bytes(b"PAR1")
+    assert "readings.parquet: is damaged" in error_of_last(discreet("setup", "--dir", folder, "--yes").err)
 
 
 def test_deltas_of_a_kept_policy_are_its_own(home: Path, discreet: Discreet, tmp_path: Path) -> None:

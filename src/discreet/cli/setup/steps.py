@@ -37,6 +37,9 @@ MERGE_BELOW = 0.005
 FEWEST_DAYS = 14
 """Below two weeks a routine knows each weekday once, and it is said."""
 
+KEEP = "keep"
+"""The answer that leaves readings as they are."""
+
 ASKED = 12
 """Places whose names are asked for; the others keep their numbers, and can be named in the file."""
 
@@ -154,20 +157,31 @@ class History:
 
 def ask_history(ask: Asker, given: Given, person: str, zone: str, before: Path) -> History:
     """The readings of the sources, or those of the last time."""
-    import polars as pl
-
-    if not given.sources and before.is_file():
-        kept = ask.answer("SOURCE...", "Your history?", _paths, "keep", f"keep {before.name}")
-        if kept == [Path("keep")]:
-            return History(pl.read_parquet(before), f"kept {before.name}")
-        return _imported(kept, person, zone, ask)
     if given.sources:
         return _imported(given.sources, person, zone, ask)
 
     def read(text: str) -> History:
-        return _imported(_paths(text), person, zone, ask)
+        return _kept(before, person, zone, ask) if text == KEEP else _imported(_paths(text), person, zone, ask)
 
-    return ask.answer("SOURCE...", "Your history: files, folders or zip archives?", read)
+    question = "Your history: files, folders or zip archives?"
+    if before.is_file():
+        return ask.answer("SOURCE...", question, read, KEEP, f"{KEEP} {before.name}")
+    return ask.answer("SOURCE...", question, read)
+
+
+def _kept(before: Path, person: str, zone: str, ask: Asker) -> History:
+    """The readings of the last time as they are; a table that came from elsewhere is imported."""
+    import polars as pl
+
+    from discreet.data.table import IMPORTED
+
+    try:
+        found = pl.read_parquet(before)
+    except (OSError, pl.exceptions.PolarsError):
+        raise DataError(f"{before}: is damaged, or no Parquet; give your history anew") from None
+    if found.columns == list(IMPORTED) and found["user"].unique().to_list() == [person]:
+        return History(found, f"kept {before.name}")
+    return _imported([before], person, zone, ask)
 
 
 def _paths(text: str) -> list[Path]:
@@ -228,7 +242,7 @@ def ask_places(
     (sightings,) = read_sightings(readings).people.values()
     hourly = Clock(24, clock.zone)
     keep = given.keep_places
-    if before.is_file() and keep is None and not given.names:
+    if before.is_file() and keep is None:
         keep = ask.agreed("--keep-places or --find-places", f"Keep the places of {before.name}?", default=True)
     if keep:
         if not before.is_file():
