@@ -38,6 +38,13 @@ def test_suggest_writes_a_policy_that_the_audit_takes(discreet: Discreet, model:
     assert discreet("audit", "--model", model, "--policy", out, "--budget", 100).code == 0
 
 
+def test_a_policy_that_is_there_is_not_overwritten(discreet: Discreet, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "policy.toml"
+    out.write_text("secret = []\n", encoding="utf-8")
+    assert "somebody may have edited it" in error_of(discreet("policy", "suggest", model, "--out", out, *QUICK))
+    assert out.read_text(encoding="utf-8") == "secret = []\n"
+
+
 def test_json_tells_the_same(discreet: Discreet, model: Path) -> None:
     ran = discreet("policy", "suggest", model, "--secret", "gym", *QUICK, "--json")
     assert ran.code == 0

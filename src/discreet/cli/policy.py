@@ -91,6 +91,8 @@ def suggest_policy(
 
     if picture is not None and not available():
         raise DiscreetError("--picture needs matplotlib; install discreet with its extra, discreet[plots]")
+    if out is not None and out.exists():
+        raise DiscreetError(f"{out}: is there already, and somebody may have edited it; write to another file")
     routine = read_routine(model)
     drawn = None if places is None else read_places(places)
     found = suggest(routine, drawn, also=secret or ())

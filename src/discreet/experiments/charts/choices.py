@@ -12,6 +12,9 @@ MARKS = {"suppress": "o", "deceive": "s", "generalize": "^"}
 
 SIZE = (6.4, 4.0)
 
+LINE = 5.5
+"""The height of a line of text, in percent of the chart."""
+
 APART = 0.06
 """How far intervals of one delta stand apart, in steps from one delta to the next."""
 
@@ -32,21 +35,26 @@ def chart(found: Choices, title: str, path: Path) -> None:
             ]
             look = {"color": COLOURS[vocabulary], "marker": MARKS[vocabulary]}
             axes.errorbar(x, y, yerr=spread, capsize=2.5, elinewidth=1.0, **look)
-            axes.annotate(
-                vocabulary,
-                (x[-1], y[-1]),
-                (9, 0),
-                textcoords="offset points",
-                va="center",
-                color=COLOURS[vocabulary],
-                fontweight="bold",
-            )
+        ends = {name: 100 * found.of(deltas[-1], name).utility.mean for name in found.vocabularies}
+        for name, height in _apart(ends).items():
+            where = (len(deltas) - 1 + 0.15, height)
+            axes.annotate(name, where, va="center", color=COLOURS[name], fontweight="bold", annotation_clip=False)
         axes.set_xticks(range(len(deltas)), [f"{delta:g}" for delta in deltas])
         axes.set_xlabel("delta: how much belief anybody may gain in a secret")
-        axes.set_ylabel("shown as it was, of the time")
+        half = " (wider: half)" if "generalize" in found.vocabularies else ""
+        axes.set_ylabel(f"shown as it was, of the time{half}")
+        axes.set_xlim(-0.25, len(deltas) - 1 + 0.25)
         axes.set_ylim(0, 103)
         axes.set_yticks(range(0, 101, 20), [f"{tick} %" for tick in range(0, 101, 20)])
         axes.grid(axis="x", visible=False)
+
+
+def _apart(heights: dict[str, float]) -> dict[str, float]:
+    """Where names stand: at the height of what they name, or above it where another would be written over."""
+    found: dict[str, float] = {}
+    for name in sorted(heights, key=lambda name: heights[name]):
+        found[name] = max([heights[name], *(below + LINE for below in found.values())])
+    return found
 
 
 def _widths(own: list[Choice]) -> list[float]:
