@@ -146,8 +146,9 @@ class _Some:
         """What was taken."""
         frame = _frame(list(zip(*self._rows, strict=True)), self._numbers)
         if self._alike:
-            # In the file's order: of readings at one instant the last may be what counts.
-            frame = pl.concat([frame, _frame(*_joined(self._alike))]).sort("number", maintain_order=True)
+            frame = pl.concat([frame, _frame(*_joined(self._alike))])
+        if self._alike and self._rows:  # in the file's order: of readings at one instant the last may be what counts
+            frame = frame.sort("number", maintain_order=True)
         return Entries(origin, frame, self._seen, self._faults, 0, self._kinds)
 
 
