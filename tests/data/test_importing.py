@@ -223,6 +223,13 @@ def test_two_phones_at_once_keep_both_positions(tmp_path: Path) -> None:
     ]
 
 
+def test_readings_of_one_instant_stay_in_the_order_of_the_file(tmp_path: Path) -> None:
+    enter = {"_type": "transition", "event": "enter", "desc": "Gym"}
+    path = tmp_path / "x.rec"
+    path.write_text(rec_line(location()) + rec_line({**location(), **enter}) + rec_line(location(inregions=["Home"])))
+    assert [row[5] for row in rows(import_logs([path]))] == [None, "Gym", "Home"]
+
+
 def test_two_people_are_sorted_by_name_then_time(tmp_path: Path) -> None:
     for user, start in (("zoe", MAY_1), ("ann", MAY_1 + 60)):
         samples.owntracks_rec(tmp_path, user).write_text(rec_line(location(start + 5)) + rec_line(location(start)))

@@ -144,10 +144,12 @@ class _Some:
 
     def entries(self, origin: Origin) -> Entries:
         """What was taken."""
-        frames = [_frame(list(zip(*self._rows, strict=True)), self._numbers)] if self._rows or not self._alike else []
+        frame = _frame(list(zip(*self._rows, strict=True)), self._numbers)
         if self._alike:
-            frames.append(_frame(*_joined(self._alike)))
-        return Entries(origin, pl.concat(frames), self._seen, self._faults, 0, self._kinds)
+            frame = pl.concat([frame, _frame(*_joined(self._alike))])
+        if self._alike and self._rows:  # in the file's order: of readings at one instant the last may be what counts
+            frame = frame.sort("number", maintain_order=True)
+        return Entries(origin, frame, self._seen, self._faults, 0, self._kinds)
 
 
 def _joined(parts: list[Alike]) -> tuple[Sequence[Sequence[object]], list[int]]:

@@ -178,7 +178,7 @@ class _Import:
         try:
             yield
         except DataError as error:
-            if entry.named or isinstance(error, NoZoneError):
+            if self._strict or entry.named or isinstance(error, NoZoneError):
                 raise
             self.skip(entry.name, str(error))
 

@@ -23,7 +23,7 @@ from discreet.data.source import Batch, Fault, Origin, ends_with, stem
 from discreet.data.streams import opened
 from discreet.errors import DataError
 
-BLOCK = 8 << 20
+BLOCK = 4 << 20
 """Bytes read at a time, after decompression."""
 
 LONGEST_ROW = 1 << 20
