@@ -65,6 +65,12 @@ def test_between_places_is_away_or_moving_by_speed() -> None:
     assert day(*far)[0] == AWAY
 
 
+def test_a_place_comes_before_movement_and_silence_makes_nobody_move() -> None:
+    assert day((0, (48.0, 11.004)), (2, HOME))[0] == "home"  # 300 m in 2 minutes, and there
+    assert day((0, (48.0, 11.004)), (2, BETWEEN))[0] == MOVING
+    assert day((0, (48.0, 11.004)), (29, (48.0, 11.024)))[0] == AWAY  # 1.5 km in half an hour, and nothing between
+
+
 def test_moving_stands_for_a_short_while_only() -> None:
     walk: list[tuple[float, tuple[float, float] | str]] = [(50 + 2 * k, (48.0, 11.004 + 0.002 * k)) for k in range(5)]
     told = day(*walk, hold=4 * 3600)

@@ -125,6 +125,7 @@ def test_names_and_merges_by_number() -> None:
     places = Places(Place(f"place {k}", Circle(k, k, 100), k) for k in range(1, 5))
     assert places.renamed({3: "hospital"}).names == ("place 1", "place 2", "hospital", "place 4")
     assert places.merged({3: 4, 2: 3}).names == ("place 1", "place 4")
+    assert places.renamed({4: "gym"}).merged({3: 4}).names == ("place 1", "place 2", "gym")
     for wrong, part in [({9: 1}, "no place 9"), ({1: 9}, "no place 9"), ({1: 2, 2: 1}, "itself")]:
         with pytest.raises(DataError, match=part):
             places.merged(wrong)

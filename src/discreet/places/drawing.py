@@ -171,11 +171,6 @@ class Box(NamedTuple):
         beside = self.left <= other.left and other.right <= self.right
         return self != other and beside and self.top <= other.top and other.bottom <= self.bottom
 
-    def meets(self, other: Box) -> bool:
-        """Whether they share more than a rim."""
-        across = self.left < other.right and other.left < self.right
-        return across and self.top < other.bottom and other.top < self.bottom
-
 
 def svg_of(
     places: Places, shares: Sequence[float], drawn: Sequence[int], wide: float, boxes: dict[str, list[int]]
