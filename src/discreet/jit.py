@@ -41,7 +41,7 @@ def compiled(
     signature: Any = tuple(arguments) or None
 
     def decorate(function: Function) -> Function:
-        if numba.config.DISABLE_JIT:
+        if cast(Any, numba.config).DISABLE_JIT:  # set while a program runs, and unknown to type checkers
             return function if plain is None else cast(Function, plain(function))
         return cast(Function, numba.njit(signature, cache=True, fastmath=False)(function))
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
 
-TWO = ["--mechanism", "mask-sensitive", "--mechanism", "adaptive"]
+TWO = ["--mechanism", "mask-sensitive", "--mechanism", "adaptive", "--seconds", "3600"]
 
 
 def test_rows_agree_with_evaluate_and_audit(discreet: Discreet, endless: list[str], tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ DAYS = [d.Day(contexts, FIRST + dt.timedelta(days=k), "p") for k, contexts in en
 
 @pytest.mark.parametrize("model", [CHAIN, ROUTINE], ids=["one day", "without end"])
 def test_rows_are_what_evaluate_and_audit_say(model: d.MarkovChain | d.Routine) -> None:
-    frame = d.compare(model, POLICY, DAYS, ["no-mask", "mask-sensitive", "hybrid", "adaptive"], seed=3)
+    frame = d.compare(model, POLICY, DAYS, ["no-mask", "mask-sensitive", "hybrid", "adaptive"], seed=3, seconds=None)
     assert frame["mechanism"].to_list() == ["no-mask", "mask-sensitive", "hybrid", "adaptive"]
     for row in frame.iter_rows(named=True):
         make = partial(Spec(row["mechanism"]).make, policy=POLICY)
@@ -49,7 +49,7 @@ def test_rows_are_what_evaluate_and_audit_say(model: d.MarkovChain | d.Routine) 
 
 def test_a_promise_is_judged_where_it_was_made() -> None:
     """Hybrid bounds each slot of one day: kept, whatever "at any" slot and the next morning tell."""
-    rows = {row["mechanism"]: row for row in d.compare(ROUTINE, POLICY, DAYS).iter_rows(named=True)}
+    rows = {row["mechanism"]: row for row in d.compare(ROUTINE, POLICY, DAYS, seconds=None).iter_rows(named=True)}
     assert set(rows) == set(COMPARED)
     told = {name: (row["promise"], row["kept"], row["audit"]) for name, row in rows.items()}
     assert told["hybrid"] == ("exact delta", True, "does not hold")
@@ -65,7 +65,7 @@ class Liar(d.mechanisms.MaskSensitive):
 
 
 def test_a_promise_that_is_broken_is_told() -> None:
-    (row,) = d.compare(CHAIN, POLICY, DAYS, [Liar]).to_dicts()
+    (row,) = d.compare(CHAIN, POLICY, DAYS, [Liar], seconds=None).to_dicts()
     assert (row["mechanism"], row["promise"], row["kept"]) == ("liar", "exact delta", False)
     assert row["found"] == d.audit(d.mechanisms.MaskSensitive(CHAIN, POLICY)).worst_gain
 
