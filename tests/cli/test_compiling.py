@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -48,29 +47,20 @@ def test_a_process_that_is_not_its_own_compiles(monkeypatch: pytest.MonkeyPatch,
     assert os.environ[compiling.PLAIN] == "1"
 
 
-def test_one_process_compiles_and_lets_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_compiles_is_not_told_to_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[dict[str, Any]] = []
 
-    def start(arguments: list[str], **given: Any) -> None:
+    def run(arguments: list[str], **given: Any) -> None:
         started.append({"arguments": arguments, **given})
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setenv(compiling.PLAIN, "1")
-    assert compiling.compile_meanwhile()
-    assert not compiling.compile_meanwhile()  # one is at it
+    compiling.compile_now()  # and Ctrl-C leaves it for later
     (one,) = started
     assert compiling.PLAIN not in one["env"]
-    assert one["start_new_session"]
-    (lock,) = tmp_path.iterdir()
-    assert one["arguments"][-1] == str(lock)
-    os.utime(lock, (0, 0))
-    assert compiling.compile_meanwhile()  # whoever was at it is no more
-    assert len(started) == 2
+    assert one["arguments"][-1] == compiling.WORK
 
 
-def test_the_process_that_compiles_removes_its_lock(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    lock.touch()
-    subprocess.run([sys.executable, "-c", compiling.WORK, str(lock)], check=True)
-    assert not lock.exists()
+def test_the_work_is_the_demo() -> None:
+    assert subprocess.run([sys.executable, "-c", compiling.WORK], check=True).returncode == 0

@@ -1,19 +1,16 @@
-"""The first page of a new installation: loops that are not compiled yet stay plain Python, and are compiled meanwhile.
+"""The first page of a new installation: loops that are not compiled yet stay plain Python, and are compiled afterwards.
 
 Compiling takes half a minute, and the demo without it a third of that, with the same bits (`discreet.jit`). So the
-first demo does without, and leaves the compiling to a process of its own that ends by itself: the next one, and other
-commands, then start at once.
+first demo does without. When its page is there and somebody watches, it compiles, so that the next one and the other
+commands start at once; Ctrl-C leaves that for later, and nothing goes on behind anybody's back.
 """
 
 from __future__ import annotations
 
 import contextlib
-import getpass
 import os
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 
 PLAIN = "NUMBA_DISABLE_JIT"
@@ -21,19 +18,8 @@ PLAIN = "NUMBA_DISABLE_JIT"
 LAST = "mechanisms/programme.py", "programme._solve-*.nbi"
 """What takes longest to compile: its source, and the index of what numba keeps of it."""
 
-WORK = """
-import os, sys
-getattr(os, "nice", int)(10)
-try:
-    from discreet.demo.story import make_demo
-    make_demo()
-finally:
-    os.unlink(sys.argv[1])
-"""
-"""What has everything compiled that the demo needs, lets others go first, and removes the lock that it is given."""
-
-PATIENCE = 600.0
-"""Seconds after which a lock is nobody's."""
+WORK = "from discreet.demo.story import make_demo; make_demo()"
+"""What has everything compiled that the demo needs."""
 
 _own_process = False
 
@@ -70,23 +56,8 @@ def _kept(package: Path) -> list[Path]:
     return [package, *(folder / "numba" for folder in own)]
 
 
-def compile_meanwhile() -> bool:
-    """Start the process that compiles, which says nothing and outlives this one; False where one is at it."""
-    lock = Path(tempfile.gettempdir()) / f"discreet-compiling-{getpass.getuser()}"
-    with contextlib.suppress(OSError):
-        if time.time() - lock.stat().st_mtime > PATIENCE:
-            lock.unlink()
-    try:
-        lock.open("x").close()
-    except OSError:
-        return False
+def compile_now() -> None:
+    """Compile, in a process in which that is not switched off; Ctrl-C leaves it for later."""
     without = {name: value for name, value in os.environ.items() if name != PLAIN}
-    subprocess.Popen(
-        [sys.executable, "-c", WORK, str(lock)],
-        env=without,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    return True
+    with contextlib.suppress(KeyboardInterrupt):
+        subprocess.run([sys.executable, "-c", WORK], env=without, stdout=subprocess.DEVNULL, check=False)

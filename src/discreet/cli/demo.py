@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.compiling import compile_meanwhile, does_without
-from discreet.cli.terminal import busy, note_later, print_json
+from discreet.cli.compiling import compile_now, does_without
+from discreet.cli.terminal import busy, print_json
 from discreet.errors import DiscreetError
 
 
@@ -34,15 +35,18 @@ def demo(
         with np.errstate(invalid="ignore" if plain else None):  # as compiled loops do, which meet infinities
             made = make_demo(seed)
     _write(out, page(made))
-    if plain and compile_meanwhile():
-        note_later("compiling in the background, once, so that the next commands start at once")
     if json:
         print_json({**as_json(made), "page": str(out)})
         return
     from discreet.cli.day_strip import print_demo
 
     print_demo(made)
-    print(f"The page with the whole story: {out}")
+    print(f"The page with the whole story: {out}", flush=True)
+    if plain and sys.stderr.isatty():
+        with busy(
+            "compiling, once, so that the next commands start at once; Ctrl-C leaves it for later", compiles=False
+        ):
+            compile_now()
 
 
 def _write(out: Path, text: str) -> None:
