@@ -57,6 +57,15 @@ def test_positions_get_the_place_that_is_true() -> None:
     assert right[there].mean() > 0.99
 
 
+def test_ways_of_moving_name_no_place() -> None:
+    """A trip's first and last positions are at the places where it begins and ends."""
+    person = simulated(5)
+    labels = np.where(person.truth == 0, 0, np.where(person.truth == 2, 1, -1)).astype(np.int64)
+    seen = Sightings(person.sightings.instants, person.sightings.positions, labels, ("in subway", "Walking"))
+    places, _ = find_places(seen, Clock(48))
+    assert [place.name for place in places.places[:3]] == ["home", "work", "place 3"]
+
+
 def test_labels_of_the_source_name_places_before_rules_do() -> None:
     person = simulated(5)
     labels = np.where(person.truth == 0, 0, np.where(person.truth == 2, 1, -1)).astype(np.int64)
