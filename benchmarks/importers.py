@@ -1,8 +1,13 @@
-"""`discreet import` of 1.5 million positions against a plain pass of the best parser over the same bytes: best of 3."""
+"""`discreet import` of 1.5 million positions against a plain pass of the best parser over the same bytes: best of 3.
+
+Then the memory of importing a Records.json of 300 MB, nearly all of which are scans of wireless networks.
+"""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +97,51 @@ def main() -> None:
                 flush=True,
             )
         _streaming(records)
+        _memory(Path(folder) / "Scans.json")
+
+
+READ = """
+import resource, sys
+from discreet.data.importing import import_logs
+from discreet.data.json_objects import loads
+scale = 1 if sys.platform == "darwin" else 1024
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+if sys.argv[1] == "import":
+    print(import_logs([sys.argv[2]]).readings.height, end=" ")
+else:
+    print(len(loads(open(sys.argv[2], "rb").read())["locations"]), end=" ")
+print(before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale)
+"""
+
+
+def write_scans(path: Path) -> None:
+    """As a phone at home writes: a position, then scans of networks for a while."""
+    networks = [{"mac": f"{k:012x}", "strength": -60, "frequencyMhz": 2412} for k in range(20)]
+    scans = ",".join(
+        json.dumps({"timestamp": f"2024-05-01T08:{k:02}:00.000Z", "wifiScan": {"accessPoints": networks}})
+        for k in range(40)
+    )
+    with path.open("w") as file:
+        file.write('{"locations":[')
+        for k in range(6_000):
+            stamp = f"2024-05-{1 + k // 600:02}T{k // 25 % 24:02}:{k % 25:02}:00.000Z"
+            at = {"latitudeE7": 480000000 + k, "longitudeE7": 20000000, "accuracy": 12, "timestamp": stamp}
+            file.write(("," if k else "") + json.dumps(at) + "," + scans)
+        file.write("]}")
+
+
+def _memory(path: Path) -> None:
+    """Peak resident memory, of which so much before the first byte is read: Python, polars and the project."""
+    write_scans(path)
+    for how in ("import", "whole"):
+        command = ["sh", "-c", '"$0" "$@"; exit $?', sys.executable, "-c", READ, how, str(path)]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        count, before, peak = (int(one) for one in told)
+        what = f"import keeps {count} readings" if how == "import" else f"{loads.__module__} whole: {count} records"
+        print(
+            f"{path.name:14} {path.stat().st_size / 1e6:6.0f} MB  {what}: peak {peak / 1e6:.0f} MB, "
+            f"{before / 1e6:.0f} MB before the first byte"
+        )
 
 
 def _streaming(path: Path) -> None:

@@ -67,10 +67,28 @@ def measure(path: Path) -> None:
     )
 
 
+def command(path: Path) -> None:
+    """The whole command as people run it, from its start to its end: time that passes, time of processors, memory."""
+    began = time.perf_counter()
+    out = [f"--out={path.with_suffix('.geojson')}", f"--map={path.with_suffix('.html')}"]
+    code = "import sys; from discreet.cli import run; sys.exit(run(sys.argv[1:]))"
+    subprocess.run(
+        [sys.executable, "-c", code, "places", str(path), "--zone=UTC", *out], check=True, stdout=subprocess.DEVNULL
+    )
+    whole, used = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    most = used.ru_maxrss // 1024
+    met = "met" if whole <= SECONDS and most <= MEGABYTES else "MISSED"
+    print(
+        f"discreet places: {whole:.1f} s (at most {SECONDS:g}), of processors {used.ru_utime + used.ru_stime:.1f} s; "
+        f"highest memory {most} MB (at most {MEGABYTES}): {met}"
+    )
+
+
 def main() -> None:
-    """Print the measures of a fresh process."""
+    """Print the measures of fresh processes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "positions.parquet"
         write_positions(path)
+        command(path)
         code = f"from pathlib import Path; from benchmarks.places import measure; measure(Path({str(path)!r}))"
         subprocess.run([sys.executable, "-c", code], check=True)

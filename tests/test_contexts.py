@@ -212,6 +212,8 @@ def test_a_hierarchy_knows_its_layers() -> None:
     assert [tree.at_layer("office", layer) for layer in range(3)] == ["office", "department", "campus"]
     assert tree.leaves_under("campus") == tree.leaves
     assert tree.leaves_under("kitchen") == ("kitchen",)
+    assert tree.nested() == TREE
+    assert Hierarchy({"top": ["a", "b"]}).nested() == {"top": ["a", "b"]}
     assert "hall" in tree
     assert "attic" not in tree
 

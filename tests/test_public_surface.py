@@ -13,7 +13,8 @@ SURFACE = {
     *("MarkovChain", "HiddenMarkovModel", "Models", "load", "save"),
     *("Policy", "Routine", "Secret", "Guarantee", "Utility", "DiscreetError"),
     *("Output", "Released", "Generalized", "Skipped", "Suppressed", "Perturbed", "PartialEvent"),
-    *("Session", "audit", "Audit", "evaluate", "Evaluation", "limit", "Limit", "laws", "mechanisms", "data"),
+    *("Session", "audit", "Audit", "compare"),
+    *("evaluate", "Evaluation", "limit", "Limit", "laws", "mechanisms", "data"),
 }
 
 

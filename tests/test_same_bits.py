@@ -66,6 +66,30 @@ def test_another_processor_makes_the_same_kernels(processor: str) -> None:
     assert differing(json.loads(run.stdout)) == []
 
 
+SOME = """
+import json
+from tests.golden import kernels
+cases = [*kernels.adaptive(), *kernels.without_end()][::8]
+print(json.dumps({name: kernels.digest(name, make()) for name, make in cases}))
+"""
+
+
+def test_plain_python_makes_the_same_kernels() -> None:
+    """The first demo of an installation does without compiling; what it shows is what compiled loops show."""
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SOME],  # NumPy warns of infinities, which compiled loops meet as well
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert {name.split()[0] for name in found} == {"adaptive", "endless"}
+    assert {name: GOLDEN[name] for name in found} == found
+
+
 def matrices(rows: int, columns: int) -> st.SearchStrategy[FloatArray]:
     numbers = st.floats(-1e3, 1e3).map(lambda x: round(x, 7))
     return st.lists(numbers, min_size=rows * columns, max_size=rows * columns).map(

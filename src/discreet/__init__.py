@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.contexts import UNKNOWN, Day, carry_forward, merge_rare
     from discreet.contracts import Utility
     from discreet.errors import DiscreetError
+    from discreet.evaluation.compare import compare
     from discreet.evaluation.limit import Limit, limit
     from discreet.evaluation.metrics import Evaluation, evaluate
     from discreet.events import Event, Events, Intervals, Trajectory
@@ -63,6 +64,7 @@ _WHERE = {
     "Utility": "contracts",
     "audit": "adversary.audit",
     "carry_forward": "contexts",
+    "compare": "evaluation.compare",
     "data": "data",
     "evaluate": "evaluation.metrics",
     "laws": "laws",
@@ -105,6 +107,7 @@ __all__ = [
     "Utility",
     "audit",
     "carry_forward",
+    "compare",
     "data",
     "evaluate",
     "laws",

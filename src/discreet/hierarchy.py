@@ -136,6 +136,16 @@ class Hierarchy:
             )
         return line[step]
 
+    def nested(self) -> dict[str, object]:
+        """The tree as the nested mapping that makes it: leaves stand in lists."""
+
+        def below(node: str) -> object:
+            children = self._children[node]
+            lowest = all(self._layer_of[child] == 0 for child in children)
+            return list(children) if lowest else {child: below(child) for child in children}
+
+        return {self.root: below(self.root)}
+
     def leaves_under(self, node: str) -> tuple[str, ...]:
         """The contexts that a node stands for."""
         self._known(node)

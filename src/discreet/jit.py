@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 from numba.extending import register_jitable
 
-from discreet.numerics import FloatArray, IntArray
+from discreet.numerics import FloatArray, IntArray, ordered_product
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -29,15 +29,20 @@ INTS = types.Array(types.int64, 1, "C", readonly=True)
 INTS_2D = types.Array(types.int64, 2, "C", readonly=True)
 
 
-def compiled(*arguments: object) -> Callable[[Function], Function]:
+def compiled(
+    *arguments: object, plain: Callable[[Any], Callable[..., object]] | None = None
+) -> Callable[[Function], Function]:
     """Compile a function, for these argument types where given (at import, from the cache) or when first called.
 
     Nothing is relaxed: sums keep their order, products and sums are not fused, and infinities, NaN and signs of zero
-    stay exact, because a zero here means impossible.
+    stay exact, because a zero here means impossible. With NUMBA_DISABLE_JIT functions stay plain Python, with the same
+    bits; what `plain` makes of one is then called instead, where its loops would take too long.
     """
     signature: Any = tuple(arguments) or None
 
     def decorate(function: Function) -> Function:
+        if cast(Any, numba.config).DISABLE_JIT:  # set while a program runs, and unknown to type checkers
+            return function if plain is None else cast(Function, plain(function))
         return cast(Function, numba.njit(signature, cache=True, fastmath=False)(function))
 
     return decorate
@@ -48,7 +53,26 @@ def helper(function: Function) -> Function:
     return register_jitable(function)
 
 
-@compiled()
+def _of_list(function: Function) -> Callable[..., object]:
+    """For `total`: the floats of a list, which plain Python adds up in a fraction of the time."""
+    return lambda values: function(values.tolist())
+
+
+def _of_products(function: Function) -> Callable[..., object]:
+    """For `dot`: its terms, and their total, which has the same order."""
+    return lambda left, right: total(left * right)
+
+
+def _in_numpy(function: Function) -> Callable[..., object]:
+    """For `multiply`: NumPy's loops over independent sums, which are those of `numerics.ordered_product`."""
+
+    def multiplied(left: FloatArray, right: FloatArray, result: FloatArray) -> None:
+        result[:] = ordered_product(left, right)
+
+    return multiplied
+
+
+@compiled(plain=_of_products)
 def dot(left: FloatArray, right: FloatArray) -> float:
     """The sum of left[i] right[i] in eight lanes, which are added in pairs; what is left over comes last."""
     size = len(left)
@@ -68,7 +92,7 @@ def dot(left: FloatArray, right: FloatArray) -> float:
     return (((a + b) + (c + d)) + ((e + f) + (g + h))) + rest
 
 
-@compiled()
+@compiled(plain=_of_list)
 def total(values: FloatArray) -> float:
     """The sum of values, in the order of `dot`."""
     size = len(values)
@@ -88,7 +112,7 @@ def total(values: FloatArray) -> float:
     return (((a + b) + (c + d)) + ((e + f) + (g + h))) + rest
 
 
-@compiled()
+@compiled(plain=_in_numpy)
 def multiply(left: FloatArray, right: FloatArray, result: FloatArray) -> None:
     """result = left right, each entry summed from the first term to the last, as `numerics.ordered_product` does.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -250,3 +250,18 @@ def test_several_audits_hold_together_only_if_each_does() -> None:
     assert all_hold([held, held]) is True
     assert all_hold([held, undecided]) is None
     assert all_hold([undecided, broken, held]) is False
+
+
+@pytest.mark.parametrize("method", ["exact", "interval"])
+def test_progress_follows_the_slots_of_each_search(method: Literal["exact", "interval"]) -> None:
+    chain = random_chain(5, n=3, slots=5)
+    mechanism = d.mechanisms.MaskSensitive(chain, d.Policy(["c0"], delta=0.1))
+    told: list[tuple[str, int, int]] = []
+    watched = d.audit(mechanism, method=method, progress=lambda *step: told.append(step))
+    assert watched == d.audit(mechanism, method=method)
+    searches = dict.fromkeys(what for what, _, _ in told)
+    assert list(searches) == (
+        ["every output"] if method == "exact" else ["public states", "what tells most", "a bound"]
+    )
+    for search in searches:
+        assert [(slot, slots) for what, slot, slots in told if what == search] == [(slot, 5) for slot in range(5)]

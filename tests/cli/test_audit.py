@@ -129,6 +129,13 @@ def test_a_policy_without_secrets_is_refused_not_held(discreet: Discreet, given:
     assert "there is no secret in it" in error_of(discreet("audit", *given, "--policy", tmp_path / "none.toml"))
 
 
+def test_no_secrets_hold(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
+    (tmp_path / "none.toml").write_text("secret = []\n")
+    ran = discreet("audit", *given, "--policy", tmp_path / "none.toml", "--json")
+    assert ran.code == 0
+    assert ran.json["parts"][0]["excess"] is None
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [

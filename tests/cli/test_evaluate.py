@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import READINGS, Discreet, error_of
+from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
 
 
 def test_the_table_and_a_breach(discreet: Discreet, given: list[str]) -> None:
@@ -23,7 +23,8 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
     ran = discreet("evaluate", READINGS, *given, "--seed", 5, "--json")
     assert ran.code == 1
     document = ran.json
-    assert set(document) == {"mechanism", "without_end", "seed", "breached", "parts", "known", "truth", "bad_rows"}
+    told = {"mechanism", "without_end", "seed", "breached", "split", "learned_days"}
+    assert set(document) == told | {"parts", "known", "truth", "bad_rows"}
     (part,) = document["parts"]
     assert part["days"] == 42
     assert part["utility"] + part["suppressed"] == pytest.approx(1)
@@ -80,3 +81,51 @@ def test_what_starts_anew_is_judged_over_midnight_too(discreet: Discreet, endles
     assert "mask-sensitive starts anew each day: what it promises ends at midnight." in ran.out
     document = discreet("evaluate", READINGS, *endless, "--mechanism", "mask-sensitive", "--json").json
     assert (document["without_end"], document["parts"][0]["off_model"]) == (False, 0)
+
+
+# --- days that were learned, and days that were not
+
+
+@pytest.mark.parametrize("kind", [[], ["--day-by-day"], ["--day-by-day", "--weekparts"]], ids=" ".join)
+def test_a_split_learns_from_the_first_days_and_judges_the_rest(
+    discreet: Discreet, tmp_path: Path, kind: list[str]
+) -> None:
+    """The same as a file of the first days, learned by the same options, and a file of the others."""
+    rows = Path(READINGS).read_text(encoding="utf-8").splitlines()
+    until = "2026-02-03"  # 29 of 42 dates are before it
+    first, rest = tmp_path / "first.csv", tmp_path / "rest.csv"
+    first.write_text("\n".join([rows[0], *(row for row in rows[1:] if row.split(",")[1] < until)]), encoding="utf-8")
+    rest.write_text("\n".join([rows[0], *(row for row in rows[1:] if row.split(",")[1] >= until)]), encoding="utf-8")
+    rules = ["--zone", "Europe/Paris", "--secrets", POLICY, "--merge-below", "0", *kind, "--accept-model"]
+    for data, file in ((first, "first.model"), (READINGS, "all.model")):
+        assert discreet("learn", data, *rules, "--out", tmp_path / file).code == 0
+    using = ["--policy", POLICY, "--mechanism", "mask-sensitive", "--accept-model", "--json"]
+    apart = discreet("evaluate", rest, "--model", tmp_path / "first.model", *using)
+    split = discreet("evaluate", READINGS, "--model", tmp_path / "all.model", *using, "--split", "0.7")
+    assert "learned anew from the 29 days until 2026-02-02" in split.err
+    assert split.json["split"] == 0.7
+    assert split.json["learned_days"] == (None if kind else 0)
+    assert sum(part["days"] for part in split.json["parts"]) == 13
+    for one, other in zip(split.json["parts"], apart.json["parts"], strict=True):
+        for key in ("utility", "days", "breached_days", "worst_gain", "by_secret", "off_model"):
+            assert one[key] == other[key]
+
+
+def test_days_that_were_learned_are_said_to_be(discreet: Discreet, endless: list[str], tmp_path: Path) -> None:
+    using = [*endless, "--mechanism", "mask-sensitive"]
+    ran = discreet("evaluate", READINGS, *using)
+    assert "These days are among those that the habits were learned from" in ran.out
+    assert "--split 0.7" in ran.out
+    assert discreet("evaluate", READINGS, *using, "--json").json["learned_days"] == 42
+    later = tmp_path / "later.csv"
+    later.write_text("user,timestamp,context\np01,2026-05-04T08:00:00+02:00,home\n", encoding="utf-8")
+    assert "among those" not in discreet("evaluate", later, *using).out
+    assert discreet("evaluate", later, *using, "--json").json["learned_days"] == 0
+
+
+def test_a_split_leaves_days_on_both_sides(discreet: Discreet, endless: list[str], tmp_path: Path) -> None:
+    for share in ("0", "1", "1.5", "nan"):
+        assert "--split" in error_of(discreet("evaluate", READINGS, *endless, "--split", share))
+    (tmp_path / "one.csv").write_text("user,timestamp,context\np01,2026-05-04T08:00:00+02:00,home\n")
+    said = error_of(discreet("evaluate", tmp_path / "one.csv", *endless, "--split", "0.7"))
+    assert "of 1 days leaves none" in said

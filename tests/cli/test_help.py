@@ -16,13 +16,17 @@ from tests.cli.conftest import Discreet, error_of
 
 VERBS = [
     "demo",
+    "examples",
+    "setup",
     "import",
     "places",
     "learn",
+    "policy",
     "mechanisms",
     "release",
     "audit",
     "evaluate",
+    "compare",
     "attack",
     "publish",
     "reproduce",

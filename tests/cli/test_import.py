@@ -53,7 +53,8 @@ def test_json(discreet: Discreet, tmp_path: Path) -> None:
     assert told["left_out"] == {"accuracy worse than 100 m": 1}
     assert told["passed_over"] == {"card": 1}
     assert told["files"][0]["records"] == 5
-    assert told["not_read"] == [{"file": str(tmp_path / "x.html"), "why": "in no format that is known"}]
+    assert told["unknown"] == [str(tmp_path / "x.html")]
+    assert told["not_read"] == []
     assert (tmp_path / "r.csv").read_text().splitlines() == [
         "user,timestamp,latitude,longitude,accuracy,context,source",
         "me,2024-05-01T06:00:00.000000Z,48.8566,2.3522,12.0,,owntracks-rec",

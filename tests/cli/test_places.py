@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 
 import polars as pl
@@ -48,7 +49,7 @@ def test_places_are_found_named_and_drawn(discreet: Discreet, made: Path) -> Non
     assert names[:4] == ["home", "work", "hospital", "pharmacy"]
     assert len(names) == 8
     page = made.with_suffix(".html").read_text(encoding="utf-8")
-    assert "3. hospital" in page
+    assert "3. <bdi>hospital</bdi>" in page
     assert "No place explains" in page
 
 
@@ -80,6 +81,44 @@ def test_an_edited_map_is_taken_with_its_polygons(
     assert json.loads((tmp_path / "again.geojson").read_text(encoding="utf-8"))["features"][-1] == drawn
 
 
+ODD = '<b>"O\'Brien & söhne" 家</b> | =; ‰'
+
+
+def test_odd_names_parts_and_polygons_go_through_file_page_and_table(
+    discreet: Discreet, readings: Path, made: Path, tmp_path: Path
+) -> None:
+    """A name with everything in it, a place in two parts, and a file that speaks to the terminal."""
+    document = json.loads(made.read_text(encoding="utf-8"))
+    document["features"][1]["properties"]["why"] = "\x1b[2J\x1b]0;owned\x07 gone"
+    squares = [[[[x, 47.0], [x + 0.1, 47.0], [x + 0.1, 47.1], [x, 47.1], [x, 47.0]]] for x in (11.0, 12.0)]
+    parts = {"type": "MultiPolygon", "coordinates": squares}
+    document["features"].append({"type": "Feature", "geometry": parts, "properties": {"name": "isles"}})
+    drawn = tmp_path / "drawn.geojson"
+    drawn.write_text(json.dumps(document), encoding="utf-8")
+    page, out = tmp_path / "p.html", tmp_path / "out.geojson"
+    ran = discreet("places", readings, "--places", drawn, "--name", f"3={ODD}", "--map", page, "--out", out)
+    assert ran.code == 0, ran.err
+    assert ODD in ran.out
+    assert "\x1b" not in ran.out
+    assert "\x07" not in ran.out
+    names = [feature["properties"]["name"] for feature in json.loads(out.read_text(encoding="utf-8"))["features"]]
+    assert names[2] == ODD
+    assert names[-1] == "isles"
+    text = page.read_text(encoding="utf-8")
+    assert "<b>" not in text
+    assert escape(ODD) in text
+    assert "isles" in text
+
+
+def test_a_hostile_map_is_one_line_that_names_it(discreet: Discreet, readings: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile.geojson"
+    for content in ("{", "[]", '{"type": "FeatureCollection", "features": [{"type": "Feature"}]}', "[" * 100_000):
+        hostile.write_text(content, encoding="utf-8")
+        line = error_of(discreet("places", readings, "--places", hostile, "--map", tmp_path / "p.html"))
+        assert "hostile.geojson" in line
+    assert not (tmp_path / "p.html").exists()
+
+
 def test_from_positions_to_a_release(discreet: Discreet, readings: Path, made: Path, tmp_path: Path) -> None:
     """Three commands: places, learn, release; and evaluate sees the same days."""
     model, out = tmp_path / "p01.model", tmp_path / "out.csv"
@@ -99,6 +138,30 @@ def test_from_positions_to_a_release(discreet: Discreet, readings: Path, made: P
     assert part["utility"] == 1
     assert part["off_model"] == 0
     assert shown.count("home") > shown.count("work") > shown.count("hospital") > 0
+
+
+def test_the_map_is_the_hierarchy_that_outputs_go_up(
+    discreet: Discreet, readings: Path, made: Path, tmp_path: Path
+) -> None:
+    """A town around all places: where work is a secret, what is shown may be the town."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text('delta = 0.1\n[[secret]]\ncontexts = ["work"]\n', encoding="utf-8")
+    document = json.loads(made.read_text(encoding="utf-8"))
+    home, *others = document["features"]
+    town = {**home, "properties": {"name": "town", "radius_m": 9000}}
+    drawn = tmp_path / "town.geojson"
+    drawn.write_text(json.dumps({**document, "features": [home, *others[:3], town]}), encoding="utf-8")
+    model, out = tmp_path / "p01.model", tmp_path / "out.csv"
+    habits = ("--slots", "4", "--day-by-day", "--secrets", policy, "--accept-model", "--out", model)
+    assert discreet("learn", readings, "--places", drawn, *habits).code == 0
+    options = ("-o", "outputs=generalize", "-o", f"hierarchy={drawn}", "--places", drawn, "--out", out)
+    ran = discreet("release", readings, "--model", model, "--policy", policy, "--mechanism", "adaptive", *options)
+    assert ran.code == 0, ran.err
+    shown = pl.read_csv(out).filter(kind="generalized")["value"]
+    assert set(shown) <= {"in town", "anywhere", *(f"at {name}" for name in ("away", "moving", "other", "unknown"))}
+    assert "in town" in set(shown)
+    none = discreet("release", readings, "--model", model, "--policy", policy, "-o", "hierarchy=none.geojson")
+    assert "none.geojson: cannot be read" in error_of(none)
 
 
 @pytest.mark.parametrize(

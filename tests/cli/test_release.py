@@ -238,7 +238,7 @@ def test_bad_input(discreet: Discreet, given: list[str], models: Path, family: P
     (tmp_path / "folder.csv").mkdir()
     error_of(discreet("release", *given, READINGS, "--out", tmp_path / "folder.csv"))
     assert sorted(os.listdir(tmp_path)) == ["family.csv", "folder.csv"]
-    assert "folder" in error_of(discreet("release", "--model", models, *given[2:], READINGS))
+    assert "folder" in error_of(discreet("audit", "--model", models, *given[2:]))
     (tmp_path / "not.model").write_text("no model")
     assert "not.model" in error_of(discreet("release", "--model", tmp_path / "not.model", *given[2:], READINGS))
 
@@ -262,3 +262,65 @@ def test_a_pipe_goes_on_over_midnight(discreet: Discreet, endless: list[str], mo
     assert ran.code == 0
     rows = [json.loads(line) for line in ran.out.splitlines()]
     assert [(row["date"], row["slot"]) for row in rows[47:49]] == [("2026-03-06", 47), ("2026-03-07", 0)]
+
+
+# --- several people in one go
+
+
+@pytest.fixture
+def learned(discreet: Discreet, family: Path, tmp_path: Path) -> Path:
+    """A folder with the model of each of two people."""
+    columns = ["--user", "who", "--time", "at", "--context", "place"]
+    ran = discreet("learn", family, *columns, "--keep", "hospital", "--accept-model", "--out", tmp_path / "models")
+    assert ran.code == 0, ran.err
+    return tmp_path / "models"
+
+
+def test_a_folder_of_models_releases_each_by_their_own(discreet: Discreet, family: Path, learned: Path) -> None:
+    using = ["--policy", POLICY, "--mechanism", "mask-sensitive"]  # nothing is drawn, so that runs can be compared
+    together = discreet("release", "--model", learned, *using, family, "--json")
+    assert together.code == 0, together.err
+    assert together.json["people"] == 2
+    apart = []
+    for file in sorted(learned.iterdir()):
+        one = discreet("release", "--model", file, *using, family, "--person", file.stem, "--json").json
+        assert {row["person"] for row in one["releases"]} == {file.stem}
+        apart += one["releases"]
+    assert together.json["releases"] == apart
+    assert together.json["days"] * 48 == len(apart)
+
+
+def test_a_folder_writes_one_file(discreet: Discreet, family: Path, learned: Path, tmp_path: Path) -> None:
+    ran = discreet("release", "--model", learned, "--policy", POLICY, family, "--out", tmp_path / "shown.csv")
+    assert (ran.code, ran.out.startswith("960 outputs of 20 days of 2 people, by adaptive")) == (0, True)
+    lines = (tmp_path / "shown.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + 2 * 10 * 48
+    assert {line.split(",")[0] for line in lines[1:]} == {file.stem for file in learned.iterdir()}
+
+
+def test_people_without_a_model_are_named(discreet: Discreet, family: Path, learned: Path) -> None:
+    first, second = sorted(learned.iterdir())
+    second.unlink()
+    refused = discreet("release", "--model", learned, "--policy", POLICY, family)
+    assert (refused.code, refused.out) == (2, "")
+    said = refused.err.splitlines()[-1]
+    assert f"1 of 2 people have no model in {learned} ({second.stem})" in said
+    only = discreet("release", "--model", learned, "--policy", POLICY, family, "--person", first.stem, "--json")
+    assert (only.code, only.json["people"]) == (0, 1)
+    first.unlink()
+    assert "holds no .model file" in error_of(discreet("release", "--model", learned, "--policy", POLICY, family))
+
+
+def test_models_without_readings_are_counted(discreet: Discreet, family: Path, learned: Path) -> None:
+    name = sorted(learned.iterdir())[0].stem
+    rows = family.read_text(encoding="utf-8").splitlines()
+    family.write_text("\n".join([rows[0], *(row for row in rows[1:] if row.startswith(name))]), encoding="utf-8")
+    ran = discreet("release", "--model", learned, "--policy", POLICY, family, "--json")
+    assert (ran.code, ran.json["people"]) == (0, 1)
+    assert "1 of 2 models have no readings" in ran.err
+
+
+def test_a_folder_is_not_for_standard_input(discreet: Discreet, learned: Path, family: Path) -> None:
+    assert "standard input is one person's" in error_of(discreet("release", "--model", learned, "--policy", POLICY))
+    dated = discreet("release", "--model", learned, "--policy", POLICY, family, "--date", "2026-01-01")
+    assert "--date is for standard input" in error_of(dated)

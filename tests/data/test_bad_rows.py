@@ -11,6 +11,7 @@ import pytest
 
 from discreet.clock import Clock
 from discreet.data import Columns, formats, read_days
+from discreet.data.formats.csv import Csv
 from discreet.errors import DataError
 
 CLOCK = Clock(1)
@@ -115,8 +116,10 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
         read_days(path, CLOCK)
     with pytest.raises(DataError, match=r"no column 'person' for the user; .*or pass user=None"):
         read_days(path, CLOCK, columns=Columns(user="person"))
-    with pytest.raises(DataError, match=r"no column 'user' .*the columns are 'user\?timestamp\?context'"):
-        read_days(table(tmp_path, b"p?0?home", header=b"user?timestamp?context"), CLOCK)
+    semicolons = table(tmp_path, b"p;0;home", header=b"user;timestamp;context")
+    with pytest.raises(DataError, match=r"no column 'user'.*not to be separated by commas"):
+        read_days(Csv(",").open(semicolons), CLOCK)
+    assert len(read_days(semicolons, CLOCK).days) == 1  # where nobody says, the header shows what separates
     with pytest.raises(DataError, match="'user' occurs 2 times"):
         read_days(table(tmp_path, b"p,p,0,home", header=b"user,user,timestamp,context"), CLOCK)
 

@@ -200,9 +200,9 @@ def test_a_folder_a_zip_and_a_zip_in_it_are_merged_in_order_of_time(tmp_path: Pa
     assert set(imported.readings["user"]) == {"jane"}
     # Two positions are in the track, the records and the table; one visit's start is also a state of the database.
     assert imported.duplicates == 5
+    assert imported.unknown == (str(folder / "notes.html"),)
     assert dict(imported.not_read) == {
-        str(folder / "notes.html"): "in no format that is known",
-        f"{outer}!more.zip!Takeout/again.zip": "an archive in an archive in an archive; unpack it and give its files",
+        f"{outer}!more.zip!Takeout/again.zip": "is an archive in an archive in an archive; unpack it and give its files"
     }
 
 
@@ -221,6 +221,13 @@ def test_two_phones_at_once_keep_both_positions(tmp_path: Path) -> None:
     assert [(row[0], row[1], row[2]) for row in found] == [
         ("jane", MAY_1 + k, at[0]) for k in (0, 60) for at in (PARIS, LYON)
     ]
+
+
+def test_readings_of_one_instant_stay_in_the_order_of_the_file(tmp_path: Path) -> None:
+    enter = {"_type": "transition", "event": "enter", "desc": "Gym"}
+    path = tmp_path / "x.rec"
+    path.write_text(rec_line(location()) + rec_line({**location(), **enter}) + rec_line(location(inregions=["Home"])))
+    assert [row[5] for row in rows(import_logs([path]))] == [None, "Gym", "Home"]
 
 
 def test_two_people_are_sorted_by_name_then_time(tmp_path: Path) -> None:
@@ -275,11 +282,12 @@ def test_rules_leave_out_and_count(tmp_path: Path) -> None:
     ]
     assert imported.files[0].left_out == {
         "outside the world": 2,
-        "at 0, 0": 2,
-        "accuracy worse than 200 m": 3,
+        "at 0, 0": 1,
+        "accuracy worse than 200 m": 2,
         "before 1990-01-01": 1,
         "after 2025-01-01 00:00 UTC": 1,
     }
+    assert imported.files[0].unplaced == {"at 0, 0": 1, "accuracy worse than 200 m": 1}
     assert f"{path}, line 7: '1970-01-01T00:00:00+00:00' is before 1990-01-01" in imported.first_bad
     assert len(import_logs([path], rules=Rules(accuracy=201, until=rules.until)).readings) == 4
     with pytest.raises(DataError, match="accuracy is nan"):
@@ -409,6 +417,25 @@ def test_rows_of_tables(tmp_path: Path) -> None:
     path.write_text("time,what\n1,2\n")
     with pytest.raises(DataError, match="no columns of positions"):
         import_logs([path])
+
+
+def test_tables_as_spreadsheets_write_them(tmp_path: Path) -> None:
+    """Semicolons, byte order marks and dates of two countries; a date that may be either is not guessed."""
+    path = tmp_path / "x.csv"
+    path.write_text("Time;Lat;Lon\n27.10.2024 08:00;48;2\n28.10.2024 08:00;48;2\n", encoding="utf-8-sig")
+    imported = import_logs([path], zone="Europe/Paris")
+    assert [row[1] for row in rows(imported)] == [1730012400, 1730098800]
+    assert imported.files[0].form == "%d.%m.%Y %H:%M"
+    path.write_text("time,lat,lon\n10/27/2024 8:00 PM,48,2\nnever,48,2\n")
+    assert import_logs([path], zone="UTC", time_format="%m/%d/%Y %I:%M %p").files[0].bad == 1
+    path.write_text("time,lat,lon\n10/11/2024 08:00,48,2\n")
+    with pytest.raises(DataError, match=r"day or the month first.*--time-format"):
+        import_logs([path], zone="UTC")
+    path.write_text("time,lat,lon\n27/10/2024 08:00,48,2\n")
+    with pytest.raises(DataError, match=r"x\.csv, line 2, column 'time'.*--zone"):
+        import_logs([path])
+    path.write_text(f"time^lat^lon\n{MAY_1}^48^2\n")
+    assert len(import_logs([path], separator="^").readings) == 1
 
 
 def test_what_cannot_be_opened(tmp_path: Path) -> None:

@@ -153,9 +153,12 @@ def test_the_zone_of_timestamps_is_that_of_intervals_which_state_none(
 
 def test_a_timestamp_without_any_zone_is_always_an_error(tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", "p,2026-01-01T08:00:00,home,eat", "p,2026-01-01T10:00:00Z,home,eat")
-    with pytest.raises(DataError, match=r"pass zone="):
+    with pytest.raises(DataError, match=r"pass naive_zone="):
         read_trajectories(path, skip_bad=True)
+    assert read_trajectories(path, naive_zone="Europe/Paris").events == 2
     assert read_trajectories(path, zone="Europe/Paris").events == 2
+    with pytest.raises(DataError, match="two words for one thing"):
+        read_trajectories(path, naive_zone="Europe/Paris", zone="UTC")
 
 
 def test_a_table_without_rows_is_an_error(tmp_path: Path) -> None:

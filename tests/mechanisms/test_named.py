@@ -19,6 +19,8 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.named import Spec, names
 from discreet.mechanisms.options import Options
 from discreet.mechanisms.perturbation import PolicyGraph
+from discreet.models.parts import without_end
+from discreet.places import Circle, Place, Places, write_places
 from discreet.randomness import SeededEntropy
 from tests.mechanisms.events.event_models import event_models, event_policy
 from tests.strategies import random_chain
@@ -224,6 +226,60 @@ def test_a_mechanism_of_ones_own() -> None:
             Spec(wrong).make(CHAIN, POLICY)
 
 
+class Half:
+    """Machinery alone, and nothing that it promises."""
+
+    def __init__(self, model: Model, policy: d.Policy) -> None:
+        self.model, self.policy = model, policy
+
+    start = kernel = advance = lambda self, *given: None
+
+
+class Reversed(mechanisms.NoMask):
+    """Called with a policy alone."""
+
+    def __init__(self, policy: d.Policy) -> None:
+        super().__init__(CHAIN, policy)
+
+
+class Daily(mechanisms.NoMask):
+    """Counts the slots of its model before anything else."""
+
+    def __init__(self, model: Model, policy: d.Policy) -> None:
+        self.numbers = list(range(model.slots))
+        super().__init__(model, policy)
+
+
+READY = mechanisms.NoMask(CHAIN, POLICY)
+
+
+def test_what_is_wrong_with_ones_own_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_with_a_slip.py").write_text("def broken(:\n")
+    (tmp_path / "own_that_needs_more.py").write_text("import a_library_that_is_not_there\n")
+    for wrong, message in (
+        ("own/mechanism.py:Own", "names a file; name the module, mechanism:Own"),
+        ("no_such_module.inner:Own", "No module named 'no_such_module'"),
+        ("own_with_a_slip:Own", "cannot be imported: SyntaxError"),
+        ("own_that_needs_more:Own", "No module named 'a_library_that_is_not_there'; install"),
+        (f"{__name__}:Owm", "has no 'Owm'; did you mean 'Own'"),
+        (f"{__name__}:POINTS", "it lacks start, kernel, advance"),
+        (f"{__name__}:READY", "it is no class"),
+        (f"{__name__}:Reversed", r"takes \(policy.*let it take \(model, policy"),
+        (f"{__name__}:Half", "it lacks guarantee, private_contexts, remember, worth; derive it from"),
+    ):
+        with pytest.raises(DiscreetError, match=message):
+            Spec(wrong).make(CHAIN, POLICY)
+
+
+def test_ones_own_of_single_days_is_made_for_each_kind_of_day() -> None:
+    nights = [[1.0 if a == b else 0.0 for b in CHAIN.contexts] for a in CHAIN.contexts]
+    routine = d.Routine({"day": CHAIN}, {("day", "day"): nights})
+    spec = Spec(f"{__name__}:Daily")
+    assert without_end(routine, lambda model: spec.make(model, POLICY), "2026-11-16") is None
+    assert spec.make(routine.day("day"), POLICY).numbers == list(range(CHAIN.slots))  # type: ignore[attr-defined]
+
+
 def test_published_and_other_names_that_are_none() -> None:
     with pytest.raises(DiscreetError, match=r"no mechanism 'published'.*adaptive, .*simulatable"):
         Spec("published")
@@ -383,3 +439,22 @@ def test_names_cost_no_compiled_code() -> None:
     """A wrong name is told at once: the list of mechanisms imports none of them."""
     code = "import sys; from discreet.mechanisms.named import Spec; Spec('adaptive'); sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_map_of_places_is_a_hierarchy(tmp_path: Path) -> None:
+    """c0 lies in c1: whoever is in c1 may be in c0. Named on the command's side, or in a file beside the map."""
+    map_ = Places([Place("c0", Circle(48, 11, 50)), Place("c1", Circle(48, 11, 500)), Place("c2", Circle(48, 12, 50))])
+    write_places(tmp_path / "map.geojson", map_)
+    spec = Spec.from_text("fdh", [f"hierarchy={tmp_path / 'map.geojson'}"])
+    tree = d.Hierarchy(spec.options["hierarchy"].plain())
+    assert tree == map_.hierarchy()
+    assert tree.ancestors("c0") == ("in c1", "anywhere")
+    assert_same(spec.make(CHAIN, POLICY), mechanisms.Fdh(CHAIN, POLICY, hierarchy=map_.hierarchy()))
+    assert Spec.from_table(spec.to_table()) == spec  # the spec holds the tree, not the name of a file
+    (tmp_path / "own.toml").write_text('[mechanism]\nname = "fdh"\nhierarchy = "map.geojson"\n', encoding="utf-8")
+    assert Spec.read(tmp_path / "own.toml") == spec
+    with pytest.raises(DiscreetError, match=r"none\.geojson: cannot be read"):
+        Spec.from_text("fdh", ["hierarchy=none.geojson"])
+    write_places(tmp_path / "map.geojson", Places([*map_.places, Place("c0", Circle(47, 11, 50))]))
+    with pytest.raises(DiscreetError, match=r"map\.geojson: places called 'c0' lie in"):
+        Spec.from_text("fdh", [f"hierarchy={tmp_path / 'map.geojson'}"])

@@ -1,4 +1,4 @@
-"""From positions to a context a slot: the rule by hand, against a slow twin, and file against stream."""
+"""From positions to a context a slot: the rule by hand (its twin, and file against stream, are in test_twin.py)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from discreet.errors import DataError
 from discreet.places import AWAY, MOVING, Circle, Place, Places, Sightings, SlotStream, day_contexts
 from discreet.places.dwell import MOVING_HOLDS, bounds_of, instant_of
 from discreet.places.sightings import SECOND, coded
-from tests.strategies import searches
 
 HOME, WORK, BETWEEN = (48.0, 11.0), (48.0, 11.02), (48.0, 11.01)
 MAP = Places([Place("home", Circle(*HOME, 100)), Place("work", Circle(*WORK, 100))])
@@ -66,6 +65,12 @@ def test_between_places_is_away_or_moving_by_speed() -> None:
     assert day(*far)[0] == AWAY
 
 
+def test_a_place_comes_before_movement_and_silence_makes_nobody_move() -> None:
+    assert day((0, (48.0, 11.004)), (2, HOME))[0] == "home"  # 300 m in 2 minutes, and there
+    assert day((0, (48.0, 11.004)), (2, BETWEEN))[0] == MOVING
+    assert day((0, (48.0, 11.004)), (29, (48.0, 11.024)))[0] == AWAY  # 1.5 km in half an hour, and nothing between
+
+
 def test_moving_stands_for_a_short_while_only() -> None:
     walk: list[tuple[float, tuple[float, float] | str]] = [(50 + 2 * k, (48.0, 11.004 + 0.002 * k)) for k in range(5)]
     told = day(*walk, hold=4 * 3600)
@@ -106,97 +111,7 @@ def test_a_skipped_hour_takes_what_stands_and_a_repeated_one_is_one_slot() -> No
     assert contexts[2] == "work"  # 70 minutes of the two hours
 
 
-# --- twins
-
-
-def random_sightings(rng: np.random.Generator) -> tuple[list[int], list[tuple[float, float] | None], list[str | None]]:
-    """Some hours to days of sightings around a change of the clocks: places, walks, labels, ties, long gaps."""
-    count = int(rng.integers(1, 60))
-    start = int(dt.datetime(2026, 3, 28, 20, tzinfo=dt.UTC).timestamp()) + int(rng.integers(0, 2)) * 210 * 86_400
-    steps = rng.choice([0, 1, 30, 60, 300, 1800, 3600, 20_000], count, p=[0.1, 0.1, 0.2, 0.2, 0.15, 0.15, 0.05, 0.05])
-    instants = (
-        (start + np.cumsum(steps)) * SECOND + rng.integers(0, 2, count) * rng.integers(0, SECOND, count)
-    ).tolist()
-    spots = [HOME, WORK, BETWEEN, (48.0, 11.004), (48.0, 11.006), (48.0, 11.008), None]
-    positions = [spots[k] for k in rng.integers(0, len(spots), count)]
-    words = ["cinema", UNKNOWN, MOVING, "home"]
-    labels = [words[rng.integers(4)] if where is None or rng.random() < 0.1 else None for where in positions]
-    return sorted(instants), positions, labels
-
-
-def slow_contexts(seen: Sightings, clock: Clock, hold: int) -> list[str]:
-    """The rule, slot by slot and sighting by sighting, in whole microseconds."""
-    found = coded(seen, MAP)
-    instants = seen.instants.tolist()
-    first, days = dates(seen, clock)
-    told = []
-    for k in range(days * clock.slots):
-        date, slot = first + dt.timedelta(days=k // clock.slots), k % clock.slots
-        begins, ends = instant_of(clock.start_of(date, slot)), instant_of(clock.end_of(date, slot))
-        stood: dict[str, int] = {}
-        latest: dict[str, int] = {}
-        at_instant = UNKNOWN
-        for i, (instant, code) in enumerate(zip(instants, found.codes.tolist(), strict=True)):
-            context = UNKNOWN if code < 0 else found.contexts[code]
-            holds = min(hold, MOVING_HOLDS) if context == MOVING else hold
-            own_end = ends if begins <= instant < ends else instant
-            until = max(instant + holds, own_end)
-            following = instants[i + 1] if i + 1 < len(instants) else until
-            low, high = max(instant, begins), min(until, following, ends)
-            if high > low and context != UNKNOWN:
-                stood[context] = stood.get(context, 0) + high - low
-                latest[context] = high
-            if instant < begins:
-                at_instant = context if until > begins else UNKNOWN
-        if begins == ends:
-            told.append(at_instant)
-        else:
-            told.append(max(stood, key=lambda one: (stood[one], latest[one])) if stood else UNKNOWN)
-    return told
-
-
-def dates(seen: Sightings, clock: Clock) -> tuple[dt.date, int]:
-    first, last = (clock.locate(dt.datetime.fromtimestamp(int(seen.instants[k]) // SECOND, dt.UTC))[0] for k in (0, -1))
-    return first, (last - first).days + 1
-
-
-def test_file_equals_slow_twin_equals_stream() -> None:
-    for seed in searches(60):
-        rng = np.random.default_rng(seed)
-        instants, positions, labels = random_sightings(rng)
-        seen = Sightings.of(instants, positions, labels)
-        clock = Clock(
-            int(rng.choice([24, 48, 96])), str(rng.choice(["Europe/Paris", "UTC"])), str(rng.choice(["00:00", "04:00"]))
-        )
-        hold = int(rng.choice([0, 600, 3600, 4 * 3600]))
-        whole = [context for _, row in day_contexts(seen, MAP, clock, hold) for context in row]
-        assert whole == slow_contexts(seen, clock, hold * SECOND), seed
-        assert streamed(rng, instants, positions, labels, clock, hold) == whole, seed
-
-
-def streamed(
-    rng: np.random.Generator,
-    instants: list[int],
-    positions: list[tuple[float, float] | None],
-    labels: list[str | None],
-    clock: Clock,
-    hold: int,
-) -> list[str]:
-    """Slot by slot. Within a slot sightings come in any order, but those of one instant keep theirs."""
-    first, days = dates(Sightings.of(instants, positions, labels), clock)
-    stream = SlotStream(MAP, clock, start=first, hold=hold)
-    told, coming = [], list(zip(instants, positions, labels, strict=True))
-    for k in range(days * clock.slots):
-        ends = instant_of(clock.end_of(first + dt.timedelta(days=k // clock.slots), k % clock.slots))
-        now = [one for one in coming if one[0] < ends]
-        coming = [one for one in coming if one[0] >= ends]
-        moments = list(dict.fromkeys(one[0] for one in now))
-        for moment in rng.permutation(np.array(moments, dtype=np.int64)).tolist():
-            for instant, position, label in (one for one in now if one[0] == moment):
-                stream.see(instant, position, label)
-        told.append(stream.close())
-    assert stream.late == 0
-    return told
+# --- streams
 
 
 def test_a_stream_counts_what_comes_too_late_and_keeps_what_comes_early() -> None:

@@ -1,4 +1,4 @@
-"""Places that are found, against those that simulated people have; stays against a plain loop."""
+"""Places that are found, against those that simulated people have; stays by hand (their twin is in test_twin.py)."""
 
 from __future__ import annotations
 
@@ -55,6 +55,15 @@ def test_positions_get_the_place_that_is_true() -> None:
     there = person.truth >= 0
     right = np.where(at >= 0, nearest[at], -1) == person.truth
     assert right[there].mean() > 0.99
+
+
+def test_ways_of_moving_name_no_place() -> None:
+    """A trip's first and last positions are at the places where it begins and ends."""
+    person = simulated(5)
+    labels = np.where(person.truth == 0, 0, np.where(person.truth == 2, 1, -1)).astype(np.int64)
+    seen = Sightings(person.sightings.instants, person.sightings.positions, labels, ("in subway", "Walking"))
+    places, _ = find_places(seen, Clock(48))
+    assert [place.name for place in places.places[:3]] == ["home", "work", "place 3"]
 
 
 def test_labels_of_the_source_name_places_before_rules_do() -> None:
@@ -119,44 +128,6 @@ def test_nothing_to_find_says_what_to_do() -> None:
 
 
 # --- stays
-
-
-def slow_stays(
-    instants: list[int], points: np.ndarray, radius: float, shortest: int, gap: int
-) -> list[tuple[int, int]]:
-    """The rule of `stays_of`, position by position."""
-    found, inside = [], [0]
-    i = 1
-    while i < len(instants):
-        back = [
-            k
-            for k in (i, i + 1)
-            if k < len(instants)
-            and instants[i] - instants[inside[-1]] <= gap
-            and instants[k] - instants[inside[-1]] <= gap
-            and np.linalg.norm(points[k] - points[inside].mean(axis=0)) <= radius
-        ]
-        if back:
-            inside.append(back[0])
-            i = back[0] + 1
-        else:
-            found.append((inside[0], inside[-1]))
-            inside = [i]
-            i += 1
-    found.append((inside[0], inside[-1]))
-    return [(a, b) for a, b in found if instants[b] - instants[a] >= shortest]
-
-
-def test_stays_are_those_of_the_plain_loop() -> None:
-    for seed in searches(20):
-        rng = np.random.default_rng(seed)
-        count = int(rng.integers(1, 200))
-        instants = np.cumsum(rng.integers(1, 900, count))
-        steps = rng.normal(0, 20, (count, 3)) * (rng.random((count, 1)) < 0.3) * 4
-        points = np.cumsum(steps, axis=0) + 6e6
-        stays = stays_of(instants, points, 100.0, 1200, 700)
-        expected = slow_stays(instants.tolist(), points, 100.0, 1200, 700)
-        assert list(zip(stays.first.tolist(), stays.last.tolist(), strict=True)) == expected, seed
 
 
 def test_a_stray_position_does_not_end_a_stay() -> None:

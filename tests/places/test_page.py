@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,12 +12,27 @@ import pytest
 
 from discreet.clock import Clock
 from discreet.places import Circle, Place, Places, Sightings, find_places
+from discreet.places.drawing import (
+    NARROW,
+    WIDE,
+    Box,
+    View,
+    _width,
+    across,
+    areas_of,
+    bearing,
+    close_ups,
+    percent,
+    svg_of,
+)
+from discreet.places.ellipsoid import metres_around, positions_around
 from discreet.places.page import places_page
 from discreet.places.placefile import places_of
 from discreet.places.sightings import SECOND
 from discreet.places.spent import spent_at
 from tests.places.people import FIRST, simulated
 from tests.places.test_placefile import box, collection, polygon
+from tests.strategies import searches
 
 HOSTILE = "<script>alert('x')</script> \" onload=x & </title>"
 
@@ -59,8 +76,9 @@ def test_the_page_shows_places_times_and_what_no_place_explains() -> None:
     page = places_page(places, spent, "p01")
     read = Reader(page)
     assert "No place explains" in page
-    assert f"{100 * spent.unexplained:.1f} %" in page
-    assert read.tags.count("rect") == 168 * len(places)
+    assert f"No place explains {percent(spent.unexplained)} of the known time." in page
+    assert page.count('class="week"') == page.count('class="card"') == len(places)
+    assert "<title>Wed 11:00: " in page
     assert all(any(place.name in text for text in read.text) for place in places.places)
 
 
@@ -80,13 +98,87 @@ def test_circles_are_drawn_to_scale_and_far_places_on_maps_of_their_own() -> Non
         [Place("a", Circle(48, 11, 100), 1), Place("b", Circle(48.02, 11, 300), 2), Place("c", Circle(-48, 180, 50), 3)]
     )
     page = page_of(places, seen)
-    assert page.count('class="map"') == 2
+    assert page.count("<h2>Around ") == 2
+    assert page.count('class="map wide"') == 1  # one place alone needs no wide map
+    assert re.search(r"one place · 1\d,\d\d\d km \S+ of a<", page)
+    first = page[page.index('class="map wide"') :]
     widths = []
-    for path in re.findall(r'<path d="(M[^"]*Z)"', page):
+    for path in re.findall(r'<path d="(M[^"]*Z)" class="shape', first[: first.index("</svg>")]):
         x = [float(pair.split(",")[0]) for pair in re.findall(r"[-0-9.]+,[-0-9.]+", path)]
         widths.append(max(x) - min(x))
-    b, a, _ = widths  # larger ones are drawn first
+    b, a = widths  # larger ones are drawn first
     assert b / a == pytest.approx(3, rel=0.02)
+
+
+def test_the_scale_bar_is_as_long_as_it_says() -> None:
+    places = Places([Place("a", Circle(48, 11, 100), 1), Place("b", Circle(48, 11.1, 100), 2)])
+    view = View.around(places, [0, 1], WIDE)
+    ((east, _),) = metres_around((48, 11), [(48, 11.1)]).tolist()
+    picture = svg_of(places, [0.5, 0.5], [0, 1], WIDE, {})
+    ((start, end, words),) = re.findall(r'<path d="M([0-9.]+),[0-9.]+ V[0-9.]+ H([0-9.]+) .*?>([^<]* km)<', picture)
+    metres = 1000 * float(words.split()[0])
+    drawn = float(view.spots[1][0] - view.spots[0][0])
+    assert (float(end) - float(start)) / drawn == pytest.approx(metres / east, rel=0.01)
+
+
+def test_places_that_would_lie_on_each_other_get_a_close_up() -> None:
+    """Home, gym and bakery within 500 m, work 6 km off, parents 30 km off, a holiday 700 km away."""
+    town, south = (48.1, 11.5), (41.9, 12.5)
+    metres = [[0, 0], [400, 200], [250, -250], [6000, 0], [21_000, -21_000]]
+    middles = [*positions_around(town, metres).tolist(), list(south)]
+    names = ("home", "gym", "bakery", "work", "parents", "hotel")
+    places = Places(Place(name, Circle(a, b, 100)) for name, (a, b) in zip(names, middles, strict=True))
+    assert areas_of(places) == [[0, 1, 2, 3, 4], [5]]
+    assert close_ups(places, [0, 1, 2, 3, 4]) == [[0, 1, 2]]
+    assert close_ups(places, [0, 1, 2]) == []
+    page = page_of(places, simulated(1, days=3).sightings)
+    assert re.search(r"<h3>A <.*3 places, ", page)
+    assert all(f'<tspan class="name">{name}</tspan>' in page for name in names)
+    assert bearing(town, south).endswith("km south")
+
+
+def texts_of(picture: str) -> list[Box]:
+    """The boxes of names on a map, as wide as they are taken to be."""
+    found = []
+    label = r'<text x="([-0-9.]+)" y="([-0-9.]+)" text-anchor="(\w+)">(.*?)</text>'
+    for x, y, anchor, inner in re.findall(label, picture):
+        size = sum(_width(unescape(word)) for word in re.findall(r"<tspan[^>]*>(.*?)</tspan>", inner))
+        left = float(x) - {"start": 0.0, "middle": size / 2, "end": size}[anchor]
+        found.append(Box(left, float(y) - 10, left + size, float(y) + 2))
+    return found
+
+
+def cover(one: Box, other: Box) -> bool:
+    beside = one.right <= other.left or other.right <= one.left
+    return not beside and one.top < other.bottom and other.top < one.bottom
+
+
+def test_no_name_covers_another_or_leaves_the_map() -> None:
+    for seed in searches(10):
+        rng = np.random.default_rng(seed)
+        count = int(rng.integers(1, 40))
+        where = positions_around((60, 25), rng.normal(0, 1, (count, 2)) * rng.choice([50, 2000, 20_000], (count, 1)))
+        names = rng.choice(["home", "家と仕事場", "a café with a long name, a very long one indeed", "x"], count)
+        places = Places(
+            Place(str(names[k]), Circle(latitude, longitude, 100), k + 1)
+            for k, (latitude, longitude) in enumerate(where.tolist())
+        )
+        everything = list(range(count))
+        boxes = {f"A{k}": group for k, group in enumerate(close_ups(places, everything))}
+        for wide in (WIDE, NARROW):
+            labels = texts_of(svg_of(places, [1 / count] * count, everything, wide, boxes))
+            assert labels, seed
+            assert all(box.left >= 0 and box.right <= wide and box.top >= 0 for box in labels), seed
+            assert not any(cover(one, other) for one, other in itertools.combinations(labels, 2)), seed
+
+
+def test_maps_over_the_date_line_and_at_a_pole_are_small() -> None:
+    for middle in [(-17.0, 180.0), (89.9999, 10.0), (-90.0, 0.0)]:
+        around = positions_around(middle, [[-300, 0], [300, 0], [0, 400]]).tolist()
+        places = Places(Place(f"p{k}", Circle(a, b, 50), k) for k, (a, b) in enumerate(around))
+        assert areas_of(places) == [[0, 1, 2]]
+        assert across(places, [0, 1, 2]) == pytest.approx(600, abs=1)
+        assert 0.5 < View.around(places, [0, 1, 2], WIDE).scale < 1.2  # 700 by 500 m on 800 by 450
 
 
 def test_polygons_are_drawn_too() -> None:
@@ -94,7 +186,7 @@ def test_polygons_are_drawn_too() -> None:
     page = page_of(places_of(collection(polygon("park", box(11, 48, 11.01, 48.01)))), seen)
     Reader(page)
     assert "drawn by hand" in page
-    assert "100.0 %" in page
+    assert "100 %" in page
 
 
 # --- time spent

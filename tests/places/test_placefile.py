@@ -125,6 +125,7 @@ def test_names_and_merges_by_number() -> None:
     places = Places(Place(f"place {k}", Circle(k, k, 100), k) for k in range(1, 5))
     assert places.renamed({3: "hospital"}).names == ("place 1", "place 2", "hospital", "place 4")
     assert places.merged({3: 4, 2: 3}).names == ("place 1", "place 4")
+    assert places.renamed({4: "gym"}).merged({3: 4}).names == ("place 1", "place 2", "gym")
     for wrong, part in [({9: 1}, "no place 9"), ({1: 9}, "no place 9"), ({1: 2, 2: 1}, "itself")]:
         with pytest.raises(DataError, match=part):
             places.merged(wrong)
@@ -159,13 +160,15 @@ GOOD = point("home", 11, 48, 100)
         (collection({**GOOD, "geometry": {"type": "Point", "coordinates": [11]}}), "not a position"),
         (collection(point("home", 48, 111, 100)), r"\[longitude, latitude\]"),
         (collection(point("home", 1_200_000.0, 6_100_000.0, 100)), "WGS 84"),
-        (collection(point("home", float("nan"), 1, 100)), "not a position"),
+        (collection(point("home", float("nan"), 1, 100)), "NaN is no number"),
+        (collection(point("home", 1, 1, 100, score=float("-inf"))), "-Infinity is no number"),
+        (collection(*[GOOD] * 10_001), "up to 10000 places"),
         (collection(point("home", True, 1, 100)), "not a position"),
         (collection(point("home", 10**400, 1, 100)), "not a position"),
         (collection(point("home", 11, 48, None)), "radius_m"),
         (collection(point("home", 11, 48, "100")), "radius_m"),
         (collection(point("home", 11, 48, 0)), "the radius is 0"),
-        (collection(point("home", 11, 48, float("inf"))), "radius"),
+        (collection(point("home", 11, 48, float("inf"))), "Infinity is no number"),
         (collection(point("home", 11, 48, 1e9)), "up to 100000"),
         (collection({**GOOD, "geometry": {"type": "Polygon", "coordinates": []}}), "no ring"),
         (collection({**GOOD, "geometry": {"type": "Polygon", "coordinates": 5}}), "lists of rings"),
@@ -191,6 +194,7 @@ def test_what_cannot_be_used_is_refused_with_its_feature(tmp_path: Path, documen
         (b"\xff\xfe{", "not UTF-8"),
         (b"{" * 10, "not JSON"),
         (b"[" * 200_000, "not JSON"),
+        (b'{"type": "Feature", "properties": {"name": "a", "radius_m": 1e999}}', "1e999 is too large"),
         (b'{"type": "FeatureCollection", "features": [' + b"9" * 5000 + b"]}", "not JSON"),
     ],
 )
@@ -211,3 +215,24 @@ def test_numbers_of_copied_features_are_dropped_and_unknown_fields_kept() -> Non
     assert places_of(point("alone", 1, 1, 5)).names == ("alone",)
     high = places_of(collection({**GOOD, "geometry": {"type": "Point", "coordinates": [11, 48, 520.5]}}))
     assert high.places[0].shape == Circle(48, 11, 100)
+
+
+def test_what_else_a_file_says_is_written_again_or_the_file_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "told.geojson"
+    odd = {"half": "\ud800", "mark": "\u202e</script>", "list": [1, {"a": None}], "huge": 10**40}
+    path.write_text(json.dumps(collection(point("home", 11, 48, 100, **odd))), encoding="utf-8")
+    write_places(path, read_places(path))
+    assert read_places(path).places[0].told == odd
+    before = path.read_bytes()
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(DataError, match="cannot be written"):
+        write_places(path, Places([Place("home", Circle(48, 11, 100), None, {"deep": deep})]))
+    assert path.read_bytes() == before
+
+
+def test_a_polygon_that_crosses_itself_is_even_and_odd() -> None:
+    """A bow tie of unequal halves: both are in it."""
+    tie = places_of(collection(polygon("tie", [[0, 0], [3, 3], [3, 0], [0, 2]])))
+    assert held(tie, (0.9, 0.2), (1.5, 2.8), (2.8, 1.5), (0.1, 1.5)) == ["tie", "tie", None, None]

@@ -39,6 +39,9 @@ TRIED = 8
 WALKS = 200
 """Days drawn at random where a kernel's outputs cannot be listed."""
 
+Progress = Callable[[str, int, int], object]
+"""Told which of the searches is under way, and how many of its steps, a slot each, are done and how many there are."""
+
 RestsOn = Literal["exact", "interval", "ratios", "proof", "nothing"]
 """What a bound rests on: every output was looked at; a bound computed over all of them; the largest ratios that the
 mechanism allows; its own proof, which is not computed; or nothing, so that it is certainty."""
@@ -110,6 +113,7 @@ def audit(
     days: int | None = None,
     routine: Routine | None = None,
     since: dt.date | str | None = None,
+    progress: Progress | None = None,
 ) -> Audit:
     """The worst gain over everything that the mechanism may output.
 
@@ -126,6 +130,8 @@ def audit(
     `since` (by default a Monday). `policy` is then a day's, and holds on each; slots are counted on over midnight, and
     a secret at="any" is one for each day, "name (day 2)". A mechanism without end is likewise judged on its first
     `days`, or on those from `since` on.
+
+    `progress` is told of each search that begins, and of each of its slots.
     """
     given, mechanism = mechanism, _to_judge(mechanism, policy, model, days, routine, since)
     if mechanism is not given:
@@ -139,13 +145,15 @@ def audit(
     most = KERNELS if budget is None else budget
     began = time.monotonic()
 
-    def limit(share: float) -> Budget:
+    def limit(share: float, what: str) -> Budget:
         """A search's own budget of kernels, and the share of the time after which it ends."""
-        return Budget(most, lambda: seconds is not None and time.monotonic() > began + share * seconds)
+        slots = adversary.process.slots
+        told = (lambda slot: None) if progress is None else (lambda slot: progress(what, slot, slots))
+        return Budget(most, lambda: seconds is not None and time.monotonic() > began + share * seconds, told)
 
     found = WorstGains(adversary)
     promised = None if method == "exact" else promised_gains(mechanism, adversary)
-    exhaustive = limit(0.5 if method == "auto" else 1.0)
+    exhaustive = limit(0.5 if method == "auto" else 1.0, "every output")
     whole = 0
     if method != "interval":
         whole = explore(mechanism, adversary, found, exhaustive, patient=promised is None)
@@ -156,11 +164,11 @@ def audit(
         )
     if method == "exact":
         raise DiscreetError(f"the audit is not exact within {most} kernels; raise the budget or allow an interval")
-    graphing = limit(0.6)
+    graphing = limit(0.6, "public states")
     graph = state_graph(mechanism, adversary, graphing, patient=promised is None)
     spent = exhaustive.used + graphing.used
     if promised is not None and graph is None:
-        searching = limit(0.9)
+        searching = limit(0.9, "what tells most")
         searching.most = CHECKED if budget is None else budget
         return _against_promise(mechanism, adversary, found, promised, searching, whole, spent)
     return _interval(mechanism, adversary, found, limit, graph, promised, spent)
@@ -199,6 +207,7 @@ def audit_parts(
     seconds: float | None = None,
     days: int | None = None,
     since: dt.date | str | None = None,
+    progress: Progress | None = None,
 ) -> dict[str | None, Audit]:
     """The audit of each part of the week (`parts_of`), by the mechanism that `make` gives for its model.
 
@@ -208,12 +217,16 @@ def audit_parts(
     if isinstance(model, Routine):
         running = without_end(model, make, MONDAY if since is None else since)
         if running is not None:
-            return {None: audit(running, budget=budget, seconds=seconds, days=days)}
+            return {None: audit(running, budget=budget, seconds=seconds, days=days, progress=progress)}
         daily = {kind: make(model.day(kind)) for kind in model.kinds}
-        return {None: audit(daily, budget=budget, seconds=seconds, days=days, routine=model, since=since)}
+        joined: dict[str, Any] = {"days": days, "routine": model, "since": since}
+        return {None: audit(daily, budget=budget, seconds=seconds, progress=progress, **joined)}
     if days is not None or since is not None:
         raise DiscreetError("days in a row are audited for a routine, which says how nights join days; learn one")
-    return {part: audit(make(habits), budget=budget, seconds=seconds) for part, habits in parts_of(model).items()}
+    return {
+        part: audit(make(habits), budget=budget, seconds=seconds, progress=progress)
+        for part, habits in parts_of(model).items()
+    }
 
 
 def audit_observers(
@@ -224,12 +237,20 @@ def audit_observers(
     seconds: float | None = None,
     days: int | None = None,
     since: dt.date | str | None = None,
+    progress: Progress | None = None,
 ) -> list[Audit]:
     """The same before each of the observers whom the mechanism has in mind beside the routine's own; of each alone."""
     running = without_end(model, make, MONDAY if since is None else since) if isinstance(model, Routine) else None
     others = getattr(running, "observers", ())
     return [
-        audit(running, model=one.routine, budget=budget, seconds=seconds, days=days)  # type: ignore[arg-type]
+        audit(
+            running,  # type: ignore[arg-type]
+            model=one.routine,
+            budget=budget,
+            seconds=seconds,
+            days=days,
+            progress=progress,
+        )
         for one in others
     ]
 
@@ -246,14 +267,14 @@ def _interval(
     mechanism: AnyMechanism,
     adversary: Adversary,
     found: WorstGains,
-    limit: Callable[[float], Budget],
+    limit: Callable[[float, str], Budget],
     graph: list[list[Step]] | None,
     promised: FloatArray | None,
     spent: int,
 ) -> Audit:
-    searching = limit(0.8)
-    how = _searched(mechanism, adversary, found, searching, limit(0.9))
-    bounds = _bounds(mechanism, adversary, graph, searching.most, limit(1.0).stopped)
+    searching = limit(0.8, "what tells most")
+    how = _searched(mechanism, adversary, found, searching, limit(0.9, "days at random"))
+    bounds = _bounds(mechanism, adversary, graph, searching.most, limit(1.0, "a bound"))
     undecided = exceeds(bounds.gains, adversary.deltas).any()
     if promised is not None and undecided and not exceeds(found.gains, adversary.deltas).any():
         told = f"{bounds.told}, and where that leaves a delta undecided, {PROMISE}; what was not met rests on the proof"
@@ -287,7 +308,7 @@ def _bounds(
     adversary: Adversary,
     graph: list[list[Step]] | None,
     most: int,
-    stopped: Callable[[], bool],
+    bounding: Budget,
 ) -> Bounds:
     """What can be computed without looking at every output."""
     certainty = 1 - adversary.priors
@@ -301,7 +322,7 @@ def _bounds(
     states = sum(len(steps) for steps in graph)
     generators = max(64, most // (20 * states))
     try:
-        gains = np.minimum(bound(adversary, graph, generators, stopped), certainty)
+        gains = np.minimum(bound(adversary, graph, generators, bounding), certainty)
     except TimeIsUp:
         return Bounds(certainty, "nothing", "no bound below certainty: time ended before one was ready")
     return Bounds(gains, "interval", f"bound over {states} public states with {generators} generators each")

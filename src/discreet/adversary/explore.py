@@ -89,6 +89,7 @@ class Budget:
 
     most: int
     stopped: Callable[[], bool] = lambda: False
+    at_slot: Callable[[int], object] = lambda slot: None  # told of each slot that is begun, for whoever waits
     used: int = 0
 
     def spend(self) -> bool:
@@ -123,6 +124,7 @@ def explore(
     """
     level = [Node(mechanism.start(), adversary.start())]
     for slot in range(adversary.process.slots):
+        budget.at_slot(slot)
         settled: dict[Any, Node] = {}
         following: list[Node] = []
         for node in level:

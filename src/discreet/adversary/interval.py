@@ -54,6 +54,7 @@ def search(mechanism: Mechanism[Any], adversary: Adversary, found: WorstGains, b
     hidden = np.asarray(adversary.secrets.members.any(axis=0), dtype=np.bool_)
     secret = np.flatnonzero(hidden[mechanism.private_contexts])
     for slot in range(adversary.process.slots):
+        budget.at_slot(slot)
         candidates: list[tuple[Node, Output, FloatArray]] = []
         for node in level:
             columns = _columns(mechanism.kernel(node.state), secret)
@@ -121,6 +122,7 @@ def state_graph(
     states: dict[Hashable, BoolArray] = {mechanism.start(): process.initial > 0}
     graph: list[list[Step]] = []
     for slot in range(process.slots):
+        budget.at_slot(slot)
         following: dict[Hashable, BoolArray] = {}
         places: dict[Hashable, int] = {}
         steps: list[Step] = []
@@ -161,13 +163,18 @@ class TimeIsUp(Exception):  # noqa: N818  # not an error: the caller falls back 
     """The bound was not ready in time."""
 
 
-def bound(adversary: Adversary, graph: list[list[Step]], generators: int, stopped: Callable[[], bool]) -> FloatArray:
-    """(R + A,): an upper bound on each gain over all outputs; `generators` vectors at most are kept a public state."""
+def bound(adversary: Adversary, graph: list[list[Step]], generators: int, budget: Budget) -> FloatArray:
+    """(R + A,): an upper bound on each gain over all outputs; `generators` vectors at most are kept a public state.
+
+    Of the budget only the time counts.
+    """
+    stopped = budget.stopped
     forward = _forward(adversary, graph, generators, stopped)
     backward = _backward(adversary, graph, generators, stopped)
     bounds = np.full(len(adversary.deltas), -np.inf)
     for slot, steps in enumerate(graph):
         _in_time(stopped)
+        budget.at_slot(slot)
         rows = slice(int(adversary.row_start[slot]), int(adversary.row_start[slot + 1]))
         for entered, step in zip(forward[slot], steps, strict=True):
             posteriors = _largest_posteriors(adversary, step, entered, backward[slot + 1], slot, rows)

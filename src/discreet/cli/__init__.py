@@ -14,15 +14,20 @@ import typer
 
 from discreet.cli.attack import attack
 from discreet.cli.audit import audit
+from discreet.cli.compare import compare
+from discreet.cli.compiling import in_own_process
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
+from discreet.cli.examples import examples
 from discreet.cli.import_ import import_
 from discreet.cli.learn import learn
 from discreet.cli.mechanisms import mechanisms
 from discreet.cli.places import places
+from discreet.cli.policy import policy
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
+from discreet.cli.setup import setup
 from discreet.cli.terminal import notes_due
 from discreet.errors import DiscreetError
 
@@ -37,16 +42,22 @@ app = typer.Typer(
     help=(
         "Release a person's places and activities so that nobody who knows their habits learns the secrets among them."
     ),
-    epilog="Start with: discreet demo. Exit codes: 0 yes, 1 the answer is no, 2 bad use.",
+    epilog=(
+        "Start with: discreet demo; discreet examples has files to try the rest on. Exit codes: 0 yes, 1 the answer is "
+        "no, 2 bad use."
+    ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(examples)
+app.command()(setup)
 app.command("import")(import_)
-for verb in (places, learn, mechanisms, release, audit, evaluate, attack, publish):
+for verb in (places, learn, mechanisms, release, audit, evaluate, compare, attack, publish):
     app.command()(verb)
+app.add_typer(policy)
 app.add_typer(reproduce)
 
 
@@ -77,6 +88,7 @@ def main() -> None:
         reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")  # a character that the terminal lacks is no reason to stop
+    in_own_process()
     sys.exit(run(sys.argv[1:]))
 
 

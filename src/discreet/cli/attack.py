@@ -166,7 +166,7 @@ class _Readings:
                 truth,
                 clock,
                 columns=self.columns,
-                zone=self.naive_zone,
+                naive_zone=self.naive_zone,
                 carry=slots_of(self.carry, clock),
                 empty_days=True,
                 skip_bad=self.skip_bad,
@@ -248,7 +248,7 @@ class _Events:
         published = read_published(shown, self.columns)
         with progress(f"reading {truth.name}") as report:
             read = read_trajectories(
-                truth, rule, columns=self.columns, zone=self.naive_zone, skip_bad=self.skip_bad, progress=report
+                truth, rule, columns=self.columns, naive_zone=self.naive_zone, skip_bad=self.skip_bad, progress=report
             )
         if self.columns.user is None:  # each file is one person's, named after itself
             published = {read.people[0]: next(iter(published.values()))}

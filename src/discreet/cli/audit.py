@@ -11,7 +11,7 @@ import typer
 from discreet.cli import options
 from discreet.cli.inputs import Maker, ends_at_midnight, read_model, read_policy_for, read_spec
 from discreet.cli.known import known_json, print_known
-from discreet.cli.terminal import busy, percent, print_json, table
+from discreet.cli.terminal import percent, print_json, stages, table
 from discreet.cli.truth import IF, if_true
 
 if TYPE_CHECKING:
@@ -57,9 +57,10 @@ def audit(
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
     make = Maker(spec, secrets)
-    with busy(f"auditing {spec.name}"):
-        audits = audit_parts(habits, make, budget=budget, seconds=seconds, days=days, since=since)
-        others = audit_observers(habits, make, budget=budget, seconds=seconds, days=days, since=since)
+    with stages(f"auditing {spec.name}") as report:
+        looked: dict[str, Any] = {"budget": budget, "seconds": seconds, "days": days, "since": since}
+        audits = audit_parts(habits, make, **looked, progress=report)
+        others = audit_observers(habits, make, **looked, progress=report)
     holds = all_hold([*audits.values(), *others])
     told = known(habits, secrets)
     if json:

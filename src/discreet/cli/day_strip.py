@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import string
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from discreet.clock import Clock
 from discreet.demo.beliefs import DayBelief
 from discreet.demo.story import Demo, Showing, already_known, headline, if_true, percent, week_told
 from discreet.numerics import exceeds
-from discreet.outputs import text_of
+from discreet.outputs import Output, text_of
 
 LABEL = 24
 """Columns for the name of a line."""
 
 BARS = " ▁▂▃▄▅▆▇█"
 SILENCE = "·"
+LOUD = ("hospital",)
+"""Contexts of the demo that are to be seen at once."""
+
 COLOURS = (
     "blue",
     "green",
@@ -31,6 +35,21 @@ COLOURS = (
     "bright_magenta",
     "bright_black",
 )
+
+
+def print_day(clock: Clock, truth: Sequence[str], told: Sequence[Output], secret: Collection[str]) -> None:
+    """One day on stdout: the truth above what applications see, and what the letters mean."""
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    seen = [text_of(output) for output in told]
+    letters = _letters_of([*truth, *seen], (), loud=secret)
+    _put(
+        console,
+        _strip("", _hours_of(clock), {}, dim=True),
+        _strip("the true day", truth, letters, loud=secret),
+        _strip("applications see", seen, letters, loud=secret),
+    )
+    named = ", ".join(f"{letter} {label}" for label, letter in letters.items())
+    console.print(Text(f"{named}, {SILENCE} silence", style="dim"), width=min(console.width, 80))
 
 
 def print_demo(demo: Demo) -> None:
@@ -127,17 +146,22 @@ def _letters(demo: Demo) -> dict[str, str]:
     """A letter for each label: its own first where free, then any of its letters, then any at all."""
     seen = [*demo.day.contexts, *(text_of(output) for showing in demo.showings for output in showing.outputs)]
     seen += [*demo.week.truth, *(text_of(output) for showing in demo.week.showings for output in showing.outputs)]
-    secrets = sorted(demo.policy.contexts)
+    return _letters_of(seen, sorted(demo.policy.contexts), loud=LOUD)
+
+
+def _letters_of(seen: Sequence[str], first: Sequence[str], *, loud: Collection[str]) -> dict[str, str]:
     letters: dict[str, str] = {}
-    for label in dict.fromkeys([*secrets, *seen]):
+    for label in dict.fromkeys([*first, *seen]):
         if label:
-            wanted = [label[0].upper()] if label == "hospital" else [label[0].lower(), label[0].upper()]
+            wanted = [label[0].upper()] if label in loud else [label[0].lower(), label[0].upper()]
             free = (letter for letter in [*wanted, *label, *string.ascii_letters] if letter not in letters.values())
             letters[label] = next(free, "?")
     return letters
 
 
-def _strip(name: str, labels: Sequence[str], letters: dict[str, str], *, dim: bool = False) -> Text:
+def _strip(
+    name: str, labels: Sequence[str], letters: dict[str, str], *, dim: bool = False, loud: Collection[str] = LOUD
+) -> Text:
     """One character a slot, coloured by its label."""
     line = Text(name.ljust(LABEL))
     order = list(letters)
@@ -148,7 +172,7 @@ def _strip(name: str, labels: Sequence[str], letters: dict[str, str], *, dim: bo
             line.append(SILENCE, style="dim")
         else:
             place = order.index(label)
-            secret = label == "hospital"
+            secret = label in loud
             line.append(
                 letters[label], style="bold white on red" if secret else f"black on {COLOURS[place % len(COLOURS)]}"
             )
@@ -156,12 +180,16 @@ def _strip(name: str, labels: Sequence[str], letters: dict[str, str], *, dim: bo
 
 
 def _hours(demo: Demo) -> list[str]:
+    return _hours_of(demo.clock)
+
+
+def _hours_of(clock: Clock) -> list[str]:
     """The hours over the strip, as one character a slot."""
-    slots = demo.clock.slots
+    slots = clock.slots
     line = [" "] * slots
     step = max(1, slots // 8)
     for slot in range(0, slots, step):
-        for place, letter in enumerate(demo.clock.label(slot)[:step]):
+        for place, letter in enumerate(clock.label(slot)[:step]):
             line[slot + place] = letter
     return line
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli import options
+from discreet.cli.compiling import compile_now, does_without
 from discreet.cli.terminal import busy, print_json
 from discreet.errors import DiscreetError
 
@@ -23,11 +25,15 @@ def demo(
 
     Example: discreet demo --out out/demo.html
     """
-    with busy("simulating a person, learning their habits, releasing a day and a week"):
+    plain = does_without()
+    with busy("simulating a person, learning their habits, releasing a day and a week", compiles=not plain):
+        import numpy as np
+
         from discreet.demo.page import page
         from discreet.demo.story import as_json, make_demo
 
-        made = make_demo(seed)
+        with np.errstate(invalid="ignore" if plain else None):  # as compiled loops do, which meet infinities
+            made = make_demo(seed)
     _write(out, page(made))
     if json:
         print_json({**as_json(made), "page": str(out)})
@@ -35,7 +41,12 @@ def demo(
     from discreet.cli.day_strip import print_demo
 
     print_demo(made)
-    print(f"The page with the whole story: {out}")
+    print(f"The page with the whole story: {out}", flush=True)
+    if plain and sys.stderr.isatty():
+        with busy(
+            "compiling, once, so that the next commands start at once; Ctrl-C leaves it for later", compiles=False
+        ):
+            compile_now()
 
 
 def _write(out: Path, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,10 +19,23 @@ from discreet.cli.inputs import (
 )
 from discreet.cli.known import known_json, print_known
 from discreet.cli.terminal import note, print_json, progress, table
-from discreet.cli.truth import IF, AcceptModel, Picture, check_released, draw, print_truth, refused, truth_json
+from discreet.cli.truth import (
+    IF,
+    AcceptModel,
+    Picture,
+    already_learned,
+    check_released,
+    draw,
+    print_truth,
+    refused,
+    truth_json,
+)
+from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
+    from discreet.contexts import Day
     from discreet.evaluation.metrics import Evaluation
+    from discreet.models.parts import AnyModel
     from discreet.policy import Policy
 
 
@@ -32,6 +45,13 @@ def evaluate(
     policy: options.PolicyFile,
     mechanism: options.MechanismName = options.DEFAULT,
     option: options.MechanismOptions = None,
+    split: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Learn anew from the first days, such as 0.7 of them, by the model's rules, and judge the others.",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     accept_model: AcceptModel = False,
     picture: Picture = None,
@@ -53,8 +73,9 @@ def evaluate(
 
     The days are those that release has: a date without any reading is a day of unknown. Those of a routine are judged
     as one stream, over midnight. The habits are held against the days as well: where they say 10 %, is it 10 %? Leaves
-    with 1 if some secret was breached on some day, or if the habits do not hold and --accept-model is not given. The
-    table speaks of the truth: keep it to yourself.
+    with 1 if some secret was breached on some day, or if the habits do not hold and --accept-model is not given. Days
+    that the habits were learned from look better than others will, and the answer says so; --split 0.7 learns anew
+    from the first days and judges the rest. The table speaks of the truth: keep it to yourself.
 
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml
     """
@@ -84,6 +105,9 @@ def evaluate(
     carried = 0 if places else slots_of(reading.carry, habits.clock)  # on a map, positions stand by the rule of places
     # Readings are carried when days are judged, over dates without any too, as in a release.
     days, readings = (reading if places else replace(reading, carry="0")).read_one(data, habits)
+    if split is not None:
+        habits, days = _parted(habits, days, secrets, split, carried)
+    learned = already_learned(habits, days)
     with progress("evaluating") as report:
         results = evaluate_parts(habits, make, days, carry=carried, seed=seed, progress=report)
     truth = check_released(habits, make, days, secrets, spec.name, carry=carried, seed=seed)
@@ -93,11 +117,14 @@ def evaluate(
     if json:
         parts = [{"part": part, **asdict(result)} for part, result in results.items()]
         document = {"mechanism": spec.name, "without_end": make.endless, "seed": seed, "breached": breached}
+        document |= {"split": split, "learned_days": learned}
         held = {"known": known_json(told), "truth": truth_json(truth, accept_model)}
         print_json({**document, "parts": parts, **held, "bad_rows": readings.bad.count})
     else:
         joined = isinstance(habits, Routine)
         print_known(told, habits.clock)
+        if learned:
+            print(f"{_seen_before(learned, len(days))}\n")
         for part, result in results.items():
             _print(spec.name + (f", {part}s" if part else ""), result, secrets, joined=joined)
         if joined and not make.endless:
@@ -107,6 +134,33 @@ def evaluate(
             note(f"{readings.bad.count} bad rows were skipped")
     if breached or refused(truth, accept_model):
         raise typer.Exit(1)
+
+
+def _parted(habits: AnyModel, days: list[Day], policy: Policy, share: float, carry: int) -> tuple[AnyModel, list[Day]]:
+    """Habits of the first days, by the rules that the model was learned by, and the days that are left to judge."""
+    from discreet.contexts import carry_forward
+    from discreet.models.held_out import relearned
+    from discreet.models.held_out import split as parted
+
+    if not 0 < share < 1:
+        raise DiscreetError(f"--split is {share:g}; give the share of the days to learn from, such as 0.7")
+    earlier, later = parted(days, 1 - share)
+    if not earlier or not later:
+        raise DiscreetError(f"--split {share:g} of {len(days)} days leaves none to learn from, or none to judge")
+    note(
+        f"learned anew from the {len(earlier)} days until {earlier[-1].date}, by the rules of the model; "
+        f"judged are the {len(later)} from {later[0].date} on"
+    )
+    return relearned(habits, carry_forward(earlier, carry), policy), list(later)
+
+
+def _seen_before(learned: int, days: int) -> str:
+    """What to say of days that the habits were learned from."""
+    which = "These days" if learned == days else f"{learned} of these {days} days"
+    return (
+        f"{which} are among those that the habits were learned from: new days will not fit as well. To judge days that "
+        "were not learned: --split 0.7, or give later ones."
+    )
 
 
 def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> None:

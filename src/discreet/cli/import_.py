@@ -47,6 +47,8 @@ def import_(
             rich_help_panel=options.READING,
         ),
     ] = None,
+    separator: options.Separator = None,
+    time_format: options.TimeFormat = None,
     accuracy: Annotated[
         float,
         typer.Option(
@@ -60,6 +62,10 @@ def import_(
         str | None,
         typer.Option(metavar="DATE", help="Leave out what is later; now, unless given.", rich_help_panel=RULES),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Write nothing where a record or a file cannot be read.", rich_help_panel=RULES),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Make one table of readings of what applications recorded: merged, without duplicates, in order of time.
@@ -67,7 +73,7 @@ def import_(
     Reads OwnTracks (Recorder's .rec, JSON), Google (Records.json, Semantic Location History, Timeline.json of Android,
     location-history.json of iOS), Home Assistant (history as JSON or CSV, the recorder's database), GPX, GeoLife, and
     tables of positions or labels (.csv, .csv.gz, .parquet). What a file is, is seen by looking into it. Records that
-    cannot be used are counted and said, never dropped in silence.
+    cannot be used are counted and said, never dropped in silence; with --strict the first of them is an error.
 
     Example: discreet import takeout.zip tracks/ --user jane --out readings.parquet
     """
@@ -79,7 +85,17 @@ def import_(
         raise DiscreetError(f"{out}: is one of the sources; write to another file")
     rules = Rules(accuracy, _date("--since", since), None if until is None else _date("--until", until))
     with progress("reading") as report:
-        imported = import_logs(sources, format=format, user=user, zone=zone, rules=rules, progress=report)
+        imported = import_logs(
+            sources,
+            format=format,
+            user=user,
+            zone=zone,
+            rules=rules,
+            separator={"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
+            time_format=time_format,
+            strict=strict,
+            progress=report,
+        )
     write_readings(out, imported.readings)
     if json:
         print_json(_document(imported, out, rules))
@@ -106,19 +122,23 @@ def _document(imported: Imported, out: Path, rules: Rules) -> dict[str, Any]:
         "duplicates": imported.duplicates,
         "bad_records": {"count": sum(one.bad for one in imported.files), "first": list(imported.first_bad)},
         "left_out": _total(imported.files, "left_out"),
+        "unplaced": _total(imported.files, "unplaced"),
         "passed_over": _total(imported.files, "passed_over"),
         "files": [
             {
                 "file": one.file,
                 "format": one.format,
+                "time_format": one.form,
                 "records": one.records,
                 "readings": one.readings,
                 "bad": one.bad,
                 "left_out": dict(one.left_out),
+                "unplaced": dict(one.unplaced),
                 "passed_over": dict(one.passed_over),
             }
             for one in imported.files
         ],
+        "unknown": list(imported.unknown),
         "not_read": [{"file": file, "why": why} for file, why in imported.not_read],
         "rules": {"accuracy": rules.accuracy, "since": rules.since.isoformat()},
     }
@@ -148,7 +168,10 @@ def _print(imported: Imported, out: Path) -> None:
     readings = imported.readings
     positions, labels = readings["latitude"].count(), readings["context"].count()
     print(f"{readings.height} readings in {out}: {positions} with a position, {labels} with a label\n")
-    people = [[one["user"], str(one["readings"]), one["first"][:10], one["last"][:10]] for one in _people(imported)]
+    people = [
+        [_printable(one["user"]), str(one["readings"]), one["first"][:10], one["last"][:10]]
+        for one in _people(imported)
+    ]
     print(table(["user", "readings", "first", "last"], people[:LISTED]))
     _more(len(people), "people")
     print()
@@ -167,15 +190,31 @@ def _print_left_out(imported: Imported) -> None:
     rows = [[str(count), what] for what, count in (counts | _total(imported.files, "left_out")).items() if count]
     if rows:
         print("\nleft out\n" + "\n".join(f"  {count:>9}  {what}" for count, what in rows))
+    unplaced = _total(imported.files, "unplaced")
+    if unplaced:
+        print("\nlabels that are kept without their position, which is left out")
+        print("\n".join(f"  {count:>9}  {what}" for what, count in unplaced.items()))
     others = _total(imported.files, "passed_over")
     if others:
         print("\npassed over: records of something else than positions and labels")
-        print("\n".join(f"  {count:>9}  {kind}" for kind, count in others.items()))
+        print("\n".join(f"  {count:>9}  {_printable(kind)}" for kind, count in others.items()))
     if imported.first_bad:
         print("\nthe first of those that cannot be")
         print("\n".join(f"  {line}" for line in imported.first_bad))
     if imported.not_read:
-        note(f"{len(imported.not_read)} files were not read, such as {': '.join(imported.not_read[0])}")
+        print(f"\nfiles that could not be read, or not to their end: {len(imported.not_read)}")
+        print("\n".join(f"  {file}: {why}" for file, why in imported.not_read[:LISTED]))
+        _more(len(imported.not_read), "such files")
+    for one in imported.files:
+        if one.form is not None:
+            note(f"{one.file}: times are taken to be of the form {one.form!r}; --time-format says otherwise")
+    if imported.unknown:
+        note(f"{len(imported.unknown)} files are in no known format and were passed by, such as {imported.unknown[0]}")
+
+
+def _printable(text: str) -> str:
+    """Text of a stranger's file, which may hold what turns a terminal's colours."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
 def _more(count: int, what: str) -> None:

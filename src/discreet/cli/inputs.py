@@ -56,10 +56,14 @@ def read_spec(mechanism: str, options: Sequence[str] | None) -> Spec:
     """The mechanism asked for: a name, module:Class or a TOML file, with its --option key=value."""
     from discreet.mechanisms.named import Spec
 
-    own = ":" in mechanism or mechanism.endswith(".toml")  # a file may name a class of one's own
-    if own and (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)  # it is looked for in the working directory too
+    look_here_too(mechanism)
     return Spec.from_text(mechanism, options or ())
+
+
+def look_here_too(mechanism: str) -> None:
+    """A class of one's own, which a file may name too, is looked for in the working directory as well."""
+    if (":" in mechanism or mechanism.endswith(".toml")) and (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
 
 
 class Maker:
@@ -176,7 +180,7 @@ class ReadingOptions:
                     source,
                     clock,
                     columns=columns,
-                    zone=self.naive_zone,
+                    naive_zone=self.naive_zone,
                     time_format=self._form(path, source, columns, clock),
                     carry=slots_of(self.carry, clock),
                     merge_below=merge_below,
@@ -201,7 +205,7 @@ class ReadingOptions:
             clock,
             read_places(self.places),
             columns=SightingColumns(self.user or None, self.time, context=self.context),
-            zone=self.naive_zone,
+            naive_zone=self.naive_zone,
             hold=seconds_of_duration(self.carry),
             merge_below=merge_below,
             keep=keep,
@@ -248,7 +252,10 @@ _SPOKEN = (
     (r"(?:Event|Sighting)?Columns\(timestamp=\.\.\.\)", "--time"),
     (r"(?:Event|Sighting)?Columns\((\w+)=\.\.\.\)", r"--\1"),
     (r"pass user=None", "give --user ''"),
-    (r"pass zone=, for example zone='Europe/Paris'", "give --naive-zone, for example --naive-zone Europe/Paris"),
+    (
+        r"pass naive_zone=, for example naive_zone='Europe/Paris'",
+        "give --naive-zone, for example --naive-zone Europe/Paris",
+    ),
     (r"pass time_format= with", "give --time-format with"),
     (r" \(skip_bad=True\)", ""),
     (r"learn again with keep=\[(.*)\]$", r"learn again with --keep \1"),

@@ -188,7 +188,7 @@ def _print(found: Places, spent: Spent, files: list[Path]) -> None:
             f"{spent.hours[k]:.0f}",
             str(int(spent.days[k])),
             percent(float(spent.hours[k]) / (spent.known or 1)),
-            str(place.told.get("why") or ""),
+            _plain(place.told.get("why")),
         ]
         for k, place in enumerate(found.places)
     ]
@@ -198,6 +198,11 @@ def _print(found: Places, spent: Spent, files: list[Path]) -> None:
     print(f"\nno place explains {percent(spent.unexplained)} of the known time (away or moving)")
     print(f"nothing is known of {percent(spent.unknown / whole if whole else 1.0)} of all hours")
     print(f"written: {', '.join(map(str, files))}")
+
+
+def _plain(told: object) -> str:
+    """What a file tells, as one line: it may come from anywhere, and a terminal obeys what it is sent."""
+    return "".join(letter for letter in str(told or "") if letter.isprintable())[:60]
 
 
 def _tell(seen: Seen, zone: str | None) -> None:

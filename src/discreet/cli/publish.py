@@ -217,7 +217,7 @@ def _read(
     with progress(f"reading {Path(source.name).name}") as report:
         try:
             return read_trajectories(
-                source, intervals, columns=columns, zone=naive_zone, skip_bad=skip_bad, progress=report
+                source, intervals, columns=columns, naive_zone=naive_zone, skip_bad=skip_bad, progress=report
             )
         except DataError as error:
             raise DataError(in_options(str(error))) from None

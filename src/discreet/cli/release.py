@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options
+from discreet.cli.family import Family, tell
 from discreet.cli.inputs import (
     Maker,
     ReadingOptions,
-    ends_at_midnight,
     read_model,
     read_policy_for,
     read_spec,
     slots_of,
 )
 from discreet.cli.live import Lines, Now, by_lines, by_the_clock, keep, opened, utc_now
-from discreet.cli.terminal import note, print_json, progress
+from discreet.cli.terminal import print_json, progress
 from discreet.cli.truth import warn
 from discreet.errors import DiscreetError
 from discreet.outputs import Release, text_of
@@ -90,30 +90,43 @@ def release(
     --now slots follow the clock instead, and with --state FILE the stream goes on after a restart. Of a routine,
     adaptive and dphmm release days without end: what they promise holds over midnight. Others start anew.
 
+    Where --model is a folder with a model for each person, as learn writes it, the people of the file are released one
+    after another, each by their own model.
+
     Example: discreet release --model p01.model --policy examples/policy.toml today.csv
     """
     from discreet.live import Stream, span
     from discreet.models.parts import parts_of
+    from discreet.models.store import files_in
 
     spec = read_spec(mechanism, option)
+    given = {
+        "user": user,
+        "time": time,
+        "context": context,
+        "start": start,
+        "end": end,
+        "naive_zone": naive_zone,
+        "carry": carry,
+        "skip_bad": skip_bad,
+        "person": person,
+        "separator": separator,
+        "time_format": time_format,
+        "places": places,
+    }
+    if model.is_dir():
+        if data == STDIN:
+            raise DiscreetError(f"{model}: is a folder, and standard input is one person's; give one model in it")
+        _has_dates(data, date, now, state)
+        family = Family(files_in(model), policy, spec)
+        family.read(data, ReadingOptions.as_learned(family.any_file, **given))
+        _write(_followed(family.releases(), family.outputs), family.dates, spec.name, out, json, people=len(family))
+        family.tell()
+        return
     habits = read_model(model)
     warn(model)
     make = Maker(spec, read_policy_for(policy, habits))
-    reading = ReadingOptions.as_learned(
-        model,
-        user=user,
-        time=time,
-        context=context,
-        start=start,
-        end=end,
-        naive_zone=naive_zone,
-        carry=carry,
-        skip_bad=skip_bad,
-        person=person,
-        separator=separator,
-        time_format=time_format,
-        places=places,
-    )
+    reading = ReadingOptions.as_learned(model, **given)
     carried = 0 if places else slots_of(reading.carry, habits.clock)  # on a map, positions stand by the rule of places
     if data == STDIN:
         if places is not None:
@@ -127,18 +140,23 @@ def release(
         with opened(habits, make, carry=carried, date=date, now=clock, state=state) as stream:
             lines = by_lines(stream) if clock is None else _by_the_clock(stream, clock)
             _answer(lines, stream, state, json)
-        _tell(stream, spec.name, 0)
+        tell(stream, spec.name)
         return
-    for given, name in ((date, "--date"), (now, "--now"), (state, "--state")):
-        if given:
-            raise DiscreetError(f"{name} is for standard input, and {data} has its own dates; leave it out")
+    _has_dates(data, date, now, state)
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
     days, readings = (reading if places else replace(reading, carry="0")).read_one(data, habits)
     first, dates = span(days)
     with Stream(habits, make, start=first, carry=carried, person=days[0].person) as stream:
         rows = _followed(stream.releases(days), dates * stream.slots)
         _write(rows, dates, spec.name, out, json)
-    _tell(stream, spec.name, readings.bad.count)
+    tell(stream, spec.name, readings.bad.count)
+
+
+def _has_dates(data: Path, date: str | None, now: bool, state: Path | None) -> None:
+    """Refuse what is for standard input alone."""
+    for given, name in ((date, "--date"), (now, "--now"), (state, "--state")):
+        if given:
+            raise DiscreetError(f"{name} is for standard input, and {data} has its own dates; leave it out")
 
 
 def _by_the_clock(stream: Stream, now: Now) -> Iterator[Release]:
@@ -183,28 +201,21 @@ def _followed(rows: Iterator[Release], total: int) -> Iterator[Release]:
             report(done, total)
 
 
-def _write(rows: Iterator[Release], days: int, mechanism: str, out: Path | None, json: bool) -> None:
+def _write(
+    rows: Iterator[Release], days: int, mechanism: str, out: Path | None, json: bool, *, people: int | None = None
+) -> None:
     from discreet.data.releases import print_releases, write_releases
 
+    what: dict[str, object] = {"mechanism": mechanism, "days": days}
+    what |= {} if people is None else {"people": people}
     if out is not None:
         written = write_releases(out, rows)
         if json:
-            print_json({"mechanism": mechanism, "days": days, "releases": written, "out": str(out)})
+            print_json({**what, "releases": written, "out": str(out)})
         else:
-            print(f"{written} outputs of {days} days, by {mechanism}, in {out}")
+            whose = "" if people is None else f" of {people} people"
+            print(f"{written} outputs of {days} days{whose}, by {mechanism}, in {out}")
     elif json:
-        print_json({"mechanism": mechanism, "days": days, "releases": [row.to_wire() for row in rows]})
+        print_json({**what, "releases": [row.to_wire() for row in rows]})
     else:
         print_releases(sys.stdout, rows)
-
-
-def _tell(stream: Stream, name: str, skipped: int) -> None:
-    """What only the person may know goes to stderr."""
-    from discreet.models.routine import Routine
-
-    if isinstance(stream.model, Routine) and not stream.endless:
-        note(ends_at_midnight(name))
-    if skipped:
-        note(f"{skipped} bad rows were skipped")
-    if stream.off_model:
-        note(f"off model: {stream.off_model} (readings the model has no place for; said here only, not on stdout)")

@@ -82,11 +82,22 @@ def first_run() -> str:
     return "" if any(where.rglob("*.nbi")) else "; the first run compiles, once, for up to a minute"
 
 
+Stages = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is, and how much there is of it."""
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
     """A progress bar on stderr while the block runs, if stderr is a terminal."""
+    with stages(what) as report:
+        yield lambda done, total: report("", done, total)
+
+
+@contextmanager
+def stages(what: str) -> Iterator[Stages]:
+    """The same for work of several stages, each of which fills the bar anew and is named beside it."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda stage, done, total: None
         return
     from rich import progress as bars
     from rich.console import Console
@@ -99,17 +110,22 @@ def progress(what: str) -> Iterator[Progress]:
         bars.TimeRemainingColumn(),
     )
     with bars.Progress(*parts, console=console, transient=True) as bar:
-        task = bar.add_task(what + first_run(), total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        first = first_run()
+        task = bar.add_task(what + first, total=None)
+
+        def report(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=what + (f": {stage}" if stage else first), completed=done, total=total)
+
+        yield report
 
 
 @contextmanager
-def busy(what: str) -> Iterator[None]:
+def busy(what: str, *, compiles: bool = True) -> Iterator[None]:
     """The same for work whose length is not known."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what + first_run()):
+    with Console(stderr=True).status(what + first_run() * compiles):
         yield

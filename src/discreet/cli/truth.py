@@ -21,8 +21,8 @@ IF = "if the habits are as learned"
 """What every promise is of."""
 
 SAME_DATA = (
-    "they were learned from the same data, so this says little. Learn from the earlier days alone (in a file of their "
-    "own), and evaluate the later ones; learn itself tries the last fifth"
+    "they were learned from the same data, so this says little. Learn from the earlier days alone, and judge the later "
+    "ones (evaluate --split 0.7 does); learn itself tries the last fifth"
 )
 
 LISTED = 5
@@ -128,7 +128,7 @@ def check_released(
     from discreet.evaluation.week import every_date
 
     given = {day.date for day in days}
-    learned = _learned(habits, days)
+    learned = already_learned(habits, days)
     on = f"these {len(days)} days" + ("" if learned == 0 else _overlap(learned, len(days)))
     return check_days(
         habits,
@@ -149,7 +149,7 @@ def _overlap(learned: int | None, days: int) -> str:
     return " (which were learned)" if learned == days else f" ({learned} of which were learned)"
 
 
-def _learned(habits: AnyModel, days: list[Day]) -> int | None:
+def already_learned(habits: AnyModel, days: list[Day]) -> int | None:
     """How many of the days the habits were learned from; None where they do not say until when they learned."""
     from discreet.models.routine import Routine
 

@@ -1,11 +1,16 @@
-"""The files among files, folders and zip archives, each to be opened when its turn comes."""
+"""The files among files, folders and zip archives, each to be opened when its turn comes.
+
+An archive is a stranger's: names in it are shown and never written to, and what it unpacks to is bounded.
+"""
 
 from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import os
 import shutil
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -22,6 +27,11 @@ GZIP = b"\x1f\x8b"
 HEAD = 1 << 14
 """First bytes that a file is recognised by."""
 
+UNPACKED = 1 << 30
+"""Bytes that any archive or gzipped file may unpack to, in all."""
+RATIO = 200
+"""Times its own size that a larger one may unpack to. JSON and tables are packed 10 to 40 times; bombs 1000 times."""
+
 
 @dataclass
 class Reached:
@@ -29,6 +39,18 @@ class Reached:
 
     done: int = 0
     total: int = 0
+
+
+@dataclass
+class Allowance:
+    """How many bytes a file on disk may still unpack to, over all that is in it."""
+
+    left: int
+
+    @classmethod
+    def of(cls, size: int) -> Allowance:
+        """That of a file of so many bytes."""
+        return cls(max(UNPACKED, RATIO * size))
 
 
 @dataclass(frozen=True)
@@ -44,25 +66,24 @@ class LogEntry:
     size: int
     """Bytes that it takes on disk."""
     opener: Callable[[], IO[bytes]] = field(repr=False)
+    allowance: Allowance
     path: Path | None = None
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """Its bytes, decompressed; every way in which reading can fail is a DataError."""
         try:
-            with self.opener() as raw:
+            with self._raw() as raw:
                 counted = io.BufferedReader(_Counted(raw, self), 1 << 16)
                 if counted.peek(2)[:2] == GZIP:
                     with gzip.GzipFile(fileobj=counted, mode="rb") as stream:
-                        yield io.BufferedReader(stream)
+                        yield io.BufferedReader(_Bounded(stream, self))
+                elif self.path is None:
+                    yield io.BufferedReader(_Bounded(counted, self), 1 << 16)
                 else:
                     yield counted
-        except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile) as error:
             raise DataError(f"{self.name}: the compressed data are damaged ({error}); copy the file again") from None
-        except (RuntimeError, NotImplementedError) as error:  # zipfile's words for a password, or another compression
-            raise DataError(
-                f"{self.name}: cannot be unpacked ({error}); unpack the archive and give its files"
-            ) from None
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read: {error.strerror or error}; check the path") from None
 
@@ -73,10 +94,23 @@ class LogEntry:
             yield self.path
             return
         with tempfile.TemporaryDirectory(prefix="discreet-") as folder, self.open() as stream:
-            copy = Path(folder) / self.inner.name
+            copy = Path(folder) / f"copy{self.inner.suffix}"  # a name of ours: one in an archive may be anything
             with copy.open("wb") as file:
                 shutil.copyfileobj(stream, file)
             yield copy
+
+    def told(self, done: int, total: int) -> None:
+        """How far a reader is that opened the file by its path."""
+        self.reached.done = self.start + int(self.size * done / max(total, 1))
+
+    def _raw(self) -> IO[bytes]:
+        try:
+            return self.opener()
+        except (RuntimeError, NotImplementedError, ValueError) as error:
+            # zipfile's words for a password, another compression, a member that is not where the list says
+            raise DataError(
+                f"{self.name}: cannot be unpacked ({error}); unpack the archive and give its files"
+            ) from None
 
     def head(self) -> bytes:
         """The first bytes."""
@@ -99,6 +133,28 @@ class _Counted(io.RawIOBase):
         view[: len(data)] = data
         self._read += len(data)
         self._entry.reached.done = self._entry.start + min(self._read, self._entry.size)
+        return len(data)
+
+
+class _Bounded(io.RawIOBase):
+    """Unpacked bytes, no more of them than the file on disk is allowed."""
+
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile, entry: LogEntry) -> None:
+        self._stream, self._entry = stream, entry
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        data = self._stream.read(len(view))
+        view[: len(data)] = data
+        self._entry.allowance.left -= len(data)
+        if self._entry.allowance.left < 0:
+            raise DataError(
+                f"{self._entry.name}: unpacks to more than {RATIO} times the size of its archive and to more than "
+                f"{UNPACKED >> 30} GB, as bombs do; if it is no bomb, unpack it and give its files"
+            )
         return len(data)
 
 
@@ -125,7 +181,7 @@ def files_of(
         except DataError as error:
             if named:
                 raise
-            unreadable(str(path), str(error))
+            unreadable(_shown(path), str(error))
         start += size
         reached.done = start
 
@@ -143,7 +199,7 @@ def _walked(source: Path) -> Iterator[tuple[Path, bool]]:
         yield source, True
     else:
         why = "is neither a file nor a folder" if source.exists() else "there is no such file or folder"
-        raise DataError(f"{source}: {why}; check the path")
+        raise DataError(f"{_shown(source)}: {why}; check the path")
 
 
 def _opened(
@@ -153,53 +209,71 @@ def _opened(
         with path.open("rb") as file:
             zipped = file.read(4) == ZIP
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
+        raise DataError(f"{_shown(path)}: cannot be read: {error.strerror or error}; check the path") from None
+    allowance = Allowance.of(size)
     if not zipped:
-        inner = PurePath(path.resolve())
+        inner = PurePath(_shown(path.resolve()))
         opener = lambda: path.open("rb", buffering=0)  # noqa: E731  a closure over this path alone
-        yield LogEntry(str(path), _plain(inner), named, reached, start, size, opener, path)
+        yield LogEntry(_shown(path), _plain(inner), named, reached, start, size, opener, allowance, path)
         return
-    with _archive(path, str(path)) as archive:
-        yield from _members(archive, str(path), reached, start, unreadable, nested=False)
+    with _archive(path, _shown(path)) as archive:
+        yield from _Archive(reached, unreadable, allowance).members(archive, _shown(path), start, nested=False)
 
 
 @contextmanager
 def _archive(file: Path | IO[bytes], name: str) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(file) as archive:
-            yield archive
-    except (zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+        archive = zipfile.ZipFile(file)
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        ValueError,
+        OverflowError,
+        EOFError,
+        OSError,
+        struct.error,
+    ) as error:
+        # what zipfile lets through when the list of members is damaged
         raise DataError(f"{name}: the zip archive is damaged ({error}); download it again") from None
+    with archive:
+        yield archive
 
 
-def _members(
-    archive: zipfile.ZipFile,
-    name: str,
-    reached: Reached,
-    start: int,
-    unreadable: Callable[[str, str], None],
-    *,
-    nested: bool,
-) -> Iterator[LogEntry]:
-    for info in sorted(archive.infolist(), key=lambda info: info.filename):
-        if info.is_dir() or PurePosixPath(info.filename).name.startswith("."):
-            continue
-        full, inner = f"{name}!{info.filename}", _plain(PurePosixPath(info.filename))
-        size = 0 if nested else info.compress_size
-        opener = lambda info=info: archive.open(info)  # noqa: E731  bound to this member
-        entry = LogEntry(full, inner, False, reached, start, size, opener)
-        try:
-            zipped = entry.head()[:4] == ZIP
-            if zipped and not nested:
-                with entry.on_disk() as copy, _archive(copy, full) as within:
-                    yield from _members(within, full, reached, start + size, unreadable, nested=True)
-            elif zipped:
-                unreadable(full, "an archive in an archive in an archive; unpack it and give its files")
-            else:
-                yield entry
-        except DataError as error:
-            unreadable(full, str(error))
-        start += size
+@dataclass(frozen=True)
+class _Archive:
+    """What all archives within one file on disk share."""
+
+    reached: Reached
+    unreadable: Callable[[str, str], None]
+    allowance: Allowance
+
+    def members(self, archive: zipfile.ZipFile, name: str, start: int, *, nested: bool) -> Iterator[LogEntry]:
+        """The files of an archive in order of name, and those of an archive in it."""
+        for info in sorted(archive.infolist(), key=lambda info: info.filename):
+            if info.is_dir() or PurePosixPath(info.filename).name.startswith("."):
+                continue
+            full, inner = f"{name}!{_shown(info.filename)}", _plain(PurePosixPath(_shown(info.filename)))
+            size = 0 if nested else info.compress_size
+            opener = lambda info=info: archive.open(info)  # noqa: E731  bound to this member
+            entry = LogEntry(full, inner, False, self.reached, start, size, opener, self.allowance)
+            try:
+                zipped = entry.head()[:4] == ZIP
+                if zipped and not nested:
+                    with entry.on_disk() as copy, _archive(copy, full) as within:
+                        yield from self.members(within, full, start + size, nested=True)
+                elif zipped:
+                    self.unreadable(full, "is an archive in an archive in an archive; unpack it and give its files")
+                else:
+                    yield entry
+            except DataError as error:
+                self.unreadable(full, str(error))
+            start += size
+
+
+def _shown(path: str | PurePath) -> str:
+    """A name that can be printed: those of files may be no text at all, or turn a terminal's colours."""
+    text = os.fsencode(path).decode(errors="replace") if isinstance(path, PurePath) else path
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
 def _plain(path: PurePath) -> PurePath:

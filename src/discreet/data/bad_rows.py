@@ -58,5 +58,8 @@ def _shown(value: object) -> str:
     """The value as it stands in the file, cut where it is long."""
     if value is None:
         return "an empty field"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:  # JSON may nest lists deeper than Python shows them
+        return "something nested too deep to show"
     return text if len(text) <= 80 else f"{text[:76]}...{text[0]}"

@@ -30,6 +30,8 @@ class ColumnNames:
     """The roles that are lengths; one that is no number is not known."""
     one_of: ClassVar[tuple[str, ...]] = ()
     """Roles of which a row may leave some empty, but not all."""
+    numbers: ClassVar[bool] = False
+    """Whether degrees and metres may come as numbers where all of them are, which is quicker than as text."""
     reserved: ClassVar[str | None] = None
     """What texts other than the user must not contain."""
 

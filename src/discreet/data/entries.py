@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,13 +15,20 @@ import polars as pl
 from discreet.data.archives import LogEntry
 from discreet.data.bad_rows import SHOWN, described
 from discreet.data.columns import ColumnNames
+from discreet.data.dates import form_of
 from discreet.data.instants import with_instant
-from discreet.data.rows import Log, Row, Told
+from discreet.data.rows import Alike, Log, QuickLog, Row, Told
 from discreet.data.source import Batch, Fault, Format, Origin
 from discreet.errors import DataError
 
 BATCH = 50_000
 """Entries at a time."""
+
+LOOKED_AT = 1000
+"""Rows that show how a table's times are written."""
+
+PART = 1000
+"""Entries that are sorted at a time."""
 
 KINDS = 50
 """Kinds of entries that are counted each by itself; a hostile file could have one for each entry."""
@@ -48,6 +55,8 @@ class Entries:
     unlisted: int = 0
     """Faults that are counted and not described."""
     passed_over: Counter[str] = field(default_factory=Counter)
+    form: str | None = None
+    """The form of times that nobody stated and the values show, in the codes of strptime."""
 
 
 SCHEMA: dict[str, type[pl.DataType]] = {
@@ -63,7 +72,7 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 def of_log(entry: LogEntry, log: Log) -> Iterator[Entries]:
     """The entries of a log; what was read before the file broke is given before the error."""
     origin = Origin(entry.name, log.unit, "")
-    entries = log.entries(entry)
+    entries = log.parts(entry) if isinstance(log, QuickLog) else _by_parts(log.entries(entry))
     some = _Some()
     while True:
         try:
@@ -77,6 +86,21 @@ def of_log(entry: LogEntry, log: Log) -> Iterator[Entries]:
         some = _Some(some.last)
 
 
+def _by_parts(entries: Iterator[tuple[int, Told]]) -> Iterator[list[tuple[int, Told]]]:
+    """Some entries at a time; those before the file breaks come before the error."""
+    some: list[tuple[int, Told]] = []
+    try:
+        for one in entries:
+            some.append(one)
+            if len(some) == PART:
+                yield some
+                some = []
+    except DataError:
+        yield some
+        raise
+    yield some
+
+
 class _Some:
     """Entries as they come, sorted into rows, faults and kinds that are only counted."""
 
@@ -87,11 +111,26 @@ class _Some:
         self._faults: list[Fault] = []
         self._kinds: Counter[str] = Counter()
         self._seen = 0
+        self._alike: list[Alike] = []
+        self._held = 0
 
-    def fill(self, entries: Iterator[tuple[int, Told]]) -> bool:
+    def fill(self, parts: Iterator[Alike | list[tuple[int, Told]]]) -> bool:
         """Take a batch; False where there are no more."""
+        for part in parts:
+            if isinstance(part, Alike):
+                self._alike.append(part)
+                self._seen += len(part.numbers)
+                self._held += len(part.numbers)
+            else:
+                self._take(part)
+                self._held += len(part)
+            if self._held >= BATCH:
+                return True
+        return False
+
+    def _take(self, part: list[tuple[int, Told]]) -> None:
         rows, numbers, kinds = self._rows, self._numbers, self._kinds
-        for number, told in islice(entries, BATCH):
+        for number, told in part:
             if number != self.last:
                 self._seen += 1
                 self.last = number
@@ -102,16 +141,26 @@ class _Some:
                 self._faults.append(replace(told, number=number))
             elif isinstance(told, str):
                 kinds[told if told in kinds or len(kinds) < KINDS else "other kinds"] += 1
-        return len(rows) + len(self._faults) + kinds.total() == BATCH
 
     def entries(self, origin: Origin) -> Entries:
         """What was taken."""
-        return Entries(origin, _frame(self._rows, self._numbers), self._seen, self._faults, 0, self._kinds)
+        frame = _frame(list(zip(*self._rows, strict=True)), self._numbers)
+        if self._alike:
+            frame = pl.concat([frame, _frame(*_joined(self._alike))])
+        if self._alike and self._rows:  # in the file's order: of readings at one instant the last may be what counts
+            frame = frame.sort("number", maintain_order=True)
+        return Entries(origin, frame, self._seen, self._faults, 0, self._kinds)
 
 
-def _frame(rows: list[Row], numbers: list[int]) -> pl.DataFrame:
-    columns: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(SCHEMA)
-    named = zip(SCHEMA.items(), columns, strict=True)
+def _joined(parts: list[Alike]) -> tuple[Sequence[Sequence[object]], list[int]]:
+    """The columns of all parts, and the numbers of their entries."""
+    columns = zip(*(tuple(vars(part).values()) for part in parts), strict=True)
+    numbers, *others = (list(chain.from_iterable(column)) for column in columns)
+    return others, numbers
+
+
+def _frame(columns: Sequence[Sequence[object]], numbers: list[int]) -> pl.DataFrame:
+    named = zip(SCHEMA.items(), columns or [()] * len(SCHEMA), strict=True)
     series = {name: _series(held, kind) for (name, kind), held in named}
     return pl.DataFrame({"number": pl.Series(numbers, dtype=pl.Int64), **series})
 
@@ -134,6 +183,7 @@ class _TableColumns(ColumnNames):
 
     texts: ClassVar[tuple[str, ...]] = ("user", "context")
     degrees: ClassVar[tuple[str, ...]] = ("latitude", "longitude", "accuracy")
+    numbers: ClassVar[bool] = True
     one_row: ClassVar[str] = "reading"
 
 
@@ -141,14 +191,21 @@ class NoZoneError(DataError):
     """A time without an offset, which no other file would mend."""
 
 
-def of_table(entry: LogEntry, table: Format, zone: str | None) -> Iterator[Entries]:
-    """The rows of a table; `zone` is where times are that say no offset."""
+def of_table(entry: LogEntry, table: Format, zone: str | None, form: str | None = None) -> Iterator[Entries]:
+    """The rows of a table; `zone` is where times are that say no offset, `form` how they are written.
+
+    Where nobody says how, forms of spreadsheets are seen by the first rows, if these leave no doubt.
+    """
     with _table_path(entry) as path:
         source = table.open(path)
         try:
             columns = _found(entry.name, list(source.header))
+            looked = form is not None
             for batch in source.batches(columns):
-                yield _of_batch(entry.name, batch, columns, zone)
+                shown = None if looked else _form(entry.name, batch, columns)
+                looked, form = looked or batch.frame.height > 0, form or shown
+                entry.told(batch.done, batch.total)
+                yield replace(_of_batch(entry.name, batch, columns, zone, form), form=shown)
         except DataError as error:
             if isinstance(error, NoZoneError):
                 raise
@@ -157,12 +214,9 @@ def of_table(entry: LogEntry, table: Format, zone: str | None) -> Iterator[Entri
 
 @contextmanager
 def _table_path(entry: LogEntry) -> Iterator[Path]:
-    """Readers of tables unpack .gz themselves."""
-    if entry.path is not None:
-        yield entry.path
-    else:
-        with entry.on_disk() as path:
-            yield path
+    """A file of its own, unpacked by us, because there is a bound to what may come of it."""
+    with entry.on_disk() as path:
+        yield path
 
 
 def _found(file: str, header: list[str]) -> _TableColumns:
@@ -184,9 +238,23 @@ def _found(file: str, header: list[str]) -> _TableColumns:
     )
 
 
-def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None) -> Entries:
+def _form(file: str, batch: Batch, columns: ColumnNames) -> str | None:
+    """The form of a spreadsheet's times, by the first rows; None where they are written as usual."""
+    column = batch.frame["timestamp"]
+    values = [one for one in column.head(LOOKED_AT).to_list() if one] if column.dtype == pl.String else []
+    form = form_of(values)
+    if form is not None and not form.certain:
+        raise DataError(
+            f"{file}, column {columns.timestamp!r}: {values[0]!r} may have the day or the month first; say which with "
+            f"--time-format (time_format=), such as {form.code!r}"
+        )
+    return None if form is None else form.code
+
+
+def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None, form: str | None) -> Entries:
     origin = replace(batch.origin, file=file)
-    frame = with_instant(batch.frame, "timestamp", zone=zone, epoch="auto").rename({"timestamp_instant": "instant"})
+    frame = with_instant(batch.frame, "timestamp", zone=zone, epoch="auto", form=form)
+    frame = frame.rename({"timestamp_instant": "instant"})
     naive = frame.filter(pl.col("timestamp_naive"))
     if naive.height:
         row = naive.row(0, named=True)
@@ -200,8 +268,12 @@ def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None) -
         if "latitude" in given
         else pl.lit(False),
     )
+    if frame["instant"].null_count() == 0 == frame["latitude"].null_count() == frame["longitude"].null_count():
+        return Entries(origin, frame.select("number", *SCHEMA), batch.rows, batch.faults)
     problems = {
-        "has no time that can be read; write epoch seconds or ISO 8601": pl.col("instant").is_null(),
+        "has no time that can be read; write epoch seconds or ISO 8601"
+        if form is None
+        else f"has no time of the form {form!r}": pl.col("instant").is_null(),
         "has a position that is not two numbers of degrees": pl.col("__given")
         & (pl.col("latitude").is_null() | pl.col("longitude").is_null()),
         "holds neither a position nor a label": pl.col("latitude").is_null() & pl.col("context").is_null(),

@@ -18,6 +18,7 @@ from discreet.data.archives import LogEntry, Reached, files_of
 from discreet.data.bad_rows import SHOWN, described
 from discreet.data.entries import Entries, NoZoneError, of_log, of_table
 from discreet.data.formats import recognised_for_import
+from discreet.data.formats.csv import Csv
 from discreet.data.instants import EPOCH
 from discreet.data.rows import Log, stamp_text
 from discreet.data.source import Fault, Format, Origin
@@ -26,6 +27,12 @@ from discreet.data.table import IMPORTED, Codes, Progress
 from discreet.errors import DataError
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
+
+MANY, EACH = 4_000_000, 20
+"""More readings than this, and than so many a record, are of visits that cannot be: 4 million are 200 years of them."""
+
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How text starts that Windows' shells write; formats of text are UTF-8."""
 
 NULL_ISLAND = 1e-4
 """Degrees from 0, 0 within which a position is a device's word for none. A buoy floats there."""
@@ -49,7 +56,11 @@ class Rules:
 
 @dataclass
 class FileReport:
-    """What was read of a file, and what was not."""
+    """What was read of a file, and what was not: every record made a reading, is bad, or is of a kind passed over.
+
+    Where an entry makes one reading, as in all formats but visits and movements, `records` is the sum of `readings`,
+    `bad`, `left_out` and `passed_over`; where it makes several, at most that.
+    """
 
     file: str
     format: str
@@ -59,9 +70,13 @@ class FileReport:
     bad: int = 0
     """Entries that cannot be read, or have a place or time that cannot be."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Readings by the rule that left them out, or that took away their position."""
+    """Readings by the rule that left them out."""
+    unplaced: Counter[str] = field(default_factory=Counter)
+    """Readings that keep their label and lost their position, by the rule that took it away."""
     passed_over: Counter[str] = field(default_factory=Counter)
     """Entries by kind that hold neither position nor context; "unknown type ..." is nobody's yet."""
+    form: str | None = None
+    """How the times of a table were taken to be written, where nobody said and they are not as usual."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +88,10 @@ class Imported:
     duplicates: int
     """Readings that say the same as another: user, time, position and context."""
     first_bad: tuple[str, ...]
+    unknown: tuple[str, ...]
+    """Files in folders and archives that are in no known format."""
     not_read: tuple[tuple[str, str], ...]
-    """Files in folders and archives that are in no format known, or damaged, with the reason."""
+    """Those that could not be read, or not to their end, with the reason; what was read before it stays read."""
 
 
 def import_logs(
@@ -84,25 +101,30 @@ def import_logs(
     user: str = "me",
     zone: str | None = None,
     rules: Rules | None = None,
+    separator: str | None = None,
+    time_format: str | None = None,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
     """The readings of files, folders and zip archives.
 
     `user` is whose the readings of logs are that do not say so themselves, `zone` where times of tables are that say
-    no offset. A file that was named and is in no known format is an error; one that was found is told of.
+    no offset, `separator` what parts their fields and `time_format` how their times are written. A file that was named
+    and cannot be read is an error; one that was found is told of. With `strict` the first record or file that cannot be
+    read is an error too.
     """
     if not user:
         raise DataError("the user is empty; give a name")
-    job = _Import(user, zone, rules or Rules(), progress)
+    job = _Import(user, zone, time_format, rules or Rules(), strict, progress)
+    table = None if separator is None else Csv(separator)
     for entry in files_of(sources, job.reached, job.skip):
         with job.telling(entry):
             held = recognised_for_import(entry.inner, entry.head(), format)
+            held = table if table is not None and isinstance(held, Csv) else held
             if held is not None:
                 job.take(entry, held)
-            elif entry.named:
-                raise DataError(f"{entry.name}: is in no format that is known; insist on one with --format (format=)")
             else:
-                job.skip(entry.name, "in no format that is known")
+                job.unrecognised(entry)
     return job.result()
 
 
@@ -119,19 +141,36 @@ def write_readings(path: Path, readings: pl.DataFrame) -> None:
 class _Import:
     """What has been read so far."""
 
-    def __init__(self, user: str, zone: str | None, rules: Rules, progress: Progress | None) -> None:
+    def __init__(
+        self, user: str, zone: str | None, form: str | None, rules: Rules, strict: bool, progress: Progress | None
+    ) -> None:
         self.reached = Reached()
-        self._user, self._zone, self._progress = user, zone, progress
+        self._user, self._zone, self._form, self._strict, self._progress = user, zone, form, strict, progress
         self._rules = replace(rules, until=rules.until or dt.datetime.now(dt.UTC))
         self._users, self._contexts, self._formats = Codes(), Codes(), Codes()
         self._parts: list[pl.DataFrame] = []
         self._files: list[FileReport] = []
         self._first: list[str] = []
+        self._unknown: list[str] = []
         self._not_read: list[tuple[str, str]] = []
 
     def skip(self, file: str, why: str) -> None:
-        """A file that is not read, with the reason."""
+        """A file that cannot be read, with the reason."""
+        why = why.removeprefix(f"{file}: ")
+        if self._strict:
+            raise DataError(f"{file}: {why}")
         self._not_read.append((file, why))
+
+    def unrecognised(self, entry: LogEntry) -> None:
+        """A file in no known format: an error only where somebody named it."""
+        start = entry.head()[:2]
+        if not start and entry.named:
+            raise DataError(f"{entry.name}: the file is empty; copy it again")
+        if start in UTF_16:
+            raise DataError(f"{entry.name}: is UTF-16 text; save it as UTF-8")
+        if entry.named:
+            raise DataError(f"{entry.name}: is in no format that is known; insist on one with --format (format=)")
+        self._unknown.append(entry.name)
 
     @contextmanager
     def telling(self, entry: LogEntry) -> Iterator[None]:
@@ -139,7 +178,7 @@ class _Import:
         try:
             yield
         except DataError as error:
-            if entry.named or isinstance(error, NoZoneError):
+            if self._strict or entry.named or isinstance(error, NoZoneError):
                 raise
             self.skip(entry.name, str(error))
 
@@ -147,19 +186,27 @@ class _Import:
         """Read one file; what was read before it broke stays read."""
         report = FileReport(entry.name, held.name)
         self._files.append(report)
-        batches = of_log(entry, held) if isinstance(held, Log) else of_table(entry, held, self._zone)
+        batches = of_log(entry, held) if isinstance(held, Log) else of_table(entry, held, self._zone, self._form)
         for batch in batches:
             report.records += batch.entries
             report.passed_over.update(batch.passed_over)
+            report.form = report.form or batch.form
             self._complain(report, batch.origin, batch.faults, len(batch.faults) + batch.unlisted)
             kept = self._judged(report, batch)
             report.readings += kept.height
             if kept.height:
                 self._parts.append(self._coded(kept, held.name))
+            if report.readings > max(MANY, EACH * report.records):
+                raise DataError(
+                    f"{entry.name}: {report.records} records make more than {MANY} readings, which no person's visits "
+                    "do; check their durations"
+                )
             if self._progress is not None:
                 self._progress(self.reached.done, self.reached.total)
 
     def _complain(self, report: FileReport, origin: Origin, faults: Sequence[Fault], count: int) -> None:
+        if count and faults and self._strict:
+            raise DataError(f"{described(origin, faults[0])}; without --strict (strict=) it is counted and left out")
         report.bad += count
         self._first += [described(origin, fault) for fault in faults[: max(SHOWN - len(self._first), 0)]]
 
@@ -171,24 +218,28 @@ class _Import:
         if frame["__rule"].null_count() == frame.height:
             return batch.frame
         out = frame.filter(pl.col("__rule").is_not_null())
-        for number, count in out["__rule"].value_counts().iter_rows():
-            report.left_out[rules[number][0]] += count
         self._complain(report, batch.origin, _impossible(out, [name for name, _ in rules]), 0)
-        labels = out.filter((pl.col("__rule") >= len(_time_rules(self._rules))) & pl.col("context").is_not_null())
+        labelled = (pl.col("__rule") >= len(_time_rules(self._rules))) & pl.col("context").is_not_null()
+        labels = out.filter(labelled)
+        for counts, some in ((report.left_out, out.filter(~labelled)), (report.unplaced, labels)):
+            for number, count in some["__rule"].value_counts().iter_rows():
+                counts[rules[number][0]] += count
         nowhere = labels.with_columns(pl.lit(None, pl.Float64).alias(c) for c in ("latitude", "longitude", "accuracy"))
         return pl.concat([frame.filter(pl.col("__rule").is_null()), nowhere]).drop("__rule")
 
     def _coded(self, frame: pl.DataFrame, name: str) -> pl.DataFrame:
         """Texts as numbers: those of a batch would keep all of its bytes."""
         source = self._formats.of(pl.Series([name]))[0]
-        labelled = frame["context"].drop_nulls()
-        numbers = self._contexts.of(labelled) if len(labelled) else None
-        context = pl.Series([None], dtype=pl.UInt32).new_from_index(0, frame.height)
-        if numbers is not None:
-            places = frame["context"].is_not_null().arg_true()
-            context = context.scatter(places, numbers)
+        users, labels = frame["user"], frame["context"]
+        user: pl.Series | pl.Expr = pl.lit(self._users.of(pl.Series([self._user]))[0], pl.UInt32)
+        if users.null_count() < frame.height:
+            user = self._users.of(users.fill_null(self._user))
+        context: pl.Series | pl.Expr = pl.lit(None, pl.UInt32)
+        if labels.null_count() < frame.height:
+            numbers, places = self._contexts.of(labels.drop_nulls()), labels.is_not_null().arg_true()
+            context = pl.Series([None], dtype=pl.UInt32).new_from_index(0, frame.height).scatter(places, numbers)
         return frame.select(
-            self._users.of(frame["user"].fill_null(self._user)).alias("user"),
+            user.alias("user"),
             "instant",
             "latitude",
             "longitude",
@@ -202,15 +253,10 @@ class _Import:
         if not self._parts:
             raise DataError(self._nothing())
         names = self._users.names
-        rank = {name: k for k, name in enumerate(sorted(names))}
         frame = pl.concat(self._parts)
         self._parts.clear()
         total = frame.height
-        frame = (
-            frame.with_columns(rank=_looked_up([rank[name] for name in names], "user", pl.UInt32))
-            .sort("rank", "instant", maintain_order=True)
-            .unique(["user", "instant", "latitude", "longitude", "context"], keep="first", maintain_order=True)
-        )
+        frame = _without_repeats(_in_order(frame, names))
         readings = frame.select(
             _looked_up(names, "user", pl.String),
             pl.col("instant").cast(pl.Datetime("us", "UTC")).alias("timestamp"),
@@ -221,13 +267,19 @@ class _Import:
             _looked_up(self._formats.names, "source", pl.String),
         ).select(IMPORTED)
         return Imported(
-            readings, tuple(self._files), total - readings.height, tuple(self._first), tuple(self._not_read)
+            readings,
+            tuple(self._files),
+            total - readings.height,
+            tuple(self._first),
+            tuple(self._unknown),
+            tuple(self._not_read),
         )
 
     def _nothing(self) -> str:
         if not self._files:
-            some = "; ".join(f"{file}: {why}" for file, why in self._not_read[:3])
-            return f"there is no file that can be read; {some or 'the folder is empty'}"
+            some = [f"{file}: {why}" for file, why in self._not_read[:3]]
+            some += [f"{file}: in no format that is known" for file in self._unknown[:3]]
+            return f"there is no file that can be read; {'; '.join(some) or 'the folder is empty'}"
         told = f"; the first: {self._first[0]}" if self._first else ""
         counts: Counter[str] = Counter()
         for one in self._files:
@@ -235,6 +287,29 @@ class _Import:
         others = ", ".join(f"{count} {kind}" for kind, count in counts.most_common(4))
         records, names = sum(one.records for one in self._files), ", ".join(one.file for one in self._files[:3])
         return f"{names}: none of the {records} records is a reading that can be used ({others or 'all bad'}){told}"
+
+
+def _in_order(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """By the user's name and the time; what is in order already, as one log is, need not be sorted."""
+    if len(names) == 1:
+        rising = frame["instant"].diff().drop_nulls() >= 0
+        return frame if rising.all() else frame.sort("instant", maintain_order=True)
+    rank = {name: k for k, name in enumerate(sorted(names))}
+    ranked = frame.with_columns(rank=_looked_up([rank[name] for name in names], "user", pl.UInt32))
+    return ranked.sort("rank", "instant", maintain_order=True).drop("rank")
+
+
+def _without_repeats(frame: pl.DataFrame) -> pl.DataFrame:
+    """The first of those that say the same: only neighbours in time can."""
+    same = (pl.col("user").diff() == 0) & (pl.col("instant").diff() == 0)
+    if not frame.select(same.any()).item():
+        return frame
+    shared = frame.select((same | same.shift(-1)).fill_null(False).alias("shared"))["shared"]
+    told = ["user", "instant", "latitude", "longitude", "context"]
+    few = frame.with_row_index("__place").filter(shared)
+    first = few.unique(told, keep="first", maintain_order=True)["__place"]
+    keep = ~shared
+    return frame.filter(keep.scatter(first, True))
 
 
 def _impossible(out: pl.DataFrame, names: Sequence[str]) -> list[Fault]:

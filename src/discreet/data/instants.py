@@ -8,6 +8,7 @@ stream, which uses `Clock.locate`, would put the same reading into different slo
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -35,6 +36,9 @@ ISO_8601 = (
     r"(?::(?P<second>[0-5][0-9])(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
     r"(?: ?(?:(?P<utc>[Zz])|(?P<sign>[+-])(?P<ahead_hour>[01][0-9]|2[0-3])(?::?(?P<ahead_minute>[0-5][0-9]))?))?$"
 )
+
+COMMON = re.compile(r"\d{4}-\d{2}-\d{2}(?P<between>[T ])\d{2}:\d{2}:\d{2}(?P<utc>Z?)", re.ASCII)
+"""The form that most machines write: a column of it alone is read several times as fast."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,13 @@ def _micros(seconds: list[int]) -> pl.Series:
     return pl.Series([second * SECOND for second in seconds], dtype=pl.Int64)
 
 
+def stated_zone(naive_zone: str | None, zone: str | None) -> str | None:
+    """Where timestamps are that do not say it: readers call it `naive_zone`, and once called it `zone`."""
+    if naive_zone is not None and zone is not None and naive_zone != zone:
+        raise DataError(f"naive_zone={naive_zone!r} and zone={zone!r} are two words for one thing; leave zone= out")
+    return zone if naive_zone is None else naive_zone
+
+
 def with_instant(
     frame: pl.DataFrame, role: str, *, zone: str | None, epoch: Epoch, form: str | None = None
 ) -> pl.DataFrame:
@@ -113,6 +124,8 @@ def with_instant(
     elif isinstance(held, pl.Datetime):
         wall = column.dt.epoch("us")
         ahead = pl.lit(None if held.time_zone is None else 0, pl.Int64)
+    elif (common := _common(frame[role], form)) is not None:
+        wall, ahead = common
     elif form is not None:
         wall, ahead = _formed(column, form), pl.lit(0 if "%z" in form else None, pl.Int64)
     else:
@@ -127,6 +140,48 @@ def with_instant(
     return frame.with_columns(instant.alias(f"{role}_instant"), naive.alias(f"{role}_naive")).drop(
         "__wall", "__ahead", "__iso", strict=False
     )
+
+
+def _common(column: pl.Series, form: str | None) -> tuple[pl.Expr, pl.Expr] | None:
+    """Wall-clock times and offsets of a column all of whose values are written as the first is, if that is common."""
+    first = COMMON.fullmatch(str(column[0])) if form is None and len(column) else None
+    if first is None:
+        return None
+    code = f"%Y-%m-%d{first['between']}%H:%M:%S{first['utc']}"
+    like = f"0000-00-00{first['between']}00:00:00{first['utc']}".encode()
+    if column.null_count() or not (column.str.len_bytes() == len(like)).all():
+        return None
+    text = pl.col(column.name)
+    read = column.to_frame().select(
+        pl.all_horizontal(_written_like(text, like)).all().alias("shaped"),
+        text.str.to_datetime(code, time_unit="us", strict=False, cache=False).dt.epoch("us").alias("wall"),
+    )
+    wall = read["wall"]
+    if not read["shaped"][0] or wall.null_count():
+        return None
+    return pl.lit(wall), pl.lit(0 if first["utc"] else None, pl.Int64)
+
+
+def _written_like(text: pl.Expr, like: bytes) -> list[pl.Expr]:
+    """Whether texts have a digit where `like` has a 0, or one of :;<=>?, and otherwise what it has, and no 60th second.
+
+    Strptime takes signs, blanks and leap seconds for digits besides, which ISO 8601 as read here does not. Eight bytes
+    at a time, because that takes a tenth of the time of a regular expression.
+    """
+    found = []
+    for start in (0, 8, len(like) - 8):
+        word = text.cast(pl.Binary).bin.slice(start, 8).bin.reinterpret(dtype=pl.UInt64)
+        want = like[start : start + 8]
+        mask = bytes(0xF0 if one == ord("0") else 0xFF for one in want)
+        found.append((word & _word(mask)) == _word(want))
+    second = like.rindex(b"00") - (len(like) - 8)
+    mask = bytes(0xFF if second <= k <= second + 1 else 0 for k in range(8))
+    sixty = bytes(second) + b"60" + bytes(6 - second)
+    return [*found, (word & _word(mask)) != _word(sixty)]
+
+
+def _word(eight: bytes) -> pl.Expr:
+    return pl.lit(int.from_bytes(eight, "little"), pl.UInt64)
 
 
 def _formed(column: pl.Expr, form: str) -> pl.Expr:

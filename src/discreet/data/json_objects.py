@@ -58,16 +58,30 @@ loads = _best()
 def parsed_objects(stream: BinaryIO, level: int) -> Iterator[tuple[int, dict[str, Any] | Fault]]:
     """The objects that stand in arrays at a depth, numbered from 1, or what is wrong with each.
 
-    Level 0 are objects beside each other, 1 those of an array, 2 those of an array in an object or an array.
+    Level 0 are objects beside each other, 1 those of an array, 2 those of an array in an object or an array. A list
+    where an object should be is a fault; numbers and words there are nobody's records.
     """
     for number, text in enumerate(_objects(stream, level), 1):
         if isinstance(text, Fault):
             yield number, text
             continue
+        if text.startswith(b"["):
+            yield number, Fault(number, None, _start(text), "is a list where an object should be")
+            continue
         try:
             yield number, loads(text)
         except (ValueError, RecursionError):
-            yield number, Fault(number, None, text[:80].decode(errors="replace"), "is not JSON in UTF-8")
+            yield number, Fault(number, None, _start(text), "is not JSON in UTF-8")
+
+
+def _start(text: bytes) -> str:
+    return text[:80].decode(errors="replace")
+
+
+def depth_of(start: bytes, field: bytes) -> int:
+    """How many brackets are open where a field first stands, in the first bytes of a document."""
+    _, kind, _ = _brackets(start[: max(start.find(field), 0)])
+    return int(np.where(kind <= OPEN_ARRAY, 1, -1).sum())
 
 
 @dataclass
@@ -93,10 +107,10 @@ def _objects(stream: BinaryIO, level: int) -> Iterator[bytes | Fault]:
             yield Fault(0, None, None, "follows a bracket that nothing opened; what comes after was not read")
             return
         if len(data) > LONGEST:
-            yield Fault(0, None, data[:80].decode(errors="replace"), "has no end; a bracket or quote was left open")
+            yield Fault(0, None, _start(data), "has no end; a bracket or quote was left open")
             return
     if place.depth > 0 or data.strip():
-        yield Fault(0, None, data[:80].decode(errors="replace") or None, "breaks off: the file ends before its end")
+        yield Fault(0, None, _start(data) or None, "breaks off: the file ends before its end")
 
 
 def _matched(data: bytes, level: int, place: _Place) -> tuple[Offsets, Offsets, int]:
@@ -109,11 +123,10 @@ def _matched(data: bytes, level: int, place: _Place) -> tuple[Offsets, Offsets, 
     before = after - step
     opening = np.flatnonzero((step > 0) & (before == level))
     closing = np.flatnonzero((step < 0) & (after == level))
-    arrays = _in_arrays(opening, kind, np.flatnonzero((step > 0) & (before == level - 1)), place)
+    wanted = _in_arrays(opening, kind, np.flatnonzero((step > 0) & (before == level - 1)), place)
     if place.depth > level:
         closing = closing[1:]  # of something that opened in an earlier block and is no record
     pairs = len(closing)
-    wanted = arrays & (kind[opening] == OPEN_OBJECT)
     starts, ends = at[opening[:pairs][wanted[:pairs]]], at[closing[wanted[:pairs]]] + 1
     if after.min() < 0:
         place.depth = -1

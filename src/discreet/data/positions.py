@@ -12,7 +12,7 @@ import polars as pl
 
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import PositionColumns
-from discreet.data.instants import SECOND, Epoch
+from discreet.data.instants import SECOND, Epoch, stated_zone
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table, positions_of
 from discreet.errors import DataError
@@ -69,17 +69,18 @@ def read_positions(
     source: Source | str | Path,
     *,
     columns: PositionColumns = PositionColumns(),  # noqa: B008  frozen, so one for all calls is safe
-    zone: str | None = None,
+    naive_zone: str | None = None,
     epoch: Epoch = "auto",
     skip_bad: bool = False,
     progress: Progress | None = None,
+    zone: str | None = None,
 ) -> Positions:
     """The positions of each person in a file (`formats.FORMATS`) or other `Source`.
 
     Times and bad rows are as in `read_days`. A latitude or longitude that is no number, NaN or outside its range makes
     a row bad. Positions at one instant stay in the file's order. Memory: about 40 bytes a row.
     """
-    table, people = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad), Codes()
+    table, people = Table(source, columns, zone=stated_zone(naive_zone, zone), epoch=epoch, skip_bad=skip_bad), Codes()
     wanted = ("person", "timestamp_instant", "order", "latitude_degrees", "longitude_degrees")
     parts = [sound.with_columns(person=people.of(sound["user"])).select(wanted) for sound in table.batches(progress)]
     rows = pl.concat(parts).sort("person", "timestamp_instant", "order")

@@ -15,7 +15,7 @@ from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, Day, carry_forward, merge_rare
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import Columns, PositionColumns
-from discreet.data.instants import EPOCH, Epoch
+from discreet.data.instants import EPOCH, Epoch, stated_zone
 from discreet.data.slots import Pick, Standing, of_intervals, of_readings
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table, check_option, positions_of
@@ -51,7 +51,7 @@ def read_days(
     *,
     columns: Columns | PositionColumns = Columns(),  # noqa: B008  frozen, so one for all calls is safe
     cells: Cells | None = None,
-    zone: str | None = None,
+    naive_zone: str | None = None,
     epoch: Epoch = "auto",
     time_format: str | None = None,
     pick: Pick = "last",
@@ -62,13 +62,15 @@ def read_days(
     empty_days: bool = False,
     skip_bad: bool = False,
     progress: Progress | None = None,
+    zone: str | None = None,
 ) -> Readings:
     """The days of each person in readings or intervals: a file (`formats.FORMATS`) or other `Source`.
 
     **Timestamps** are numbers (epoch seconds; from 1e11 on milliseconds, unless `epoch` says which), ISO 8601 with an
-    offset or Z, or ISO 8601 without one, which `zone` must then place: an IANA name, often the clock's own. A time
-    that the zone's clocks show twice is taken as the earlier. Years 1970 to 2099. Text of another form is read by
-    `time_format`, in the codes of strptime ("%m/%d/%Y %H:%M"); `dates.form_of` finds it where that is certain.
+    offset or Z, or ISO 8601 without one, which `naive_zone` must then place: an IANA name, often the clock's own. A
+    time that the zone's clocks show twice is taken as the earlier. Years 1970 to 2099. `zone` is the older word for
+    `naive_zone`. Text of another form is read by `time_format`, in the codes of strptime ("%m/%d/%Y %H:%M");
+    `dates.form_of` finds it where that is certain.
 
     **Positions**: with `PositionColumns` and `cells` (`discreet.places`), a context is the cell of a position.
 
@@ -97,7 +99,7 @@ def read_days(
     if isinstance(columns, PositionColumns) != (cells is not None):
         missing = "cells=, such as discreet.places.Grid" if cells is None else "columns=PositionColumns(...)"
         raise DataError(f"contexts from positions need both columns and cells; pass {missing} too")
-    table = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad, form=time_format)
+    table = Table(source, columns, zone=stated_zone(naive_zone, zone), epoch=epoch, skip_bad=skip_bad, form=time_format)
     people, contexts, standing = Codes(), Codes(), Standing(pick)
     spread = of_intervals if "start" in columns.times else of_readings
     for sound in table.batches(progress):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -22,6 +22,20 @@ from discreet.data.source import Fault
 Row = tuple[str | None, int, float | None, float | None, float | None, str | None]
 """Whose (None: the log does not say), instant in microseconds, latitude, longitude, accuracy in metres, context."""
 
+
+@dataclass(frozen=True)
+class Alike:
+    """Rows as columns, of entries that each make one: quicker than one by one, where nothing is odd."""
+
+    numbers: Sequence[int]
+    users: Sequence[str | None]
+    instants: Sequence[int]
+    latitudes: Sequence[float]
+    longitudes: Sequence[float]
+    accuracies: Sequence[float | None]
+    contexts: Sequence[str | None]
+
+
 Told = Row | Fault | str
 """A row, what is wrong with an entry, or the kind of an entry that says neither where nor what."""
 
@@ -30,6 +44,9 @@ AWAY = "away"
 
 STEP = 30 * 60 * SECOND
 """A stay is written as a row at its start, one every half hour, and one a second before its end."""
+
+NOWHERE = "visit or movement without a place or a kind"
+"""The kind of an entry that says when, and neither where nor what."""
 
 LONGEST_STAY = 366 * 86_400 * SECOND
 
@@ -74,6 +91,14 @@ class Log(Protocol):
         """What each entry says, with its number; an entry may have several rows, or none."""
 
 
+@runtime_checkable
+class QuickLog(Log, Protocol):
+    """A log that gives most of its entries as columns."""
+
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+        """What `entries` gives, in parts: those that are alike as columns, the odd ones one by one."""
+
+
 @dataclass(frozen=True)
 class Stay:
     """Somewhere, or doing something, from one instant to another."""
@@ -88,6 +113,9 @@ class Stay:
         if not 0 <= self.end - self.start <= LONGEST_STAY:
             why = "ends before it starts" if self.end < self.start else "lasts longer than a year"
             yield Fault(0, None, stamp_text(self.start), why)
+            return
+        if context is None and at is None and until is None:
+            yield NOWHERE
             return
         last = max(self.end - SECOND, self.start)
         moved = until is not None
@@ -165,6 +193,14 @@ def point_of(text: object) -> tuple[float, float] | None:
     found = _POINT.fullmatch(text) if isinstance(text, str) else None
     pair = (number_of(found[1]), number_of(found[2])) if found else (None, None)
     return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
+
+
+def shown(value: object, most: int = 80) -> str:
+    """A value of any shape as a short text; what is nested a thousand times has none."""
+    try:
+        return str(value)[:most]
+    except RecursionError:
+        return "(nested too deep to show)"
 
 
 def numbered(number: int, told: Iterable[Told]) -> Iterator[tuple[int, Told]]:

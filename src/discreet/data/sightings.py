@@ -14,7 +14,7 @@ from discreet.contexts import UNKNOWN, Day, merge_rare
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import SightingColumns
 from discreet.data.formats import open_source
-from discreet.data.instants import Epoch
+from discreet.data.instants import Epoch, stated_zone
 from discreet.data.readings import Readings
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table, positions_of
@@ -44,11 +44,12 @@ def read_sightings(
     source: Source | str | Path,
     *,
     columns: SightingColumns = SightingColumns(),  # noqa: B008  frozen, so one for all calls is safe
-    zone: str | None = None,
+    naive_zone: str | None = None,
     epoch: Epoch = "auto",
     accuracy: float = ACCURACY,
     skip_bad: bool = False,
     progress: Progress | None = None,
+    zone: str | None = None,
 ) -> Seen:
     """The sightings of each person in a file or other `Source`: positions, labels, or some of each.
 
@@ -58,7 +59,9 @@ def read_sightings(
     if not accuracy > 0:  # also catches NaN
         raise DataError(f"the worst accuracy is {accuracy} m; give a number above 0, such as 200")
     opened = open_source(source)
-    table = Table(opened, columns.among(opened.header), zone=zone, epoch=epoch, skip_bad=skip_bad)
+    table = Table(
+        opened, columns.among(opened.header), zone=stated_zone(naive_zone, zone), epoch=epoch, skip_bad=skip_bad
+    )
     people, labels = Codes(), Codes()
     parts, vague = [], 0
     for sound in table.batches(progress):
@@ -108,7 +111,7 @@ def read_place_days(
     places: Places,
     *,
     columns: SightingColumns = SightingColumns(),  # noqa: B008  frozen, so one for all calls is safe
-    zone: str | None = None,
+    naive_zone: str | None = None,
     epoch: Epoch = "auto",
     accuracy: float = ACCURACY,
     hold: float = 4 * 3600.0,
@@ -116,6 +119,7 @@ def read_place_days(
     keep: Iterable[str] = (),
     skip_bad: bool = False,
     progress: Progress | None = None,
+    zone: str | None = None,
 ) -> Readings:
     """The days of each person in a table of positions: a context a slot, by the rule of `discreet.places.dwell`.
 
@@ -123,15 +127,23 @@ def read_place_days(
     dates without anything known are left out, and rare contexts are merged.
     """
     seen = read_sightings(
-        source, columns=columns, zone=zone, epoch=epoch, accuracy=accuracy, skip_bad=skip_bad, progress=progress
+        source,
+        columns=columns,
+        naive_zone=stated_zone(naive_zone, zone),
+        epoch=epoch,
+        accuracy=accuracy,
+        skip_bad=skip_bad,
+        progress=progress,
     )
     kept = (keep,) if isinstance(keep, str) else tuple(keep)
-    people = {}
+    people: dict[str, list[Day]] = {}
+    labels: dict[str, None] = {}
     for person, sightings in seen.people.items():
         told = day_contexts(sightings, places, clock, hold)
         days = [Day(tuple(row), date=date, person=person) for date, row in told if any(one != UNKNOWN for one in row)]
+        labels |= dict.fromkeys(one for day in days for one in day.contexts if one != UNKNOWN)
         if days:
             people[person] = merge_rare(days, merge_below, keep=kept) if merge_below else days
     if not people:
         raise DataError(f"{source}: nothing is known of any slot; check positions and labels")
-    return Readings(people, seen.rows, seen.bad, seen.passed_over, vague=seen.vague)
+    return Readings(people, seen.rows, seen.bad, seen.passed_over, tuple(labels), seen.vague)

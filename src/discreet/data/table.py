@@ -106,7 +106,7 @@ class Table:
         if self.rows == 0 and self.passed_over:
             raise DataError(
                 f"{name}: holds {self.passed_over} readings and none with a {one_row}; "
-                "positions become labels by places: make them with discreet places first"
+                "positions become labels on a map: make one with discreet places, and give it as --places"
             )
         if self.rows == 0:
             raise DataError(f"{name}: the table has a header and no rows; expected one {one_row} a row")
@@ -114,8 +114,15 @@ class Table:
             raise DataError(f"{name}: none of the {self.rows} rows can be used; the first: {self.bad.first[0]}")
 
     def _of_the_kind(self, batch: Batch) -> Batch:
-        """Without the rows that hold something else, where the table is one that was imported."""
-        wanted = [role for role in ("context", "latitude", "longitude") if role in batch.frame.columns]
+        """Without the rows that hold something else, where the table is one that was imported.
+
+        Of roles of which one will do, as for sightings, any makes a row one of the kind.
+        """
+        wanted = [
+            role
+            for role in ("context", "latitude", "longitude")
+            if role in batch.frame.columns and role not in self._columns.one_of
+        ]
         if tuple(self._source.header) != IMPORTED or not wanted:
             return batch
         empty = [pl.col(role).is_null() | (pl.col(role).cast(pl.String) == "") for role in wanted]
@@ -131,7 +138,7 @@ class Table:
             naive = frame.filter(pl.col(f"{role}_naive"))
             if naive.height:
                 number, value = naive.row(0, named=True)["number"], naive.row(0, named=True)[role]
-                what = "does not say which time zone it is in; pass zone=, for example zone='Europe/Paris'"
+                what = "does not say which time zone it is in; pass naive_zone=, for example naive_zone='Europe/Paris'"
                 raise DataError(described(batch.origin, Fault(number, names[role], _plain(value), what)))
         for role in self._columns.degrees:
             frame = frame.with_columns(_number(frame, role).alias(f"{role}_degrees"))

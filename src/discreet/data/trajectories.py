@@ -14,7 +14,7 @@ import polars as pl
 
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import EventColumns
-from discreet.data.instants import EPOCH, SECOND, Epoch, zone_named
+from discreet.data.instants import EPOCH, SECOND, Epoch, stated_zone, zone_named
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table
 from discreet.errors import DiscreetError, did_you_mean
@@ -92,16 +92,17 @@ def read_trajectories(
     intervals: Intervals = Intervals(),  # noqa: B008  frozen, so one for all calls is safe
     *,
     columns: EventColumns = EventColumns(),  # noqa: B008  likewise
-    zone: str | None = None,
+    naive_zone: str | None = None,
     epoch: Epoch = "auto",
     skip_bad: bool = False,
     progress: Progress | None = None,
+    zone: str | None = None,
 ) -> Trajectories:
     """The trajectory of each person in a table with one event a row: a file (`formats.FORMATS`) or other `Source`.
 
-    **Timestamps** are read as by `read_days`: epoch numbers, ISO 8601 with an offset, or without one where `zone` says
-    which. Offsets may differ from row to row. An event's **time** is the part of the day by the rule `intervals`, on
-    the wall clock of the rule's own zone, or else of `zone`, or else of UTC.
+    **Timestamps** are read as by `read_days`: epoch numbers, ISO 8601 with an offset, or without one where `naive_zone`
+    says which. Offsets may differ from row to row. An event's **time** is the part of the day by the rule `intervals`,
+    on the wall clock of the rule's own zone, or else of `naive_zone`, or else of UTC.
 
     **Order** is that of the instants, then of the rows; how many events had to be sorted is told (`unordered`). Rows
     that say exactly the same are one event (`duplicates`); two different events at one instant are two.
@@ -112,8 +113,9 @@ def read_trajectories(
     **Bad rows**, among them an empty user, activity or location, are a DataError that names file, line, column and
     value, or with `skip_bad` are counted in `.bad`. A timestamp whose zone is nowhere stated is always an error.
     """
-    intervals = intervals.on(zone)
-    table = Table(source, columns, zone=zone, epoch=epoch, skip_bad=skip_bad)
+    stated = stated_zone(naive_zone, zone)
+    intervals = intervals.on(stated)
+    table = Table(source, columns, zone=stated, epoch=epoch, skip_bad=skip_bad)
     people, activities, locations = Codes(), Codes(), Codes()
     parts = [
         sound.select(

@@ -20,7 +20,7 @@ from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.demo.beliefs import SecretBelief
 from discreet.live import Stream
-from discreet.models.parts import without_end
+from discreet.models.parts import Make, without_end
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.outputs import Output, truthful
@@ -75,17 +75,18 @@ def make_week(
 
 
 def _showing(name: str, routine: Routine, days: Sequence[Day], policy: Policy, seed: int) -> WeekShowing:
-    make = partial(getattr(mechanisms, name), policy=policy)
+    make: Make = partial(getattr(mechanisms, name), policy=policy)
     start = days[0].date
     assert start is not None  # the simulator dates its days
-    with Stream(routine, make, start=start, person=days[0].person, rng=SeededEntropy(seed)) as stream:
-        outputs = [release.output for release in stream.releases(days)]
     machine: Unrolled | DayByDay
     if (running := without_end(routine, make, start)) is not None:
-        machine = Unrolled(running, len(days))
+        machine, made = Unrolled(running, len(days)), running
+        make = lambda _: made  # noqa: E731  decided once: the observer asks for the same kernels
     else:
         daily = {kind: make(routine.day(kind)) for kind in routine.kinds}
         machine = day_by_day(daily, routine, len(days), since=start)
+    with Stream(routine, make, start=start, person=days[0].person, rng=SeededEntropy(seed)) as stream:
+        outputs = [release.output for release in stream.releases(days)]
     adversary = Adversary(machine)
     believed = beliefs_along(machine, outputs, adversary)[-1].beliefs
     beliefs = tuple(_belief(adversary, secret, policy, believed, len(days)) for secret in policy.secrets)

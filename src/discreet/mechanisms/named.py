@@ -7,21 +7,25 @@ what it released.
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from discreet import mechanisms
 from discreet.contracts import Mechanism, Model
-from discreet.errors import DiscreetError, did_you_mean
+from discreet.errors import DiscreetError, OneDayError, did_you_mean
 from discreet.events import Events
 from discreet.mechanisms.options import Options, Parameter, Place, fitted, parameters
 from discreet.policy import Policy
 
 ENDING = ".toml"
+
+MAPS = (".geojson", ".json")
+"""How files of places end."""
 
 
 def kebab(name: str) -> str:
@@ -54,7 +58,8 @@ class Spec:
     def from_text(cls, mechanism: str, options: Sequence[str] = ()) -> Spec:
         """From a name, `module:Class` or the path of a TOML file, and options as key=value, which add to the file's.
 
-        A value is a number, `true`, `false` or a word; lists, tables and quoted text are written as in TOML.
+        A value is a number, `true`, `false` or a word; lists, tables and quoted text are written as in TOML. Where a
+        hierarchy is asked for, a map of places (a GeoJSON file) will do.
         """
         spec = cls.read(mechanism) if mechanism.lower().endswith(ENDING) else cls(mechanism)
         given: dict[str, object] = {}
@@ -67,15 +72,19 @@ class Spec:
             given[key] = value
         untyped = spec.with_options(**given)  # which options there are may depend on those given
         typed = {key: _value(value, untyped.parameter(key)) for key, value in given.items()}
-        return spec.with_options(**typed).checked()
+        return spec.with_options(**typed).with_maps(Path()).checked()
 
     @classmethod
     def from_table(cls, table: Mapping[str, object]) -> Spec:
         """From a TOML table: `name`, and beside it the options."""
+        return cls._of_table(table).checked()
+
+    @classmethod
+    def _of_table(cls, table: Mapping[str, object]) -> Spec:
         name = table.get("name")
         if not isinstance(name, str):
             raise DiscreetError(f"the mechanism's name is {name!r}; add, for example, name = 'adaptive'")
-        return cls(name, {key: value for key, value in table.items() if key != "name"}).checked()
+        return cls(name, {key: value for key, value in table.items() if key != "name"})
 
     @classmethod
     def read(cls, path: str | Path) -> Spec:
@@ -94,7 +103,7 @@ class Spec:
         if content:
             raise DiscreetError(f"{path}: there is {next(iter(content))!r} beside [mechanism]; leave it out")
         try:
-            return cls.from_table(table)
+            return cls._of_table(table).with_maps(path.parent).checked()
         except DiscreetError as error:
             raise DiscreetError(f"{path}: {error}") from None
 
@@ -106,24 +115,23 @@ class Spec:
         """The same mechanism with these options added or replaced."""
         return Spec(self.name, {**self.options, **options})
 
+    def with_maps(self, folder: Path) -> Spec:
+        """The same with trees for maps: a hierarchy may be named by a GeoJSON file of places, which it then holds."""
+        known = self.parameters()
+        trees = {
+            key: _tree_of(folder / value)
+            for key, value in self.options.items()
+            if isinstance(value, str) and value.lower().endswith(MAPS) and key in known and known[key].is_tree
+        }
+        return self.with_options(**trees)
+
     @property
     def maker(self) -> Callable[..., Mechanism[Any]]:
         """The mechanism's class; it is imported now."""
         if ":" not in self.name:
             found: Callable[..., Mechanism[Any]] = getattr(mechanisms, names()[self.name])
             return found
-        module, _, attribute = self.name.partition(":")
-        try:
-            own = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise DiscreetError(
-                f"there is no mechanism {self.name!r}: {error}; name a module that Python finds, and a class in it"
-            ) from None
-        if not all(callable(getattr(own, method, None)) for method in ("start", "kernel", "advance")):
-            raise DiscreetError(
-                f"{self.name} is no mechanism: it lacks start, kernel or advance; see docs/mechanisms.md"
-            )
-        return own  # type: ignore[no-any-return]
+        return _own(self.name)
 
     def parameters(self) -> Mapping[str, Parameter]:
         """The options that the constructor takes, with those of a mechanism inside it, to which it hands them on."""
@@ -155,11 +163,14 @@ class Spec:
         more = {} if events is None or "events" not in self.parameters() else {"events": events}
         options = {**self._fitted(model, more), **more}
         try:
-            return self.maker(model, policy, **options)
+            return _whole(self.name, self.maker(model, policy, **options))
         except DiscreetError:
             raise
-        except (TypeError, ValueError, AttributeError, OverflowError) as error:
-            if not self.options:
+        except Exception as error:
+            if ":" in self.name and cast(Any, model).slots is None:
+                # Its author had days in mind. It is made for each kind of day instead, or says there what is wrong.
+                raise OneDayError(f"{self.name} takes no model without end: {error!r}") from error
+            if not self.options or not isinstance(error, TypeError | ValueError | AttributeError | OverflowError):
                 raise
             raise DiscreetError(f"{self.name} cannot use its options {self.options}: {error}") from error
 
@@ -178,6 +189,64 @@ class Spec:
         return ", ".join([self.name, *(f"{key}={value}" for key, value in self.options.plain().items())])
 
 
+# --- a mechanism of one's own, module:Class
+
+METHODS = ("start", "kernel", "advance")
+PARTS = ("model", "policy", "guarantee", "private_contexts", "remember", "worth")
+"""What every mechanism has beside; `ContextMechanism` brings all but the guarantee."""
+
+
+def _own(name: str) -> Callable[..., Mechanism[Any]]:
+    """The class of that name; what is not one, or is called otherwise, is an error that says what to change."""
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise DiscreetError(f"there is no mechanism {name!r}; one of your own is written module:Class")
+    if "/" in module or "\\" in module or module.endswith(".py"):
+        stem = re.split(r"[/\\]", module)[-1].removesuffix(".py")
+        raise DiscreetError(f"{name!r} names a file; name the module, {stem}:{attribute}, and run from its folder")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{module}.".startswith(f"{error.name}."):
+            raise DiscreetError(
+                f"there is no mechanism {name!r}: {error}; name a module that Python finds, and a class in it"
+            ) from None
+        raise DiscreetError(f"module {module!r} cannot be imported: {error}; install what it imports") from error
+    except Exception as error:  # whatever is wrong in it is its author's to mend, and has a place there
+        raise DiscreetError(f"module {module!r} cannot be imported: {error!r}; mend it, then try again") from error
+    own = getattr(found, attribute, None)
+    if own is None:
+        classes = [key for key, value in vars(found).items() if isinstance(value, type)]
+        hint = did_you_mean(attribute, classes) if classes else "it has no class at all"
+        raise DiscreetError(f"there is no mechanism {name!r}: module {module!r} has no {attribute!r}; {hint}")
+    missing = [method for method in METHODS if not callable(getattr(own, method, None))]
+    if missing or not callable(own):
+        lacks = f"it lacks {', '.join(missing)}" if missing else "it is no class"
+        raise DiscreetError(f"{name} is no mechanism: {lacks}; see docs/mechanisms.md")
+    _require_signature(name, own)
+    return cast(Callable[..., Mechanism[Any]], own)
+
+
+def _require_signature(name: str, own: Callable[..., object]) -> None:
+    """A constructor is called with a model and a policy, in this order, and with options by name."""
+    taken = list(inspect.signature(own).parameters.values())
+    places = [one for one in taken if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    if len(places) < 2 and not any(one.kind is one.VAR_POSITIONAL for one in taken):
+        shown = ", ".join(map(str, taken))
+        raise DiscreetError(f"{name} takes ({shown}); let it take (model, policy, *, options), see docs/mechanisms.md")
+
+
+def _whole(name: str, made: Mechanism[Any]) -> Mechanism[Any]:
+    """The mechanism, if it has all that others ask of it; those of the project are held to that by a type checker."""
+    missing = [part for part in PARTS if ":" in name and not hasattr(made, part)]
+    if missing:
+        raise DiscreetError(
+            f"{name} is no mechanism: it lacks {', '.join(missing)}; derive it from "
+            "discreet.mechanisms.base.ContextMechanism, and give it a guarantee"
+        )
+    return made
+
+
 def _known(name: str) -> str:
     """The name as `names()` spells it; what is not there is an error with all that is."""
     if ":" in name:
@@ -188,6 +257,17 @@ def _known(name: str) -> str:
         hint = f"{near} " if near.startswith("did") else ""
         raise DiscreetError(f"there is no mechanism {name!r}; {hint}all: {', '.join(sorted(known))}")
     return kebab(name)
+
+
+def _tree_of(path: Path) -> dict[str, object]:
+    """The nesting of a map's places."""
+    from discreet.places import read_places
+
+    places = read_places(path)
+    try:
+        return places.hierarchy().nested()
+    except DiscreetError as error:
+        raise DiscreetError(f"{path}: {error}") from None
 
 
 def _value(text: object, parameter: Parameter) -> object:

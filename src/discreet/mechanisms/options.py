@@ -99,6 +99,11 @@ class Parameter:
         return " or ".join(dict.fromkeys(want.words for want in wants(self.hint)))
 
     @property
+    def is_tree(self) -> bool:
+        """Whether a hierarchy will do."""
+        return any(want.fit is _hierarchy for want in wants(self.hint))
+
+    @property
     def is_text(self) -> bool:
         """Whether plain text will do."""
         return any(want.words == TEXT for want in wants(self.hint))
@@ -209,7 +214,7 @@ def _want(hint: Any) -> Want:
     if origin is Literal:
         return Want(" or ".join(map(repr, inner)), lambda value, _: _checked(value, value in inner))
     if hint is Hierarchy:
-        return Want("a table of nodes with lists of contexts at the bottom", _hierarchy)
+        return Want("a table of nodes with lists of contexts at the bottom, or a map (FILE.geojson)", _hierarchy)
     if getattr(hint, "__name__", "") == "PolicyGraph" and isinstance(hint, type):
         return Want("a table with kind, such as kind = 'complete'", lambda value, place: _graph(hint, value, place))
     if origin is Callable and get_origin(inner[-1]) is Mechanism:

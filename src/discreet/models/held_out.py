@@ -11,9 +11,11 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.models.chain import MarkovChain
 from discreet.models.kinds import ONE_DAY
+from discreet.models.parts import AnyModel, parts_of
 from discreet.models.routine import Routine
 from discreet.models.week import Models, weekpart
 from discreet.numerics import FloatArray
+from discreet.policy import Policy
 
 HELD_OUT = 0.2
 """The share of the last days that a model learned from the earlier ones is tried on."""
@@ -31,10 +33,34 @@ class HeldOut:
 Fitted = MarkovChain | Models | Routine
 
 
-def split(days: Sequence[Day]) -> tuple[Sequence[Day], Sequence[Day]]:
+def split(days: Sequence[Day], held_out: float = HELD_OUT) -> tuple[Sequence[Day], Sequence[Day]]:
     """The days to learn from and the last fifth, to try what was learned on; none where there are too few."""
-    kept = len(days) - round(HELD_OUT * len(days))
+    kept = len(days) - round(held_out * len(days))
     return days[:kept], days[kept:]
+
+
+def relearned(model: AnyModel, days: Sequence[Day], secrets: Policy) -> Fitted:
+    """What the rules that a model was learned by make of other days; contexts of secrets are there in any case."""
+    known = next(iter(parts_of(model).values())).contexts
+    days = [day.fitted(known) for day in days]  # what was rare then is `other` now
+    if isinstance(model, Routine) and model.learned is not None:
+        rules = model.learned
+        return Routine.fit(
+            days,
+            rules.by,
+            rules.smoothing,
+            rules.floor,
+            secrets=[*rules.declared, *sorted(secrets.contexts)],
+            contexts=model.contexts if rules.fixed else None,
+            clock=model.clock,
+        )
+    if isinstance(model, MarkovChain) and model.counts is not None:
+        return MarkovChain.fit(days, model.counts.smoothing, model.contexts, clock=model.clock)
+    if isinstance(model, Models) and all(one.counts is not None for one in model.values()):
+        first = next(iter(model.values()))
+        assert first.counts is not None  # as all have
+        return MarkovChain.fit(days, first.counts.smoothing, first.contexts, by="weekpart", clock=model.clock)
+    raise DiscreetError("the model was not learned from days, so it is not known how to learn it from others")
 
 
 def held_out(days: Sequence[Day], fit: Callable[[Sequence[Day]], Fitted]) -> HeldOut:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import numpy as np
 
@@ -84,6 +84,14 @@ def files_for(out: Path, people: Sequence[str]) -> dict[str, Path]:
             f"{out}: is a file, and there are {len(people)} people; give a folder, or choose one person"
         )
     return {name: out / f"{quote(name, safe=' @+,')}{ENDING}" for name in people}
+
+
+def files_in(folder: Path) -> dict[str, Path]:
+    """The file of each person in a folder that `files_for` named the files of, people by name."""
+    found = {unquote(path.name.removesuffix(ENDING)): path for path in folder.glob(f"*{ENDING}") if path.is_file()}
+    if not found:
+        raise FileFormatError(f"{folder}: holds no {ENDING} file; make one for each person with `discreet learn`")
+    return dict(sorted(found.items()))
 
 
 def save_all(

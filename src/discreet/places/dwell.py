@@ -1,8 +1,8 @@
 """From sightings to a context a slot: one rule, for files and for streams.
 
-**The rule.** A sighting stands from its instant until the next one, at least to the end of its own slot unless the next
-comes first, and beyond that for at most `hold`. `moving` stands beyond its slot for at most `MOVING_HOLDS`. A slot's
-context is the one that stood longest in it; of equals, the one that stood last. Where nothing stood, it is `unknown`.
+**The rule.** A sighting stands from its instant until the next one, but for no longer than `hold`, or than to the end
+of its own slot where that is later. For `moving`, `MOVING_HOLDS` takes the place of a longer `hold`. A slot's context
+is the one that stood longest in it; of equals, the one that stood last. Where nothing stood, it is `unknown`.
 
 **Its reasons.** Dwell, not the last sighting: a phone sends most where it moves, and the last of a slot is often the
 pavement in front of the door. Equals go to the later, which is where the person is when the slot is told. A sighting
@@ -35,7 +35,7 @@ from discreet.places.sightings import SECOND, Coded, Sightings, coded, remembere
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 MOVING_HOLDS = 15 * 60 * SECOND
-"""How long `moving` stands beyond its slot when nothing follows."""
+"""How long `moving` stands when nothing follows, if it is not to the end of its slot."""
 
 
 class Pieces(NamedTuple):

@@ -151,6 +151,17 @@ def _circles(stays: Stays, which: IntArray, kept: list[int], points: FloatArray,
     return [Circle(float(a), float(b), float(r)) for (a, b), r in zip(positions.tolist(), radii, strict=True)]
 
 
+_ON_FOOT = ("walk", "run", "hike", "jog", "walking", "running", "hiking", "jogging", "on foot", "in wheelchair")
+_WHEELS = ("bike", "biking", "cycling", "on bicycle", "motorcycle", "motorcycling", "driving", "skating")
+_OTHERS = ("plane", "airplane", "flying", "sailing", "rowing", "kayaking", "swimming", "skiing", "horseback riding")
+_CARRIERS = ("car", "taxi", "bus", "train", "tram", "subway", "metro", "ferry", "boat", "cable car", "funicular")
+_KINDS = ("", "passenger ", "road ", "rail ", "two wheeler ", "four wheeler ")
+MOVEMENTS = frozenset(
+    (*_ON_FOOT, *_WHEELS, *_OTHERS, *_CARRIERS, *(f"in {one}" for one in (*_CARRIERS, "gondola lift")))
+) | frozenset(f"in {kind}vehicle" for kind in _KINDS)
+"""Ways of moving, as Google's and GeoLife's logs call them: they name no place."""
+
+
 def named_by_rules(places: Places, spent: Spent, sightings: Sightings) -> Places:
     """The places with names: the first rule that fits, and `why` to say which.
 
@@ -187,19 +198,21 @@ def named_by_rules(places: Places, spent: Spent, sightings: Sightings) -> Places
 
 def _labels(places: Places, sightings: Sightings) -> dict[int, str]:
     """{place: label} by the sightings with a position and a label that can be a name."""
-    both = np.flatnonzero(sightings.placed & (sightings.labels >= 0))
+    names = np.array([_usable(name) for name in sightings.names] + [False])
+    both = np.flatnonzero(sightings.placed & names[sightings.labels])
     at = places.at(sightings.positions[both])
     found = {}
     for k in np.unique(at[at >= 0]).tolist():
         counts = np.bincount(sightings.labels[both][at == k], minlength=len(sightings.names))
         label = sightings.names[int(np.argmax(counts))]
-        if 2 * counts.max() > counts.sum() and _usable(label):
+        if 2 * counts.max() > counts.sum():
             found[k] = label.strip()
     return found
 
 
 def _usable(label: str) -> bool:
+    """Whether a label can be a place's name: not how somebody moved, which begins and ends at places."""
     try:
-        return checked_name(label) not in RESERVED
+        return checked_name(label) not in RESERVED and label.strip().lower() not in MOVEMENTS
     except DataError:
         return False

@@ -26,6 +26,9 @@ LARGEST = 50 << 20
 MOST_CORNERS = 20_000
 """Of one place."""
 
+MOST_PLACES = 10_000
+"""Of one map."""
+
 
 def read_places(path: str | Path) -> Places:
     """The places of a GeoJSON file; what cannot be used is an error that names the feature."""
@@ -39,7 +42,7 @@ def read_places(path: str | Path) -> Places:
     except UnicodeDecodeError:
         raise DataError(f"{path}: is not UTF-8; save it as GeoJSON anew") from None
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: is not JSON ({error}); make it with discreet places, or a map editor") from None
     try:
@@ -50,9 +53,23 @@ def read_places(path: str | Path) -> Places:
 
 def write_places(path: str | Path, places: Places) -> None:
     """The places as a file."""
-    with written_whole(path) as file:
+    try:
         text = json.dumps(document_of(places), ensure_ascii=False, indent=1, allow_nan=False)
-        file.write(text.encode("utf-8", "surrogatepass") + b"\n")
+    except (ValueError, RecursionError) as error:  # of what a file says besides, which is left as it is
+        raise DataError(f"{path}: cannot be written as JSON ({error}); take out what is not needed") from None
+    with written_whole(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace") + b"\n")  # half a character, as JSON writes it
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return value
 
 
 def document_of(places: Places) -> dict[str, Any]:
@@ -87,6 +104,8 @@ def places_of(document: object) -> Places:
     features = [document] if document.get("type") == "Feature" else document.get("features")
     if document.get("type") not in ("FeatureCollection", "Feature") or not isinstance(features, list):
         raise DataError(f"its type is {document.get('type')!r}; expected a FeatureCollection with a list of features")
+    if len(features) > MOST_PLACES:
+        raise DataError(f"there are {len(features)} features in it; a map holds up to {MOST_PLACES} places")
     places, numbers = [], set()
     for count, feature in enumerate(features, 1):
         try:

@@ -113,7 +113,17 @@ class CsvSource:
                 more = stream.read(BLOCK)
                 if not more and data and not data.endswith(b"\n"):
                     data += b"\n"
-                data = data.replace(b"\r\n", b"\n")
+                if b"\r" in data:
+                    data = data.replace(b"\r\n", b"\n")
+                used = data.rfind(b"\n") + 1
+                frame = _plain_frame(data[:used], line, len(header), columns, found, separator)
+                if frame is not None:
+                    yield Batch(self._origin, frame, (), raw.tell(), total)
+                    if not more:
+                        return
+                    line += frame.height
+                    data = data[used:] + more
+                    continue
                 rows = _split(data, line, header, separator, final=not more)
                 if rows.used == 0 and len(data) > LONGEST_ROW:
                     raise DataError(
@@ -150,7 +160,13 @@ def _header(path: Path, data: bytes, separator: str) -> tuple[list[str], bytes]:
         text = match.group().decode()
     except UnicodeDecodeError:
         raise DataError(f"{path}, line 1: the header is not UTF-8; save the file as UTF-8") from None
-    return next(csv.reader([text.removesuffix("\n")], delimiter=separator, strict=False)), data[match.end() :]
+    try:
+        return next(csv.reader([text.removesuffix("\n")], delimiter=separator, strict=False)), data[match.end() :]
+    except csv.Error:
+        raise DataError(
+            f"{path}, line 1: the header has a carriage return in mid-line; save the file with the line ends of Unix "
+            "or Windows"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -189,6 +205,39 @@ def _split(data: bytes, line: int, header: list[str], separator: str, *, final: 
     except UnicodeDecodeError:
         rows = _utf8_only(data, rows, header, separator)
     return rows
+
+
+def _plain_frame(
+    text: bytes, line: int, fields: int, columns: ColumnNames, found: dict[str, int], separator: str
+) -> pl.DataFrame | None:
+    """The columns of whole lines among which nothing is odd, as among nearly all; otherwise None: look at each.
+
+    Nothing odd: no quotes, blank lines, short or long rows, and UTF-8; where numbers are asked for, all are numbers.
+    """
+    if not text or fields == 1 or b'"' in text or b"\r" in text or not _utf8(text):
+        return None
+    height = text.count(b"\n")
+    if text.count(separator.encode()) != height * (fields - 1):
+        return None
+    kinds = columns.kinds()
+    typed = {place for role, place in found.items() if columns.numbers and kinds[role] == "degrees"}
+    schema = {f"column_{k + 1}": pl.Float64 if k in typed else pl.String for k in range(fields)}
+    try:
+        # All columns, because polars then refuses rows that are too long; and if none is, by the count none is short.
+        table = pl.read_csv(text, has_header=False, schema=schema, separator=separator, quote_char=None)
+    except pl.exceptions.PolarsError:
+        return None
+    roles = {role: table[:, place] for role, place in found.items()}
+    if table.height != height or any(not roles[role].is_finite().all() for role in found if found[role] in typed):
+        return None
+    return pl.DataFrame({"number": np.arange(line, line + height), **roles})
+
+
+def _utf8(text: bytes) -> bool:
+    try:
+        return text.isascii() or bool(text.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _quoted_rows(data: bytes, separator: str, *, final: bool) -> tuple[Offsets, Offsets, Offsets]:
@@ -237,7 +286,8 @@ def _utf8_only(data: bytes, rows: _Rows, header: list[str], separator: str) -> _
             record.decode()
         except UnicodeDecodeError:
             sound[k] = False
-            values = next(csv.reader([record.decode(errors="replace")], delimiter=separator))
+            text = record.decode(errors="replace").replace("\r", " ")  # in mid-line it would end the row for csv
+            values = next(csv.reader([text], delimiter=separator))
             place = next((k for k, value in enumerate(values) if "\ufffd" in value), 0)
             faults.append(Fault(int(rows.lines[k]), header[place], values[place].rstrip("\n"), "is not UTF-8"))
     return _Rows(rows.starts[sound], rows.ends[sound], rows.lines[sound], rows.used, faults)

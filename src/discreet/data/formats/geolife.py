@@ -53,8 +53,12 @@ class GeoLifeLabels:
 
 def _lines(file: LogFile) -> Iterator[tuple[int, str]]:
     with file.open() as stream:
-        for number, line in enumerate(iter(lambda: stream.readline(LONGEST), b""), 1):
-            yield number, line.decode(errors="replace").rstrip("\r\n")
+        number, whole = 1, True
+        while line := stream.readline(LONGEST):
+            if whole:  # of a line that is too long, the start is what is judged
+                yield number, line.decode(errors="replace").rstrip("\r\n")
+            whole = line.endswith(b"\n")
+            number += whole
 
 
 def _position(line: str, user: str | None) -> Told:

@@ -44,9 +44,9 @@ def row_of(said: dict[str, Any]) -> Told:
     latitude, longitude = said.get("latitudeE7"), said.get("longitudeE7")
     if latitude is None and longitude is None:
         return "record without a position"
-    if type(latitude) is not int:
+    if type(latitude) is not int or not -WRAPPED < latitude < WRAPPED:
         latitude = number_of(latitude)
-    if type(longitude) is not int:
+    if type(longitude) is not int or not -WRAPPED < longitude < WRAPPED:
         longitude = number_of(longitude)
     if latitude is None or longitude is None:
         field = "latitudeE7" if latitude is None else "longitudeE7"

@@ -20,6 +20,7 @@ from discreet.data.rows import (
     instant_of_seconds,
     number_of,
     numbered,
+    shown,
     words,
 )
 from discreet.data.source import Fault
@@ -54,7 +55,7 @@ def rows_of(said: dict[str, Any]) -> Iterator[Told]:
         return
     start, end = _time(entry.get("duration"), "start"), _time(entry.get("duration"), "end")
     if start is None or end is None:
-        yield Fault(0, "duration", str(entry.get("duration"))[:80], "has no start and end")
+        yield Fault(0, "duration", shown(entry.get("duration")), "has no start and end")
         return
     if kind == "placeVisit":
         yield from Stay(start, end).rows(_meaning(entry.get("location")), _point(entry.get("location")))
@@ -67,12 +68,13 @@ def _movement(entry: dict[str, Any], stay: Stay) -> Iterator[Told]:
     context = None if kind is None or kind.startswith("UNKNOWN") else kind.replace("_", " ").lower()
     begins, ends = _point(entry.get("startLocation")), _point(entry.get("endLocation"))
     yield from stay.rows(context, begins, until=ends if ends is not None else begins)
-    for point in inside(entry, "simplifiedRawPath", "points") or ():
+    points = inside(entry, "simplifiedRawPath", "points")
+    for point in points if isinstance(points, list) else ():
         where, instant = _point(point), _time(point, "")
         if where is not None and instant is not None:
             yield None, instant, *where, number_of(inside(point, "accuracyMeters")), context
         else:
-            yield Fault(0, "points", str(point)[:80], "is not a point with a time")
+            yield Fault(0, "points", shown(point), "is not a point with a time")
 
 
 def _meaning(location: Any) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_objects
-from discreet.data.rows import LogFile, Stay, Told, inside, instant_of, number_of, numbered, point_of, words
+from discreet.data.rows import LogFile, Stay, Told, inside, instant_of, number_of, numbered, point_of, shown, words
 from discreet.data.source import Fault
 
 MEANINGS = {"HOME": "home", "WORK": "work", "SCHOOL": "school"}
@@ -99,13 +99,16 @@ def _movement(activity: Any, stay: Stay) -> Iterator[Told]:
 
 def _path(points: Any, start: int) -> Iterator[Told]:
     """Points with a time (Android) or with whole minutes from the start (iOS)."""
-    for point in points if isinstance(points, list) else ():
+    if not isinstance(points, list) or not points:
+        yield Fault(0, "timelinePath", shown(points), "is not a list of points")
+        return
+    for point in points:
         where, instant = point_of(inside(point, "point")), instant_of(inside(point, "time"))
         minutes = number_of(inside(point, "durationMinutesOffsetFromStartTime"))
         if instant is None and minutes is not None and abs(minutes) < 1e9:
             instant = start + round(minutes * 60 * SECOND)
         if where is None or instant is None:
-            yield Fault(0, "timelinePath", str(point)[:80], "is not a point with a time")
+            yield Fault(0, "timelinePath", shown(point), "is not a point with a time")
         else:
             yield None, instant, *where, None, None
 
@@ -113,7 +116,7 @@ def _path(points: Any, start: int) -> Iterator[Told]:
 def _signal(position: Any) -> Told:
     where, instant = _place(inside(position, "LatLng") or position), instant_of(inside(position, "timestamp"))
     if where is None:
-        return Fault(0, "LatLng", str(inside(position, "LatLng"))[:80], "is not a position")
+        return Fault(0, "LatLng", shown(inside(position, "LatLng")), "is not a position")
     if instant is None:
         return Fault(0, "timestamp", inside(position, "timestamp"), "is not a time with an offset")
     return None, instant, *where, number_of(inside(position, "accuracyMeters")), None

@@ -26,7 +26,9 @@ class Gpx:
     unit = "point"
 
     def recognises(self, path: PurePath, head: bytes) -> bool:
-        """By the root element."""
+        """By the root element, in whichever encoding XML may be."""
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            head = head.decode("utf-16", errors="ignore").encode()
         return re.search(rb"<(?:\w+:)?gpx[\s>]", head) is not None
 
     def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
@@ -39,7 +41,7 @@ class Gpx:
                     parser.feed(more)
                     yield from points.take()
                 parser.close()
-            except ET.ParseError as error:
+            except (ET.ParseError, ValueError, LookupError) as error:  # the others: an encoding that expat has not
                 yield from points.take()
                 yield points.count + 1, Fault(0, None, str(error), "is where the XML breaks; what follows was not read")
             except _RefusedError:

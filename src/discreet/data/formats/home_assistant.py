@@ -27,6 +27,7 @@ from discreet.data.rows import (
     instant_of_seconds,
     number_of,
     parsed,
+    shown,
     words,
 )
 from discreet.data.source import Fault
@@ -60,6 +61,7 @@ class HomeAssistantJson:
         with file.open() as stream:
             for number, said in parsed_objects(stream, level):
                 if isinstance(said, Fault):
+                    entity = None  # it may have named whom the states after it are of: never take them for another's
                     yield number, said
                 else:
                     entity = said.get("entity_id", entity)  # a minimal answer says it in the first state of a list
@@ -107,12 +109,16 @@ class HomeAssistantDatabase:
                     yield number, _row_of_database(entity, state, time, attributes)
 
 
-def parse_message(message: bytes | str) -> Parsed:
-    """What one state says, such as the `new_state` of an event state_changed."""
+def parse_message(message: bytes | str | dict[str, Any]) -> Parsed:
+    """What one state says, as it came or parsed, such as the `new_state` of an event state_changed.
+
+    A `Record` as a history with the state gives, a `Fault` that says what is wrong, or None where it is of no person
+    or says nothing of where they are.
+    """
     try:
-        said = loads(message)
+        said = message if isinstance(message, dict) else loads(message)
     except (ValueError, RecursionError):
-        return Fault(0, None, str(message)[:80], "is not a JSON message in UTF-8")
+        return Fault(0, None, shown(message), "is not a JSON message in UTF-8")
     return parsed(row_of(said, inside(said, "entity_id")))
 
 
@@ -140,7 +146,7 @@ def _row_of_database(entity: object, state: object, time: object, attributes: ob
     try:
         held = loads(attributes) if isinstance(attributes, str | bytes) and attributes else {}
     except (ValueError, RecursionError):
-        return Fault(0, "attributes", str(attributes)[:80], "is not JSON")
+        return Fault(0, "attributes", shown(attributes), "is not JSON")
     return _row(user, state, instant, held)
 
 
@@ -192,9 +198,9 @@ def _opened(path: Path) -> sqlite3.Connection:
 def _query(database: sqlite3.Connection, name: str) -> str:
     """States of people in order of rows, whichever schema: 38 moved the entity, 31 the times, 25 the attributes."""
     columns = {row[1] for row in database.execute("PRAGMA table_info(states)")}
-    if not {"state", "attributes_id"} <= columns and not {"state", "attributes"} <= columns:
-        raise DataError(f"{name}: the database has no states of Home Assistant; give home-assistant_v2.db")
     tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if "states" not in tables or "state" not in columns or not columns & {"attributes_id", "attributes"}:
+        raise DataError(f"{name}: the database has no states of Home Assistant; give home-assistant_v2.db")
     joins, entity, held = "", "states.entity_id", "states.attributes"
     if "metadata_id" in columns and "states_meta" in tables:
         joins += " LEFT JOIN states_meta ON states.metadata_id = states_meta.metadata_id"

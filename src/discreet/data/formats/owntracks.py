@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import isfinite
 from pathlib import PurePath
+from types import NoneType
 from typing import Any, BinaryIO
 
 from discreet.data.instants import SECOND
-from discreet.data.json_objects import BYTE_ORDER_MARK, loads, parsed_objects
+from discreet.data.json_objects import BYTE_ORDER_MARK, depth_of, loads, parsed_objects
 from discreet.data.records import Parsed
-from discreet.data.rows import AWAY, FARTHEST, LogFile, Told, instant_of_seconds, number_of, parsed, words
+from discreet.data.rows import AWAY, FARTHEST, Alike, LogFile, Told, instant_of_seconds, number_of, parsed, shown, words
 from discreet.data.source import Fault
 
 SILENT = frozenset(
@@ -23,8 +25,11 @@ SILENT = frozenset(
 """Types of messages that say neither where somebody is nor what they do, or not legibly."""
 
 RECORDED = re.compile(rb"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\t[^\t\n]*\t")
-BLOCK = 1 << 18
+LOCATION = b'"location"'
+BLOCK = 1 << 17
 """Bytes read at a time."""
+HEAD = 1 << 14
+"""First bytes that show how messages are wrapped."""
 LONGEST = 1 << 20
 """A line of more bytes is no message."""
 
@@ -43,35 +48,76 @@ class OwnTracksRecording:
         """What each line says."""
         user = _user_of_path(file.inner)
         with file.open() as stream:
-            for number, line in enumerate(_lines(stream), 1):
-                parts = line.split(b"\t", 2)
-                if len(parts) == 3:
-                    message = parts[2]
-                    if message[:1] == b"{":
-                        try:
-                            yield number, row_of(loads(message), user)
-                        except (ValueError, RecursionError):
-                            yield number, told(message)
-                    elif (kind := parts[1].strip()) != b"*":
-                        yield number, kind.decode(errors="replace")[:40] or "no kind"
-                    else:
-                        yield number, told(message)
-                elif line.strip():
-                    yield (
-                        number,
-                        Fault(number, None, _shown(line), "is not a time, a kind and a message, parted by tabs"),
-                    )
+            for first, lines in _blocks(stream):
+                for number, line in enumerate(lines, first):
+                    if line.strip():
+                        yield number, _recorded(line, user)
+
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+        """The same, locations as columns."""
+        user = _user_of_path(file.inner)
+        with file.open() as stream:
+            for first, lines in _blocks(stream):
+                parts = [line.split(b"\t", 2) for line in lines]
+                odd = [k for k, part in enumerate(parts) if len(part) < 3 or LOCATION not in part[2]]
+                alone = set(odd)
+                plain = [k for k in range(len(parts)) if k not in alone] if odd else range(len(parts))
+                alike = _alike([first + k for k in plain], [parts[k][2] for k in plain], user)
+                if alike is not None:
+                    yield alike
+                single = odd if alike is not None else range(len(lines))
+                yield [(first + k, _recorded(lines[k], user)) for k in single if lines[k].strip()]
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, a block at a time; one that is too long for a message is cut."""
-    rest = b""
+def _recorded(line: bytes, user: str | None) -> Told:
+    """What a line of a recording says."""
+    parts = line.split(b"\t", 2)
+    if len(parts) != 3:
+        return Fault(0, None, _shown(line), "is not a time, a kind and a message, parted by tabs")
+    kind, message = parts[1].strip(), parts[2]
+    if message[:1] != b"{" and kind != b"*":
+        return shown(kind.decode(errors="replace"), 40) or "no kind"
+    return told(message, user)
+
+
+def _alike(numbers: list[int], messages: list[bytes], user: str | None) -> Alike | None:
+    """Locations as columns; None where one of them is odd in any way, so that `row_of` has to say what it is."""
+    try:
+        said = list(map(loads, messages))
+        if [one for one in said if one["_type"] != "location"]:
+            return None
+        seconds = [one["tst"] for one in said]
+        latitudes, longitudes = [one["lat"] for one in said], [one["lon"] for one in said]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None
+    accuracies = [one.get("acc") for one in said]
+    if not (set(map(type, seconds)) <= {int} and set(map(type, latitudes + longitudes)) <= {float}):
+        return None
+    if not set(map(type, accuracies)) <= {int, float, NoneType} or not all(map(isfinite, latitudes + longitudes)):
+        return None
+    if seconds and not 0 <= min(seconds) <= max(seconds) < FARTHEST:
+        return None
+    if [one for one in accuracies if one is not None and not abs(one) < FARTHEST]:
+        return None
+    if user is None:
+        users = [_user_of(one) if "topic" in one or "username" in one else None for one in said]
+    else:
+        users = [user] * len(said)
+    contexts = [_region(one) if "inregions" in one else None for one in said]
+    instants = [second * SECOND for second in seconds]
+    return Alike(numbers, users, instants, latitudes, longitudes, accuracies, contexts)
+
+
+def _blocks(stream: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines of a file, a block at a time with the number of the first; one too long for a message is cut."""
+    first, rest = 1, b""
     while block := stream.read(BLOCK):
         lines = (rest + block).split(b"\n")
         rest = lines.pop()[:LONGEST]
-        yield from lines
+        yield first, lines
+        first += len(lines)
     if rest:
-        yield rest
+        yield first, [rest]
 
 
 class OwnTracksJson:
@@ -87,19 +133,20 @@ class OwnTracksJson:
     def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
         """What each message says."""
         with file.open() as stream:
-            start = stream.read(4096).lstrip(BYTE_ORDER_MARK + b" \t\r\n")
+            level = depth_of(stream.read(HEAD), b'"_type"') - 1
         with file.open() as stream:
-            if start.startswith(b"{") and b'"_type"' in start.split(b"[")[0]:
-                level = 0
-            else:
-                level = 1 if start.startswith(b"[") else 2
-            for number, said in parsed_objects(stream, level):
+            for number, said in parsed_objects(stream, min(max(level, 0), 2)):
                 yield number, said if isinstance(said, Fault) else row_of(said)
 
 
-def parse_message(message: bytes | str, topic: str | None = None) -> Parsed:
-    """What one message of a phone says; whose it is, the topic tells, or the message's own."""
-    return parsed(told(message, _user_of_topic(topic)))
+def parse_message(message: bytes | str | dict[str, Any], topic: str | None = None) -> Parsed:
+    """What one message of a phone says, as it came or parsed; whose it is, the topic tells, or the message's own.
+
+    A `Record` as a recording of the message gives, a `Fault` that says what is wrong, or None where the message says
+    neither where somebody is nor what they do.
+    """
+    user = _user_of_topic(topic)
+    return parsed(row_of(message, user) if isinstance(message, dict) else told(message, user))
 
 
 def told(message: bytes | str, user: str | None = None) -> Told:
@@ -117,7 +164,7 @@ def row_of(said: dict[str, Any], user: str | None = None) -> Told:
     if kind != "location" and kind != "transition":
         if kind is None:
             return Fault(0, "_type", None, "says no type of message")
-        return kind if kind in SILENT else f"unknown type {str(kind)[:40]!r}"
+        return kind if isinstance(kind, str) and kind in SILENT else f"unknown type {shown(kind, 40)!r}"
     seconds, latitude, longitude = said.get("tst"), said.get("lat"), said.get("lon")
     # Types are asked first because this is where the time goes: nearly all messages have whole seconds and floats.
     if type(seconds) is int and 0 <= seconds < FARTHEST:
@@ -135,7 +182,7 @@ def row_of(said: dict[str, Any], user: str | None = None) -> Told:
         return Fault(0, field, said.get(field), "is not a number of degrees")
     context = _region(said) if kind == "transition" or "inregions" in said else None
     if user is None:
-        user = _user_of_topic(said.get("topic")) or words(said.get("username"))
+        user = _user_of(said)
     accuracy = said.get("acc")
     if accuracy is not None:
         accuracy = number_of(accuracy)
@@ -147,6 +194,10 @@ def _region(said: dict[str, Any]) -> str | None:
         return words(said.get("desc")) if said.get("event") == "enter" else AWAY
     regions = said["inregions"]
     return words(regions[0]) if isinstance(regions, list) and regions else None
+
+
+def _user_of(said: dict[str, Any]) -> str | None:
+    return _user_of_topic(said.get("topic")) or words(said.get("username"))
 
 
 def _user_of_topic(topic: object) -> str | None:

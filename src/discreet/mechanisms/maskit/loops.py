@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.jit import compiled
+from discreet.jit import compiled, helper
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 SHY = 1 - 2.0**-36  # a bound is approached to this part, so that rounding does not show it as crossed from another slot
@@ -30,6 +30,15 @@ def push(
             for k in range(counts[c]):
                 d = successors[c, k]
                 out[d] += mass * matrix[c, d]
+
+
+@helper
+def _added(values: FloatArray) -> float:
+    """The sum from the first to the last, compiled or not; NumPy's own `sum` has another order."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 @compiled()
@@ -57,13 +66,13 @@ def next_points(
                 break
         if needed:
             push(points[k], p, matrix, counts, successors, out[size])
-            total = out[size].sum()
+            total = _added(out[size])
             if total > 0.0:
                 out[size] /= total
                 size += 1
     for c in range(n):
         if released[c]:
-            total = matrix[c].sum()
+            total = _added(matrix[c])
             if total > 0.0:
                 out[size] = matrix[c] / total
                 size += 1

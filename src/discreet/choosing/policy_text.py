@@ -1,0 +1,57 @@
+"""A policy as the TOML file that a person edits: every secret with why it is there and what its delta means."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+
+from discreet.adversary.known import Known
+from discreet.choosing.odds import odds, odds_in_words
+from discreet.choosing.suggest import Suggested, Suggestion
+from discreet.models.routine import Routine
+from discreet.policy import Policy, Secret
+from discreet.toml_text import toml_comment, toml_value
+
+WIDTH = 100
+
+HEAD = (
+    "What is secret, and how much belief anybody may gain in it. Proposed by rules that know words and hours and not "
+    "you: take out what is no secret, add what is. docs/policy.md explains every key."
+)
+
+
+def suggested_text(suggested: Suggested, routine: Routine) -> str:
+    """The policy file of suggestions; those that are only listed are comments, to be uncommented."""
+    everything = Policy([suggested.secret_of(one) for one in suggested.suggestions], delta=suggested.delta)
+    told = odds(routine, everything)
+    parts = [*_comment(HEAD), f"delta = {toml_value(suggested.delta)}"]
+    for one in suggested.suggestions:
+        parts += ["", *_comment(_why(one, told))]
+        entry = _entry(suggested.secret_of(one), one.between)
+        parts += entry if one.proposed else [toml_comment(line) for line in entry]
+    if not suggested.proposed:
+        parts += ["", "secret = []"]
+    return "\n".join(parts) + "\n"
+
+
+def _why(one: Suggestion, told: Mapping[str, Known]) -> str:
+    limit = f" Belief may rise {odds_in_words(told[one.name])}." if one.name in told else ""
+    listed = "" if one.proposed else " Not in force: uncomment it to make it a secret."
+    return f"{one.rule.name}: {one.why}.{limit}{listed}"
+
+
+def _entry(secret: Secret, between: tuple[str, str] | None) -> list[str]:
+    pairs: dict[str, object] = {"name": secret.name, "contexts": sorted(secret.contexts), "at": secret.at}
+    if between is not None:
+        pairs["between"] = list(between)
+    elif secret.slots is not None:
+        pairs["slots"] = sorted(secret.slots)
+    if secret.delta is not None:
+        pairs["delta"] = secret.delta
+    if secret.cap is not None:
+        pairs["cap"] = secret.cap
+    return ["[[secret]]", *(f"{key} = {toml_value(value)}" for key, value in pairs.items())]
+
+
+def _comment(text: str) -> list[str]:
+    return [toml_comment(line) for line in textwrap.wrap(text, WIDTH - 2)]

@@ -1,0 +1,198 @@
+"""`discreet compare`: several mechanisms on the same days, side by side."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.inputs import ReadingOptions, look_here_too, read_model, read_policy_for, read_spec, slots_of
+from discreet.cli.terminal import note, print_json, progress, table
+from discreet.cli.truth import already_learned, if_true
+from discreet.errors import DiscreetError, did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.mechanisms.named import Spec
+
+
+def compare(
+    data: options.DataFile,
+    model: options.ModelFile,
+    policy: options.PolicyFile,
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who is compared, with options of its own if quoted: 'adaptive outputs=deceive'; may be repeated. "
+            "Without it, those that need no options.",
+            show_default=False,
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option", "-o", metavar="KEY=VALUE", help="An option for each mechanism that has it; may be repeated."
+        ),
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the whole table as CSV.")] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw utility and gains, a bar each.")] = None,
+    budget: Annotated[
+        int | None, typer.Option(metavar="KERNELS", help="How many kernels each audit may look at.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0, help="How long each audit may search.")] = 20.0,
+    seed: options.Seed = 0,
+    person: options.Person = None,
+    carry: options.LearnedCarry = None,
+    places: options.PlacesFile = None,
+    naive_zone: options.NaiveZone = None,
+    separator: options.Separator = None,
+    time_format: options.TimeFormat = None,
+    skip_bad: options.SkipBad = False,
+    user: options.LearnedUser = None,
+    time: options.LearnedTime = None,
+    context: options.LearnedContext = None,
+    start: options.StartColumn = None,
+    end: options.EndColumn = None,
+    json: options.Json = False,
+) -> None:
+    """Release the same recorded days by several mechanisms, and say of each what evaluate and audit say.
+
+    A row a mechanism: how much it shows, the worst gain of belief on these days, on how many of them a secret was
+    breached, whether what it promises is kept, what the exact observer says of all that it could show, and how long a
+    decision takes. One that cannot run with this model or policy has the reason instead. Leaves with 1 if none can. The
+    table speaks of the truth: keep it to yourself.
+
+    Example: discreet compare examples/readings.csv --model p01.model --policy examples/policy.toml
+    """
+    from discreet.evaluation.compare import COMPARED
+    from discreet.evaluation.compare import compare as compared
+    from discreet.models.store import truth_of
+
+    specs = read_specs(mechanism or COMPARED, option or ())
+    habits = read_model(model)
+    secrets = read_policy_for(policy, habits)
+    reading = ReadingOptions.as_learned(
+        model,
+        user=user,
+        time=time,
+        context=context,
+        start=start,
+        end=end,
+        naive_zone=naive_zone,
+        carry=carry,
+        skip_bad=skip_bad,
+        person=person,
+        separator=separator,
+        time_format=time_format,
+        places=places,
+    )
+    carried = 0 if places else slots_of(reading.carry, habits.clock)  # on a map, positions stand by the rule of places
+    # Readings are carried when days are judged, over dates without any too, as in a release.
+    days, readings = (reading if places else replace(reading, carry="0")).read_one(data, habits)
+    with progress("comparing") as report:
+        frame = compared(
+            habits,
+            secrets,
+            days,
+            specs,
+            carry=carried,
+            seed=seed,
+            budget=budget,
+            seconds=seconds,
+            picture=picture,
+            progress=report,
+        )
+    if csv is not None:
+        _write(frame, csv)
+    if json:
+        found = {"seed": seed, "truth": truth_of(model), "bad_rows": readings.bad.count}
+        print_json({"mechanisms": frame.to_dicts(), **found, "learned_days": already_learned(habits, days)})
+    else:
+        _print(frame)
+        print(if_true(truth_of(model)))
+        if readings.bad.count:
+            note(f"{readings.bad.count} bad rows were skipped")
+    if frame["why"].null_count() == 0:
+        raise typer.Exit(1)
+
+
+def read_specs(mechanisms: Sequence[str], given: Sequence[str]) -> list[Spec]:
+    """Each mechanism with the options in its own quotes, and those of --option that it has; one has each of these."""
+    parsed = [_words(mechanism) for mechanism in mechanisms]
+    known = {words[0]: set(read_named(words[0]).parameters()) for words in parsed}
+    for text in given:
+        key = text.partition("=")[0]
+        if not any(key in own for own in known.values()):
+            every = {name for own in known.values() for name in own}
+            hint = did_you_mean(key, every) if every else "they have none"
+            raise DiscreetError(f"none of the mechanisms has an option {key!r}; {hint}")
+    found = []
+    for name, *own in parsed:
+        named = {text.partition("=")[0] for text in own}  # what stands in its own quotes goes first
+        shared = [text for text in given if (key := text.partition("=")[0]) in known[name] and key not in named]
+        found.append(read_spec(name, [*own, *shared]))
+    return found
+
+
+def read_named(name: str) -> Spec:
+    """A mechanism without its options, not all of which may be known yet."""
+    from discreet.mechanisms.named import Spec
+
+    look_here_too(name)
+    return Spec.read(name) if name.lower().endswith(".toml") else Spec(name)
+
+
+def _words(mechanism: str) -> list[str]:
+    try:
+        words = shlex.split(mechanism)
+    except ValueError as error:
+        raise DiscreetError(f"--mechanism {mechanism!r}: {error}; close the quotation") from None
+    if not words:
+        raise DiscreetError("--mechanism is empty; name one that discreet mechanisms lists")
+    return words
+
+
+def _write(frame: pl.DataFrame, path: Path) -> None:
+    from discreet.files import written_whole
+
+    with written_whole(path) as file:
+        frame.write_csv(file)
+
+
+def _print(frame: pl.DataFrame) -> None:
+    rows = frame.to_dicts()
+    ran = [row for row in rows if row["why"] is None]
+    if ran:
+        print(f"{ran[0]['days']} days, released by each:\n")
+        header = ["mechanism", "utility", "worst gain", "breached days", "promise", "kept", "audit", "up to", "ms"]
+        print(table(header, [_cells(row) for row in ran]))
+        print(
+            "\nutility: the worth of a slot, 1 where it is shown as it was; worst gain: belief minus prior, on these "
+            "days;\nkept: whether what it promises is, as far as deltas go; audit: whether every delta holds, whatever "
+            "is shown;\nup to: what no gain exceeds; ms: milliseconds a decision"
+        )
+    for row in rows:
+        if row["why"] is not None:
+            print(f"\n{row['mechanism']} cannot run here: {row['why']}")
+    print()
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
+        row["mechanism"],
+        f"{row['utility']:.4f}",
+        f"{row['worst_gain']:.4f}",
+        str(row["breached_days"]),
+        row["promise"],
+        {True: "yes", False: "NO", None: "-"}[row["kept"]],
+        row["audit"] + (", by its proof" if row["audit"] == "holds" and "proof" in row["rests_on"] else ""),
+        f"{row['bound']:.4f}",
+        f"{1000 * row['seconds_per_decision']:.3f}",
+    ]

@@ -1,0 +1,313 @@
+"""`discreet policy`: what might be secret, and what each choice of delta and vocabulary costs."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.inputs import read_model, read_policy_for
+from discreet.cli.terminal import note, percent, print_json, progress, table
+from discreet.cli.truth import IF, if_true
+from discreet.errors import DiscreetError, PolicyError
+
+if TYPE_CHECKING:
+    from discreet.adversary.known import Known
+    from discreet.choosing import Choice, Choices, Suggested
+    from discreet.clock import Clock
+    from discreet.models.parts import AnyModel
+    from discreet.models.routine import Routine
+    from discreet.policy import Policy
+
+WIDTH = 80
+
+policy = typer.Typer(
+    name="policy",
+    help="Choose what is secret: suggestions by stated rules, what each choice costs, and what a policy says in words. "
+    "Each has --json.\n\nExample: discreet policy suggest p01.model --out policy.toml",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The habits, a routine from discreet learn.")]
+Deltas = Annotated[
+    list[float] | None,
+    typer.Option("--delta", help="A delta to compare; may be repeated.", show_default="0.02, 0.05, 0.1, 0.2"),
+]
+Vocabularies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vocabulary",
+        metavar="NAME",
+        help="What may be told instead of the truth: suppress (nothing), deceive (another context), generalize (a "
+        "wider place, where the map of --places has some); may be repeated.",
+        show_default="all",
+    ),
+]
+VOCABULARY_WORDS = {
+    "suppress": "the truth or nothing",
+    "deceive": "any context, true or made up",
+    "generalize": "the truth, a wider place, or nothing",
+}
+
+
+@policy.command("suggest")
+def suggest_policy(
+    model: Model,
+    places: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The map, from discreet places: what it says of places, and what is wider."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Where the policy goes, to be edited.")] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw what each choice shows.")] = None,
+    secret: Annotated[
+        list[str] | None, typer.Option(metavar="CONTEXT", help="Also a secret, whatever rules say; may be repeated.")
+    ] = None,
+    delta: Deltas = None,
+    vocabulary: Vocabularies = None,
+    weeks: Annotated[int, typer.Option(min=2, help="How many weeks are drawn from the routine to compare.")] = 8,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Propose secrets by stated rules, and show what each choice of delta and vocabulary would cost.
+
+    Rules go by names (health, belief, politics, sex life, justice, bars and gambling), by nights spent elsewhere, and
+    by what is rare. Each says why. Edit what --out writes: rules know words and hours, and not you. Leaves with 1 where
+    nothing is found.
+
+    Example: discreet policy suggest p01.model --places places.geojson --out policy.toml --picture choices.png
+    """
+    from discreet.choosing import choices, suggest
+    from discreet.choosing.choices import DELTAS, hierarchy_for
+    from discreet.choosing.policy_text import suggested_text
+    from discreet.experiments.charts.canvas import available
+    from discreet.files import private_files, written_whole
+    from discreet.models.store import truth_of
+    from discreet.places import read_places
+
+    if picture is not None and not available():
+        raise DiscreetError("--picture needs matplotlib; install discreet with its extra, discreet[plots]")
+    if out is not None and out.exists():
+        raise DiscreetError(f"{out}: is there already, and somebody may have edited it; write to another file")
+    routine = read_routine(model)
+    drawn = None if places is None else read_places(places)
+    found = suggest(routine, drawn, also=secret or ())
+    if not found.proposed:
+        note("no rule finds a secret in this routine; name one with --secret, such as --secret hospital")
+        if json:
+            print_json({"suggestions": [], "choices": []})
+        raise typer.Exit(1)
+    with progress("comparing choices") as report:
+        compared = choices(
+            routine,
+            found.policy(),
+            deltas=delta or DELTAS,
+            vocabularies=vocabulary,
+            hierarchy=hierarchy_for(routine, drawn),
+            weeks=weeks,
+            seed=seed,
+            progress=report,
+        )
+    if out is not None:
+        with private_files(), written_whole(out) as file:
+            file.write(suggested_text(found, routine).encode("utf-8"))
+    if picture is not None:
+        from discreet.experiments.charts.choices import chart
+
+        chart(compared, "What is shown, by delta and vocabulary", picture)
+    if json:
+        print_json(_document(found, compared, routine))
+        return
+    print_suggested(found, routine)
+    print()
+    print_choices(compared)
+    print(f"\n{textwrap.fill(if_true(truth_of(model)), WIDTH)}")
+    written = [str(path) for path in (out, picture) if path is not None]
+    print(f"written: {', '.join(written)}" if written else "Write the policy with --out policy.toml, then edit it.")
+
+
+@policy.command("show")
+def show_policy(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The policy: a TOML file.")],
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", "-m", metavar="MODEL", help="The habits: what they tell, and what belief may reach."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Say in words what a policy promises; with the habits, from what to what belief in each secret may rise.
+
+    Example: discreet policy show policy.toml --model p01.model
+    """
+    from discreet.choosing.odds import odds
+    from discreet.policy import read_policy
+
+    habits = None if model is None else read_model(model)
+    if habits is None:
+        try:
+            secrets, clock = read_policy(file)
+        except PolicyError as error:
+            hint = ", or give the habits with --model" if "no clock" in str(error) else ""
+            raise PolicyError(f"{error}{hint}") from None
+        told = {}
+    else:
+        assert model is not None
+        secrets, clock = read_policy_for(file, habits), habits.clock
+        told = odds(habits, secrets)
+    if json:
+        print_json({"delta": secrets.delta, "secrets": _secrets(secrets, clock, told)})
+        return
+    for one in _secrets(secrets, clock, told):
+        print(_wrapped(str(one["name"]), str(one["words"])))
+    print(f"All of it {IF}, whatever is shown, whoever knows the habits." if secrets.secrets else "Nothing is secret.")
+
+
+# --- reading
+
+
+def read_routine(path: Path) -> Routine:
+    """The routine of a file; habits of single days are an error."""
+    from discreet.models.routine import Routine
+
+    habits: AnyModel = read_model(path)
+    if not isinstance(habits, Routine):
+        raise DiscreetError(f"{path}: has habits of single days, and a routine is needed; learn without --day-by-day")
+    return habits
+
+
+# --- for people
+
+
+def print_suggested(found: Suggested, routine: Routine, *, numbered: bool = False) -> None:
+    """Each suggestion with its contexts, why, and what its delta means; with numbers to choose by."""
+    from discreet.choosing.odds import odds, odds_in_words, when_in_words
+    from discreet.policy import Policy
+
+    everything = Policy([found.secret_of(one) for one in found.suggestions], delta=found.delta)
+    told = odds(routine, everything)
+    for k, one in enumerate(found.suggestions, 1):
+        number = f"{k}. " if numbered else ""
+        limit = f"Belief may rise {odds_in_words(told[one.name])}, {when_in_words(one.secret, routine.clock)}."
+        print(_wrapped(number + one.name + ("" if one.proposed else " (only listed)"), f"{one.why}. {limit}"))
+
+
+def _wrapped(name: str, text: str) -> str:
+    body = textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return f"{name}\n{body}"
+
+
+def print_choices(compared: Choices) -> None:
+    """A line a delta, a column a vocabulary: the share of the time that is shown as it was."""
+    coarse = "generalize" in compared.vocabularies
+    said = "What applications would see as it was, of the time" + (" (a wider place counts half)" if coarse else "")
+    print(textwrap.fill(f"{said}, over {compared.weeks} weeks drawn from the habits:", WIDTH) + "\n")
+    rows = []
+    for delta in compared.deltas:
+        own = [compared.of(delta, vocabulary) for vocabulary in compared.vocabularies]
+        rows.append([f"{delta:g}", *map(_shown, own), _worst(own)])
+    print(table(["delta", *compared.vocabularies, "worst found"], rows))
+    print("\ndelta: how much anybody's belief in a secret may rise, unless it has its own")
+    for vocabulary in compared.vocabularies:
+        print(f"{vocabulary}: {VOCABULARY_WORDS[vocabulary]}")
+    false = [one.false for one in compared.choices if one.vocabulary == "deceive"]
+    if false:
+        least, most = percent(min(false)), percent(max(false))
+        print(f"Of deceive, {least if least == most else f'{least} to {most}'} of the time is told falsely.")
+    print("worst found: from what to what the audit saw a belief rise, the most of all")
+    print(_verdict(compared))
+
+
+def _shown(one: Choice) -> str:
+    return f"{100 * one.utility.mean:.0f} % ± {max(1, round(100 * one.utility.half_width))}"
+
+
+def _worst(own: list[Choice]) -> str:
+    """The largest gain that the audits of a line found."""
+    found = [one.worst for one in own if one.worst is not None]
+    if not found:
+        return "-"
+    worst = max(found, key=lambda one: one.gain)
+    return f"{percent(worst.prior)} to {percent(worst.belief)}"
+
+
+def _verdict(compared: Choices) -> str:
+    if all(one.holds for one in compared.choices):
+        proof = " by its proof" if any(one.rests_on == "proof" for one in compared.choices) else ""
+        return f"Audit: every choice holds{proof}, {IF}."
+    bad = [f"{one.vocabulary} at {one.delta:g}" for one in compared.choices if not one.holds]
+    return f"Audit: {', '.join(bad)} is not proven to hold."
+
+
+# --- for machines
+
+
+def _document(found: Suggested, compared: Choices, routine: Routine) -> dict[str, object]:
+    from discreet.choosing.odds import odds
+    from discreet.policy import Policy
+
+    told = odds(routine, Policy([found.secret_of(one) for one in found.suggestions], delta=found.delta))
+    suggestions = [
+        {
+            "rule": one.rule.name,
+            "name": one.name,
+            "contexts": sorted(one.secret.contexts),
+            "at": one.secret.at,
+            "between": one.between,
+            "delta": found.secret_of(one).delta or found.delta,
+            "why": one.why,
+            "proposed": one.proposed,
+            "prior": told[one.name].highest,
+            "limit": told[one.name].limit,
+        }
+        for one in found.suggestions
+    ]
+    return {
+        "delta": found.delta,
+        "suggestions": suggestions,
+        "weeks": compared.weeks,
+        "seed": compared.seed,
+        "choices": [choice_json(one) for one in compared.choices],
+    }
+
+
+def choice_json(one: Choice) -> dict[str, object]:
+    """A choice for machines."""
+    worst = one.worst
+    return {
+        "delta": one.delta,
+        "vocabulary": one.vocabulary,
+        "utility": one.utility.mean,
+        "half_width": one.utility.half_width,
+        "true": one.true,
+        "coarse": one.coarse,
+        "false": one.false,
+        "silent": one.silent,
+        "holds": one.holds,
+        "rests_on": one.rests_on,
+        "worst": None
+        if worst is None
+        else {"secret": worst.secret, "prior": worst.prior, "belief": worst.belief, "gain": worst.gain},
+    }
+
+
+def _secrets(policy: Policy, clock: Clock | None, told: dict[str, Known]) -> list[dict[str, object]]:
+    from discreet.choosing.odds import odds_in_words, when_in_words
+
+    found: list[dict[str, object]] = []
+    for one in policy.secrets:
+        delta = policy.delta_of(one)
+        cap = "" if one.cap is None else f" and to at most {percent(one.cap)}"
+        rise = f"by at most {percent(delta).removesuffix(' %')} points{cap}"
+        own = told.get(one.name)
+        if own is not None:
+            rise = f"{odds_in_words(own)} (by at most {percent(delta).removesuffix(' %')} points{cap})"
+        where = " or ".join(sorted(one.contexts))
+        words = f"Nobody's belief in being at {where}, {when_in_words(one, clock)}, may rise {rise}."
+        found.append({"name": one.name, "words": words, "delta": delta, "cap": one.cap})
+        if own is not None:
+            found[-1] |= asdict(own)
+    return found

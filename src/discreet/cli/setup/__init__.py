@@ -1,0 +1,130 @@
+"""`discreet setup`: from a history to settings, question by question; every question has an option."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.setup import asking
+from discreet.cli.terminal import print_json
+from discreet.cli.truth import AcceptModel
+from discreet.errors import DiscreetError
+
+ANSWERS = "Answers to the questions"
+
+
+def setup(
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="SOURCE", help="Your history: files, folders and zip archives, as for import."),
+    ] = None,
+    folder: Annotated[Path, typer.Option("--dir", metavar="FOLDER", help="Where the files go.")] = Path("."),
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What you are called here.", show_default="me", rich_help_panel=ANSWERS),
+    ] = None,
+    zone: Annotated[
+        str | None,
+        typer.Option(metavar="ZONE", help="Your time zone, such as Europe/Paris.", rich_help_panel=ANSWERS),
+    ] = None,
+    keep_places: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-places/--find-places", help="The map of last time, or a new one.", rich_help_panel=ANSWERS
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="N=NAME", help="Call place N by this name; may be repeated.", rich_help_panel=ANSWERS),
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A suggestion or a context that is secret; may be repeated.", rich_help_panel=ANSWERS
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="How much belief anybody may gain in a secret.", rich_help_panel=ANSWERS),
+    ] = None,
+    vocabulary: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What may be told instead of the truth: suppress (nothing), deceive (another context), generalize (a "
+            "wider place).",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
+    accept_model: AcceptModel = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Ask nothing, and take what is suggested.", rich_help_panel=ANSWERS)
+    ] = False,
+    slots: Annotated[int | None, typer.Option(help="Slots a day.", show_default="48")] = None,
+    cut: Annotated[
+        str | None, typer.Option(metavar="HH:MM", help="Where one day ends and the next begins.", show_default="00:00")
+    ] = None,
+    carry: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="How long a reading stands when none follows.", show_default="4h"),
+    ] = None,
+    weeks: Annotated[int, typer.Option(min=2, help="Weeks that are drawn to say what a choice costs.")] = 8,
+    json: options.Json = False,
+) -> None:
+    """Be led from your history to a promise: readings, places, secrets, what applications would see, and settings.
+
+    Asks where somebody is there to answer; every question has an option, so that it can be scripted. Run it again at
+    any time: what is there is offered as the answer. Files appear whole, together, and only you may read them.
+
+    Example: discreet setup takeout.zip --dir home --zone Europe/Paris
+    """
+    from discreet.cli.setup.steps import Given, numbered_names
+    from discreet.cli.setup.walk import Walk
+    from discreet.files import private_files
+
+    given = Given(
+        sources=sources or (),
+        person=person,
+        zone=zone,
+        slots=slots,
+        cut=cut,
+        carry=carry,
+        keep_places=keep_places,
+        names=numbered_names(name),
+        secrets=secret or (),
+        delta=delta,
+        vocabulary=vocabulary,
+        accept_model=accept_model,
+        weeks=weeks,
+    )
+    asker = asking.Asker(asks=asking.somebody_there() and not json, yes=yes)
+    if asker.asks:
+        asking.edit_lines()
+    with private_files(), _staged(folder) as staging:
+        document = Walk(asker, given, folder, staging, quiet=json).through()
+    if json:
+        print_json(document)
+
+
+@contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """A folder within the folder, to be filled before anything is moved to its place; gone at the end."""
+    new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".setup.", dir=folder))
+    except OSError as error:
+        raise DiscreetError(f"{folder}: cannot be written to: {error.strerror}; give another --dir") from None
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        if new and not any(folder.iterdir()):
+            folder.rmdir()

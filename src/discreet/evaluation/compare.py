@@ -1,0 +1,214 @@
+"""Several mechanisms on one person's days, a row each: what `evaluate` and `audit` say of them, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.adversary.audit import Audit, all_hold, audit, audit_observers, audit_parts
+from discreet.contexts import Day
+from discreet.contracts import AnyMechanism, runs_without_end
+from discreet.errors import DiscreetError
+from discreet.evaluation.metrics import Evaluation
+from discreet.evaluation.replay import require_slots
+from discreet.evaluation.week import evaluate_parts, every_date
+from discreet.mechanisms.named import Spec, kebab
+from discreet.models.parts import AnyModel, Make, part_on, parts_of, secrets_by_part
+from discreet.models.routine import Routine
+from discreet.policy import Policy
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COMPARED = ("no-mask", "mask-sensitive", "simulatable", "hybrid", "efficient-fake", "adaptive")
+"""Who is compared unless told otherwise: what to beat, and what needs no options of its own."""
+
+SECONDS = 20.0
+"""How long an audit may take unless told otherwise: several are waited for."""
+
+Maker = Callable[[Any, Policy], AnyMechanism]
+"""A mechanism's class, or what makes one from a model and a policy."""
+
+Compared = str | Spec | Maker
+
+HOLDS = {True: "holds", False: "does not hold", None: "open"}
+"""What the audit says."""
+
+
+def compare(
+    model: AnyModel,
+    policy: Policy,
+    days: Sequence[Day],
+    mechanisms: Iterable[Compared] | Mapping[str, Compared] = COMPARED,
+    *,
+    carry: int = 0,
+    seed: int = 0,
+    budget: int | None = None,
+    seconds: float | None = SECONDS,
+    picture: str | Path | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> pl.DataFrame:
+    """One row for each mechanism, in the order given: what it did on the days, and what the audit says of it.
+
+    A mechanism is a name (`"adaptive"`, `"module:Class"`), a `Spec` with options, or a class of your own; a mapping
+    names them. `carry` and `seed` are those of `evaluate_parts`, `budget` and `seconds` those of each `audit`. One that
+    cannot run with this model or policy has nothing but nulls and, in `why`, the reason. `picture` draws the table as
+    PNG (the extra discreet[plots]).
+
+    Of the days: `utility`, `silent`, `worst_gain`, `breach_rate`, `breached_days`, `off_model`, `seconds_per_decision`.
+    Of all that could be output: `audit` ("holds", "does not hold", "open"), `found` (the worst gain that was met) and
+    `bound` (what none exceeds), `rests_on`. `promise` is the guarantee's kind, and `kept` whether the secrets that it
+    promises to bound are: null where it promises no delta, or where that is left open. What is promised of a day is
+    looked at on a day alone, whereas `audit` joins the days of a routine.
+    """
+    import polars as pl
+
+    made = _named(mechanisms)
+    secrets_by_part(model, policy)  # what no mechanism could do anything about is an error, not a row
+    slots = next(iter(parts_of(model).values())).slots
+    dates = every_date(days)
+    for day in dates:
+        require_slots(day, slots)
+        part_on(model, day.date)
+    total = len(made) * (len(dates) + 1)
+    rows = []
+    for number, (name, maker) in enumerate(made.items()):
+
+        def along(done: int, _: int, before: int = number * (len(dates) + 1)) -> None:
+            if progress is not None:
+                progress(before + done, total)
+
+        one = _One(model, maker, policy, budget, seconds)
+        rows.append({"mechanism": name, **one.row(days, carry=carry, seed=seed, progress=along)})
+        along(len(dates) + 1, 0)
+    frame = pl.DataFrame(rows, schema=_schema())
+    if picture is not None:
+        from discreet.evaluation.compare_picture import draw
+
+        draw(frame, policy, Path(picture))
+    return frame
+
+
+def _schema() -> dict[str, Any]:
+    import polars as pl
+
+    words, number, count, flag = pl.String, pl.Float64, pl.Int64, pl.Boolean
+    return {
+        "mechanism": words,
+        "promise": words,
+        "kept": flag,
+        "utility": number,
+        "silent": number,
+        "worst_gain": number,
+        "breach_rate": number,
+        "breached_days": count,
+        "days": count,
+        "off_model": count,
+        "audit": words,
+        "found": number,
+        "bound": number,
+        "rests_on": words,
+        "without_end": flag,
+        "seconds_per_decision": number,
+        "why": words,
+    }
+
+
+def _named(mechanisms: Iterable[Compared] | Mapping[str, Compared]) -> dict[str, Maker]:
+    """What makes each, by name; a name that says two of them is an error."""
+    if isinstance(mechanisms, str):
+        mechanisms = (mechanisms,)
+    given = mechanisms.items() if isinstance(mechanisms, Mapping) else ((None, one) for one in mechanisms)
+    found: dict[str, Maker] = {}
+    for name, one in given:
+        spec = Spec(one).checked() if isinstance(one, str) else one
+        own = str(spec) if isinstance(spec, Spec) else kebab(getattr(one, "__name__", type(one).__name__))
+        if (key := own if name is None else name) in found:
+            raise DiscreetError(f"{key} is to be compared twice; give a mapping with a name for each, or leave one out")
+        found[key] = spec.make if isinstance(spec, Spec) else spec
+    if not found:
+        raise DiscreetError("there is no mechanism to compare; name at least one, such as 'adaptive'")
+    return found
+
+
+class _One:
+    """One mechanism, before one model and policy."""
+
+    def __init__(
+        self, model: AnyModel, maker: Maker, policy: Policy, budget: int | None, seconds: float | None
+    ) -> None:
+        self.model, self.policy = model, policy
+        self.limits: dict[str, Any] = {"budget": budget, "seconds": seconds}
+        self.last: AnyMechanism | None = None
+        self.endless = False
+        self.make: Make = lambda habits: self._kept(maker(habits, policy))
+
+    def _kept(self, made: AnyMechanism) -> AnyMechanism:
+        self.last = made
+        self.endless = self.endless or runs_without_end(made)
+        return made
+
+    def row(
+        self, days: Sequence[Day], *, carry: int, seed: int, progress: Callable[[int, int], object]
+    ) -> dict[str, object]:
+        """What it did, and what it could do; or why it cannot."""
+        try:
+            did = evaluate_parts(self.model, self.make, days, carry=carry, seed=seed, progress=progress)
+            audits = list(audit_parts(self.model, self.make, **self.limits).values())
+            audits += audit_observers(self.model, self.make, **self.limits)
+            promised = self._promised(audits)
+        except DiscreetError as error:
+            return {"why": str(error)}
+        assert self.last is not None  # it was made, or there would be nothing to evaluate
+        return {
+            "promise": self.last.guarantee.kind,
+            "kept": promised,
+            **_did(list(did.values())),
+            "audit": HOLDS[all_hold(audits)],
+            "found": max(one.worst_gain for one in audits),
+            "bound": max(one.bound for one in audits),
+            "rests_on": ", ".join(dict.fromkeys(one.rests_on for one in audits)),
+            "without_end": self.endless,
+        }
+
+    def _promised(self, audits: Sequence[Audit]) -> bool | None:
+        """Whether what is promised is kept, of the days that it is promised of; None where that is not known."""
+        assert self.last is not None
+        guarantee = self.last.guarantee
+        covered = [secret for secret in self.policy.secrets if guarantee.promises_delta(secret.at)]
+        if not covered:
+            return None
+        if isinstance(self.model, Routine) and not self.endless:  # the promise is of one day, the audit of several
+            audits = [audit(self.make(habits), **self.limits) for habits in parts_of(self.model).values()]
+        words = {
+            one.word
+            for result in audits
+            for one in self.policy.verdicts(
+                result.by_secret,
+                result.bound_by_secret,
+                excess=result.excess_by_secret,
+                bound_excess=result.bound_excess_by_secret,
+            )
+            if one.secret in covered
+        }
+        return False if "exceeded" in words else None if "open" in words else True
+
+
+def _did(results: Sequence[Evaluation]) -> dict[str, object]:
+    """Of all parts of the week together: means by slots, and the worst."""
+    slots = sum(one.slots for one in results)
+
+    def mean(name: str) -> float:
+        return float(sum(getattr(one, name) * one.slots for one in results) / slots)
+
+    return {
+        "utility": mean("utility"),
+        "silent": mean("suppressed"),
+        "worst_gain": max(one.worst_gain for one in results),
+        "breach_rate": mean("breach_rate"),
+        "breached_days": sum(one.breached_days for one in results),
+        "days": sum(one.days for one in results),
+        "off_model": sum(one.off_model for one in results),
+        "seconds_per_decision": mean("seconds_per_decision"),
+    }
