@@ -7,14 +7,15 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from discreet.gateway.database import opened, shared_file
-from discreet.gateway.journal.base import Head, JournalError, Key, Row, output_of
+from discreet.errors import DiscreetError
+from discreet.gateway.database import Lock, copied, looked_at, opened, shared_file
+from discreet.gateway.journal.base import KEPT, Head, JournalError, Key, Row, output_of
 
 SCHEMA = (
     """
@@ -34,33 +35,43 @@ SCHEMA = (
         stream INTEGER NOT NULL REFERENCES stream, position INTEGER NOT NULL, text TEXT NOT NULL,
         PRIMARY KEY (stream, position)
     ) WITHOUT ROWID;
+    CREATE TABLE mark (text TEXT NOT NULL);
     """,
 )
 """One script a version of the schema; a file of version k is brought forward by the scripts after the k-th."""
 
 FIELDS = "person, date, slot, ends, stream, position, output, kernel, likelihood, chain"
 PAGE = 1000
-KEPT = 2
-"""Checkpoints of a stream that are kept: the last, and the one before it in case it cannot be used."""
 
 
 class SqliteJournal:
-    """One connection for writing, which is the keeper's; reads have their own, and never wait for it."""
+    """One connection for writing, which is the keeper's; reads have their own, and never wait for it.
 
-    def __init__(self, path: Path) -> None:
+    `look` is for a process beside the keeper's: it makes nothing and locks nobody out.
+    """
+
+    def __init__(self, path: Path, *, look: bool = False) -> None:
         self.path = path
-        self._writes = opened(path, SCHEMA, "journal")
-        self._reads = shared_file(path)
+        self._lock = None if look else Lock(path, "journal")
+        try:
+            self._writes = looked_at(path, SCHEMA, "journal") if look else opened(path, SCHEMA, "journal")
+            self._reads = shared_file(path)
+        except DiscreetError:
+            self._unlock()
+            raise
         self._writing, self._reading = threading.Lock(), threading.Lock()
 
-    def begin(self, person: str, start: dt.date, first: int, why: str) -> Head:
+    def begin(self, person: str, start: dt.date, first: int, why: str, checkpoint: str = "") -> Head:
         """Begin a stream."""
         with self._transaction() as run:
             made = run.execute(
                 "INSERT INTO stream (person, start, first, why) VALUES (?, ?, ?, ?)",
                 (person, start.isoformat(), first, why),
             )
-            return Head(int(made.lastrowid or 0), person, start, first, why)
+            stream = int(made.lastrowid or 0)
+            if checkpoint:
+                run.execute("INSERT INTO checkpoint VALUES (?, ?, ?)", (stream, first, checkpoint))
+            return Head(stream, person, start, first, why)
 
     def heads(self, person: str) -> list[Head]:
         """All streams of a person, the first first."""
@@ -87,10 +98,14 @@ class SqliteJournal:
 
     def last(self, person: str) -> Row | None:
         """The person's last decided slot."""
+        return next(iter(self.latest(person, 1)), None)
+
+    def latest(self, person: str, count: int) -> list[Row]:
+        """The person's last decided slots, in order."""
         found = self._read(
-            f"SELECT {FIELDS} FROM output WHERE person = ? ORDER BY date DESC, slot DESC LIMIT 1", (person,)
+            f"SELECT {FIELDS} FROM output WHERE person = ? ORDER BY date DESC, slot DESC LIMIT ?", (person, count)
         )
-        return _row(found[0]) if found else None
+        return [_row(one) for one in reversed(found)]
 
     def of_stream(self, stream: int, after: int = -1) -> list[Row]:
         """The rows of a stream with a position above `after`, in order."""
@@ -99,12 +114,10 @@ class SqliteJournal:
         )
         return [_row(one) for one in found]
 
-    def checkpoint(self, stream: int) -> tuple[int, str] | None:
-        """The last checkpoint of a stream."""
-        found = self._read(
-            "SELECT position, text FROM checkpoint WHERE stream = ? ORDER BY position DESC LIMIT 1", (stream,)
-        )
-        return (found[0][0], found[0][1]) if found else None
+    def checkpoints(self, stream: int) -> list[tuple[int, str]]:
+        """The checkpoints of a stream, the last first."""
+        found = self._read("SELECT position, text FROM checkpoint WHERE stream = ? ORDER BY position DESC", (stream,))
+        return [(position, text) for position, text in found]
 
     def page(
         self,
@@ -135,16 +148,35 @@ class SqliteJournal:
         """Everybody of whom something was decided."""
         return [person for (person,) in self._read("SELECT DISTINCT person FROM stream ORDER BY person", ())]
 
-    def backup(self, path: Path) -> None:
-        """A consistent copy, while running."""
-        with self._reading, sqlite3.connect(path) as copy:
-            self._reads.backup(copy)
-        copy.close()
+    def mark(self) -> str | None:
+        """What a backup says of itself."""
+        found = self._read("SELECT text FROM mark", ())
+        return found[0][0] if found else None
+
+    def set_mark(self, text: str | None) -> None:
+        """Mark the journal, or take the mark away."""
+        with self._transaction() as run:
+            run.execute("DELETE FROM mark")
+            if text is not None:
+                run.execute("INSERT INTO mark VALUES (?)", (text,))
+
+    def backup(self, path: Path, mark: str) -> None:
+        """A consistent and marked copy, while running."""
+        with self._reading:
+            copied(self._reads, path)
+        with closing(sqlite3.connect(path)) as copy, copy:
+            copy.execute("DELETE FROM mark")
+            copy.execute("INSERT INTO mark VALUES (?)", (mark,))
 
     def close(self) -> None:
         """Let go of the file."""
         self._reads.close()
         self._writes.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
