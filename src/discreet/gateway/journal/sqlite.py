@@ -5,17 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 import threading
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreet.errors import DiscreetError
 from discreet.gateway.database import Lock, copied, looked_at, opened, shared_file
-from discreet.gateway.journal.base import KEPT, Head, JournalError, Key, Row, output_of
+from discreet.gateway.journal.base import KEPT, Head, JournalError, Key, Row
+from discreet.gateway.journal.fields import COLUMNS, FIELDS, PAGE, fields, head_of, row_of
 
 SCHEMA = (
     """
@@ -39,9 +37,6 @@ SCHEMA = (
     """,
 )
 """One script a version of the schema; a file of version k is brought forward by the scripts after the k-th."""
-
-FIELDS = "person, date, slot, ends, stream, position, output, kernel, likelihood, chain"
-PAGE = 1000
 
 
 class SqliteJournal:
@@ -78,7 +73,7 @@ class SqliteJournal:
         found = self._read(
             "SELECT stream, person, start, first, why FROM stream WHERE person = ? ORDER BY stream", (person,)
         )
-        return [Head(stream, who, dt.date.fromisoformat(start), first, why) for stream, who, start, first, why in found]
+        return [head_of(one) for one in found]
 
     def head(self, person: str) -> Head | None:
         """The person's latest stream."""
@@ -87,7 +82,7 @@ class SqliteJournal:
     def append(self, rows: Sequence[Row], checkpoints: Sequence[tuple[int, int, str]] = ()) -> None:
         """Write rows and checkpoints in one transaction."""
         with self._transaction() as run:
-            run.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({', '.join('?' * 10)})", map(_fields, rows))
+            run.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({', '.join('?' * COLUMNS)})", map(fields, rows))
             for stream, position, text in checkpoints:
                 run.execute("INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?)", (stream, position, text))
                 run.execute(
@@ -105,14 +100,14 @@ class SqliteJournal:
         found = self._read(
             f"SELECT {FIELDS} FROM output WHERE person = ? ORDER BY date DESC, slot DESC LIMIT ?", (person, count)
         )
-        return [_row(one) for one in reversed(found)]
+        return [row_of(one) for one in reversed(found)]
 
     def of_stream(self, stream: int, after: int = -1) -> list[Row]:
         """The rows of a stream with a position above `after`, in order."""
         found = self._read(
             f"SELECT {FIELDS} FROM output WHERE stream = ? AND position > ? ORDER BY position", (stream, after)
         )
-        return [_row(one) for one in found]
+        return [row_of(one) for one in found]
 
     def checkpoints(self, stream: int) -> list[tuple[int, str]]:
         """The checkpoints of a stream, the last first."""
@@ -135,7 +130,7 @@ class SqliteJournal:
             " ORDER BY date, slot LIMIT ?",
             (person, *low, *high, limit),
         )
-        return [_row(one) for one in found]
+        return [row_of(one) for one in found]
 
     def all_rows(self, person: str) -> Iterator[Row]:
         """Every row of a person, in order."""
@@ -168,6 +163,22 @@ class SqliteJournal:
             copy.execute("DELETE FROM mark")
             copy.execute("INSERT INTO mark VALUES (?)", (mark,))
 
+    @classmethod
+    def filled(
+        cls,
+        path: Path,
+        streams: Iterable[tuple[Any, ...]],
+        rows: Iterable[tuple[Any, ...]],
+        checkpoints: Iterable[tuple[Any, ...]],
+        mark: str,
+    ) -> None:
+        """A new file with the tables of another journal, marked as a copy."""
+        with closing(cls(path)) as copy, copy._transaction() as run:
+            run.executemany("INSERT INTO stream (stream, person, start, first, why) VALUES (?, ?, ?, ?, ?)", streams)
+            run.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({', '.join('?' * COLUMNS)})", rows)
+            run.executemany("INSERT INTO checkpoint VALUES (?, ?, ?)", checkpoints)
+            run.execute("INSERT INTO mark VALUES (?)", (mark,))
+
     def close(self) -> None:
         """Let go of the file."""
         self._reads.close()
@@ -197,27 +208,3 @@ class SqliteJournal:
                 return self._reads.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 raise JournalError(f"{self.path}: cannot be read: {error}") from error
-
-
-def _fields(row: Row) -> tuple[object, ...]:
-    column = zlib.compress(np.array(row.column, dtype="<f8").tobytes(), 1)
-    return (
-        row.person,
-        row.date.isoformat(),
-        row.slot,
-        row.ends,
-        row.stream,
-        row.position,
-        row.wire,
-        row.kernel,
-        column,
-        row.chain,
-    )
-
-
-def _row(found: tuple[Any, ...]) -> Row:
-    person, date, slot, ends, stream, position, output, kernel, column, chain = found
-    values = tuple(np.frombuffer(zlib.decompress(column), dtype="<f8").tolist())
-    return Row(
-        person, dt.date.fromisoformat(date), slot, ends, stream, position, output_of(output), kernel, values, chain
-    )
