@@ -196,6 +196,10 @@ class Session:
             private=0, unsure=math.inf if self._remembers else 0
         )
 
+    def follow(self, output: Output) -> None:
+        """Take an output of the next slot that was told before; the private state that it left is not known from it."""
+        self._replay(output)
+
     def retake(self, context: str, output: Output, column: FloatArray | None) -> None:
         """Take an output that was drawn from this context before the machine stopped; nothing is drawn.
 

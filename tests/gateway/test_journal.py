@@ -21,7 +21,7 @@ from tests.gateway.postgres import Server
 from tests.gateway.test_keeper import boundaries, fed, week
 
 DAY = dt.date(2026, 3, 2)
-OUTPUTS: tuple[Output, ...] = (Released("home"), SUPPRESSED, SKIPPED, Generalized("Zürich, \"West\" \\ 北"), SUPPRESSED)
+OUTPUTS: tuple[Output, ...] = (Released("home"), SUPPRESSED, SKIPPED, Generalized('Zürich, "West" \\ 北'), SUPPRESSED)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -14,9 +14,11 @@ import typer
 
 from discreet.cli.attack import attack
 from discreet.cli.audit import audit
+from discreet.cli.backup import backup
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
 from discreet.cli.import_ import import_
+from discreet.cli.journal import journal
 from discreet.cli.learn import learn
 from discreet.cli.mechanisms import mechanisms
 from discreet.cli.places import places
@@ -47,6 +49,8 @@ app.command()(demo)
 app.command("import")(import_)
 for verb in (places, learn, mechanisms, release, audit, evaluate, attack, publish):
     app.command()(verb)
+app.command()(backup)
+app.add_typer(journal)
 app.add_typer(reproduce)
 
 

@@ -54,10 +54,10 @@ def gone_on(settled: Settled, journal: Journal, own: OwnStore, head: Head, maker
     slot, memory is lost, and the next slot will be skipped.
     """
     last, stamp = journal.last(settled.name), own.stamped(settled.name)
-    _same_clock(settled, last)
     chain = b"" if last is None else last.chain
     if last is not None and last.stream != head.stream:
         last = None
+    _same_clock(settled, last)
     decided = head.first - 1 if last is None else last.position
     _not_older(settled, head, stamp, decided)
     if stamp is not None and stamp.stream != head.stream:
@@ -75,6 +75,15 @@ def gone_on(settled: Settled, journal: Journal, own: OwnStore, head: Head, maker
     if stamp is not None:
         private = stamp.before if pending else stamp.after if stamp.position == decided else None
     return Person(settled, head, _resumed(mechanism, since, checkpoint, private), chain, stamp if pending else None)
+
+
+def without_private_state(settled: Settled, journal: Journal, head: Head, makers: Makers | None = None) -> Person:
+    """The stream as the journal alone has it: what an observer may believe; nothing can be decided from it."""
+    last = journal.last(settled.name)
+    checkpoint = _latest(journal.checkpoints(head.stream), 2**62)
+    since = journal.of_stream(head.stream, -1 if checkpoint is None else checkpoint.slot - 1)
+    session = _resumed(_mechanism(settled, head.start, head.first, makers), since, checkpoint, None)
+    return Person(settled, head, session, b"" if last is None else last.chain)
 
 
 def _latest(points: list[tuple[int, str]], reached: int) -> Checkpoint | None:

@@ -21,7 +21,7 @@ from discreet.contracts import AnyMechanism, EndlessModel, Rng
 from discreet.gateway.journal.base import Head, Row
 from discreet.gateway.own_store import OwnStore, Stamp
 from discreet.models.routine import Routine
-from discreet.outputs import Skipped
+from discreet.outputs import Output, Skipped
 from discreet.places.dwell import contexts_in, instant_of
 from discreet.places.named import Places
 from discreet.places.sightings import APART, SECOND, Sightings, coded
@@ -127,23 +127,29 @@ class Person:
     def drawn(self, stamp: Stamp, key: bytes) -> Drawn:
         """The decision of a stamp: a function of its context, its bits and the public past."""
         assert stamp.bits is not None  # erased only after the row
-        return self._decided(lambda session: session.release(stamp.context), KeyedEntropy(stamp.bits), stamp, key)
+        return self._decided(lambda session: session.release(stamp.context), key, KeyedEntropy(stamp.bits), stamp)
 
     def skipped(self, key: bytes) -> Drawn:
         """The next slot passed in public: nothing was decided."""
-        return self._decided(lambda session: session.skip(), None, None, key)
+        return self._decided(lambda session: session.skip(), key)
 
-    def _decided(self, decide: Callable[[Session], object], rng: Rng | None, stamp: Stamp | None, key: bytes) -> Drawn:
+    def heard(self, output: Output, key: bytes) -> Drawn:
+        """The next slot as it was told, by who heard it; an output that was never possible there is refused."""
+        return self._decided(lambda session: session.follow(output), key)
+
+    def _decided(
+        self, decide: Callable[[Session], object], key: bytes, rng: Rng | None = None, stamp: Stamp | None = None
+    ) -> Drawn:
         date, slot = self.next
-        kernel = None if stamp is None else self._session.kernel
-        session = copy(self._session)
         if rng is not None:
-            session.draw_from(rng)
+            self.prepare()  # the copy has the kernel too
+        session = copy(self._session)
+        session.draw_from(SystemEntropy() if rng is None else rng)
         decide(session)
         session.draw_from(SystemEntropy())  # the bits have served
         output = session.output
         assert output is not None  # something was just decided
-        told = kernel is not None and not isinstance(output, Skipped)
+        kernel = None if isinstance(output, Skipped) else self._session.kernel
         row = Row(
             person=self.name,
             date=date,
@@ -152,8 +158,8 @@ class Person:
             stream=self.head.stream,
             position=self._session.slot,
             output=output,
-            kernel=kernel.digest.hex() if told and kernel is not None else "",
-            column=tuple(kernel.likelihood(output).tolist()) if told and kernel is not None else (),
+            kernel="" if kernel is None else kernel.digest.hex(),
+            column=() if kernel is None else tuple(kernel.likelihood(output).tolist()),
         )
         return Drawn(row.linked(key, self._chain), session, stamp)
 

@@ -49,9 +49,16 @@ class Gateway:
     """A keeper with its tasks. `listen` is for streams, `on_told` for what is sent elsewhere."""
 
     def __init__(
-        self, keeper: Keeper, *, wall: Callable[[], float] = time.time, retention: dt.timedelta = RETENTION
+        self,
+        keeper: Keeper,
+        *,
+        wall: Callable[[], float] = time.time,
+        pace: float = 1.0,
+        retention: dt.timedelta = RETENTION,
     ) -> None:
         self.keeper, self.wall, self.retention = keeper, wall, retention
+        self._pace = pace  # seconds of the wall clock in a second: more than one for a life that is shown in brief
+        self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[Waiting] = []
         self._queued = 0
         self._arrived = asyncio.Event()
@@ -126,7 +133,7 @@ class Gateway:
                 LOG.error("the journal cannot be written; nothing is told until it can")
                 rows = await self._stumbled()
             except Exception as error:  # of one slot, or one person: the clock goes on, and the owner sees it
-                LOG.error("a slot could not be decided: %s; it is tried again", type(error).__name__)
+                LOG.error("a slot could not be decided; it is tried again", extra={"kind": type(error).__name__})
                 rows = await self._stumbled()
 
     async def _stumbled(self) -> Sequence[Row]:
@@ -138,7 +145,7 @@ class Gateway:
     async def _until(self, moment: float) -> None:
         """Wait for an instant of the wall clock, which may be set meanwhile."""
         while (left := moment - self.wall()) > 0:
-            await asyncio.sleep(min(left, LOOK))
+            await asyncio.sleep(min(left / self._pace, LOOK))
 
     async def _tell_when_due(self, rows: Sequence[Row]) -> None:
         now = self.wall()
@@ -163,7 +170,7 @@ class Gateway:
             try:
                 await send(rows)
             except Exception as error:  # one that cannot be reached keeps nothing from the others
-                LOG.error("rows could not be sent: %s", type(error).__name__)
+                LOG.error("rows could not be sent", extra={"kind": type(error).__name__})
 
     def shown(self, person: str) -> Key | None:
         """The last slot that anybody may know of; None before the first."""
@@ -213,10 +220,18 @@ class Gateway:
                 await loop.run_in_executor(self._writer, self.keeper.own.forget, now, self.retention)
             await asyncio.sleep(KEEP_EVERY.total_seconds())
 
+    @property
+    def at_work(self) -> bool:
+        """Whether all its tasks run; one that ended by an error needs a restart, which goes on where it was."""
+        return bool(self._tasks) and not any(task.done() for task in self._tasks)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Gateway]:
         """The gateway at work within the block; it ends between two slots, and closes its files."""
-        tasks = [asyncio.create_task(work()) for work in (self._write_readings, self._keep_slots, self._forget)]
+        works = (self._write_readings, self._keep_slots, self._forget)
+        tasks = self._tasks = [asyncio.create_task(work()) for work in works]
+        for task in tasks:
+            task.add_done_callback(_ended)
         try:
             yield self
         finally:
@@ -227,6 +242,11 @@ class Gateway:
                 pool.shutdown(wait=True)
             self.keeper.journal.close()
             self.keeper.own.close()
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        LOG.critical("a task ended; restart the gateway", extra={"kind": type(error).__name__})
 
 
 def _failed(batch: Sequence[Waiting], error: Exception) -> None:

@@ -75,7 +75,9 @@ class PostgresJournal:
             (synced,) = run.execute("SHOW fsync").fetchone() or ("",)
             if synced != "on":
                 self.close()
-                raise DiscreetError("the PostgreSQL server has fsync off, so that it may lose what was told; turn it on")
+                raise DiscreetError(
+                    "the PostgreSQL server has fsync off, so that it may lose what was told; turn it on"
+                )
             _bring_forward(run, forward=not look)
 
     # --- connections
@@ -118,7 +120,7 @@ class PostgresJournal:
 
     def _read(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self._using("reads", "read") as run:
-            return run.execute(query, values).fetchall()  # type: ignore[arg-type]  # it is put together of constants
+            return run.execute(query, values).fetchall()
 
     # --- the journal
 
@@ -247,7 +249,9 @@ def _bring_forward(run: psycopg.Connection[tuple[Any, ...]], *, forward: bool) -
         run.execute("INSERT INTO version VALUES (0)")
     (version,) = run.execute("SELECT number FROM version").fetchone() or (0,)
     if version > len(SCHEMA):
-        raise DiscreetError(f"the journal has version {version}, this program knows {len(SCHEMA)}; run the newer program")
+        raise DiscreetError(
+            f"the journal has version {version}, this program knows {len(SCHEMA)}; run the newer program"
+        )
     if version < len(SCHEMA) and not forward:
         raise DiscreetError(
             f"the journal has version {version}, this program writes {len(SCHEMA)}; start discreet serve once"
