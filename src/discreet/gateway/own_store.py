@@ -123,16 +123,16 @@ class OwnStore:
 
     def settle(self, done: Iterable[tuple[Stamp, dt.date, int, int | None]]) -> None:
         """After the public rows: erase the bits, keep the private state after the slot, and what was true in it."""
+        every = list(done)
         with self._transaction() as run:
-            for stamp, date, slot, after in done:
-                run.execute(
-                    "UPDATE stamp SET bits = NULL, after = ? WHERE person = ? AND stream = ? AND position = ?",
-                    (after, stamp.person, stamp.stream, stamp.position),
-                )
-                run.execute(
-                    "INSERT OR REPLACE INTO truth VALUES (?, ?, ?, ?)",
-                    (stamp.person, date.isoformat(), slot, stamp.context),
-                )
+            run.executemany(
+                "UPDATE stamp SET bits = NULL, after = ? WHERE person = ? AND stream = ? AND position = ?",
+                ((after, stamp.person, stamp.stream, stamp.position) for stamp, _, _, after in every),
+            )
+            run.executemany(
+                "INSERT OR REPLACE INTO truth VALUES (?, ?, ?, ?)",
+                ((stamp.person, date.isoformat(), slot, stamp.context) for stamp, date, slot, _ in every),
+            )
 
     def stamped(self, person: str) -> Stamp | None:
         """The person's last stamp."""
