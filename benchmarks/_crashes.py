@@ -50,8 +50,8 @@ BEGAN = dt.datetime(2026, 3, 2, tzinfo=dt.UTC).timestamp()
 PACE = 40_000.0
 """Seconds of the gateway's clock in one of ours: a slot of half an hour takes 45 ms."""
 
-GRACE, MARGIN = 7200.0, 100.0
-"""Of that clock: a fifth of a second, and a few milliseconds."""
+GRACES, MARGIN = (7200.0, 1e9, 1e9), 100.0
+"""Of that clock: a fifth of a second, by which a busy machine skips, or for ever; and a few milliseconds."""
 
 EARLY, LATE = 0.0, 0.4
 """Seconds after its first word between which a process is killed."""
@@ -99,7 +99,9 @@ class Life:
     def __init__(self, pipe: int, reached: Mapping[str, Key]) -> None:
         self._pipe, self._reached = pipe, reached
 
-    async def live(self, folder: Path, everybody: list[Settled], started: float, postgres: str | None) -> None:
+    async def live(
+        self, folder: Path, everybody: list[Settled], started: float, grace: float, postgres: str | None
+    ) -> None:
         """Readings without end, and slots every few milliseconds, until somebody ends it."""
         began = time.monotonic()
 
@@ -108,7 +110,7 @@ class Life:
 
         journal, own = opened_journal(folder, postgres), OwnStore(folder / "own.db")
         gateway = Gateway(
-            Keeper(everybody, journal, own, KEY, wall(), grace=GRACE, margin=MARGIN), wall=wall, pace=PACE
+            Keeper(everybody, journal, own, KEY, wall(), grace=grace, margin=MARGIN), wall=wall, pace=PACE
         )
         async with gateway.running():
             listening = [asyncio.create_task(self._listen(gateway, one.name)) for one in everybody]
@@ -191,8 +193,8 @@ def kill_often(kills: int, *, people: int = 5, seed: int = 1, postgres: str | No
         data = Path(made)
         for _ in range(kills):
 
-            def story(pipe: int, started: float = clock) -> None:
-                asyncio.run(Life(pipe, counts.reached).live(data, everybody, started, postgres))
+            def story(pipe: int, started: float = clock, grace: float = rng.choice(GRACES)) -> None:
+                asyncio.run(Life(pipe, counts.reached).live(data, everybody, started, grace, postgres))
 
             lasted = _one_life(story, rng.uniform(EARLY, LATE), counts)
             clock = max(clock + lasted * PACE, _latest(data, postgres)) + rng.choice(AWAY)

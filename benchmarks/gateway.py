@@ -154,8 +154,8 @@ def kills(count: int, postgres: str | None = None) -> bool:
     found = kill_often(count, postgres=postgres)
     print(
         f"{found.kills} kills: {found.slots:,} slots decided ({found.skipped:,} skipped), {found.heard:,} events "
-        f"heard; lost {found.lost}, drawn twice {found.drawn_twice}, missed {found.missed}, repeated {found.repeated}, gaps "
-        f"{found.gaps}, broken chains {found.broken_chains}"
+        f"heard; lost {found.lost}, drawn twice {found.drawn_twice}, missed {found.missed}, repeated {found.repeated}, "
+        f"gaps {found.gaps}, broken chains {found.broken_chains}"
     )
     return found.clean
 
