@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks._crashes import BEGAN, CLOCK, KEY, WHERE, kill_often, routine, settled
-from discreet.gateway.journal import SqliteJournal
+from discreet.gateway.journal import Row, SqliteJournal
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.own_store import OwnStore, Reading
 from discreet.gateway.runtime import Gateway
@@ -26,6 +26,9 @@ SENDERS, READINGS, BATCH = 64, 20_000, 100
 KILLS = 50
 BARS = {"one by one": 5_000, "in batches of 100": 20_000}
 """Readings a second that are asked for."""
+
+AHEAD_OF, AFTER = 4.0, 6.0
+"""Seconds before and after the boundary in which readings come."""
 
 FROM, BOUNDARIES = 42, 12
 """Slots of the first day, over its cut."""
@@ -141,6 +144,47 @@ def together(people: int = PEOPLE) -> None:
     print("  own store after these")
 
 
+# --- both at once
+
+
+def both() -> None:
+    """Readings one by one while PEOPLE's slots end: how long the boundary takes, and how long senders wait."""
+
+    async def story() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            start, began = BEGAN + CLOCK.slot_seconds - AHEAD_OF, time.perf_counter()
+            keeper = opened(Path(folder), PEOPLE, start)
+            began = time.perf_counter()
+            gateway = Gateway(keeper, wall=lambda: start + time.perf_counter() - began)
+            real, took, waits = keeper.turn, [], []
+
+            def turn(now: float) -> list[Row]:
+                at = time.perf_counter()
+                rows = real(now)
+                took.append(time.perf_counter() - at)
+                return rows
+
+            keeper.turn = turn  # type: ignore[method-assign, assignment]
+            async with gateway.running():
+                end = time.perf_counter() + AHEAD_OF + AFTER
+
+                async def sender(number: int) -> None:
+                    k = 0
+                    while time.perf_counter() < end:
+                        at = time.perf_counter()
+                        reading = Reading(f"p{number}", f"phone{number}", int(BEGAN * 1e6) + k, WHERE["home"])
+                        await gateway.accept([reading])
+                        waits.append(time.perf_counter() - at)
+                        k += 1
+
+                await asyncio.gather(*(sender(number) for number in range(SENDERS)))
+            rate, late = len(waits) / (AHEAD_OF + AFTER), float(np.quantile(waits, 0.99)) * 1000
+            print(f"both at once: {rate:,.0f} readings a second, answered within {late:.0f} ms (99 of 100); the")
+            print(f"  boundary took {took[0]:.2f} s")
+
+    asyncio.run(story())
+
+
 def _memory() -> float:
     """Kilobytes at most so far."""
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -167,5 +211,6 @@ def main(arguments: list[str] | None = None) -> None:
     if "--kills" not in options:
         accept()
         together()
+        both()
     if not kills(int(options.get("--kills", KILLS)), options.get("--postgres")):
         sys.exit(1)

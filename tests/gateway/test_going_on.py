@@ -110,6 +110,25 @@ def test_resumed_by_columns_the_belief_is_the_same_to_the_last_bit(tmp_path: Pat
     closed(two)
 
 
+@pytest.mark.parametrize("slots", [0, 1, 3])
+def test_a_stream_that_began_in_the_middle_of_a_day_goes_on(tmp_path: Path, slots: int) -> None:
+    who, ends = KINDS["suppress"](), list(boundaries(2))
+    one = keeper(tmp_path, ends[4] + 600, who)
+    fed(one, week(days=2))
+    for boundary in ends[5 : 5 + slots]:
+        one.turn(boundary)
+    before = one.people["jane"]
+    closed(one)
+    two = keeper(tmp_path, ends[4 + slots] + 700, who)
+    after = two.people["jane"]
+    assert after.next == before.next == (START.date(), 5 + slots)
+    assert after.session.state.belief.digest() == before.session.state.belief.digest()
+    assert after.session.private == before.session.private
+    (row,) = two.turn(ends[5 + slots])
+    assert not isinstance(row.output, Skipped)
+    closed(two)
+
+
 def test_what_is_written_is_told_though_the_own_store_fails_after_it(tmp_path: Path) -> None:
     one = keeper(tmp_path, NOW, settled(routine=ROUTINE))
     fed(one, week())

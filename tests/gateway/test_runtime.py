@@ -157,11 +157,11 @@ def test_whatever_fails_at_a_boundary_the_clock_goes_on(tmp_path: Path) -> None:
         async with opened(tmp_path, wall).running() as gateway:
             real = gateway.keeper.turn
 
-            def broken(_: float) -> list[Row]:
+            def broken(now: float) -> list[Row]:
                 gateway.keeper.turn = real  # type: ignore[method-assign]
                 raise ZeroDivisionError
 
-            gateway.keeper.turn = broken  # type: ignore[method-assign]
+            gateway.keeper.turn = broken  # type: ignore[method-assign, assignment]
             end = gateway.keeper.next
             wall.now = end + 5.0
             await eventually(lambda: gateway.failing)

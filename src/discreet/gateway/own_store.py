@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.gateway.database import Lock, copied, looked_at, opened
+from discreet.gateway.database import Lock, copied, looked_at, opened, shared_file
 from discreet.gateway.journal.base import JournalError
 
 SCHEMA = (
@@ -77,10 +77,11 @@ class OwnStore:
         self._kept = None if look else Lock(path, "own store")
         try:
             self._connection = looked_at(path, SCHEMA, "own store") if look else opened(path, SCHEMA, "own store")
+            self._reads = shared_file(path)  # a slot that is settled does not wait for readings that are written
         except DiscreetError:
             self._unlock()
             raise
-        self._lock = threading.Lock()
+        self._lock, self._reading = threading.Lock(), threading.Lock()
 
     def _unlock(self) -> None:
         if self._kept is not None:
@@ -181,6 +182,7 @@ class OwnStore:
 
     def close(self) -> None:
         """Let go of the file."""
+        self._reads.close()
         self._connection.close()
         self._unlock()
 
@@ -203,9 +205,9 @@ class OwnStore:
                     self._connection.execute("ROLLBACK")
 
     def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        with self._lock:
+        with self._reading:
             try:
-                return self._connection.execute(query, values).fetchall()
+                return self._reads.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 raise JournalError(f"{self.path}: cannot be read: {error}") from error
 
