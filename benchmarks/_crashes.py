@@ -53,8 +53,8 @@ PACE = 40_000.0
 GRACES, MARGIN = (7200.0, 1e9, 1e9), 100.0
 """Of that clock: a fifth of a second, by which a busy machine skips, or for ever; and a few milliseconds."""
 
-EARLY, LATE = 0.0, 0.4
-"""Seconds after its first word between which a process is killed."""
+EARLY, LATE = 0.0, 0.3
+"""Seconds after its first word, or its first event, between which a process is killed."""
 
 AWAY = (0.0, 20.0, 5000.0, 20_000.0)
 """Seconds of that clock after which it is started again."""
@@ -196,7 +196,7 @@ def kill_often(kills: int, *, people: int = 5, seed: int = 1, postgres: str | No
             def story(pipe: int, started: float = clock, grace: float = rng.choice(GRACES)) -> None:
                 asyncio.run(Life(pipe, counts.reached).live(data, everybody, started, grace, postgres))
 
-            lasted = _one_life(story, rng.uniform(EARLY, LATE), counts)
+            lasted = _one_life(story, rng.random() < 0.5, rng.uniform(EARLY, LATE), counts)
             clock = max(clock + lasted * PACE, _latest(data, postgres)) + rng.choice(AWAY)
             counts.kills += 1
         with closing(opened_journal(data, postgres, look=True)) as journal:
@@ -204,8 +204,11 @@ def kill_often(kills: int, *, people: int = 5, seed: int = 1, postgres: str | No
     return counts
 
 
-def _one_life(story: Callable[[int], None], until: float, counts: Counts) -> float:
-    """One process from its start to its end: the seconds that it lived after its first word."""
+def _one_life(story: Callable[[int], None], telling: bool, until: float, counts: Counts) -> float:
+    """One process from its start to its end: the seconds that it lived after its first word.
+
+    It ends so many seconds after that, or (`telling`) after the first event: a busy machine may take its time to that.
+    """
     read, write = os.pipe()
     child = os.fork()  # what is imported and compiled is there at once, so that a thousand lives take minutes
     if child == 0:
@@ -218,6 +221,8 @@ def _one_life(story: Callable[[int], None], until: float, counts: Counts) -> flo
     with open(read, encoding="utf-8") as told:
         first = told.readline()
         began = time.monotonic()
+        if telling and first and (event := told.readline()):
+            counts.hear(event)
         time.sleep(until)
         os.kill(child, signal.SIGKILL)
         lasted = time.monotonic() - began
