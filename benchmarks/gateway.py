@@ -164,7 +164,7 @@ def both() -> None:
                 took.append(time.perf_counter() - at)
                 return rows
 
-            keeper.turn = turn  # type: ignore[method-assign, assignment]
+            keeper.turn = turn  # type: ignore[method-assign]
             async with gateway.running():
                 end = time.perf_counter() + AHEAD_OF + AFTER
 

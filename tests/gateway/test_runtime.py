@@ -161,7 +161,7 @@ def test_whatever_fails_at_a_boundary_the_clock_goes_on(tmp_path: Path) -> None:
                 gateway.keeper.turn = real  # type: ignore[method-assign]
                 raise ZeroDivisionError
 
-            gateway.keeper.turn = broken  # type: ignore[method-assign, assignment]
+            gateway.keeper.turn = broken  # type: ignore[method-assign]
             end = gateway.keeper.next
             wall.now = end + 5.0
             await eventually(lambda: gateway.failing)
