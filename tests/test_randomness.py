@@ -101,5 +101,5 @@ def test_seeds_repeat_and_differ() -> None:
 
 
 def test_the_base_class_has_no_source() -> None:
-    with pytest.raises(DiscreetError, match=r"use SystemEntropy or SeededEntropy"):
+    with pytest.raises(DiscreetError, match=r"use SystemEntropy, KeyedEntropy or SeededEntropy"):
         Entropy().bits(1)

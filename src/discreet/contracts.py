@@ -271,7 +271,7 @@ class Mechanism(Machine[State], Protocol[State]):
 class Retraces(Protocol):
     """A mechanism that can follow outputs by the likelihoods that they had, whatever its own kernels would be."""
 
-    def retraced(self, state: Any, column: FloatArray) -> Any:
+    def retraced(self, state: Any, output: Output, column: FloatArray) -> Any:
         """The public state after an output with this likelihood (P,)."""
 
 

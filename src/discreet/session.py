@@ -191,10 +191,29 @@ class Session:
                 f"the likelihood of output {self.slot} is none of {states} private states; the journal is damaged, or "
                 "of another model"
             )
-        state = self.mechanism.retraced(now.state, column)
+        state = self.mechanism.retraced(now.state, output, column)
         self._now = self._moved(state, column, Trail(now.trail, None, output), output)._replace(
             private=0, unsure=math.inf if self._remembers else 0
         )
+
+    def follow(self, output: Output) -> None:
+        """Take an output of the next slot that was told before; the private state that it left is not known from it."""
+        self._replay(output)
+
+    def retake(self, context: str, output: Output, column: FloatArray | None) -> None:
+        """Take an output that was drawn from this context before the machine stopped; nothing is drawn.
+
+        `column` is the likelihood that it had, None for a skip. An output that the context could not have had was drawn
+        from another: memory is lost then, and an observer will know.
+        """
+        if column is None:
+            self.skip()
+            return
+        private, unsure = self._remembered(context)
+        self._retrace(output, column)
+        if not column[private] > 0 and not isinstance(output, Suppressed):
+            unsure = math.inf
+        self._now = self._now._replace(private=private, unsure=unsure)
 
     def __enter__(self) -> Session:
         return self

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet import Clock, Day, Policy, Routine
+from discreet import Clock, Day, DiscreetError, Policy, Routine
 from discreet.gateway.journal import SqliteJournal
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.own_store import OwnStore, Reading
@@ -65,8 +65,14 @@ def readings(contexts: tuple[str, ...], date: dt.date, name: str = "jane", clock
 
 def keeper(folder: Path, now: float, *people: Settled, **options: object) -> Keeper:
     """A keeper over the files of a folder."""
-    journal, own = SqliteJournal(folder / "journal.db"), OwnStore(folder / "own.db")
-    return Keeper(people or (settled(),), journal, own, KEY, now, **options)  # type: ignore[arg-type]
+    journal = SqliteJournal(folder / "journal.db")
+    own = OwnStore(folder / "own.db")
+    try:
+        return Keeper(people or (settled(),), journal, own, KEY, now, **options)  # type: ignore[arg-type]
+    except DiscreetError:
+        journal.close()
+        own.close()
+        raise
 
 
 def closed(one: Keeper) -> None:

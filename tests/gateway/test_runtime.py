@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from discreet.gateway.journal import JournalError, Row
 from discreet.gateway.journal.base import Key
 from discreet.gateway.runtime import Gateway
-from tests.gateway.people import START, habits, keeper, readings, settled
+from tests.gateway.people import START, closed, habits, keeper, readings, settled
 
 ROUTINE = habits()
 
@@ -24,6 +26,15 @@ class Wall:
 
     def __call__(self) -> float:
         return self.now
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until something holds; a busy machine may take its time."""
+    for _ in range(2000):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("it did not happen within twenty seconds")
 
 
 def opened(folder: Path, wall: Wall) -> Gateway:
@@ -76,22 +87,87 @@ def test_nobody_sees_a_row_before_it_leaves_and_listeners_miss_none(tmp_path: Pa
             assert gateway.rows("jane") == []
             end = gateway.keeper.next
             wall.now = end + 0.5
-            for _ in range(100):
-                await asyncio.sleep(0.01)
-                if gateway.keeper.journal.last("jane") is not None:
-                    break
-            assert gateway.keeper.journal.last("jane") is not None, "decided"
+            await eventually(lambda: gateway.keeper.journal.last("jane") is not None)
             assert gateway.rows("jane") == [], "and not told yet"
             wall.now = end + 2.0
-            await asyncio.sleep(1.6)
+            await eventually(lambda: bool(heard))
             assert [row.key for row in gateway.rows("jane")] == [(START.date(), 0)]
             assert [row.key for row in heard] == [(START.date(), 0)]
             first.cancel()
             again: list[Row] = []
 
             second = asyncio.create_task(hear(gateway, again, (START.date() - dt.timedelta(days=1), 11)))
-            await asyncio.sleep(0.01)
+            await eventually(lambda: bool(again))
             assert again == heard
             second.cancel()
+
+    asyncio.run(story())
+
+
+def test_a_reading_that_no_database_takes_is_its_senders_alone(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path, Wall(START.timestamp() + 7200)).running() as gateway:
+            good = next(readings(("home",), START.date()))
+            bad = replace(good, label="\ud800")
+            answers = await asyncio.gather(gateway.accept([good]), gateway.accept([bad]), return_exceptions=True)
+            assert answers[0] == 0
+            assert isinstance(answers[1], UnicodeEncodeError)
+            assert await gateway.accept([good]) == 0, "the gateway goes on"
+            assert len(gateway.keeper.own.readings("jane", 0)) == 1
+
+    asyncio.run(story())
+
+
+def test_the_last_row_is_told_again_after_a_start_and_a_sender_that_fails_keeps_nothing_from_others(
+    tmp_path: Path,
+) -> None:
+    """A machine that stopped between writing and telling: the row leaves with the same identity, when it is due."""
+    wall = Wall(START.timestamp())
+    before = keeper(tmp_path, wall(), settled(routine=ROUTINE, outputs="suppress"))
+    end = before.next
+    (row,) = before.turn(end)
+    closed(before)
+    wall.now = end + 0.5
+
+    async def story() -> None:
+        heard: list[Row] = []
+
+        async def unreachable(_: Sequence[Row]) -> None:
+            raise OSError
+
+        async def send(rows: Sequence[Row]) -> None:
+            heard.extend(rows)
+
+        gateway = opened(tmp_path, wall)
+        gateway.on_told(unreachable)
+        gateway.on_told(send)
+        async with gateway.running():
+            await asyncio.sleep(0.05)
+            assert gateway.rows("jane") == [], "before its time nobody reads it"
+            wall.now = end + 2.0
+            await eventually(lambda: bool(heard))
+            assert heard == gateway.rows("jane") == [row]
+
+    asyncio.run(story())
+
+
+def test_whatever_fails_at_a_boundary_the_clock_goes_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        wall = Wall(START.timestamp())
+        async with opened(tmp_path, wall).running() as gateway:
+            real = gateway.keeper.turn
+
+            def broken(now: float) -> list[Row]:
+                gateway.keeper.turn = real  # type: ignore[method-assign]
+                raise ZeroDivisionError
+
+            gateway.keeper.turn = broken  # type: ignore[method-assign]
+            end = gateway.keeper.next
+            wall.now = end + 5.0
+            await eventually(lambda: gateway.failing)
+            await eventually(lambda: not gateway.failing)
+            wall.now = end + 30.0
+            await eventually(lambda: len(gateway.rows("jane")) == 1)
+            assert gateway.at_work
 
     asyncio.run(story())

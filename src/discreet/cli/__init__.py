@@ -16,10 +16,12 @@ from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.compare import compare
 from discreet.cli.compiling import in_own_process
+from discreet.cli.backup import backup
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
 from discreet.cli.examples import examples
 from discreet.cli.import_ import import_
+from discreet.cli.journal import journal
 from discreet.cli.learn import learn
 from discreet.cli.mechanisms import mechanisms
 from discreet.cli.places import places
@@ -58,6 +60,8 @@ app.command("import")(import_)
 for verb in (places, learn, mechanisms, release, audit, evaluate, compare, attack, publish):
     app.command()(verb)
 app.add_typer(policy)
+app.command()(backup)
+app.add_typer(journal)
 app.add_typer(reproduce)
 
 

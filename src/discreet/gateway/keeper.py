@@ -13,11 +13,14 @@ import datetime as dt
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from discreet.errors import DiscreetError
-from discreet.gateway.journal.base import Journal, Row
+from discreet.gateway.going_on import FIRST, begun, gone_on, unknown_to_own_store, unmarked
+from discreet.gateway.journal.base import Journal, JournalError, Row
+from discreet.gateway.makers import Makers
 from discreet.gateway.own_store import OwnStore, Reading
-from discreet.gateway.person import Drawn, Person, Settled, begun, gone_on
+from discreet.gateway.person import Drawn, Person, Settled
 from discreet.places.sightings import SECOND
 
 MARGIN = 2.0
@@ -51,6 +54,11 @@ class Keeper:
         self.journal, self.own = journal, own
         self.grace, self.margin = grace, margin
         self._key, self._bits = key, bits
+        self._written: list[Row] = []  # and not returned yet
+        self._unsettled: list[Drawn] = []  # written, and the own store has their bits still
+        self._in_doubt = False  # whether a commit failed that may have happened all the same
+        self._makers = Makers()
+        unmarked(journal)
         self.people: Mapping[str, Person] = {one.name: self._opened(one, now) for one in people}
 
     def _opened(self, settled: Settled, now: float) -> Person:
@@ -62,8 +70,9 @@ class Keeper:
             )
         head = self.journal.head(settled.name)
         if head is None:
-            return begun(settled, self.journal, dt.datetime.fromtimestamp(now, dt.UTC), "the first")
-        return gone_on(settled, self.journal, self.own, head)
+            unknown_to_own_store(settled, self.own)
+            return begun(settled, self.journal, dt.datetime.fromtimestamp(now, dt.UTC), FIRST, self._makers)
+        return gone_on(settled, self.journal, self.own, head, self._makers)
 
     def read(self, readings: Sequence[Reading], now: float) -> tuple[int, int]:
         """Keep readings durably: how many are new, and how many were refused because they lie in the future.
@@ -71,7 +80,7 @@ class Keeper:
         What belongs to a slot that is decided changes nothing of it; it stands in later slots as the rule says.
         """
         edge = self.latest(now)
-        present = [one for one in readings if one.instant <= edge and one.person in self.people]
+        present = [one for one in readings if 0 <= one.instant <= edge and one.person in self.people]
         return (self.own.read(present) if present else 0), len(readings) - len(present)
 
     def latest(self, now: float) -> float:
@@ -86,49 +95,62 @@ class Keeper:
     def turn(self, now: float) -> list[Row]:
         """Decide every slot that has ended by now, earliest first, and write it: what is returned may be told.
 
-        A slot that ended longer ago than the grace is skipped, unless it was stamped before the machine stopped.
+        A slot that ended longer ago than the grace is skipped, unless it was stamped before the machine stopped. What
+        was written before something failed is returned by the next turn that does not fail.
         """
-        told: list[Row] = []
-        while True:
-            due = [person for person in self.people.values() if person.ends <= now]
-            if not due:
-                return told
+        self._settle()
+        while due := [person for person in self.people.values() if person.ends <= now]:
             first = min(person.ends for person in due)
             together = [person for person in due if person.ends == first]
             if now - first > self.grace:
-                told += self._pass([person for person in together if not person.pending])
+                self._write([(one, one.skipped(self._key)) for one in together if not one.pending])
                 together = [person for person in together if person.pending]
-            told += self._decide(together)
+            self._decide(together)
+        told, self._written = self._written, []
+        return told
 
-    def _pass(self, people: Sequence[Person]) -> list[Row]:
-        """Skip slots that are over, one of each person, in one commit."""
-        return self._write([(person, person.skipped(self._key)) for person in people])
-
-    def _decide(self, people: Sequence[Person]) -> list[Row]:
+    def _decide(self, people: Sequence[Person]) -> None:
         """Stamp, sync, draw, commit, sync: people whose slots end together share each sync."""
         if not people:
-            return []
+            return
         stamps = [person.stamped(self.own, self._bits) for person in people]
         self.own.stamp(stamps)
         drawn = [(person, person.drawn(stamp, self._key)) for person, stamp in zip(people, stamps, strict=True)]
-        rows = self._write(drawn)
-        self.own.settle(
-            (one.stamp, one.row.date, one.row.slot, one.session.private) for _, one in drawn if one.stamp is not None
-        )
-        return rows
+        self._write(drawn)
+        self._unsettled += [one for _, one in drawn]
+        with suppress(JournalError):  # the rows are written, and may be told; the bits are erased when that is possible
+            self._settle()
 
-    def _write(self, drawn: Sequence[tuple[Person, Drawn]]) -> list[Row]:
-        rows = [one.row for _, one in drawn]
+    def _settle(self) -> None:
+        """Erase the bits of what is written."""
+        if self._unsettled:
+            self.own.settle(
+                (one.stamp, one.row.date, one.row.slot, one.session.private)
+                for one in self._unsettled
+                if one.stamp is not None
+            )
+            self._unsettled = []
+
+    def _write(self, drawn: Sequence[tuple[Person, Drawn]]) -> None:
+        """Commit rows, with checkpoints at cuts; then they are the past."""
+        missing = [(who, one) for who, one in drawn if not (self._in_doubt and self._is_there(one.row))]
         points = [
             (one.row.stream, one.session.slot, one.session.checkpoint().to_json())
-            for person, one in drawn
+            for person, one in missing
             if one.session.slot % person.settled.clock.slots == 0
         ]
-        if rows:
-            self.journal.append(rows, points)
+        if missing:
+            self._in_doubt = True
+            self.journal.append([one.row for _, one in missing], points)
+        self._in_doubt = False
         for person, one in drawn:
             person.take(one)
-        return rows
+            self._written.append(one.row)
+
+    def _is_there(self, row: Row) -> bool:
+        """Whether a commit that was said to fail has happened: a connection can break between it and the answer."""
+        last = self.journal.last(row.person)
+        return last is not None and last == row
 
     def prepare(self) -> None:
         """Compute everybody's next kernel, between boundaries."""

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.gateway.database import opened
+from discreet.errors import DiscreetError
+from discreet.gateway.database import Lock, copied, looked_at, opened, shared_file
 from discreet.gateway.journal.base import JournalError
 
 SCHEMA = (
@@ -70,10 +71,21 @@ class Stamp:
 class OwnStore:
     """One file, for the person's side alone."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, look: bool = False) -> None:
+        """`look` is for a process beside the keeper's: it makes nothing and locks nobody out."""
         self.path = path
-        self._connection = opened(path, SCHEMA, "own store")
-        self._lock = threading.Lock()
+        self._kept = None if look else Lock(path, "own store")
+        try:
+            self._connection = looked_at(path, SCHEMA, "own store") if look else opened(path, SCHEMA, "own store")
+            self._reads = shared_file(path)  # a slot that is settled does not wait for readings that are written
+        except DiscreetError:
+            self._unlock()
+            raise
+        self._lock, self._reading = threading.Lock(), threading.Lock()
+
+    def _unlock(self) -> None:
+        if self._kept is not None:
+            self._kept.release()
 
     def read(self, readings: Sequence[Reading]) -> int:
         """Keep readings, in one transaction; those that were there before (person, source, instant) change nothing.
@@ -112,16 +124,16 @@ class OwnStore:
 
     def settle(self, done: Iterable[tuple[Stamp, dt.date, int, int | None]]) -> None:
         """After the public rows: erase the bits, keep the private state after the slot, and what was true in it."""
+        every = list(done)
         with self._transaction() as run:
-            for stamp, date, slot, after in done:
-                run.execute(
-                    "UPDATE stamp SET bits = NULL, after = ? WHERE person = ? AND stream = ? AND position = ?",
-                    (after, stamp.person, stamp.stream, stamp.position),
-                )
-                run.execute(
-                    "INSERT OR REPLACE INTO truth VALUES (?, ?, ?, ?)",
-                    (stamp.person, date.isoformat(), slot, stamp.context),
-                )
+            run.executemany(
+                "UPDATE stamp SET bits = NULL, after = ? WHERE person = ? AND stream = ? AND position = ?",
+                ((after, stamp.person, stamp.stream, stamp.position) for stamp, _, _, after in every),
+            )
+            run.executemany(
+                "INSERT OR REPLACE INTO truth VALUES (?, ?, ?, ?)",
+                ((stamp.person, date.isoformat(), slot, stamp.context) for stamp, date, slot, _ in every),
+            )
 
     def stamped(self, person: str) -> Stamp | None:
         """The person's last stamp."""
@@ -142,6 +154,8 @@ class OwnStore:
             run.execute("DELETE FROM reading WHERE instant < ?", (int(edge.timestamp() * 1_000_000),))
             run.execute("DELETE FROM truth WHERE date < ?", (edge.date().isoformat(),))
             gone = run.total_changes - before
+        if gone:
+            self._empty_log()
         return gone
 
     def erase(self, person: str) -> None:
@@ -149,8 +163,12 @@ class OwnStore:
         with self._transaction() as run:
             for table in ("reading", "stamp", "truth"):
                 run.execute(f"DELETE FROM {table} WHERE person = ?", (person,))
-        with self._lock:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._empty_log()
+
+    def forget_stamp(self, person: str) -> None:
+        """Erase a stamp of a stream that ended with a break: its private state is no other stream's."""
+        with self._transaction() as run:
+            run.execute("DELETE FROM stamp WHERE person = ?", (person,))
 
     def erase_reading(self, person: str, source: str) -> None:
         """Erase what one source said of a person."""
@@ -159,13 +177,19 @@ class OwnStore:
 
     def backup(self, path: Path) -> None:
         """A consistent copy, while running."""
-        with self._lock, sqlite3.connect(path) as copy:
-            self._connection.backup(copy)
-        copy.close()
+        with self._lock:
+            copied(self._connection, path)
 
     def close(self) -> None:
         """Let go of the file."""
+        self._reads.close()
         self._connection.close()
+        self._unlock()
+
+    def _empty_log(self) -> None:
+        """What was erased is not in the write-ahead log either, unless somebody is reading it just now."""
+        with self._lock:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -181,9 +205,9 @@ class OwnStore:
                     self._connection.execute("ROLLBACK")
 
     def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        with self._lock:
+        with self._reading:
             try:
-                return self._connection.execute(query, values).fetchall()
+                return self._reads.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 raise JournalError(f"{self.path}: cannot be read: {error}") from error
 

@@ -1,4 +1,4 @@
-"""One person at the gateway: the rule from readings to a slot's context, the session that decides, and going on.
+"""One person at the gateway: the rule from readings to a slot's context, and the session that decides.
 
 A slot goes through four hands, each of which can be cut off and taken up again (theory, section 10; `own_store`):
 `stamped` settles its context and takes random bits, `drawn` decides from exactly these, the journal writes it, and
@@ -11,26 +11,22 @@ import datetime as dt
 import os
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.adversary.checkpoint import Checkpoint
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN
 from discreet.contracts import AnyMechanism, EndlessModel, Rng
-from discreet.errors import DiscreetError
-from discreet.gateway.journal.base import Head, Journal, Row
+from discreet.gateway.journal.base import Head, Row
 from discreet.gateway.own_store import OwnStore, Stamp
 from discreet.models.routine import Routine
-from discreet.outputs import Skipped
+from discreet.outputs import Output, Skipped
 from discreet.places.dwell import contexts_in, instant_of
 from discreet.places.named import Places
 from discreet.places.sightings import APART, SECOND, Sightings, coded
 from discreet.randomness import KEY_BYTES, KeyedEntropy, SystemEntropy
 from discreet.session import Session
-
-BUILD_MOVED = "its kernels are another build's"
 
 
 @dataclass(frozen=True)
@@ -80,10 +76,13 @@ class Drawn:
 class Person:
     """A person's stream as it stands; `next` is the slot that ends next."""
 
-    def __init__(self, settled: Settled, head: Head, session: Session, chain: bytes) -> None:
+    def __init__(
+        self, settled: Settled, head: Head, session: Session, chain: bytes, pending: Stamp | None = None
+    ) -> None:
         self.settled, self.head = settled, head
         self._session, self._chain = session, chain
-        self._pending: Stamp | None = None
+        self._pending = pending
+        self._ends = (-1, 0.0)  # of which slot, and when it ends: asked for more often than it changes
 
     @property
     def name(self) -> str:
@@ -104,7 +103,9 @@ class Person:
     @property
     def ends(self) -> float:
         """When the next slot ends, in seconds since 1970."""
-        return self.settled.clock.end_of(*self.next).timestamp()
+        if self._ends[0] != self._session.slot:
+            self._ends = (self._session.slot, self.settled.clock.end_of(*self.next).timestamp())
+        return self._ends[1]
 
     @property
     def pending(self) -> bool:
@@ -126,23 +127,29 @@ class Person:
     def drawn(self, stamp: Stamp, key: bytes) -> Drawn:
         """The decision of a stamp: a function of its context, its bits and the public past."""
         assert stamp.bits is not None  # erased only after the row
-        return self._decided(lambda session: session.release(stamp.context), KeyedEntropy(stamp.bits), stamp, key)
+        return self._decided(lambda session: session.release(stamp.context), key, KeyedEntropy(stamp.bits), stamp)
 
     def skipped(self, key: bytes) -> Drawn:
         """The next slot passed in public: nothing was decided."""
-        return self._decided(lambda session: session.skip(), None, None, key)
+        return self._decided(lambda session: session.skip(), key)
 
-    def _decided(self, decide: Callable[[Session], object], rng: Rng | None, stamp: Stamp | None, key: bytes) -> Drawn:
+    def heard(self, output: Output, key: bytes) -> Drawn:
+        """The next slot as it was told, by who heard it; an output that was never possible there is refused."""
+        return self._decided(lambda session: session.follow(output), key)
+
+    def _decided(
+        self, decide: Callable[[Session], object], key: bytes, rng: Rng | None = None, stamp: Stamp | None = None
+    ) -> Drawn:
         date, slot = self.next
-        kernel = None if stamp is None else self._session.kernel
-        session = copy(self._session)
         if rng is not None:
-            session.draw_from(rng)
+            self.prepare()  # the copy has the kernel too
+        session = copy(self._session)
+        session.draw_from(SystemEntropy() if rng is None else rng)
         decide(session)
         session.draw_from(SystemEntropy())  # the bits have served
         output = session.output
         assert output is not None  # something was just decided
-        told = kernel is not None and not isinstance(output, Skipped)
+        kernel = None if isinstance(output, Skipped) else self._session.kernel
         row = Row(
             person=self.name,
             date=date,
@@ -151,86 +158,11 @@ class Person:
             stream=self.head.stream,
             position=self._session.slot,
             output=output,
-            kernel=kernel.digest.hex() if told and kernel is not None else "",
-            column=tuple(kernel.likelihood(output).tolist()) if told and kernel is not None else (),
+            kernel="" if kernel is None else kernel.digest.hex(),
+            column=() if kernel is None else tuple(kernel.likelihood(output).tolist()),
         )
         return Drawn(row.linked(key, self._chain), session, stamp)
 
     def take(self, drawn: Drawn) -> None:
         """The row is written: it is the past now."""
         self._session, self._chain, self._pending = drawn.session, drawn.row.chain, None
-
-
-# --- beginning and going on
-
-
-def begun(settled: Settled, journal: Journal, now: dt.datetime, why: str) -> Person:
-    """A new stream from the slot that is under way, or the one after the last decided."""
-    last = journal.last(settled.name)
-    date, slot = settled.clock.locate(now)
-    while settled.clock.end_of(date, slot) <= now or (last is not None and (date, slot) <= last.key):
-        date, slot = (date, slot + 1) if slot + 1 < settled.clock.slots else (date + dt.timedelta(days=1), 0)
-    head = journal.begin(settled.name, date, slot, why)
-    return Person(settled, head, _fresh(settled, head), b"" if last is None else last.chain)
-
-
-def gone_on(settled: Settled, journal: Journal, own: OwnStore, head: Head) -> Person:
-    """The stream as the journal and the own store have it: nothing is drawn again.
-
-    A slot that was stamped and not written is pending: it is decided from its stamp. A slot whose row was written
-    before its bits were erased is drawn again here to have its private state, and must come out as it is written.
-    """
-    point = journal.checkpoint(head.stream)
-    checkpoint = None if point is None else Checkpoint.from_json(point[1])
-    since = journal.of_stream(head.stream, -1 if checkpoint is None else checkpoint.slot - 1)
-    stamp = own.stamped(settled.name)
-    if stamp is not None and stamp.stream != head.stream:
-        stamp = None
-    last = since[-1] if since else None
-    if stamp is not None and stamp.bits is not None and last is not None and stamp.position == last.position:
-        return _redrawn(settled, head, since, checkpoint, stamp, last)
-    private = stamp.after if stamp is not None and _ends_there(stamp, last, checkpoint) else None
-    session = _resumed(settled, head, since, checkpoint, private)
-    written = journal.last(settled.name)
-    person = Person(settled, head, session, b"" if written is None else written.chain)
-    if stamp is not None and stamp.bits is not None and stamp.position == session.slot:
-        person._pending = stamp
-        person._session = _resumed(settled, head, since, checkpoint, stamp.before)
-    return person
-
-
-def _redrawn(
-    settled: Settled, head: Head, since: list[Row], checkpoint: Checkpoint | None, stamp: Stamp, last: Row
-) -> Person:
-    before = _resumed(settled, head, since[:-1], checkpoint, stamp.before)
-    person = Person(settled, head, before, b"")
-    drawn = person.drawn(stamp, b"")
-    if drawn.row.output != last.output:
-        raise DiscreetError(
-            f"{settled.name}: {last.date} slot {last.slot} was told as {last.wire} and would be drawn as "
-            f"{drawn.row.wire} from the same bits: {BUILD_MOVED}, or the own store is not this journal's"
-        )
-    person.take(replace(drawn, row=last))
-    return person
-
-
-def _ends_there(stamp: Stamp, last: Row | None, checkpoint: Checkpoint | None) -> bool:
-    """Whether a stamp is of the last slot that was written."""
-    if last is not None:
-        return stamp.position == last.position and stamp.bits is None
-    return checkpoint is not None and stamp.position == checkpoint.slot - 1 and stamp.bits is None
-
-
-def _resumed(
-    settled: Settled, head: Head, since: list[Row], checkpoint: Checkpoint | None, private: int | None
-) -> Session:
-    """The session after these rows, by the likelihoods that they had: another build goes on from them too."""
-    if not since and checkpoint is None:
-        return _fresh(settled, head)
-    mechanism = settled.make(settled.routine.since(head.start, first=head.first))
-    outputs, columns = [row.output for row in since], [row.likelihood() for row in since]
-    return Session.resume(mechanism, outputs, private, checkpoint=checkpoint, columns=columns)
-
-
-def _fresh(settled: Settled, head: Head) -> Session:
-    return Session(settled.make(settled.routine.since(head.start, first=head.first)))

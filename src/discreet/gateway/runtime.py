@@ -32,9 +32,13 @@ QUEUED = 10_000
 LISTENER = 1_000
 """Rows that a slow listener may be behind before it is cut off; it comes again, and reads what it missed."""
 
+AGAIN = 2
+"""Rows of a person that are told again after a start: more than one slot ends at an instant where clocks go forward."""
+
 KEEP_EVERY = dt.timedelta(hours=1)
 
 Listener = Callable[[Sequence[Row]], Awaitable[None]]
+Waiting = tuple[Sequence[Reading], "asyncio.Future[int]"]
 
 
 class BusyError(DiscreetError):
@@ -45,10 +49,18 @@ class Gateway:
     """A keeper with its tasks. `listen` is for streams, `on_told` for what is sent elsewhere."""
 
     def __init__(
-        self, keeper: Keeper, *, wall: Callable[[], float] = time.time, retention: dt.timedelta = RETENTION
+        self,
+        keeper: Keeper,
+        *,
+        wall: Callable[[], float] = time.time,
+        pace: float = 1.0,
+        retention: dt.timedelta = RETENTION,
     ) -> None:
         self.keeper, self.wall, self.retention = keeper, wall, retention
-        self._waiting: list[tuple[Sequence[Reading], asyncio.Future[int]]] = []
+        self._pace = pace  # seconds of the wall clock in a second: more than one for a life that is shown in brief
+        self._tasks: list[asyncio.Task[None]] = []
+        self._waiting: list[Waiting] = []
+        self._queued = 0
         self._arrived = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, "readings")
         self._decider = ThreadPoolExecutor(1, "slots")
@@ -57,60 +69,83 @@ class Gateway:
         self._shown: dict[str, Key] = {}
         self.failing = False
         """Whether the journal could not be written at the last try."""
+        self._untold: list[Row] = []
         for name in keeper.people:
-            last = keeper.journal.last(name)
-            if last is not None:
-                self._shown[name] = last.key
+            self._go_on(name, wall())
+
+    def _go_on(self, person: str, now: float) -> None:
+        """The last rows may not have been told before the machine stopped: they are told again, when they are due."""
+        for row in self.keeper.journal.latest(person, AGAIN):
+            if row.ends + self.keeper.margin <= now:
+                self._shown[person] = row.key
+            self._untold.append(row)
 
     # --- readings
 
     async def accept(self, readings: Sequence[Reading]) -> int:
         """Keep readings; it returns when they are on disk: how many were refused, because they lie in the future."""
-        if sum(len(one) for one, _ in self._waiting) + len(readings) > QUEUED:
+        if self._queued + len(readings) > QUEUED:
             raise BusyError(f"{QUEUED} readings wait to be written; send again in a moment")
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append((readings, done))
+        self._queued += len(readings)
         self._arrived.set()
         return await done
 
     async def _write_readings(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             await self._arrived.wait()
             self._arrived.clear()
             batch, self._waiting = self._waiting, []
-            every = [one for readings, _ in batch for one in readings]
+            self._queued = 0
             try:
-                await loop.run_in_executor(self._writer, self.keeper.read, every, self.wall())
+                await self._write_batch(batch)
             except JournalError as error:
-                for _, done in batch:
-                    if not done.done():
-                        done.set_exception(error)
-            else:
-                edge = self.keeper.latest(self.wall())
-                for readings, done in batch:
-                    if not done.done():  # its sender may have gone
-                        done.set_result(sum(one.instant > edge for one in readings))
+                _failed(batch, error)
+            except Exception:  # something in it that no database takes: it is its sender's alone
+                for one in batch:
+                    try:
+                        await self._write_batch([one])
+                    except Exception as error:
+                        _failed([one], error)
+
+    async def _write_batch(self, batch: Sequence[Waiting]) -> None:
+        now, every = self.wall(), [one for readings, _ in batch for one in readings]
+        await asyncio.get_running_loop().run_in_executor(self._writer, self.keeper.read, every, now)
+        edge = self.keeper.latest(now)
+        for readings, done in batch:
+            if not done.done():  # its sender may have gone
+                done.set_result(sum(one.instant > edge for one in readings))
 
     # --- slots
 
     async def _keep_slots(self) -> None:
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._decider, self.keeper.prepare)
+        rows: Sequence[Row] = self._untold
         while True:
-            await asyncio.sleep(min(max(self.keeper.next - self.wall(), 0.0), LOOK))
-            if self.wall() < self.keeper.next:
-                continue
             try:
+                await self._tell_when_due(rows)
+                await loop.run_in_executor(self._decider, self.keeper.prepare)
+                await self._until(self.keeper.next)
                 rows = await loop.run_in_executor(self._decider, self.keeper.turn, self.wall())
                 self.failing = False
             except JournalError:
                 LOG.error("the journal cannot be written; nothing is told until it can")
-                self.failing = True
-                await asyncio.sleep(LOOK)
-                continue
-            await self._tell_when_due(rows)
-            await loop.run_in_executor(self._decider, self.keeper.prepare)
+                rows = await self._stumbled()
+            except Exception as error:  # of one slot, or one person: the clock goes on, and the owner sees it
+                LOG.error("a slot could not be decided; it is tried again", extra={"kind": type(error).__name__})
+                rows = await self._stumbled()
+
+    async def _stumbled(self) -> Sequence[Row]:
+        """Wait, and tell nothing: what was written and not told is returned by the next turn."""
+        self.failing = True
+        await asyncio.sleep(LOOK)
+        return ()
+
+    async def _until(self, moment: float) -> None:
+        """Wait for an instant of the wall clock, which may be set meanwhile."""
+        while (left := moment - self.wall()) > 0:
+            await asyncio.sleep(min(left / self._pace, LOOK))
 
     async def _tell_when_due(self, rows: Sequence[Row]) -> None:
         now = self.wall()
@@ -118,13 +153,13 @@ class Gateway:
         for row in rows:
             leaving[self.keeper.leaves(row, now)].append(row)
         for moment in sorted(leaving):
-            await asyncio.sleep(max(moment - self.wall(), 0.0))
+            await self._until(moment)
             await self.tell(leaving[moment])
 
     async def tell(self, rows: Sequence[Row]) -> None:
         """Let everybody know, at the same moment."""
         for row in rows:
-            self._shown[row.person] = row.key
+            self._shown[row.person] = max(row.key, self._shown.get(row.person, row.key))
             for queue in list(self._listeners[row.person]):
                 if queue.qsize() >= LISTENER:
                     self._listeners[row.person].discard(queue)
@@ -132,7 +167,10 @@ class Gateway:
                 else:
                     queue.put_nowait(row)
         for send in self._senders:
-            await send(rows)
+            try:
+                await send(rows)
+            except Exception as error:  # one that cannot be reached keeps nothing from the others
+                LOG.error("rows could not be sent", extra={"kind": type(error).__name__})
 
     def shown(self, person: str) -> Key | None:
         """The last slot that anybody may know of; None before the first."""
@@ -182,10 +220,18 @@ class Gateway:
                 await loop.run_in_executor(self._writer, self.keeper.own.forget, now, self.retention)
             await asyncio.sleep(KEEP_EVERY.total_seconds())
 
+    @property
+    def at_work(self) -> bool:
+        """Whether all its tasks run; one that ended by an error needs a restart, which goes on where it was."""
+        return bool(self._tasks) and not any(task.done() for task in self._tasks)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Gateway]:
         """The gateway at work within the block; it ends between two slots, and closes its files."""
-        tasks = [asyncio.create_task(work()) for work in (self._write_readings, self._keep_slots, self._forget)]
+        works = (self._write_readings, self._keep_slots, self._forget)
+        tasks = self._tasks = [asyncio.create_task(work()) for work in works]
+        for task in tasks:
+            task.add_done_callback(_ended)
         try:
             yield self
         finally:
@@ -196,3 +242,14 @@ class Gateway:
                 pool.shutdown(wait=True)
             self.keeper.journal.close()
             self.keeper.own.close()
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        LOG.critical("a task ended; restart the gateway", extra={"kind": type(error).__name__})
+
+
+def _failed(batch: Sequence[Waiting], error: Exception) -> None:
+    for _, done in batch:
+        if not done.done():
+            done.set_exception(error)

@@ -104,8 +104,8 @@ def output_of(text: str) -> Output:
 class Journal(Protocol):
     """Where decisions are written. Every write is on disk when the call returns, or the call raises."""
 
-    def begin(self, person: str, start: dt.date, first: int, why: str) -> Head:
-        """Begin a stream."""
+    def begin(self, person: str, start: dt.date, first: int, why: str, checkpoint: str = "") -> Head:
+        """Begin a stream, with the checkpoint of its beginning: it says which model and policy the stream is of."""
 
     def head(self, person: str) -> Head | None:
         """The person's latest stream."""
@@ -119,11 +119,14 @@ class Journal(Protocol):
     def last(self, person: str) -> Row | None:
         """The person's last decided slot."""
 
+    def latest(self, person: str, count: int) -> list[Row]:
+        """The person's last decided slots, at most so many, in order."""
+
     def of_stream(self, stream: int, after: int = -1) -> list[Row]:
         """The rows of a stream with a position above `after`, in order."""
 
-    def checkpoint(self, stream: int) -> tuple[int, str] | None:
-        """The last checkpoint of a stream: after how many slots, and its text."""
+    def checkpoints(self, stream: int) -> list[tuple[int, str]]:
+        """The checkpoints of a stream that are kept, the last first: after how many slots, and the text."""
 
     def page(
         self,
@@ -141,11 +144,22 @@ class Journal(Protocol):
     def people(self) -> list[str]:
         """Everybody of whom something was decided."""
 
-    def backup(self, path: Path) -> None:
-        """Write a consistent copy to a new file, while running."""
+    def mark(self) -> str | None:
+        """What a backup says of itself; None for a journal that has been the one in use all the time."""
+
+    def set_mark(self, text: str | None) -> None:
+        """Mark the journal, or take the mark away."""
+
+    def backup(self, path: Path, mark: str) -> None:
+        """Write a consistent and marked copy to a new SQLite file, while running."""
 
     def close(self) -> None:
         """Let go of the database."""
+
+
+KEPT = 2
+"""Checkpoints of a stream that are kept: the last, and one before it: the last slot's private state may be unknown yet,
+and the last text may be damaged."""
 
 
 def broken_link(rows: Iterator[Row], key: bytes) -> Row | None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 import threading
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from discreet.gateway.database import opened, shared_file
-from discreet.gateway.journal.base import Head, JournalError, Key, Row, output_of
+from discreet.errors import DiscreetError
+from discreet.gateway.database import Lock, copied, looked_at, opened, shared_file
+from discreet.gateway.journal.base import KEPT, Head, JournalError, Key, Row
+from discreet.gateway.journal.fields import COLUMNS, FIELDS, PAGE, fields, head_of, row_of
 
 SCHEMA = (
     """
@@ -34,40 +33,47 @@ SCHEMA = (
         stream INTEGER NOT NULL REFERENCES stream, position INTEGER NOT NULL, text TEXT NOT NULL,
         PRIMARY KEY (stream, position)
     ) WITHOUT ROWID;
+    CREATE TABLE mark (text TEXT NOT NULL);
     """,
 )
 """One script a version of the schema; a file of version k is brought forward by the scripts after the k-th."""
 
-FIELDS = "person, date, slot, ends, stream, position, output, kernel, likelihood, chain"
-PAGE = 1000
-KEPT = 2
-"""Checkpoints of a stream that are kept: the last, and the one before it in case it cannot be used."""
-
 
 class SqliteJournal:
-    """One connection for writing, which is the keeper's; reads have their own, and never wait for it."""
+    """One connection for writing, which is the keeper's; reads have their own, and never wait for it.
 
-    def __init__(self, path: Path) -> None:
+    `look` is for a process beside the keeper's: it makes nothing and locks nobody out.
+    """
+
+    def __init__(self, path: Path, *, look: bool = False) -> None:
         self.path = path
-        self._writes = opened(path, SCHEMA, "journal")
-        self._reads = shared_file(path)
+        self._lock = None if look else Lock(path, "journal")
+        try:
+            self._writes = looked_at(path, SCHEMA, "journal") if look else opened(path, SCHEMA, "journal")
+            self._reads = shared_file(path)
+        except DiscreetError:
+            self._unlock()
+            raise
         self._writing, self._reading = threading.Lock(), threading.Lock()
 
-    def begin(self, person: str, start: dt.date, first: int, why: str) -> Head:
+    def begin(self, person: str, start: dt.date, first: int, why: str, checkpoint: str = "") -> Head:
         """Begin a stream."""
         with self._transaction() as run:
             made = run.execute(
                 "INSERT INTO stream (person, start, first, why) VALUES (?, ?, ?, ?)",
                 (person, start.isoformat(), first, why),
             )
-            return Head(int(made.lastrowid or 0), person, start, first, why)
+            stream = int(made.lastrowid or 0)
+            if checkpoint:
+                run.execute("INSERT INTO checkpoint VALUES (?, ?, ?)", (stream, first, checkpoint))
+            return Head(stream, person, start, first, why)
 
     def heads(self, person: str) -> list[Head]:
         """All streams of a person, the first first."""
         found = self._read(
             "SELECT stream, person, start, first, why FROM stream WHERE person = ? ORDER BY stream", (person,)
         )
-        return [Head(stream, who, dt.date.fromisoformat(start), first, why) for stream, who, start, first, why in found]
+        return [head_of(one) for one in found]
 
     def head(self, person: str) -> Head | None:
         """The person's latest stream."""
@@ -76,7 +82,7 @@ class SqliteJournal:
     def append(self, rows: Sequence[Row], checkpoints: Sequence[tuple[int, int, str]] = ()) -> None:
         """Write rows and checkpoints in one transaction."""
         with self._transaction() as run:
-            run.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({', '.join('?' * 10)})", map(_fields, rows))
+            run.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({', '.join('?' * COLUMNS)})", map(fields, rows))
             for stream, position, text in checkpoints:
                 run.execute("INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?)", (stream, position, text))
                 run.execute(
@@ -87,24 +93,26 @@ class SqliteJournal:
 
     def last(self, person: str) -> Row | None:
         """The person's last decided slot."""
+        return next(iter(self.latest(person, 1)), None)
+
+    def latest(self, person: str, count: int) -> list[Row]:
+        """The person's last decided slots, in order."""
         found = self._read(
-            f"SELECT {FIELDS} FROM output WHERE person = ? ORDER BY date DESC, slot DESC LIMIT 1", (person,)
+            f"SELECT {FIELDS} FROM output WHERE person = ? ORDER BY date DESC, slot DESC LIMIT ?", (person, count)
         )
-        return _row(found[0]) if found else None
+        return [row_of(one) for one in reversed(found)]
 
     def of_stream(self, stream: int, after: int = -1) -> list[Row]:
         """The rows of a stream with a position above `after`, in order."""
         found = self._read(
             f"SELECT {FIELDS} FROM output WHERE stream = ? AND position > ? ORDER BY position", (stream, after)
         )
-        return [_row(one) for one in found]
+        return [row_of(one) for one in found]
 
-    def checkpoint(self, stream: int) -> tuple[int, str] | None:
-        """The last checkpoint of a stream."""
-        found = self._read(
-            "SELECT position, text FROM checkpoint WHERE stream = ? ORDER BY position DESC LIMIT 1", (stream,)
-        )
-        return (found[0][0], found[0][1]) if found else None
+    def checkpoints(self, stream: int) -> list[tuple[int, str]]:
+        """The checkpoints of a stream, the last first."""
+        found = self._read("SELECT position, text FROM checkpoint WHERE stream = ? ORDER BY position DESC", (stream,))
+        return [(position, text) for position, text in found]
 
     def page(
         self,
@@ -122,7 +130,7 @@ class SqliteJournal:
             " ORDER BY date, slot LIMIT ?",
             (person, *low, *high, limit),
         )
-        return [_row(one) for one in found]
+        return [row_of(one) for one in found]
 
     def all_rows(self, person: str) -> Iterator[Row]:
         """Every row of a person, in order."""
@@ -135,16 +143,51 @@ class SqliteJournal:
         """Everybody of whom something was decided."""
         return [person for (person,) in self._read("SELECT DISTINCT person FROM stream ORDER BY person", ())]
 
-    def backup(self, path: Path) -> None:
-        """A consistent copy, while running."""
-        with self._reading, sqlite3.connect(path) as copy:
-            self._reads.backup(copy)
-        copy.close()
+    def mark(self) -> str | None:
+        """What a backup says of itself."""
+        found = self._read("SELECT text FROM mark", ())
+        return found[0][0] if found else None
+
+    def set_mark(self, text: str | None) -> None:
+        """Mark the journal, or take the mark away."""
+        with self._transaction() as run:
+            run.execute("DELETE FROM mark")
+            if text is not None:
+                run.execute("INSERT INTO mark VALUES (?)", (text,))
+
+    def backup(self, path: Path, mark: str) -> None:
+        """A consistent and marked copy, while running."""
+        with self._reading:
+            copied(self._reads, path)
+        with closing(sqlite3.connect(path)) as copy, copy:
+            copy.execute("DELETE FROM mark")
+            copy.execute("INSERT INTO mark VALUES (?)", (mark,))
+
+    @classmethod
+    def filled(
+        cls,
+        path: Path,
+        streams: Iterable[tuple[Any, ...]],
+        rows: Iterable[tuple[Any, ...]],
+        checkpoints: Iterable[tuple[Any, ...]],
+        mark: str,
+    ) -> None:
+        """A new file with the tables of another journal, marked as a copy."""
+        with closing(cls(path)) as copy, copy._transaction() as run:
+            run.executemany("INSERT INTO stream (stream, person, start, first, why) VALUES (?, ?, ?, ?, ?)", streams)
+            run.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({', '.join('?' * COLUMNS)})", rows)
+            run.executemany("INSERT INTO checkpoint VALUES (?, ?, ?)", checkpoints)
+            run.execute("INSERT INTO mark VALUES (?)", (mark,))
 
     def close(self) -> None:
         """Let go of the file."""
         self._reads.close()
         self._writes.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -165,27 +208,3 @@ class SqliteJournal:
                 return self._reads.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 raise JournalError(f"{self.path}: cannot be read: {error}") from error
-
-
-def _fields(row: Row) -> tuple[object, ...]:
-    column = zlib.compress(np.array(row.column, dtype="<f8").tobytes(), 1)
-    return (
-        row.person,
-        row.date.isoformat(),
-        row.slot,
-        row.ends,
-        row.stream,
-        row.position,
-        row.wire,
-        row.kernel,
-        column,
-        row.chain,
-    )
-
-
-def _row(found: tuple[Any, ...]) -> Row:
-    person, date, slot, ends, stream, position, output, kernel, column, chain = found
-    values = tuple(np.frombuffer(zlib.decompress(column), dtype="<f8").tolist())
-    return Row(
-        person, dt.date.fromisoformat(date), slot, ends, stream, position, output_of(output), kernel, values, chain
-    )

@@ -206,9 +206,9 @@ class Adaptive:
         """The public state after an output."""
         return self.machine.advance(state, output)
 
-    def retraced(self, state: Any, column: FloatArray) -> Any:
+    def retraced(self, state: Any, output: Output, column: FloatArray) -> Any:
         """The public state of a stream after an output, by the likelihood (P,) that it had when it was drawn."""
-        return self.machine.retraced(state, column)
+        return self.machine.retraced(state, output, column)
 
     def restored(self, belief: Any, skipped: bool, cuts: tuple[int, ...] = (), others: tuple[Any, ...] = ()) -> Any:
         """The public state of a checkpoint, over a model without end."""
@@ -248,11 +248,11 @@ class Adaptive:
         options = {"outputs": self.outputs, "memory": self.memory, "observers": self.observers, **self._options}
         return Adaptive(model, self.policy, **options, _policies=policies)
 
-    def since(self, date: dt.date | str) -> Adaptive:
-        """The same mechanism from another date on, what it has decided shared where habits repeat."""
+    def since(self, date: dt.date | str, first: int = 0) -> Adaptive:
+        """The same mechanism from another date and slot on, what it has decided shared where habits repeat."""
         if not isinstance(self.machine, Endless):
             raise DiscreetError("only a mechanism over routine.since(date), without changes, begins on other dates")
-        other: EndlessChain = self.model.routine.since(date)
+        other: EndlessChain = self.model.routine.since(date, first=first)
         like = self.machine if other.periodic and self.model.periodic else None
         observers = [observer.routine for observer in self.observers]
         options = {"outputs": self.outputs, "memory": self.memory, "observers": observers, **self._options}

@@ -81,9 +81,9 @@ class Changes:
         """The machine's own; then, where one is due, the next takes over."""
         return self._taken_over(self.machine(state.cuts).advance(state, output))
 
-    def retraced(self, state: Ongoing, column: FloatArray) -> Ongoing:
+    def retraced(self, state: Ongoing, output: Output, column: FloatArray) -> Ongoing:
         """The same, by the likelihood that an output had when it was drawn."""
-        return self._taken_over(self.machine(state.cuts).retraced(state, column))
+        return self._taken_over(self.machine(state.cuts).retraced(state, output, column))
 
     def _taken_over(self, after: Ongoing) -> Ongoing:
         passed = len(after.cuts)

@@ -328,8 +328,14 @@ class Endless(Remembering):
             return self._after(state, told.silent, known)
         return self._after(state, state.beliefs.after(told.kernel.likelihood(output)))
 
-    def retraced(self, state: Ongoing, column: FloatArray) -> Ongoing:
-        """One slot on, by the likelihood that an output had when it was drawn, perhaps by another build's kernel."""
+    def retraced(self, state: Ongoing, output: Output, column: FloatArray) -> Ongoing:
+        """One slot on, by the likelihood that an output had when it was drawn, perhaps by another build's kernel.
+
+        What is tabled goes by its table where this build's kernel says the same: the belief there is exact after a
+        release, and the next kernel is to be the one of a machine that never stopped, to the last bit.
+        """
+        if self.tabled and np.array_equal(self._told(state).kernel.likelihood(output), column):
+            return self.advance(state, output)
         return self._after(state, state.beliefs.after(column))
 
     def _after(

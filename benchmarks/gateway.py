@@ -1,0 +1,216 @@
+"""The gateway: readings taken durably, a thousand people's slots that end together, and kills at random moments.
+
+`python -m benchmarks gateway --kills 1000` kills more often, `--postgres URL` keeps the journal of the kills there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks._crashes import BEGAN, CLOCK, KEY, WHERE, kill_often, routine, settled
+from discreet.gateway.journal import Row, SqliteJournal
+from discreet.gateway.keeper import Keeper
+from discreet.gateway.own_store import OwnStore, Reading
+from discreet.gateway.runtime import Gateway
+
+PEOPLE = 1000
+SENDERS, READINGS, BATCH = 64, 20_000, 100
+KILLS = 50
+BARS = {"one by one": 5_000, "in batches of 100": 20_000}
+"""Readings a second that are asked for."""
+
+AHEAD_OF, AFTER = 4.0, 6.0
+"""Seconds before and after the boundary in which readings come."""
+
+FROM, BOUNDARIES = 42, 12
+"""Slots of the first day, over its cut."""
+
+TOGETHER = 2.0
+"""Seconds in which the slots of PEOPLE are decided, written and told."""
+
+
+def opened(folder: Path, people: int, now: float) -> Keeper:
+    """A keeper over new files; all people have the same habits."""
+    habits = routine()
+    everybody = [settled(f"p{k}", habits) for k in range(people)]
+    return Keeper(everybody, SqliteJournal(folder / "journal.db"), OwnStore(folder / "own.db"), KEY, now)
+
+
+def met(value: float, bar: float, *, least: bool) -> str:
+    """A figure against the one that was asked for."""
+    kept = value >= bar if least else value <= bar
+    return f"{'at least' if least else 'at most'} {bar:g}: {'met' if kept else 'MISSED'}"
+
+
+# --- readings
+
+
+async def _accepted(gateway: Gateway, batch: int) -> float:
+    """Readings a second by SENDERS senders, each of whom waits for its answer."""
+    each = READINGS // SENDERS // batch
+    where = list(WHERE.values())
+
+    async def sender(number: int) -> None:
+        for k in range(each):
+            instants = range(k * batch, (k + 1) * batch)
+            await gateway.accept(
+                [Reading(f"p{number}", f"{batch}", int(BEGAN * 1e6) + 1000 * i, where[i % 3], 20.0) for i in instants]
+            )
+
+    began = time.perf_counter()
+    await asyncio.gather(*(sender(number) for number in range(SENDERS)))
+    return each * SENDERS * batch / (time.perf_counter() - began)
+
+
+def accept() -> None:
+    """Through Gateway.accept: an answer means that it is on disk."""
+
+    async def story() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            now = BEGAN + 600
+            gateway = Gateway(opened(Path(folder), SENDERS, now), wall=lambda: now)
+            async with gateway.running():
+                for name, batch in (("one by one", 1), ("in batches of 100", BATCH)):
+                    rate = await _accepted(gateway, batch)
+                    print(f"readings {name:18} {rate:9,.0f} a second ({met(rate, BARS[name], least=True)})")
+
+    asyncio.run(story())
+
+
+# --- slots that end together
+
+
+class Together(NamedTuple):
+    """What a run of boundaries took: seconds by the wall clock and by the processor."""
+
+    opening: float
+    wall: list[float]
+    processor: list[float]
+    again: float
+    memory: float
+    journal: float
+    own: float
+
+
+def ended_together(people: int, folder: Path) -> Together:
+    """Slots of people with the same habits, over a cut, where checkpoints are written; then a start anew."""
+    before, began = _memory(), time.perf_counter()
+    keeper = opened(folder, people, BEGAN + FROM * CLOCK.slot_seconds + 1)
+    opening = time.perf_counter() - began
+    rng, where = np.random.default_rng(1), list(WHERE.values())
+    wall, processor, at = [], [], BEGAN
+    for slot in range(FROM, FROM + BOUNDARIES):
+        at = BEGAN + slot * CLOCK.slot_seconds
+        seen = [int(rng.integers(len(where))) for _ in range(people)]
+        keeper.read([Reading(f"p{k}", "phone", int((at + 900) * 1e6), where[seen[k]]) for k in range(people)], at + 1e3)
+        keeper.prepare()
+        began, used = time.perf_counter(), time.process_time()
+        rows = keeper.turn(at + CLOCK.slot_seconds)
+        wall.append(time.perf_counter() - began)
+        processor.append(time.process_time() - used)
+        assert len(rows) == people
+    memory = (_memory() - before) / people
+    keeper.journal.close()
+    keeper.own.close()
+    journal, own = ((folder / name).stat().st_size / people / 1000 for name in ("journal.db", "own.db"))
+    began = time.perf_counter()
+    again = opened(folder, people, at + CLOCK.slot_seconds + 1)
+    took = time.perf_counter() - began
+    again.journal.close()
+    again.own.close()
+    return Together(opening, wall, processor, took, memory, journal, own)
+
+
+def together(people: int = PEOPLE) -> None:
+    """Decided, written down and ready to be told: the margin is what comes after."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = ended_together(people, Path(folder))
+    worst = max(found.wall)
+    print(f"{people} people whose slots end together, {CLOCK.slots} slots a day, suppress, the same habits")
+    print(f"  a boundary: median {np.median(found.wall):.2f} s, worst {worst:.2f} s, by the processor")
+    print(
+        f"  {np.median(found.processor):.2f} s and {max(found.processor):.2f} s ({met(worst, TOGETHER, least=False)})"
+    )
+    print(f"  opened in {found.opening:.1f} s, again after {BOUNDARIES} slots in {found.again:.1f} s")
+    print(f"  a person: {found.memory:.0f} kB of memory, {found.journal:.0f} kB of journal and {found.own:.0f} kB of")
+    print("  own store after these")
+
+
+# --- both at once
+
+
+def both() -> None:
+    """Readings one by one while PEOPLE's slots end: how long the boundary takes, and how long senders wait."""
+
+    async def story() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            start, began = BEGAN + CLOCK.slot_seconds - AHEAD_OF, time.perf_counter()
+            keeper = opened(Path(folder), PEOPLE, start)
+            began = time.perf_counter()
+            gateway = Gateway(keeper, wall=lambda: start + time.perf_counter() - began)
+            real, took, waits = keeper.turn, [], []
+
+            def turn(now: float) -> list[Row]:
+                at = time.perf_counter()
+                rows = real(now)
+                took.append(time.perf_counter() - at)
+                return rows
+
+            keeper.turn = turn  # type: ignore[method-assign]
+            async with gateway.running():
+                end = time.perf_counter() + AHEAD_OF + AFTER
+
+                async def sender(number: int) -> None:
+                    k = 0
+                    while time.perf_counter() < end:
+                        at = time.perf_counter()
+                        reading = Reading(f"p{number}", f"phone{number}", int(BEGAN * 1e6) + k, WHERE["home"])
+                        await gateway.accept([reading])
+                        waits.append(time.perf_counter() - at)
+                        k += 1
+
+                await asyncio.gather(*(sender(number) for number in range(SENDERS)))
+            rate, late = len(waits) / (AHEAD_OF + AFTER), float(np.quantile(waits, 0.99)) * 1000
+            print(f"both at once: {rate:,.0f} readings a second, answered within {late:.0f} ms (99 of 100); the")
+            print(f"  boundary took {took[0]:.2f} s")
+
+    asyncio.run(story())
+
+
+def _memory() -> float:
+    """Kilobytes at most so far."""
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+# --- kills
+
+
+def kills(count: int, postgres: str | None = None) -> bool:
+    """A gateway under load, killed by kill -9."""
+    found = kill_often(count, postgres=postgres)
+    print(
+        f"{found.kills} kills: {found.slots:,} slots decided ({found.skipped:,} skipped), {found.heard:,} events "
+        f"heard; lost {found.lost}, drawn twice {found.drawn_twice}, missed {found.missed}, repeated {found.repeated}, "
+        f"gaps {found.gaps}, broken chains {found.broken_chains}"
+    )
+    return found.clean
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table; with --kills alone the kills."""
+    given = arguments or []
+    options = dict(zip(given[::2], given[1::2], strict=True))
+    if "--kills" not in options:
+        accept()
+        together()
+        both()
+    if not kills(int(options.get("--kills", KILLS)), options.get("--postgres")):
+        sys.exit(1)

@@ -1,0 +1,51 @@
+"""`discreet backup`: a copy of the gateway's data, while it runs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.terminal import note
+
+DATA = Path("discreet-data")
+
+Data = Annotated[Path, typer.Option(metavar="DIR", help="The gateway's folder.")]
+Postgres = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where the journal is, if it is in PostgreSQL: postgresql://host/database."),
+]
+
+
+def backup(
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FILE_OR_DIR", help="A new folder, or a new .tar, .tar.gz or .tgz archive."),
+    ],
+    data: Data = DATA,
+    own: Annotated[
+        bool, typer.Option("--own/--no-own", help="With the own store: readings, and the truth of past days.")
+    ] = True,
+    postgres: Postgres = None,
+) -> None:
+    """Copy the gateway's data while it runs: journal, own store, tokens and the owner's key.
+
+    The copy is as private as the folder itself. A gateway that is started from it has to be told what became of the
+    slots since: discreet serve --complete FILE, or --new-stream, which breaks the promise in public.
+
+    Example: discreet backup --out backup-monday.tar.gz
+    """
+    from discreet.gateway.backup import back_up
+
+    opened = None
+    if postgres is not None:
+        from discreet.gateway.journal.postgres import PostgresJournal
+
+        opened = partial(PostgresJournal, postgres, look=True)
+    names = back_up(data, out, dt.datetime.now(dt.UTC), own=own, journal=opened)
+    print(f"{out}: {', '.join(names)}")
+    if not own:
+        note("without the own store: a gateway that goes on from this copy has lost its memory, and skips a slot")

@@ -1,0 +1,71 @@
+"""`discreet journal`: looks at what was decided."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.backup import DATA, Data, Postgres
+from discreet.cli.terminal import print_json, table
+
+if TYPE_CHECKING:
+    from discreet.gateway.journal import Journal
+
+journal = typer.Typer(name="journal", help="Look at what the gateway decided.", no_args_is_help=True)
+
+
+@journal.callback()
+def _journal() -> None:
+    """Look at what the gateway decided."""
+
+
+@journal.command()
+def verify(data: Data = DATA, postgres: Postgres = None, json: options.Json = False) -> None:
+    """Whether every row is as it was written: a chain of HMACs with the owner's key, person by person.
+
+    Rows that were altered, put in or taken out of the middle are found. Rows that are missing at the end are not: what
+    was told last, applications know.
+
+    Example: discreet journal verify --data discreet-data
+    """
+    from discreet.gateway.journal.base import broken_link
+    from discreet.gateway.keys import known_key
+
+    key = known_key(data)
+    found = []
+    with closing(_opened(data, postgres)) as rows:
+        for person in rows.people():
+            broken, last = broken_link(rows.all_rows(person), key), rows.last(person)
+            found.append(
+                {
+                    "person": person,
+                    "streams": len(rows.heads(person)),
+                    "last": None if last is None else f"{last.date} slot {last.slot}",
+                    "broken": None if broken is None else f"{broken.date} slot {broken.slot}",
+                }
+            )
+    if json:
+        print_json({"people": found, "holds": not any(one["broken"] for one in found)})
+    else:
+        cells = [[str(one["person"]), str(one["streams"]), str(one["last"] or ""), _verdict(one)] for one in found]
+        print(table(["person", "streams", "last slot", "chain"], cells) if cells else "nothing was decided yet")
+    if any(one["broken"] for one in found):
+        raise typer.Exit(1)
+
+
+def _verdict(one: dict[str, object]) -> str:
+    return "holds" if one["broken"] is None else f"BROKEN at {one['broken']}"
+
+
+def _opened(data: Path, postgres: str | None) -> Journal:
+    if postgres is None:
+        from discreet.gateway.journal import SqliteJournal
+
+        return SqliteJournal(data / "journal.db", look=True)
+    from discreet.gateway.journal.postgres import PostgresJournal
+
+    return PostgresJournal(postgres, look=True)

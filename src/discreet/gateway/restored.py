@@ -1,0 +1,177 @@
+"""A journal that is older than what was told: completed from who heard it, or broken off in public. Never in silence.
+
+The belief is a function of all outputs that were told, so a journal that lacks some of them promises nothing (theory,
+section 10, Recovery). A backup carries a mark, and an own store that is ahead says the same of an unmarked copy; a
+keeper refuses both. `mended` is what the owner then chooses.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from discreet.errors import DiscreetError
+from discreet.gateway.going_on import begun, gone_on, without_private_state
+from discreet.gateway.journal.base import Head, Journal, Key, Row
+from discreet.gateway.makers import Makers
+from discreet.gateway.own_store import OwnStore
+from discreet.gateway.person import Person, Settled
+from discreet.outputs import Output, from_wire
+
+TOKENS = "tokens that were revoked since the backup are valid again: look at discreet token list"
+
+
+def later_than_journal(journal: Journal, person: str, key: Key) -> bool:
+    """Whether somebody heard of a slot that the journal does not have yet: a client's Last-Event-ID, or a message that
+    a broker kept. Then the journal is an older copy, unless they made it up: it is a note for the owner."""
+    last = journal.last(person)
+    return last is None or key > last.key
+
+
+def mended(
+    people: Sequence[Settled],
+    journal: Journal,
+    own: OwnStore,
+    key: bytes,
+    now: float,
+    *,
+    complete: Path | None = None,
+    new_stream: bool = False,
+) -> list[str]:
+    """Make a journal fit to go on with, before a keeper opens it; what the owner has to know, in words.
+
+    `complete` is a file of events, a JSON object a line, as an application heard them in the whole view. `new_stream`
+    begins anew where going on is refused: the promise is then of each stream by itself, and `Head.why` says so.
+    """
+    if complete is not None and new_stream:
+        raise DiscreetError("give --complete or --new-stream, not both: the one keeps the promise, the other breaks it")
+    notes: list[str] = []
+    if complete is not None:
+        notes = _completed(people, journal, own, key, _events(complete), complete)
+    elif new_stream:
+        notes = _begun_anew(people, journal, own, now)
+    if notes and journal.mark() is not None:
+        journal.set_mark(None)
+        notes.append(TOKENS)
+    return notes
+
+
+# --- completed
+
+
+def _completed(
+    people: Sequence[Settled],
+    journal: Journal,
+    own: OwnStore,
+    key: bytes,
+    told: Mapping[str, Mapping[Key, Output]],
+    file: Path,
+) -> list[str]:
+    """The slots that are missing, as they were told, with the likelihoods that this build's kernels give them."""
+    makers, notes = Makers(), []
+    for settled in people:
+        last, heard = journal.last(settled.name), told.get(settled.name, {})
+        if last is not None and not any(slot >= last.key for slot in heard):
+            raise DiscreetError(
+                f"{file}: has nothing of {settled.name} from {last.date} slot {last.slot} on, where the journal ends; "
+                "give the file of an application that heard what was told last"
+            )
+        rows = _told_rows(settled, journal, key, heard, makers, file) if last is not None else []
+        if rows:
+            notes.append(f"{settled.name}: {len(rows)} slots are completed, up to {rows[-1].date} slot {rows[-1].slot}")
+            gone_on(settled, journal, own, _head(journal, settled), makers)  # refuses where the own store knows of more
+    return [*notes, f"the journal is completed from {file.name}; where memory was lost, the next slot is skipped"]
+
+
+def _told_rows(
+    settled: Settled, journal: Journal, key: bytes, heard: Mapping[Key, Output], makers: Makers, file: Path
+) -> list[Row]:
+    for row in journal.latest(settled.name, len(heard)):
+        if row.key in heard and heard[row.key] != row.output:
+            raise DiscreetError(
+                f"{file}: {settled.name}, {row.date} slot {row.slot} is another output than the journal's; give what "
+                "was heard in the whole view, of this gateway"
+            )
+    person: Person = without_private_state(settled, journal, _head(journal, settled), makers)
+    missing = sorted(slot for slot in heard if slot >= person.next)
+    rows, points = [], []
+    for slot in missing:
+        if slot != person.next:
+            date, number = person.next
+            raise DiscreetError(
+                f"{file}: {settled.name}, {date} slot {number} is missing between those that were told; add it from "
+                "another application or the broker"
+            )
+        drawn = person.heard(heard[slot], key)
+        rows.append(drawn.row)
+        if drawn.session.slot % settled.clock.slots == 0:
+            points.append((drawn.row.stream, drawn.session.slot, drawn.session.checkpoint().to_json()))
+        person.take(drawn)
+    if rows:
+        journal.append(rows, points)
+    return rows
+
+
+def _head(journal: Journal, settled: Settled) -> Head:
+    head = journal.head(settled.name)
+    assert head is not None  # it has rows
+    return head
+
+
+def _events(file: Path) -> dict[str, dict[Key, Output]]:
+    """What was heard: {person: {(date, slot): output}}. The same slot twice must say the same."""
+    found: dict[str, dict[Key, Output]] = {}
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DiscreetError(f"{file}: cannot be read: {error}; give a file of JSON lines") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            event = json.loads(line)
+            key = (dt.date.fromisoformat(event["date"]), int(event["slot"]))
+            person, output = str(event["person"]), from_wire(event)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DiscreetError(
+                f"{file}, line {number}: is no event: {error}; write one JSON object a line, as the gateway's stream "
+                "or its releases gave them"
+            ) from None
+        if found.setdefault(person, {}).setdefault(key, output) != output:
+            raise DiscreetError(f"{file}, line {number}: {person}, {key[0]} slot {key[1]} was another output above")
+    return found
+
+
+# --- broken off
+
+
+def _begun_anew(people: Iterable[Settled], journal: Journal, own: OwnStore, now: float) -> list[str]:
+    """A new stream for each person whose old one cannot go on; of a backup, everybody's."""
+    makers, notes, mark = Makers(), [], journal.mark()
+    for settled in people:
+        why = (
+            f"the journal is {mark}, and what was told since is not known" if mark else _refused(settled, journal, own)
+        )
+        if why is None:
+            continue
+        begun(settled, journal, dt.datetime.fromtimestamp(now, dt.UTC), f"a break: {why}", makers)
+        own.forget_stamp(settled.name)  # after the new stream: without a stamp the old one would go on
+        notes.append(
+            f"{settled.name}: THE PROMISE IS BROKEN OFF: a new stream begins, because {why}. What was told before and "
+            "what is told from now on are each within delta, together they may tell more"
+        )
+    return notes
+
+
+def _refused(settled: Settled, journal: Journal, own: OwnStore) -> str | None:
+    """Why a person's stream cannot go on; None where it can."""
+    head = journal.head(settled.name)
+    if head is None:
+        return None if own.stamped(settled.name) is None else "the journal was lost"
+    try:
+        gone_on(settled, journal, own, head)
+    except DiscreetError as error:
+        return str(error).split(". ")[0].removeprefix(f"{settled.name}: ")
+    return None
