@@ -59,3 +59,16 @@ def folder_whole(path: str | Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Files and folders made in the block are for their owner alone, from their first byte on.
+
+    It is the process's mask that is set, so this is for commands, not for threads.
+    """
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
