@@ -23,7 +23,9 @@ from discreet.cli.places import places
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
+from discreet.cli.serve import serve
 from discreet.cli.terminal import notes_due
+from discreet.cli.token import token
 from discreet.errors import DiscreetError
 
 OK, NO, BAD_USE = 0, 1, 2
@@ -45,8 +47,9 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command("import")(import_)
-for verb in (places, learn, mechanisms, release, audit, evaluate, attack, publish):
+for verb in (places, learn, mechanisms, release, audit, evaluate, attack, publish, serve):
     app.command()(verb)
+app.add_typer(token)
 app.add_typer(reproduce)
 
 

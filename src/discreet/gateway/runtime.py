@@ -45,9 +45,16 @@ class Gateway:
     """A keeper with its tasks. `listen` is for streams, `on_told` for what is sent elsewhere."""
 
     def __init__(
-        self, keeper: Keeper, *, wall: Callable[[], float] = time.time, retention: dt.timedelta = RETENTION
+        self,
+        keeper: Keeper,
+        *,
+        wall: Callable[[], float] = time.time,
+        pace: float = 1.0,
+        retention: dt.timedelta = RETENTION,
     ) -> None:
         self.keeper, self.wall, self.retention = keeper, wall, retention
+        self._pace = pace  # seconds of the wall clock in a second: more than one for a life that is shown in brief
+        self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[tuple[Sequence[Reading], asyncio.Future[int]]] = []
         self._arrived = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, "readings")
@@ -98,7 +105,7 @@ class Gateway:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._decider, self.keeper.prepare)
         while True:
-            await asyncio.sleep(min(max(self.keeper.next - self.wall(), 0.0), LOOK))
+            await asyncio.sleep(min(max(self.keeper.next - self.wall(), 0.0) / self._pace, LOOK))
             if self.wall() < self.keeper.next:
                 continue
             try:
@@ -118,7 +125,7 @@ class Gateway:
         for row in rows:
             leaving[self.keeper.leaves(row, now)].append(row)
         for moment in sorted(leaving):
-            await asyncio.sleep(max(moment - self.wall(), 0.0))
+            await asyncio.sleep(max(moment - self.wall(), 0.0) / self._pace)
             await self.tell(leaving[moment])
 
     async def tell(self, rows: Sequence[Row]) -> None:
@@ -182,10 +189,18 @@ class Gateway:
                 await loop.run_in_executor(self._writer, self.keeper.own.forget, now, self.retention)
             await asyncio.sleep(KEEP_EVERY.total_seconds())
 
+    @property
+    def at_work(self) -> bool:
+        """Whether all its tasks run; one that ended by an error needs a restart, which goes on where it was."""
+        return bool(self._tasks) and not any(task.done() for task in self._tasks)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Gateway]:
         """The gateway at work within the block; it ends between two slots, and closes its files."""
-        tasks = [asyncio.create_task(work()) for work in (self._write_readings, self._keep_slots, self._forget)]
+        works = (self._write_readings, self._keep_slots, self._forget)
+        tasks = self._tasks = [asyncio.create_task(work()) for work in works]
+        for task in tasks:
+            task.add_done_callback(_ended)
         try:
             yield self
         finally:
@@ -196,3 +211,8 @@ class Gateway:
                 pool.shutdown(wait=True)
             self.keeper.journal.close()
             self.keeper.own.close()
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        LOG.critical("a task ended; restart the gateway", extra={"kind": type(error).__name__})
