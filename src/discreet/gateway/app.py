@@ -114,6 +114,7 @@ class Served:
     def app(self) -> ASGIApp:
         """The application that a server runs."""
         inner = Starlette(routes=self.routes, exception_handlers=HANDLERS, lifespan=self._lifespan)
+        inner.router.redirect_slashes = False  # a redirect repeats the caller's address
         server = self.plan.server
         return Guard(inner, server.answers_to, server.proxies, counted=self.figures.count)
 

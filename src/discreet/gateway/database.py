@@ -17,10 +17,15 @@ def opened(path: Path, schema: Sequence[str], what: str) -> sqlite3.Connection:
     """
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    connection = shared_file(path)
+    connection = None
     try:
+        connection = shared_file(path)
         _bring_forward(connection, path, schema, what)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, DiscreetError) as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, DiscreetError):
+            raise
         raise DiscreetError(f"{path}: is no {what} of discreet: {error}; give another folder") from None
     return connection
 
@@ -28,10 +33,14 @@ def opened(path: Path, schema: Sequence[str], what: str) -> sqlite3.Connection:
 def shared_file(path: Path) -> sqlite3.Connection:
     """A connection in write-ahead mode, every commit synced; its caller lets one thread use it at a time."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 

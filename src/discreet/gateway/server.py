@@ -54,6 +54,7 @@ def server_of(served: Served, ready: Callable[[], None] = lambda: None) -> uvico
         ssl_certfile=at.certificate,
         ssl_keyfile=at.key,
         lifespan="on",
+        ws="none",
     )
     return _Server(config, served, ready)
 
