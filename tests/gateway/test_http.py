@@ -309,7 +309,9 @@ def test_forwarded_addresses_are_taken_from_proxies_on_the_list_alone(tmp_path: 
         secure = {"X-Forwarded-Proto": "https", "Origin": "https://localhost"}
         answer = await web.client.post("/v1/owner/login", json={"password": "x"}, headers=secure)
         assert answer.status_code == 401, "the same site"
-        answer = await web.client.post("/v1/owner/login", json={"password": "x"}, headers={"Origin": "https://localhost"})
+        answer = await web.client.post(
+            "/v1/owner/login", json={"password": "x"}, headers={"Origin": "https://localhost"}
+        )
         assert answer.status_code == 403
 
     told(tmp_path / "one", behind, server=Server(proxies=("127.0.0.1",)))
@@ -351,7 +353,13 @@ def test_the_owner_logs_in_and_writes_with_the_sessions_word_alone(tmp_path: Pat
         assert (await client.get(NOW, headers=bearer)).status_code == 401
         again = await client.delete(f"/v1/owner/tokens/{made.json()['token']}", headers=own)
         assert again.status_code == 404
-        for bad in ({**asked, "view": "none"}, {**asked, "person": "joe"}, {"purpose": "x"}, {**asked, "now_only": 1}, []):
+        for bad in (
+            {**asked, "view": "none"},
+            {**asked, "person": "joe"},
+            {"purpose": "x"},
+            {**asked, "now_only": 1},
+            [],
+        ):
             assert (await client.post("/v1/owner/tokens", json=bad, headers=own)).status_code == 400
         assert (await client.post("/v1/owner/logout")).status_code == 403
         assert (await client.post("/v1/owner/logout", headers=own)).status_code == 204
