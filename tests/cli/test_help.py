@@ -25,6 +25,8 @@ VERBS = [
     "evaluate",
     "attack",
     "publish",
+    "serve",
+    "token",
     "reproduce",
 ]
 

@@ -118,9 +118,9 @@ def test_a_coarse_view_is_an_average_of_the_whole(tmp_path: Path) -> None:
         chance = float(model.prior_at(first)[path[0]])
         for k in range(slots - 1):
             chance *= float(np.asarray(model.transition(first + k))[path[k], path[k + 1]])
-        runs = [((), machine.start(), None, chance)]
+        runs: list[tuple[tuple[Any, ...], Any, int | None, float]] = [((), machine.start(), None, chance)]
         for context in path:
-            grown = []
+            grown: list[tuple[tuple[Any, ...], Any, int | None, float]] = []
             for seen, state, memory, weight in runs:
                 kernel = machine.kernel(state)
                 private = machine.remember(memory, context)

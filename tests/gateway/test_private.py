@@ -114,7 +114,7 @@ async def failing(web: Web, source: dict[str, str]) -> list[str]:
     def full(given: Any) -> int:
         raise JournalError(f"cannot write {given}")
 
-    keeper.own.read = full  # type: ignore[method-assign]
+    keeper.own.read = full  # type: ignore[method-assign, assignment]
     body = {"time": MOMENTS[0], "latitude": RAW["latitude"][0], "longitude": RAW["longitude"][0]}
     got = [received(await web.client.post("/v1/people/jane/readings", json=body, headers=source))]
     keeper.own.read = real  # type: ignore[method-assign]
@@ -122,7 +122,7 @@ async def failing(web: Web, source: dict[str, str]) -> list[str]:
     def broken(*given: Any) -> Any:
         raise RuntimeError(f"at {RAW['latitude'][0]}, {RAW['label'][0]}")
 
-    web.served.gateway.accept = broken  # type: ignore[method-assign]
+    web.served.gateway.accept = broken  # type: ignore[method-assign, assignment]
     got.append(received(await web.client.post("/v1/people/jane/readings", json=body, headers=source)))
     assert [one[:3] for one in got] == ["503", "500"]
 

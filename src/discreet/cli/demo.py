@@ -36,7 +36,7 @@ def demo(
 
     print_demo(made)
     print(f"The page with the whole story: {out}")
-    print("A gateway that does this all day, with a page that moves: make serve, or discreet serve --demo")
+    print("The same as a gateway, live: make serve (discreet serve --demo)")
 
 
 def _write(out: Path, text: str) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.terminal import busy
+from discreet.cli import options
+from discreet.cli.terminal import busy, print_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ def serve(
     demo: Annotated[
         bool, typer.Option("--demo", help="A made-up person whose days pass fast, in a folder that is thrown away.")
     ] = False,
+    json: options.Json = False,
 ) -> None:
     """Stand between a person's phone and applications: each slot is decided once, written down, and told to all.
 
     It listens at 127.0.0.1 unless the settings say otherwise. Tokens are made by discreet token. Stop it with Ctrl-C;
-    it goes on where it was when it is started again.
+    it goes on where it was when it is started again. --json is for what --check finds.
 
     Example: discreet serve --demo
     """
@@ -58,7 +60,15 @@ def serve(
         if check:
             checked(plan.people)
     if check:
-        print(f"{config}: in order: {len(plan.people)} people, {len(settings.applications)} applications")
+        found = {
+            "people": len(plan.people),
+            "sources": len(settings.sources),
+            "applications": len(settings.applications),
+        }
+        if json:
+            print_json({"config": str(config), **found})
+        else:
+            print(f"{config}: in order: {', '.join(f'{count} {what}' for what, count in found.items())}")
         return
     from dataclasses import replace
 

@@ -157,6 +157,7 @@ class Settings:
         views = _named(at, "views", read_view)
         known = (WHOLE, *views)
         table = "write it as a table, [{}]"
+        broker = at.section("broker", table.format("broker"))
         found = cls(
             Path(file),
             clock,
@@ -168,7 +169,7 @@ class Settings:
             views,
             _named(at, "sources", lambda name, one: Source.read(name, one, people)),
             _named(at, "applications", lambda name, one: Application.read(name, one, people, known)),
-            Broker.read(at.section("broker", table.format("broker"))) if "broker" in at else None,
+            Broker.read(broker) if "broker" in at else None,
         )
         at.done()
         found._check_together(at)
