@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
@@ -157,7 +158,14 @@ def opened_journal(at: JournalAt, folder: Folder) -> Journal:
     """SQLite in the folder, or PostgreSQL at its address."""
     if at.url is None:
         return SqliteJournal(folder.journal)
-    raise DiscreetError("journal.url: PostgreSQL is not in this build; leave [journal] out")
+    try:
+        made = import_module("discreet.gateway.journal.postgres").PostgresJournal
+    except ImportError:
+        raise DiscreetError(
+            "journal.url: PostgreSQL needs psycopg; install it with: pip install 'discreet[postgres]'"
+        ) from None
+    journal: Journal = made(at.url)
+    return journal
 
 
 def checked(people: Iterable[Settled]) -> None:

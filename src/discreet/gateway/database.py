@@ -1,4 +1,8 @@
-"""SQLite files of the gateway: opened durably, for their owner alone, and brought to the present schema."""
+"""SQLite files of the gateway: opened durably, for their owner alone, and brought to the present schema.
+
+A file that is written to has one keeper: two processes that decide the same slots would draw twice. The lock is an
+exclusive transaction on a file beside it, which ends with the process, however that ends.
+"""
 
 from __future__ import annotations
 
@@ -9,46 +13,112 @@ from pathlib import Path
 
 from discreet.errors import DiscreetError
 
+WAIT = 30.0
+"""Seconds that a write waits for another process's, such as a token that is added meanwhile."""
+
+
+class Lock:
+    """One process at a time keeps a file."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        beside = path.with_name(path.name + ".lock")
+        _made(beside)
+        self._held = sqlite3.connect(beside, isolation_level=None, check_same_thread=False, timeout=0)
+        try:
+            self._held.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            self._held.close()
+            raise DiscreetError(
+                f"{path}: another process keeps this {what}; stop it first, or give another folder"
+            ) from None
+
+    def release(self) -> None:
+        """Let another process have it."""
+        self._held.close()
+
 
 def opened(path: Path, schema: Sequence[str], what: str) -> sqlite3.Connection:
     """A connection whose commits are on disk when they return; `schema` has one script a version.
 
     The file is made with mode 0600. A file of a later version is refused: this program does not know what it means.
     """
-    if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    connection = None
-    try:
-        connection = shared_file(path)
-        _bring_forward(connection, path, schema, what)
-    except (sqlite3.DatabaseError, DiscreetError) as error:
-        if connection is not None:
-            connection.close()
-        if isinstance(error, DiscreetError):
-            raise
-        raise DiscreetError(f"{path}: is no {what} of discreet: {error}; give another folder") from None
-    return connection
+    _made(path)
+    return _checked(path, schema, what, forward=True)
+
+
+def looked_at(path: Path, schema: Sequence[str], what: str) -> sqlite3.Connection:
+    """A connection for a look while another process may keep the file: nothing is made or brought forward."""
+    if not path.is_file():
+        raise DiscreetError(f"{path}: there is no {what} here; give the folder of discreet serve (--data)")
+    return _checked(path, schema, what, forward=False)
 
 
 def shared_file(path: Path) -> sqlite3.Connection:
     """A connection in write-ahead mode, every commit synced; its caller lets one thread use it at a time."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=WAIT)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+    return connection
+
+
+def copied(connection: sqlite3.Connection, path: Path) -> None:
+    """A consistent copy of a database in a new file of mode 0600, while it is in use."""
+    if path.exists():
+        raise DiscreetError(f"{path}: is there already; give a new name, so that no copy is overwritten")
+    _made(path)
+    copy = sqlite3.connect(path)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
-    except sqlite3.Error:
-        connection.close()
+        connection.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+    finally:
+        copy.close()
+
+
+def _made(path: Path) -> None:
+    """The file, and its name in the folder, are on disk."""
+    if path.exists():
+        return
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise DiscreetError(f"{path}: cannot be made: {error.strerror}; give a folder that can be written") from None
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _checked(path: Path, schema: Sequence[str], what: str, *, forward: bool) -> sqlite3.Connection:
+    connection = None
+    try:
+        connection = shared_file(path)
+        _bring_forward(connection, path, schema, what, forward=forward)
+    except sqlite3.DatabaseError as error:
+        if connection is not None:
+            connection.close()
+        raise DiscreetError(f"{path}: is no {what} of discreet: {error}; give another folder") from None
+    except DiscreetError:
+        if connection is not None:
+            connection.close()
         raise
     return connection
 
 
-def _bring_forward(connection: sqlite3.Connection, path: Path, schema: Sequence[str], what: str) -> None:
+def _bring_forward(
+    connection: sqlite3.Connection, path: Path, schema: Sequence[str], what: str, *, forward: bool
+) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(schema):
         raise DiscreetError(
             f"{path}: the {what} has version {version}, this program knows {len(schema)}; run the newer program"
+        )
+    if version < len(schema) and not forward:
+        raise DiscreetError(
+            f"{path}: the {what} has version {version}, this program writes {len(schema)}; start discreet serve once, "
+            "which brings it forward"
         )
     for number, script in enumerate(schema[version:], version + 1):
         connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {number}; COMMIT;")

@@ -94,10 +94,12 @@ def begins_after(gateway: Gateway, grant: Grant, person: str, last: str | None) 
     if last is not None and given is None:
         raise HTTPException(400, "Last-Event-ID is no identity of ours, such as 2026-03-29.17; leave it out")
     if given is not None and (shown is None or given > shown):
-        LOG.warning("an application has seen more than the journal holds: is it a restored backup?")
-        raise HTTPException(409, "Last-Event-ID is after all that is known here; connect without it to begin anew")
+        written = gateway.keeper.journal.last(person)
+        if written is None or given > written.key:
+            LOG.warning("an application has seen more than the journal holds: is it a restored backup?")
+            raise HTTPException(409, "Last-Event-ID is after all that is known here; connect without it to begin anew")
     if shown is None:
-        return None
+        return given
     before = (shown[0], shown[1] - 1)
     return before if given is None or (grant.now_only and given < before) else given
 
