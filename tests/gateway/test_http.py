@@ -365,12 +365,14 @@ def test_the_owner_logs_in_and_writes_with_the_sessions_word_alone(tmp_path: Pat
 
 def test_a_secure_server_gives_a_cookie_that_stays_secure(tmp_path: Path) -> None:
     async def story(web: Web) -> None:
-        web.served.doors.secure, web.served.doors.cookie = True, "__Host-discreet"
         first = {"token": web.served.owner.first, "password": "a long password"}
-        cookie = (await web.client.post("/v1/owner/first", json=first)).headers["set-cookie"]
+        answer = await web.client.post("https://localhost/v1/owner/first", json=first)
+        cookie = answer.headers["set-cookie"]
         assert cookie.startswith("__Host-discreet=")
         assert "Secure" in cookie
         assert "Path=/" in cookie
+        assert (await web.client.get("https://localhost/v1/owner")).json()["csrf"] == answer.json()["csrf"]
+        assert (await web.client.get("http://localhost/v1/owner")).status_code == 401
 
     told(tmp_path, story)
 

@@ -103,8 +103,7 @@ class Served:
         self.streams = Streams(self.access, beat=plan.beat)
         self.figures = Figures(self.gateway, self.streams)
         people = {one.name: one for one in plan.people}
-        secure = plan.server.secure
-        self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits, secure=secure)
+        self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.streams, self.figures),

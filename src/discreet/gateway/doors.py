@@ -36,14 +36,10 @@ class Doors:
         people: Mapping[str, Settled],
         views: Mapping[str, View],
         rates: Rates | None = None,
-        *,
-        secure: bool = False,
     ) -> None:
         rates = rates or Rates()
         self.access, self.owner, self.people = access, owner, people
         self.views: Mapping[str, View] = {WHOLE: View(), **views}
-        self.cookie = "__Host-discreet" if secure else "discreet"
-        self.secure = secure
         self._forms: dict[tuple[str, str], Forms] = {}
         self._limits: Mapping[Purpose, Limit] = {
             "application": Limit(rates.application),
@@ -69,7 +65,7 @@ class Doors:
 
     def session(self, request: Request) -> Session | None:
         """The owner's session, if the request has its cookie."""
-        cookie = request.cookies.get(self.cookie)
+        cookie = request.cookies.get(cookie_of(request))
         return None if cookie is None else self.owner.session(cookie)
 
     def reader(self, request: Request) -> tuple[Grant, Forms]:
@@ -105,6 +101,16 @@ class Doors:
         if person not in self.people or (grant.purpose != "owner" and grant.person != person):
             raise HTTPException(404, NOT_FOUND)
         return grant, person
+
+
+def cookie_of(request: Request) -> str:
+    """The cookie's name; over TLS, also a proxy's, one that browsers send over TLS alone."""
+    return "__Host-discreet" if is_secure(request) else "discreet"
+
+
+def is_secure(request: Request) -> bool:
+    """Whether the request came over TLS."""
+    return request.url.scheme == "https"
 
 
 def check_write(request: Request, session: Session) -> None:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from discreet.errors import DiscreetError
 from discreet.gateway.access import Token
-from discreet.gateway.doors import Doors, check_origin, check_write
+from discreet.gateway.doors import Doors, check_origin, check_write, cookie_of, is_secure
 from discreet.gateway.figures import Figures
 from discreet.gateway.owner import SESSION, TooManyError
 from discreet.gateway.stream import Streams
@@ -34,7 +34,7 @@ def owner_routes(doors: Doors, streams: Streams, figures: Figures) -> list[Route
             raise _too_many(error) from None
         except DiscreetError as error:
             raise HTTPException(403, str(error)) from None
-        return _welcomed(doors, cookie)
+        return _welcomed(request, doors, cookie)
 
     async def login(request: Request) -> Response:
         check_origin(request)
@@ -45,16 +45,16 @@ def owner_routes(doors: Doors, streams: Streams, figures: Figures) -> list[Route
             raise _too_many(error) from None
         if cookie is None:
             raise HTTPException(401, "the password is wrong")
-        return _welcomed(doors, cookie)
+        return _welcomed(request, doors, cookie)
 
     async def logout(request: Request) -> Response:
         session = doors.session(request)
         if session is not None:
             check_write(request, session)
-            owner.logout(request.cookies[doors.cookie])
+            owner.logout(request.cookies[cookie_of(request)])
             streams.end(session.grant.token)
         answer = Response(status_code=204)
-        answer.delete_cookie(doors.cookie, secure=doors.secure, httponly=True, samesite="strict")
+        answer.delete_cookie(cookie_of(request), secure=is_secure(request), httponly=True, samesite="strict")
         return answer
 
     async def session(request: Request) -> Response:
@@ -127,13 +127,12 @@ def _post(path: str, call: Callable[[Request], Any]) -> Route:
     return Route(path, call, methods=["POST"])
 
 
-def _welcomed(doors: Doors, cookie: str) -> Response:
+def _welcomed(request: Request, doors: Doors, cookie: str) -> Response:
     session = doors.owner.session(cookie)
     assert session is not None  # it was just opened
     answer = JSONResponse({"csrf": session.csrf})
-    answer.set_cookie(
-        doors.cookie, cookie, max_age=int(SESSION), secure=doors.secure, httponly=True, samesite="strict", path="/"
-    )
+    name, secure = cookie_of(request), is_secure(request)
+    answer.set_cookie(name, cookie, max_age=int(SESSION), secure=secure, httponly=True, samesite="strict", path="/")
     return answer
 
 
