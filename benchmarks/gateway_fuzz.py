@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.gateway.fuzzed import Fuzz
-from tests.gateway.test_fuzzed import answered, tokens_of
+from tests.gateway.test_fuzzed import FREE, answered, tokens_of
 from tests.gateway.web import opened
 
 REQUESTS = 5_000
@@ -24,7 +24,7 @@ async def fuzzed(folder: Path, count: int) -> tuple[Counter[int], int]:
     """How often each status was answered, and by how many kilobytes memory grew after the first tenth."""
     statuses: Counter[int] = Counter()
     begun = 0
-    async with opened(folder) as web:
+    async with opened(folder, limits=FREE) as web:
         await web.pass_slots(20)
         fuzz = Fuzz(2, tokens_of(web))
         for number in range(count):

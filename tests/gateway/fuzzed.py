@@ -38,7 +38,7 @@ WORDS = (
     "json",
     "csv",
 )
-METHODS = ("GET", "GET", "GET", "POST", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW")
+METHODS = ("GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW")
 OTHERS = ("/", "/metrics", "/healthz", "/docs", "/v1/owner", "/v1/owner/tokens", "/v1/owner/login", "/v1/owner/first")
 HEADERS = ("Accept", "If-None-Match", "Last-Event-ID", "Content-Type", "Cookie", "Origin", "X-CSRF-Token", "Range")
 
@@ -63,9 +63,11 @@ class Fuzz:
         """The next one."""
         chance = self._chance
         path = chance.choice([*PATHS, *PATHS, *OTHERS])
+        methods = [name.upper() for name in PATHS.get(path, {"get": None, "post": None})]
+        method = chance.choice(METHODS if chance.random() < 0.2 else methods)
         asked = []
-        for method in PATHS.get(path, {}).values():
-            asked += [one["name"] for one in method["parameters"] if one["in"] == "query"]
+        for described in PATHS.get(path, {}).values():
+            asked += [one["name"] for one in described["parameters"] if one["in"] == "query"]
         path = path.replace("{person}", quote(chance.choice(["jane", "jane", "joe", self._word()]), safe=""))
         query = "&".join(f"{name}={quote(self._word())}" for name in asked if chance.random() < 0.3)
         headers = {name: self._header() for name in HEADERS if chance.random() < 0.15}
@@ -75,7 +77,7 @@ class Fuzz:
             headers["Host"] = self._header()
         if chance.random() < 0.02:
             headers["X-Forwarded-For"] = self._header()
-        return Sent(chance.choice(METHODS), f"{path}?{query}" if query else path, headers, self._body())
+        return Sent(method, f"{path}?{query}" if query else path, headers, self._body())
 
     def _word(self) -> str:
         return self._chance.choice(WORDS)

@@ -13,11 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import DataError
+from discreet.gateway.limits import Rate
 from discreet.gateway.openapi import PATHS
 from discreet.gateway.own_store import Reading
 from discreet.gateway.posted import readings_of
+from discreet.gateway.sections import Rates
 from tests.gateway.fuzzed import Fuzz, Sent
 from tests.gateway.web import Web, opened
+
+FREE = Rates(Rate(1e9, 1e9), Rate(1e9, 1e9))
+"""No limit, so that what stands behind it is reached."""
 
 MORE = {"404", "405", "421", "413", "415"}
 """Answers of the server itself, whatever the route."""
@@ -51,7 +56,7 @@ def described(sent: Sent) -> set[str] | None:
 def test_a_thousand_hostile_requests(tmp_path: Path) -> None:
     async def story() -> Counter[int]:
         statuses: Counter[int] = Counter()
-        async with opened(tmp_path) as web:
+        async with opened(tmp_path, limits=FREE) as web:
             await web.pass_slots(20)
             fuzz = Fuzz(1, tokens_of(web))
             for _ in range(1000):
