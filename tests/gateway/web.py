@@ -56,6 +56,7 @@ class Web:
         if readings:
             await self.served.gateway.accept(readings)
         rows = keeper.turn(end)
+        self.wall.now = end + keeper.margin
         await self.served.gateway.tell(rows)
         return rows
 
