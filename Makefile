@@ -4,10 +4,14 @@ BIN := .venv/bin
 # Compiled kernels are cached beside the environment, so that a second run does not compile again.
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache
 
-.PHONY: demo test check format bench audit clean
+.PHONY: demo serve test check format bench audit clean
 
 demo: .venv
 	$(BIN)/discreet demo --out out/demo.html
+
+# A gateway with a made-up person whose days pass fast, and a page to look at.
+serve: .venv
+	$(BIN)/discreet serve --demo
 
 test: .venv
 	$(BIN)/python -m pytest -n 2

@@ -29,6 +29,8 @@ VERBS = [
     "compare",
     "attack",
     "publish",
+    "serve",
+    "token",
     "reproduce",
 ]
 

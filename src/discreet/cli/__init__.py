@@ -29,8 +29,10 @@ from discreet.cli.policy import policy
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
+from discreet.cli.serve import serve
 from discreet.cli.setup import setup
 from discreet.cli.terminal import notes_due
+from discreet.cli.token import token
 from discreet.errors import DiscreetError
 
 OK, NO, BAD_USE = 0, 1, 2
@@ -57,10 +59,10 @@ app.command()(demo)
 app.command()(examples)
 app.command()(setup)
 app.command("import")(import_)
-for verb in (places, learn, mechanisms, release, audit, evaluate, compare, attack, publish):
+for verb in (places, learn, mechanisms, release, audit, evaluate, compare, attack, publish, serve, backup):
     app.command()(verb)
 app.add_typer(policy)
-app.command()(backup)
+app.add_typer(token)
 app.add_typer(journal)
 app.add_typer(reproduce)
 

@@ -41,7 +41,8 @@ def demo(
     from discreet.cli.day_strip import print_demo
 
     print_demo(made)
-    print(f"The page with the whole story: {out}", flush=True)
+    print(f"The page with the whole story: {out}")
+    print("The same as a gateway, live: make serve (discreet serve --demo)", flush=True)
     if plain and sys.stderr.isatty():
         with busy(
             "compiling, once, so that the next commands start at once; Ctrl-C leaves it for later", compiles=False

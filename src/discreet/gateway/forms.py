@@ -6,9 +6,12 @@ nothing of one can leave: no battery, speed, accuracy, network name, count of re
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import hashlib
+import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,12 +21,16 @@ import numpy as np
 from discreet.clock import Clock
 from discreet.gateway.journal.base import Key, Row
 from discreet.gateway.views import View
-from discreet.outputs import Generalized, Output, Released, to_wire
+from discreet.outputs import Generalized, Output, Released, text_of, to_wire
 from discreet.places.ellipsoid import chords, points_of
 from discreet.places.named import Place, Places
 
 DEGREES = 6
 """Decimals of a centre: a tenth of a metre."""
+
+
+COLUMNS = ("person", "date", "slot", "start", "end", "kind", "value", "latitude", "longitude", "radius")
+"""Of the table of releases."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,25 @@ class Forms:
         state = "None" if label is None else "not_home" if label == "away" else label
         where = (None, None, None) if circle is None else (circle.latitude, circle.longitude, circle.radius)
         return state, {"latitude": where[0], "longitude": where[1], "gps_accuracy": where[2]}
+
+    def page(self, rows: Sequence[Row], following: Key | None) -> bytes:
+        """Rows as one JSON document; `next` is the identity after which more follow."""
+        after = None if following is None else event_id(following)
+        return encoded({"releases": [self.event(row) for row in rows], "next": after})
+
+    def table(self, rows: Sequence[Row]) -> bytes:
+        """Rows as CSV, a header first; what an output does not have is empty."""
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\r\n")
+        table.writerow(COLUMNS)
+        for row in rows:
+            event = self.event(row) | {"value": text_of(self.view.of(row.output))}
+            table.writerow([event.get(column, "") for column in COLUMNS])
+        return text.getvalue().encode()
+
+    def server_sent(self, row: Row) -> bytes:
+        """One event of a stream; its id is the slot's identity."""
+        return b"id: %s\nevent: output\ndata: %s\n\n" % (event_id(row.key).encode(), encoded(self.event(row)))
 
 
 def encoded(document: object) -> bytes:

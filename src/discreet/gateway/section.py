@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -83,6 +83,28 @@ class Section:
     def whole(self, key: str, words: str, default: int | None = None) -> int:
         """A whole number."""
         return self._value(key, int, words, default)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        return self._value(key, bool, "write true or false", default)
+
+    def maybe(self, key: str, words: str) -> str | None:
+        """A text that may be left out."""
+        return self.text(key, words) if key in self else None
+
+    def texts(self, key: str, words: str) -> tuple[str, ...]:
+        """A list of texts; empty where it is missing."""
+        given: list[object] = self._value(key, list, words, [])
+        if not all(isinstance(one, str) for one in given):
+            raise self.error(key, f"is {given!r}; {words}")
+        return tuple(str(one) for one in given)
+
+    def one_of(self, key: str, known: Iterable[str], words: str, default: str | None = None) -> str:
+        """A text that is one of those known."""
+        given = self.text(key, words, default)
+        if given not in known:
+            raise self.error(key, f"is {given!r}; {did_you_mean(given, known)}")
+        return given
 
     def section(self, key: str, words: str) -> Section:
         """A table within; empty where it is missing, so that its own keys say what is needed."""

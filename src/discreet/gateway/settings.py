@@ -1,19 +1,34 @@
-"""`discreet.toml`: who is served, by which clock, habits, secrets and mechanism.
+"""`discreet.toml`: who is served, by which clock, habits, secrets and mechanism, and who writes and reads.
 
-One class a section. A new one is a frozen dataclass with `read(at)` and `lines()`, a field of `Settings`, and a line in
-each of its two methods.
+One class a section. A new one is a frozen dataclass with `read(at)`, a field of `Settings`, and a line in each of its
+two methods; those of the server's own are in `sections`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
 from discreet.gateway.section import Section, duration_text
+from discreet.gateway.sections import (
+    Application,
+    Broker,
+    JournalAt,
+    Keeping,
+    Rates,
+    Server,
+    Source,
+    lines_of,
+    read_view,
+    view_lines,
+)
+from discreet.gateway.views import WHOLE, View
 from discreet.mechanisms.named import Spec
 from discreet.models.parts import secrets_by_part
 from discreet.models.routine import Routine
@@ -21,6 +36,8 @@ from discreet.models.store import load
 from discreet.places import Places, read_places
 from discreet.policy import Policy, read_policy
 from discreet.toml_text import toml_comment, toml_key, toml_value
+
+Read = TypeVar("Read")
 
 NAME = "discreet.toml"
 
@@ -113,25 +130,71 @@ def _mechanism(at: Section) -> Spec:
 
 @dataclass(frozen=True)
 class Settings:
-    """The whole file: one clock, and the people."""
+    """The whole file: one clock, the people, and how they are served."""
 
     file: Path
     clock: Clock
     people: Mapping[str, Person]
+    server: Server = field(default_factory=Server)
+    keeping: Keeping = field(default_factory=Keeping)
+    journal: JournalAt = field(default_factory=JournalAt)
+    limits: Rates = field(default_factory=Rates)
+    views: Mapping[str, View] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    applications: Mapping[str, Application] = field(default_factory=dict)
+    broker: Broker | None = None
 
     @classmethod
     def read(cls, file: str | Path) -> Settings:
         """Read it; what is wrong is an error that names the key. The files it names are there; `opened` reads them."""
         at = Section.of_file(Path(file))
         clock = _clock(at.section("clock", "write it as a table, [clock]"))
-        people = at.section("people", "write each as a table, [people.NAME]")
-        found = {name: Person.read(name, people.section(name, "write it as a table")) for name in people.names()}
-        if not found:
+        people = _named(at, "people", Person.read)
+        if not people:
             raise at.error(
                 "people", "there is nobody; add [people.NAME] with routine and policy, or run discreet setup"
             )
+        views = _named(at, "views", read_view)
+        known = (WHOLE, *views)
+        table = "write it as a table, [{}]"
+        broker = at.section("broker", table.format("broker"))
+        found = cls(
+            Path(file),
+            clock,
+            people,
+            Server.read(at.section("server", table.format("server"))),
+            Keeping.read(at.section("keeping", table.format("keeping"))),
+            JournalAt.read(at.section("journal", table.format("journal"))),
+            Rates.read(at.section("limits", table.format("limits"))),
+            views,
+            _named(at, "sources", lambda name, one: Source.read(name, one, people)),
+            _named(at, "applications", lambda name, one: Application.read(name, one, people, known)),
+            Broker.read(broker) if "broker" in at else None,
+        )
         at.done()
-        return cls(Path(file), clock, found)
+        found._check_together(at)
+        return found
+
+    def _check_together(self, at: Section) -> None:
+        """What only the whole file shows: who reads at a broker needs one, and secrets are for few eyes."""
+        for name, application in self.applications.items():
+            if application.mqtt and self.broker is None:
+                where = Section(self.file, {}, ("applications", name))
+                raise where.error("mqtt", "there is no broker; add [broker] with its host, or leave mqtt out")
+        if self.secrets and self.file.stat().st_mode & stat.S_IROTH:
+            raise at.error(
+                None, f"everybody on this machine can read it, and it holds {self.secrets[0]}; chmod 600 {self.file}"
+            )
+
+    @property
+    def secrets(self) -> list[str]:
+        """The keys that hold something to keep to oneself."""
+        held = {"broker.password": self.broker.password if self.broker else None}
+        for name, source in self.sources.items():
+            held |= {f"sources.{name}.token": source.token, f"sources.{name}.key": source.key}
+        if self.journal.url and "@" in self.journal.url and ":" in self.journal.url.split("@")[0].partition("//")[2]:
+            held["journal.url"] = self.journal.url
+        return [key for key, value in held.items() if value]
 
     def opened(self) -> dict[str, Served]:
         """What everybody's files hold, checked against each other and the clock."""
@@ -143,10 +206,30 @@ class Settings:
     def text(self) -> str:
         """The file's text, which `read` reads."""
         clock = {"slots": self.clock.slots, "zone": self.clock.zone, "cut": self.clock.cut}
+        folder = self.file.parent
         parts = [toml_comment(HEAD), "", *_pairs("clock", clock)]
         for person in self.people.values():
-            parts += ["", *person.lines(self.file.parent)]
+            parts += ["", *person.lines(folder)]
+        for view in self.views.values():
+            parts += view_lines(view)
+        for part in ("server", "keeping", "journal", "limits", "broker"):
+            if getattr(self, part) is not None:
+                parts += lines_of(part, getattr(self, part), folder)
+        for part in ("sources", "applications"):
+            for name, one in getattr(self, part).items():
+                parts += lines_of(f"{part}.{toml_key(name)}", one, folder)
         return "\n".join(parts) + "\n"
+
+
+def _named(at: Section, key: str, read: Callable[[str, Section], Read]) -> dict[str, Read]:
+    """The tables of a section by their names, which stand in addresses and topics too."""
+    tables = at.section(key, f"write each as a table, [{key}.NAME]")
+    found = {}
+    for name in tables.names():
+        if not name.strip() or not name.isprintable() or set(name) & set("/+#"):
+            raise tables.error(name, "cannot be part of an address or a topic; use a name without / + #")
+        found[name] = read(name, tables.section(name, "write it as a table"))
+    return found
 
 
 def _clock(at: Section) -> Clock:

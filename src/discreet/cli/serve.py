@@ -1,0 +1,132 @@
+"""`discreet serve`: the gateway between a person's phone and everything else."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.terminal import busy, print_json
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.gateway.app import Served
+
+DATA = Path("discreet-data")
+
+NEEDED = ("starlette", "uvicorn", "argon2", "orjson")
+
+
+def serve(
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder of its files, made if need be; ./discreet-data unless given."),
+    ] = None,
+    config: Annotated[
+        Path, typer.Option(metavar="FILE", help="The settings, as discreet setup writes them (docs/gateway.md).")
+    ] = Path("discreet.toml"),
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Another port than the settings say.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Check the settings and what they name, and leave.")] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="A made-up person whose days pass fast, in a folder that is thrown away.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Stand between a person's phone and applications: each slot is decided once, written down, and told to all.
+
+    It listens at 127.0.0.1 unless the settings say otherwise. Tokens are made by discreet token. Stop it with Ctrl-C;
+    it goes on where it was when it is started again. --json is for what --check finds.
+
+    Example: discreet serve --demo
+    """
+    check_installed()
+    if demo:
+        _demo(port)
+        return
+    from discreet.gateway.app import Served, checked, plan_of
+    from discreet.gateway.folder import Folder
+    from discreet.gateway.server import listening
+    from discreet.gateway.settings import Settings
+    from discreet.gateway.simulated import at_port
+
+    settings = Settings.read(config)
+    with busy("reading habits, and making what decides"):
+        plan = plan_of(settings)
+        if check:
+            checked(plan.people)
+    if check:
+        found = {
+            "people": len(plan.people),
+            "sources": len(settings.sources),
+            "applications": len(settings.applications),
+        }
+        if json:
+            print_json({"config": str(config), **found})
+        else:
+            print(f"{config}: in order: {', '.join(f'{count} {what}' for what, count in found.items())}")
+        return
+    from dataclasses import replace
+
+    plan = replace(plan, server=at_port(plan.server, port))
+    bound = listening(plan.server.host, plan.server.port)
+    folder = Folder.made(data or settings.server.data or DATA)
+    with busy("opening the files, and making what decides"):
+        served = Served(plan, folder)
+    _run(served, bound, _first_words(served))
+
+
+def check_installed() -> None:
+    """Say how to install what the gateway needs."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise DiscreetError(f"the gateway needs {', '.join(missing)}; install it with: pip install 'discreet[gateway]'")
+
+
+def _demo(port: int | None) -> None:
+    from discreet.gateway.sections import Server
+    from discreet.gateway.server import listening
+    from discreet.gateway.simulated import NAME, Demo, at_port
+
+    server = at_port(Server(), port)
+    bound = listening(server.host, server.port)
+    with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
+        with busy("making a person up, and learning their habits"):
+            demo = Demo(Path(folder), server)
+        address = f"http://{server.host}:{server.port}"
+        words = (
+            f"A made-up person's days, half an hour in two seconds. Look: {address}/\n"
+            f"Or read along as an application does:\n"
+            f"  curl -N -H 'Authorization: Bearer {demo.application}' {address}/v1/people/{NAME}/stream\n"
+            "Stop it with Ctrl-C; nothing is kept."
+        )
+        _run(demo.served, bound, words)
+
+
+def _first_words(served: Served) -> str:
+    at = served.plan.server
+    address = f"{'https' if at.secure else 'http'}://{at.host}:{at.port}"
+    words = f"discreet serves {len(served.plan.people)} people at {address}; the routes: {address}/docs"
+    if served.owner.first is not None:
+        words += (
+            "\nNobody owns it yet. Set the owner's password with this token, which works once:\n"
+            f"  curl {address}/v1/owner/first -H 'Content-Type: application/json' \\\n"
+            f'    -d \'{{"token": "{served.owner.first}", "password": "..."}}\''
+        )
+    return words
+
+
+def _run(served: Served, bound: object, words: str) -> None:
+    import socket
+
+    from discreet.gateway.logs import set_up
+    from discreet.gateway.server import run
+
+    assert isinstance(bound, socket.socket)
+    set_up(level=logging.INFO)
+    if not run(served, bound, lambda: print(words, flush=True)):
+        raise DiscreetError("the gateway could not start; what went wrong is in the log above")

@@ -1,0 +1,157 @@
+"""`discreet token`: who may write a person's readings, and who may read which view."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import options
+from discreet.cli.serve import DATA, check_installed
+from discreet.cli.terminal import print_json, table
+from discreet.errors import DiscreetError, did_you_mean
+
+token = typer.Typer(
+    name="token",
+    help="Make, list and revoke the tokens of sources and applications; the gateway may be running.\n\n"
+    "Each takes --json. Example: discreet token add application family --person jane --view family",
+    no_args_is_help=True,
+)
+
+Data = Annotated[Path, typer.Option(metavar="DIR", help="The gateway's folder.")]
+Config = Annotated[Path, typer.Option(metavar="FILE", help="The gateway's settings.")]
+
+CONFIG = Path("discreet.toml")
+
+
+@token.command()
+def add(
+    purpose: Annotated[
+        str,
+        typer.Argument(help="For what: source (writes readings), application (reads), or owner (everything)."),
+    ],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="A name for the list. That of a source or an application in the settings says the rest too.",
+        ),
+    ] = "",
+    person: Annotated[str | None, typer.Option(metavar="NAME", help="Whose.")] = None,
+    view: Annotated[str | None, typer.Option(metavar="NAME", help="Which view an application has.")] = None,
+    now_only: Annotated[bool, typer.Option("--now-only", help="The present alone, no history.")] = False,
+    expires: Annotated[str | None, typer.Option(metavar="TIME", help="After how long it ends: 90d, 12h.")] = None,
+    data: Data = DATA,
+    config: Config = CONFIG,
+    json: options.Json = False,
+) -> None:
+    """Make a token. Its secret is shown once, and kept nowhere.
+
+    Example: discreet token add application family --person jane --view family
+    """
+    check_installed()
+    from discreet.gateway.access import Access
+    from discreet.gateway.folder import Folder
+    from discreet.gateway.settings import Settings
+    from discreet.gateway.views import WHOLE
+
+    if purpose not in ("source", "application", "owner"):
+        raise DiscreetError(f"a token is for a source, an application or an owner, not {purpose!r}")
+    if config.exists() or config != CONFIG:
+        settings = Settings.read(config)
+        listed = settings.applications.get(name) if purpose == "application" else None
+        source = settings.sources.get(name) if purpose == "source" else None
+        if listed is not None:
+            person, view, now_only = person or listed.person, view or listed.view, now_only or listed.now_only
+        if source is not None:
+            person = person or source.person
+        for what, given, known in (
+            ("--person", person, settings.people.keys()),
+            ("--view", view, {WHOLE, *settings.views}),
+        ):
+            if given is not None and given not in known:
+                raise DiscreetError(f"{what} {given!r} is not in {config}; {did_you_mean(given, known)}")
+    access = Access(Folder.made(data).access)
+    try:
+        made, secret = access.add(
+            purpose,  # type: ignore[arg-type]  # it is one of the three
+            person,
+            view=view or WHOLE,
+            now_only=now_only,
+            name=name,
+            expires=_expires(expires),
+        )
+    finally:
+        access.close()
+    if json:
+        print_json({"token": made, "secret": secret})
+        return
+    print(f"token {made}; its secret, which is shown this once:\n\n  {secret}\n\nSent as: Authorization: Bearer SECRET")
+
+
+@token.command("list")
+def list_(data: Data = DATA, json: options.Json = False) -> None:
+    """List the tokens: for what they are, and when they were used last, to the hour."""
+    check_installed()
+    from discreet.gateway.access import Access
+    from discreet.gateway.folder import Folder
+    from discreet.gateway.owner_http import described
+
+    access = Access(Folder.existing(data).access)
+    found = access.list()
+    access.close()
+    if json:
+        print_json({"tokens": [described(one) for one in found]})
+        return
+    rows = [
+        [
+            one.grant.token,
+            one.name,
+            one.grant.purpose,
+            one.grant.person or "",
+            one.grant.view + (", now only" if one.grant.now_only else "") if one.grant.purpose == "application" else "",
+            _when(one.used) or "never",
+            "revoked" if one.revoked is not None else _when(one.expires),
+        ]
+        for one in found
+    ]
+    print(table(["token", "name", "purpose", "person", "view", "used", "ends"], rows, left=7))
+
+
+@token.command()
+def revoke(
+    token: Annotated[str, typer.Argument(help="The token's name, as the list has it.")],
+    data: Data = DATA,
+    json: options.Json = False,
+) -> None:
+    """End a token at once: a running gateway refuses it and closes its streams within a second."""
+    check_installed()
+    from discreet.gateway.access import Access
+    from discreet.gateway.folder import Folder
+
+    access = Access(Folder.existing(data).access)
+    done = access.revoke(token)
+    access.close()
+    if not done:
+        raise DiscreetError(f"there is no token {token!r} that holds; see discreet token list")
+    if json:
+        print_json({"token": token, "revoked": True})
+    else:
+        print(f"{token} is revoked")
+
+
+def _expires(given: str | None) -> float | None:
+    if given is None:
+        return None
+    match = re.fullmatch(r"(\d{1,5})([dh])", given.strip())
+    if match is None or int(match[1]) == 0:
+        raise DiscreetError(f"--expires {given!r}: write a time such as 90d or 12h")
+    return time.time() + int(match[1]) * (86400 if match[2] == "d" else 3600)
+
+
+def _when(seconds: int | None) -> str:
+    return "" if seconds is None else dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%d %H:%MZ")

@@ -1,0 +1,177 @@
+"""From settings to a running gateway: files opened, people settled, routes mounted, tasks beside the server."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from discreet.errors import DiscreetError
+from discreet.gateway.access import Access
+from discreet.gateway.doors import Doors
+from discreet.gateway.figures import Figures
+from discreet.gateway.folder import Folder
+from discreet.gateway.guard import Guard
+from discreet.gateway.http import HANDLERS, routes
+from discreet.gateway.journal import Journal, JournalError, SqliteJournal
+from discreet.gateway.keeper import Keeper
+from discreet.gateway.openapi import document_routes
+from discreet.gateway.own_store import OwnStore
+from discreet.gateway.owner import Owner
+from discreet.gateway.owner_http import owner_routes
+from discreet.gateway.person import Settled
+from discreet.gateway.runtime import Gateway
+from discreet.gateway.sections import JournalAt, Keeping, Rates, Server
+from discreet.gateway.settings import Settings
+from discreet.gateway.stream import BEAT, Streams
+from discreet.gateway.views import View
+from discreet.places import Places
+
+LOG = logging.getLogger("discreet.gateway.app")
+
+LOOK = 1.0
+"""Seconds between two looks at tokens that the command has revoked."""
+
+Task = Callable[[], Awaitable[None]]
+"""Work beside the server, such as a broker's: cancelled when the gateway stops."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a gateway is made of, whether a file says so or a demo."""
+
+    people: Sequence[Settled]
+    views: Mapping[str, View] = field(default_factory=dict)
+    server: Server = field(default_factory=Server)
+    keeping: Keeping = field(default_factory=Keeping)
+    journal: JournalAt = field(default_factory=JournalAt)
+    limits: Rates = field(default_factory=Rates)
+    wall: Callable[[], float] = time.time
+    pace: float = 1.0
+    beat: float = BEAT
+
+
+def plan_of(settings: Settings) -> Plan:
+    """The plan of a file, everything that it names read and checked."""
+    people = [
+        Settled(
+            name,
+            settings.clock,
+            served.routine,
+            partial(settings.people[name].mechanism.make, policy=served.policy),
+            served.places or Places([]),
+            settings.people[name].carry,
+        )
+        for name, served in settings.opened().items()
+    ]
+    return Plan(people, settings.views, settings.server, settings.keeping, settings.journal, settings.limits)
+
+
+class Served:
+    """A gateway with its routes, not yet running; `routes` and `tasks` may be added to before `app` is asked for."""
+
+    def __init__(self, plan: Plan, folder: Folder) -> None:
+        self.plan, self.folder = plan, folder
+        folder.lock()
+        try:
+            self.access = Access(folder.access)
+            keeper = Keeper(
+                plan.people,
+                opened_journal(plan.journal, folder),
+                OwnStore(folder.own),
+                folder.key(),
+                plan.wall(),
+                grace=plan.keeping.grace,
+                margin=plan.keeping.margin,
+            )
+        except BaseException:
+            folder.unlock()
+            raise
+        retention = dt.timedelta(days=plan.keeping.retention_days)
+        self.gateway = Gateway(keeper, wall=plan.wall, pace=plan.pace, retention=retention)
+        self.owner = Owner(self.access)
+        self.streams = Streams(self.access, beat=plan.beat)
+        self.figures = Figures(self.gateway, self.streams)
+        people = {one.name: one for one in plan.people}
+        self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
+        self.routes: list[BaseRoute] = [
+            *routes(self.gateway, self.doors, self.streams),
+            *owner_routes(self.doors, self.streams, self.figures),
+            *document_routes(),
+        ]
+        self.tasks: list[Task] = [self._watch_tokens]
+
+    def app(self) -> ASGIApp:
+        """The application that a server runs."""
+        inner = Starlette(routes=self.routes, exception_handlers=HANDLERS, lifespan=self._lifespan)
+        inner.router.redirect_slashes = False  # a redirect repeats the caller's address
+        server = self.plan.server
+        return Guard(inner, server.answers_to, server.proxies, counted=self.figures.count)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """At work within the block; files are closed after it."""
+        async with self.gateway.running():
+            tasks = [asyncio.ensure_future(self._kept(task)) for task in self.tasks]
+            try:
+                yield
+            finally:
+                self.streams.end_all()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+        self.access.close()
+        self.folder.unlock()
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        async with self.running():
+            yield
+
+    async def _kept(self, task: Task) -> None:
+        try:
+            await task()
+        except Exception as error:  # it is said, and the slots go on being decided
+            LOG.error("a task beside the server ended", extra={"kind": type(error).__name__})
+
+    async def _watch_tokens(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK)
+            try:
+                self.access.look()
+            except JournalError:
+                LOG.error("the tokens cannot be read")
+
+
+def opened_journal(at: JournalAt, folder: Folder) -> Journal:
+    """SQLite in the folder, or PostgreSQL at its address."""
+    if at.url is None:
+        return SqliteJournal(folder.journal)
+    try:
+        made = import_module("discreet.gateway.journal.postgres").PostgresJournal
+    except ImportError:
+        raise DiscreetError(
+            "journal.url: PostgreSQL needs psycopg; install it with: pip install 'discreet[postgres]'"
+        ) from None
+    journal: Journal = made(at.url)
+    return journal
+
+
+def checked(people: Iterable[Settled]) -> None:
+    """Make everybody's mechanism once, as the gateway would from today on: what cannot be decided is an error now."""
+    today = dt.datetime.now(dt.UTC).date()
+    for one in people:
+        try:
+            one.make(one.routine.since(today))
+        except DiscreetError as error:
+            raise DiscreetError(f"people.{one.name}.mechanism: {error}") from None

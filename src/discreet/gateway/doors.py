@@ -1,0 +1,128 @@
+"""Who is calling, and whether they may: one place for every route, so that all refuse alike.
+
+Somebody without a grant for a person is told the same whether there is such a person or not.
+"""
+
+from __future__ import annotations
+
+import hmac
+import math
+from collections.abc import Mapping
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from discreet.gateway.access import Access, Grant, Purpose
+from discreet.gateway.forms import Forms
+from discreet.gateway.limits import OWNER, Limit
+from discreet.gateway.owner import Owner, Session
+from discreet.gateway.person import Settled
+from discreet.gateway.sections import Rates
+from discreet.gateway.views import WHOLE, View
+
+READS = ("GET", "HEAD")
+
+UNKNOWN_CALLER = "give a token that holds: Authorization: Bearer ..."
+NOT_FOUND = "there is nothing here for this token"
+
+
+class Doors:
+    """Tokens, sessions, limits, and what each caller is shown."""
+
+    def __init__(
+        self,
+        access: Access,
+        owner: Owner,
+        people: Mapping[str, Settled],
+        views: Mapping[str, View],
+        rates: Rates | None = None,
+    ) -> None:
+        rates = rates or Rates()
+        self.access, self.owner, self.people = access, owner, people
+        self.views: Mapping[str, View] = {WHOLE: View(), **views}
+        self._forms: dict[tuple[str, str], Forms] = {}
+        self._limits: Mapping[Purpose, Limit] = {
+            "application": Limit(rates.application),
+            "source": Limit(rates.source),
+            "owner": Limit(OWNER),
+        }
+
+    def caller(self, request: Request) -> Grant:
+        """The grant that a request brings: by a token, or by the owner's cookie."""
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        if scheme:
+            grant = self.access.grant(secret.strip()) if scheme.lower() == "bearer" else None
+        else:
+            session = self.session(request)
+            grant = None if session is None else session.grant
+            if session is not None and request.method not in READS:
+                check_write(request, session)
+        if grant is None:
+            raise HTTPException(401, UNKNOWN_CALLER, {"WWW-Authenticate": "Bearer"})
+        if wait := self._limits[grant.purpose].wait(grant.token):
+            raise HTTPException(429, "too many requests of this token", {"Retry-After": str(math.ceil(wait))})
+        return grant
+
+    def session(self, request: Request) -> Session | None:
+        """The owner's session, if the request has its cookie."""
+        cookie = request.cookies.get(cookie_of(request))
+        return None if cookie is None else self.owner.session(cookie)
+
+    def reader(self, request: Request) -> tuple[Grant, Forms]:
+        """Who may read this person, and in which forms."""
+        grant, person = self._of_person(request)
+        if grant.purpose == "source":
+            raise HTTPException(403, "this token writes; reading needs one of an application")
+        if grant.view not in self.views:
+            raise HTTPException(403, "this token's view is not in discreet.toml any more")
+        key = (person, grant.view)
+        if key not in self._forms:
+            settled = self.people[person]
+            self._forms[key] = Forms(person, settled.clock, settled.places, self.views[grant.view])
+        return grant, self._forms[key]
+
+    def writer(self, request: Request) -> tuple[Grant, str]:
+        """Who may write this person's readings."""
+        grant, person = self._of_person(request)
+        if grant.purpose != "source":
+            raise HTTPException(403, "this token reads; writing needs one of a source")
+        return grant, person
+
+    def owning(self, request: Request) -> Grant:
+        """The owner, and nobody else."""
+        grant = self.caller(request)
+        if grant.purpose != "owner":
+            raise HTTPException(403, "this is the owner's")
+        return grant
+
+    def _of_person(self, request: Request) -> tuple[Grant, str]:
+        grant = self.caller(request)
+        person = str(request.path_params["person"])
+        if person not in self.people or (grant.purpose != "owner" and grant.person != person):
+            raise HTTPException(404, NOT_FOUND)
+        return grant, person
+
+
+def cookie_of(request: Request) -> str:
+    """The cookie's name; over TLS, also a proxy's, one that browsers send over TLS alone."""
+    return "__Host-discreet" if is_secure(request) else "discreet"
+
+
+def is_secure(request: Request) -> bool:
+    """Whether the request came over TLS."""
+    return request.url.scheme == "https"
+
+
+def check_write(request: Request, session: Session) -> None:
+    """A write by cookie needs the session's own word and comes from the gateway's own page."""
+    check_origin(request)
+    given = request.headers.get("x-csrf-token", "")
+    if not hmac.compare_digest(given.encode(), session.csrf.encode()):
+        raise HTTPException(403, "send the session's csrf as X-CSRF-Token")
+
+
+def check_origin(request: Request) -> None:
+    """Refuse what a browser says comes from another site's page."""
+    origin = request.headers.get("origin")
+    if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":
+        raise HTTPException(403, "this comes from another site's page")

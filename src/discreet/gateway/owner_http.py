@@ -1,0 +1,161 @@
+"""The owner's routes: the first password, logging in and out, tokens, health and figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from discreet.errors import DiscreetError
+from discreet.gateway.access import Token
+from discreet.gateway.doors import Doors, check_origin, check_write, cookie_of, is_secure
+from discreet.gateway.figures import Figures
+from discreet.gateway.owner import SESSION, TooManyError
+from discreet.gateway.stream import Streams
+from discreet.gateway.views import WHOLE
+
+
+def owner_routes(doors: Doors, streams: Streams, figures: Figures) -> list[Route]:
+    """What `app` mounts."""
+    owner, access = doors.owner, doors.access
+
+    async def first(request: Request) -> Response:
+        check_origin(request)
+        given = await _document(request, {"token": str, "password": str})
+        try:
+            cookie = await owner.begin(_address(request), given["token"], given["password"])
+        except TooManyError as error:
+            raise _too_many(error) from None
+        except DiscreetError as error:
+            raise HTTPException(403, str(error)) from None
+        return _welcomed(request, doors, cookie)
+
+    async def login(request: Request) -> Response:
+        check_origin(request)
+        given = await _document(request, {"password": str})
+        try:
+            cookie = await owner.login(_address(request), given["password"])
+        except TooManyError as error:
+            raise _too_many(error) from None
+        if cookie is None:
+            raise HTTPException(401, "the password is wrong")
+        return _welcomed(request, doors, cookie)
+
+    async def logout(request: Request) -> Response:
+        session = doors.session(request)
+        if session is not None:
+            check_write(request, session)
+            owner.logout(request.cookies[cookie_of(request)])
+            streams.end(session.grant.token)
+        answer = Response(status_code=204)
+        answer.delete_cookie(cookie_of(request), secure=is_secure(request), httponly=True, samesite="strict")
+        return answer
+
+    async def session(request: Request) -> Response:
+        doors.owning(request)
+        found = doors.session(request)
+        views = {name: sorted(view.groups or ()) for name, view in doors.views.items()}
+        return JSONResponse({"csrf": found and found.csrf, "people": sorted(doors.people), "views": views})
+
+    async def tokens(request: Request) -> Response:
+        doors.owning(request)
+        return JSONResponse({"tokens": [described(one) for one in access.list()]})
+
+    async def add(request: Request) -> Response:
+        doors.owning(request)
+        kinds: dict[str, type] = {"purpose": str, "person": str, "view": str, "now_only": bool, "name": str}
+        given = await _document(request, kinds | {"expires": int}, needed={"purpose"})
+        person, view = given.get("person"), given.get("view", WHOLE)
+        if (person is not None and person not in doors.people) or view not in doors.views:
+            raise HTTPException(400, "there is no such person, or no such view")
+        try:
+            token, secret = access.add(**{**given, "person": person})
+        except DiscreetError as error:
+            raise HTTPException(400, str(error)) from None
+        return JSONResponse({"token": token, "secret": secret}, 201)
+
+    async def revoke(request: Request) -> Response:
+        doors.owning(request)
+        if not access.revoke(request.path_params["token"]):
+            raise HTTPException(404, "there is no such token, or it has ended")
+        return Response(status_code=204)
+
+    async def metrics(request: Request) -> Response:
+        doors.owning(request)
+        return PlainTextResponse(figures.text(), media_type="text/plain; version=0.0.4")
+
+    async def health(request: Request) -> Response:
+        return JSONResponse({"ok": figures.well}, 200 if figures.well else 503)
+
+    return [
+        _post("/v1/owner/first", first),
+        _post("/v1/owner/login", login),
+        _post("/v1/owner/logout", logout),
+        Route("/v1/owner", session, methods=["GET"]),
+        Route("/v1/owner/tokens", tokens, methods=["GET"]),
+        _post("/v1/owner/tokens", add),
+        Route("/v1/owner/tokens/{token}", revoke, methods=["DELETE"]),
+        Route("/metrics", metrics, methods=["GET"]),
+        Route("/healthz", health, methods=["GET"]),
+    ]
+
+
+def described(one: Token) -> dict[str, object]:
+    """A token as a list shows it; its secret is nowhere."""
+    grant = one.grant
+    return {
+        "token": grant.token,
+        "purpose": grant.purpose,
+        "person": grant.person,
+        "view": grant.view,
+        "now_only": grant.now_only,
+        "name": one.name,
+        "made": one.made,
+        "expires": one.expires,
+        "used": one.used,
+        "revoked": one.revoked,
+    }
+
+
+def _post(path: str, call: Callable[[Request], Any]) -> Route:
+    return Route(path, call, methods=["POST"])
+
+
+def _welcomed(request: Request, doors: Doors, cookie: str) -> Response:
+    session = doors.owner.session(cookie)
+    assert session is not None  # it was just opened
+    answer = JSONResponse({"csrf": session.csrf})
+    name, secure = cookie_of(request), is_secure(request)
+    answer.set_cookie(name, cookie, max_age=int(SESSION), secure=secure, httponly=True, samesite="strict", path="/")
+    return answer
+
+
+def _too_many(error: TooManyError) -> HTTPException:
+    return HTTPException(429, str(error), {"Retry-After": str(math.ceil(error.wait))})
+
+
+def _address(request: Request) -> str:
+    return "" if request.client is None else request.client.host
+
+
+async def _document(request: Request, kinds: dict[str, type], needed: set[str] | None = None) -> dict[str, Any]:
+    """A JSON object with these keys, and of these kinds. A form of another site cannot send one."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "send JSON, as application/json")
+    try:
+        given = orjson.loads(await request.body())
+    except orjson.JSONDecodeError:
+        raise HTTPException(400, "the body is not JSON") from None
+    needed = set(kinds) if needed is None else needed
+    if not isinstance(given, dict) or not needed <= given.keys() <= kinds.keys():
+        raise HTTPException(400, f"send an object with {', '.join(sorted(kinds))}")
+    for key, value in given.items():
+        if type(value) is not kinds[key] or (isinstance(value, str) and len(value) > 2000):
+            raise HTTPException(400, f"{key} is of the wrong kind")
+    return given

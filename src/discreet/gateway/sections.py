@@ -1,0 +1,282 @@
+"""Sections of `discreet.toml` that say how the gateway serves: where it listens, who writes, who reads which view."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Literal, cast
+
+from discreet.errors import DiscreetError
+from discreet.gateway.keeper import GRACE, MARGIN
+from discreet.gateway.limits import APPLICATION, SOURCE, Rate
+from discreet.gateway.section import Section
+from discreet.gateway.views import WHOLE, View
+from discreet.toml_text import toml_key, toml_value
+
+PORT = 8321
+
+KINDS = ("http", "owntracks", "home-assistant")
+
+SourceKind = Literal["http", "owntracks", "home-assistant"]
+
+LONGEST_MARGIN = 60.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """[server]: the address, names that it answers to, TLS by files, proxies whose word is taken."""
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    hosts: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+    data: Path | None = None
+
+    @classmethod
+    def read(cls, at: Section) -> Server:
+        """From [server]; all of it may be left out."""
+        tls = "give both certificate and key, as PEM files, or leave both out"
+        found = cls(
+            at.text("host", "give an address to listen at, such as '127.0.0.1'", cls.host),
+            at.whole("port", "give a port from 1 to 65535", cls.port),
+            at.texts("hosts", "list the names that it is reached by, such as ['home.example']"),
+            at.texts("proxies", "list the addresses of proxies, such as ['127.0.0.1']"),
+            at.existing("certificate", tls) if "certificate" in at else None,
+            at.existing("key", tls) if "key" in at else None,
+            at.file.parent / data if (data := at.maybe("data", "give the folder of its files")) else None,
+        )
+        if not 1 <= found.port <= 65535:
+            raise at.error("port", f"is {found.port}; give a port from 1 to 65535")
+        if (found.certificate is None) != (found.key is None):
+            raise at.error("key" if found.key is None else "certificate", f"is missing; {tls}")
+        for proxy in found.proxies:
+            try:
+                ipaddress.ip_address(proxy)
+            except ValueError:
+                raise at.error("proxies", f"{proxy!r} is no address; write it as numbers, such as '10.0.0.2'") from None
+        at.done()
+        return found
+
+    @property
+    def secure(self) -> bool:
+        """Whether it speaks TLS itself."""
+        return self.certificate is not None
+
+    @property
+    def answers_to(self) -> frozenset[str]:
+        """Host names, without a port, that are answered: others are a page of somebody else's, rebound to here."""
+        return frozenset({"localhost", "127.0.0.1", "[::1]", self.host, *self.hosts})
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """[keeping]: when outputs leave, how late a slot is still decided, how long readings are kept. All of it public."""
+
+    margin: float = MARGIN
+    grace: float = GRACE
+    retention_days: int = 30
+
+    @classmethod
+    def read(cls, at: Section) -> Keeping:
+        """From [keeping]; all of it may be left out."""
+        found = cls(
+            at.seconds("margin", f"{MARGIN}s"),
+            at.seconds("grace", f"{GRACE}s"),
+            at.whole("retention_days", "give a number of days, such as 30", cls.retention_days),
+        )
+        if not 0 < found.margin <= LONGEST_MARGIN:
+            raise at.error("margin", f"is {found.margin:g} s; give more than 0 and at most {LONGEST_MARGIN:g}")
+        if found.retention_days < 1:
+            raise at.error("retention_days", f"is {found.retention_days}; give a day at least")
+        at.done()
+        return found
+
+
+@dataclass(frozen=True)
+class JournalAt:
+    """[journal]: where decisions are written; SQLite in the data folder unless a PostgreSQL address is given."""
+
+    url: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def read(cls, at: Section) -> JournalAt:
+        """From [journal]; all of it may be left out."""
+        words = "give an address such as 'postgresql://user@host/discreet', or leave it out for SQLite"
+        url = at.maybe("url", words)
+        if url is not None and not url.startswith(("postgresql://", "postgres://")):
+            raise at.error("url", f"does not begin with postgresql://; {words}")
+        at.done()
+        return cls(url)
+
+
+@dataclass(frozen=True)
+class Source:
+    """[sources.NAME]: what writes a person's readings."""
+
+    name: str
+    person: str
+    kind: SourceKind = "http"
+    topic: str | None = None
+    """The MQTT topic that is read: owntracks/jane/phone, or a statestream's."""
+    entity: str | None = None
+    """Home Assistant's entity, such as person.jane."""
+    url: str | None = None
+    """Home Assistant's WebSocket address."""
+    token: str | None = field(default=None, repr=False)
+    """Home Assistant's long-lived token."""
+    key: str | None = field(default=None, repr=False)
+    """OwnTracks' passphrase for encrypted payloads."""
+
+    @classmethod
+    def read(cls, name: str, at: Section, people: Container[str]) -> Source:
+        """From [sources.NAME]."""
+        found = cls(
+            name,
+            _person(at, people),
+            cast(SourceKind, at.one_of("kind", KINDS, "give 'http', 'owntracks' or 'home-assistant'", "http")),
+            at.maybe("topic", "give the topic that is read, such as 'owntracks/jane/phone'"),
+            at.maybe("entity", "give an entity, such as 'person.jane'"),
+            at.maybe("url", "give the address, such as 'ws://homeassistant.local:8123/api/websocket'"),
+            at.maybe("token", "give a long-lived access token"),
+            at.maybe("key", "give the passphrase that the app has"),
+        )
+        at.done()
+        return found
+
+
+@dataclass(frozen=True)
+class Application:
+    """[applications.NAME]: who reads a person's stream, in which view."""
+
+    name: str
+    person: str
+    view: str = WHOLE
+    now_only: bool = False
+    mqtt: bool = False
+    """Whether it reads at the broker, on a topic of its own."""
+
+    @classmethod
+    def read(cls, name: str, at: Section, people: Container[str], views: Iterable[str]) -> Application:
+        """From [applications.NAME]."""
+        words = "give the name of a view, [views.NAME], or 'whole'"
+        found = cls(
+            name,
+            _person(at, people),
+            at.one_of("view", views, words, WHOLE),
+            at.flag("now_only", False),
+            at.flag("mqtt", False),
+        )
+        at.done()
+        return found
+
+
+@dataclass(frozen=True)
+class Broker:
+    """[broker]: the person's own MQTT broker."""
+
+    host: str
+    port: int = 1883
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: bool = False
+    prefix: str = "released"
+    """First part of the topics that are written; never that of the phones'."""
+    discovery: str = "homeassistant"
+    """First part of the topics at which Home Assistant looks for new devices."""
+
+    @classmethod
+    def read(cls, at: Section) -> Broker:
+        """From [broker]."""
+        tls = at.flag("tls", False)
+        found = cls(
+            at.text("host", "give the broker's name or address, such as '127.0.0.1'"),
+            at.whole("port", "give the broker's port", 8883 if tls else 1883),
+            at.maybe("user", "give a user's name"),
+            at.maybe("password", "give the user's password"),
+            tls,
+            at.text("prefix", "give the first part of topics, such as 'released'", cls.prefix),
+            at.text("discovery", "give the first part of discovery topics", cls.discovery),
+        )
+        for key, topic in (("prefix", found.prefix), ("discovery", found.discovery)):
+            if not topic or set(topic) & set("#+/\0") or topic == "owntracks":
+                raise at.error(key, f"is {topic!r}; give one part of a topic, of its own, without # + /")
+        at.done()
+        return found
+
+
+@dataclass(frozen=True)
+class Rates:
+    """[limits]: requests a second of one token, and ten seconds' worth at once."""
+
+    application: Rate = APPLICATION
+    source: Rate = SOURCE
+
+    @classmethod
+    def read(cls, at: Section) -> Rates:
+        """From [limits]; all of it may be left out."""
+        rates = []
+        for key, rate in (("application", APPLICATION), ("source", SOURCE)):
+            given = at.whole(key, "give requests a second, such as 20", int(rate.a_second))
+            if given < 1:
+                raise at.error(key, f"is {given}; give one a second at least")
+            rates.append(Rate(10 * given, given))
+        at.done()
+        return cls(*rates)
+
+
+def read_view(name: str, at: Section) -> View:
+    """From [views.NAME]: `groups` joins released contexts under a name, `rest` is what all others are called."""
+    if name == WHOLE:
+        raise at.error(None, "is the name of the view that shows all as it is; give another")
+    groups = at.section("groups", "write it as a table, such as groups = { home = ['home'] }")
+    words = "list the contexts of the group, such as ['home']"
+    found: Mapping[str, frozenset[str]] = {group: frozenset(groups.texts(group, words)) for group in groups.names()}
+    if not found:
+        raise at.error("groups", "is missing; write it as a table, such as groups = { home = ['home'] }")
+    rest = at.maybe("rest", "give a name for all the rest, such as 'away'")
+    at.done()
+    try:
+        return View(name, found, rest)
+    except DiscreetError as error:
+        raise at.error(None, str(error)) from None
+
+
+def view_lines(view: View) -> list[str]:
+    """The section of a view as a file has it."""
+    groups = {group: sorted(contexts) for group, contexts in (view.groups or {}).items()}
+    rest = [] if view.rest is None else [f"rest = {toml_value(view.rest)}"]
+    return ["", f"[views.{toml_key(view.name)}]", f"groups = {toml_value(groups)}", *rest]
+
+
+def lines_of(where: str, one: object, folder: Path) -> list[str]:
+    """A section as a file in that folder has it: what is not as it would be anyway; nothing if all of it is."""
+    pairs = []
+    for part in fields(one):  # type: ignore[arg-type]  # sections are dataclasses
+        value = getattr(one, part.name)
+        if part.name == "name" or (part.default is not MISSING and value == part.default):
+            continue
+        pairs.append(f"{part.name} = {toml_value(_plain(value, folder))}")
+    return ["", f"[{where}]", *pairs] if pairs else []
+
+
+def _plain(value: object, folder: Path) -> object:
+    match value:
+        case Path():
+            return Path(os.path.relpath(value, folder)).as_posix()
+        case float():
+            return f"{value:g}s"
+        case Rate():
+            return int(value.a_second)
+    return value
+
+
+def _person(at: Section, people: Container[str]) -> str:
+    person = at.text("person", "give the name of somebody in [people]")
+    if person not in people:
+        raise at.error("person", f"{person!r} is not in [people]; add [people.{person}], or give another name")
+    return person

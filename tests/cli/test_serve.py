@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import re
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from discreet.gateway.access import Access
+from discreet.gateway.folder import Folder
+from discreet.models.store import save
+from tests.cli.conftest import Discreet, error_of
+from tests.gateway.web import ROUTINE
+
+SETTINGS = """
+[clock]
+slots = 12
+zone = "UTC"
+
+[people.jane]
+routine = "jane.model"
+policy = "policy.toml"
+
+[views.family]
+groups = { home = ["home"] }
+rest = "out"
+
+[applications.kitchen]
+person = "jane"
+view = "family"
+now_only = true
+
+[sources.phone]
+person = "jane"
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    save(tmp_path / "jane.model", ROUTINE)
+    (tmp_path / "policy.toml").write_text('delta = 0.1\n[[secret]]\ncontexts = ["clinic"]\n', encoding="utf-8")
+    (tmp_path / "discreet.toml").write_text(SETTINGS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "discreet.toml"
+
+
+def test_check_reads_everything_and_starts_nothing(discreet: Discreet, config: Path) -> None:
+    ran = discreet("serve", "--check")
+    assert ran.code == 0
+    assert ran.out == "discreet.toml: in order: 1 people, 1 sources, 1 applications\n"
+    assert discreet("serve", "--check", "--json").json["applications"] == 1
+    assert not (config.parent / "discreet-data").exists()
+    config.write_text(SETTINGS.replace('view = "family"', 'view = "famly"'), encoding="utf-8")
+    ran = discreet("serve", "--check")
+    assert ran.code == 2
+    assert "applications.kitchen.view: is 'famly'; did you mean 'family'?" in error_of(ran)
+    assert "make it with discreet setup" in error_of(discreet("serve", "--config", "none.toml"))
+
+
+def test_a_port_that_is_taken_is_said_before_anything_is_opened(discreet: Discreet, config: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ran = discreet("serve", "--port", taken.getsockname()[1])
+    assert ran.code == 2
+    assert "cannot be listened at" in error_of(ran)
+    assert not (config.parent / "discreet-data").exists()
+
+
+def test_without_the_extra_it_says_how_to_install_it(
+    discreet: Discreet, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["discreet.cli.serve"], "NEEDED", ("starlette", "a_server_that_is_not_there"))
+    for given in (("serve", "--demo"), ("token", "list")):
+        ran = discreet(*given)
+        assert ran.code == 2
+        assert "needs a_server_that_is_not_there; install it with: pip install 'discreet[gateway]'" in error_of(ran)
+
+
+def test_one_gateway_a_folder(tmp_path: Path) -> None:
+    first = Folder.made(tmp_path / "data")
+    first.lock()
+    with pytest.raises(Exception, match="another gateway uses this folder"):
+        Folder.made(tmp_path / "data").lock()
+    first.unlock()
+    second = Folder.made(tmp_path / "data")
+    second.lock()
+    second.unlock()
+    key = second.key()
+    assert len(key) == 32
+    assert Folder.made(tmp_path / "data").key() == key
+    (tmp_path / "data" / "owner.key").write_bytes(b"short")
+    with pytest.raises(Exception, match="has 5 bytes instead of 32"):
+        second.key()
+    if sys.platform != "win32":
+        assert (tmp_path / "data").stat().st_mode & 0o077 == 0
+
+
+def test_tokens_are_made_listed_and_revoked(discreet: Discreet, config: Path) -> None:
+    ran = discreet("token", "add", "application", "kitchen", "--expires", "90d")
+    assert ran.code == 0
+    found = re.search(r"^  (\S{43})$", ran.out, re.MULTILINE)
+    assert found is not None
+    secret = found[1]
+    access = Access(config.parent / "discreet-data" / "access.db")
+    grant = access.grant(secret)
+    assert grant is not None
+    assert (grant.person, grant.view, grant.now_only) == ("jane", "family", True), "as the settings say"
+    source = discreet("token", "add", "source", "phone", "--json").json
+    assert access.grant(source["secret"]).person == "jane"  # type: ignore[union-attr]
+    listed = discreet("token", "list")
+    assert secret not in listed.out
+    assert "family, now only" in listed.out
+    tokens = discreet("token", "list", "--json").json["tokens"]
+    assert {one["purpose"] for one in tokens} == {"application", "source"}
+    (expires,) = (one["expires"] for one in tokens if one["expires"])
+    assert 89 * 86400 < expires - time.time() < 91 * 86400
+    assert discreet("token", "revoke", grant.token).code == 0
+    assert access.grant(secret) is None
+    assert "revoked" in discreet("token", "list").out
+    assert "there is no token" in error_of(discreet("token", "revoke", grant.token))
+    access.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("friend",), "not 'friend'"),
+        (("application", "x"), "of one person"),
+        (("application", "--person", "jnae"), "--person 'jnae' is not in discreet.toml; did you mean 'jane'?"),
+        (("application", "--person", "jane", "--view", "famly"), "did you mean 'family'?"),
+        (("source", "phone", "--expires", "soon"), "write a time such as 90d"),
+        (("owner", "--person", "jane"), "an owner of none"),
+    ],
+)
+def test_tokens_that_mean_nothing_are_refused(
+    discreet: Discreet, config: Path, given: tuple[str, ...], told: str
+) -> None:
+    ran = discreet("token", "add", *given)
+    assert ran.code == 2
+    assert told in error_of(ran)
+
+
+def test_a_list_of_nothing_names_the_folder(discreet: Discreet, config: Path) -> None:
+    assert "holds no gateway's files" in error_of(discreet("token", "list"))

@@ -1,0 +1,167 @@
+"""What the settings say of the server, of sources, applications and views; errors name the key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import DiscreetError
+from discreet.gateway.app import checked, plan_of
+from discreet.gateway.limits import Rate
+from discreet.gateway.sections import Application, Broker, JournalAt, Keeping, Rates, Server, Source
+from discreet.gateway.settings import Settings
+from discreet.gateway.views import View
+from discreet.models.store import save
+from tests.gateway.web import ROUTINE
+
+WHO = """
+[clock]
+slots = 12
+zone = "UTC"
+
+[people.jane]
+routine = "jane.model"
+policy = "policy.toml"
+"""
+
+REST = """
+[server]
+host = "0.0.0.0"
+port = 9000
+hosts = ["home.example"]
+proxies = ["10.0.0.2"]
+data = "kept"
+
+[keeping]
+margin = "1.5s"
+grace = "30s"
+retention_days = 7
+
+[journal]
+url = "postgresql://discreet@db/discreet"
+
+[limits]
+application = 5
+source = 50
+
+[views.family]
+groups = { home = ["home"] }
+rest = "out"
+
+[sources.phone]
+person = "jane"
+kind = "owntracks"
+topic = "owntracks/jane/phone"
+key = "a passphrase"
+
+[applications.family]
+person = "jane"
+view = "family"
+now_only = true
+mqtt = true
+
+[broker]
+host = "127.0.0.1"
+user = "gateway"
+password = "hidden"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save(tmp_path / "jane.model", ROUTINE)
+    (tmp_path / "policy.toml").write_text('delta = 0.1\n[[secret]]\ncontexts = ["clinic"]\n', encoding="utf-8")
+    return tmp_path
+
+
+def written(folder: Path, text: str, mode: int = 0o600) -> Path:
+    path = folder / "discreet.toml"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(mode)
+    return path
+
+
+def test_all_of_it_is_read(folder: Path) -> None:
+    found = Settings.read(written(folder, WHO + REST))
+    assert found.server == Server("0.0.0.0", 9000, ("home.example",), ("10.0.0.2",), None, None, folder / "kept")
+    assert found.keeping == Keeping(1.5, 30.0, 7)
+    assert found.journal == JournalAt("postgresql://discreet@db/discreet")
+    assert found.limits == Rates(Rate(50, 5), Rate(500, 50))
+    assert found.views == {"family": View("family", {"home": frozenset({"home"})}, "out")}
+    assert found.sources == {
+        "phone": Source("phone", "jane", "owntracks", "owntracks/jane/phone", key="a passphrase"),
+    }
+    assert found.applications == {"family": Application("family", "jane", "family", True, True)}
+    assert found.broker == Broker("127.0.0.1", 1883, "gateway", "hidden")
+    assert found.secrets == ["broker.password", "sources.phone.key"]
+    for secret in ("a passphrase", "hidden"):
+        assert secret not in repr(found)
+
+
+def test_what_is_written_is_read_and_little_is_enough(folder: Path) -> None:
+    whole = Settings.read(written(folder, WHO + REST))
+    assert Settings.read(written(folder, whole.text())) == whole
+    little = Settings.read(written(folder, WHO))
+    assert (little.server, little.keeping, little.limits) == (Server(), Keeping(), Rates())
+    assert Settings.read(written(folder, little.text())) == little
+    assert "[server]" not in little.text()
+    plan = plan_of(little)
+    assert [one.name for one in plan.people] == ["jane"]
+    checked(plan.people)
+    assert plan.server.host == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("[server]\nport = 0\n", "server.port: is 0; give a port"),
+        ("[server]\nprot = 1\n", "server.prot: is not known; did you mean 'port'?"),
+        ('[server]\nproxies = ["proxy"]\n', "server.proxies: 'proxy' is no address"),
+        ("[server]\nhosts = [1]\n", "server.hosts: is [1]; list the names"),
+        ('[server]\ncertificate = "jane.model"\n', "server.key: is missing; give both"),
+        ('[server]\nkey = "jane.model"\n', "server.certificate: is missing; give both"),
+        ('[server]\nkey = "none.pem"\n', "server.key: there is no such file"),
+        ('[keeping]\nmargin = "0"\n', "keeping.margin: is 0 s; give more than 0"),
+        ('[keeping]\nmargin = "2h"\n', "keeping.margin: is 7200 s; give more than 0 and at most 60"),
+        ("[keeping]\nretention_days = 0\n", "keeping.retention_days: is 0"),
+        ('[journal]\nurl = "mysql://x"\n', "journal.url: does not begin with postgresql://"),
+        ("[limits]\nsource = 0\n", "limits.source: is 0"),
+        ("[views.whole]\ngroups = { a = ['home'] }\n", "views.whole: is the name of the view that shows all"),
+        ("[views.x]\nrest = 'out'\n", "views.x.groups: is missing"),
+        ("[views.x]\ngroups = { a = ['home'], b = ['home'] }\n", "views.x: view 'x': 'home' is in the groups"),
+        ('[sources.phone]\nperson = "joe"\n', "sources.phone.person: 'joe' is not in [people]"),
+        ('[sources.phone]\nperson = "jane"\nkind = "owntrack"\n', "did you mean 'owntracks'?"),
+        ('[applications.a]\nperson = "jane"\nview = "famly"\n', "applications.a.view: is 'famly'"),
+        ('[applications.a]\nview = "whole"\n', "applications.a.person: is missing"),
+        ('[applications.a]\nperson = "jane"\nmqtt = true\n', "applications.a.mqtt: there is no broker"),
+        ('[applications.a]\nperson = "jane"\nnow_only = 1\n', "applications.a.now_only: is 1; write true or false"),
+        ('[applications."a/b"]\nperson = "jane"\n', 'applications."a/b": cannot be part of an address'),
+        ("[broker]\nport = 1\n", "broker.host: is missing"),
+        ('[broker]\nhost = "b"\nprefix = "owntracks"\n', "broker.prefix: is 'owntracks'; give one part"),
+        ('[broker]\nhost = "b"\nprefix = "a/#"\n', "broker.prefix: is 'a/#'"),
+        ("[brocker]\nport = 1\n", "brocker: is not known; did you mean 'broker'?"),
+    ],
+)
+def test_errors_name_the_key(folder: Path, more: str, told: str) -> None:
+    with pytest.raises(DiscreetError) as error:
+        Settings.read(written(folder, WHO + more))
+    assert str(error.value).startswith(f"{folder / 'discreet.toml'}: ")
+    assert told in str(error.value)
+
+
+def test_a_file_with_secrets_that_all_can_read_is_refused(folder: Path) -> None:
+    path = written(folder, WHO + '[broker]\nhost = "b"\npassword = "hidden"\n', 0o644)
+    with pytest.raises(DiscreetError, match=r"it holds broker\.password; chmod 600"):
+        Settings.read(path)
+    path = written(folder, WHO + '[journal]\nurl = "postgresql://me:word@db/x"\n', 0o604)
+    with pytest.raises(DiscreetError, match=r"it holds journal\.url"):
+        Settings.read(path)
+    assert Settings.read(written(folder, WHO + '[broker]\nhost = "b"\n', 0o644)).secrets == []
+
+
+def test_a_mechanism_that_cannot_go_on_without_end_is_said_before_anything_starts(folder: Path) -> None:
+    more = '[people.jane.mechanism]\nname = "hybrid"\n'
+    plan = plan_of(Settings.read(written(folder, WHO + more)))
+    with pytest.raises(DiscreetError, match=r"people\.jane\.mechanism: "):
+        checked(plan.people)

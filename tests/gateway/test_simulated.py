@@ -1,0 +1,46 @@
+"""The first look: a made-up life that moves, written by a phone and read by an application over the wire."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx
+
+from discreet.gateway.sections import Server
+from discreet.gateway.server import listening, server_of
+from discreet.gateway.simulated import SECRET, Demo
+
+
+def test_it_moves_and_shows_what_was_true_beside_what_was_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        bound = listening("127.0.0.1", 0)
+        port = bound.getsockname()[1]
+        demo = Demo(tmp_path, Server(port=port), slot=1.0)
+        server = server_of(demo.served)
+        serving = asyncio.create_task(server._serve([bound]))
+        try:
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+                seen: list[dict[str, str]] = []
+                for _ in range(100):
+                    await asyncio.sleep(0.3)
+                    if not server.started:
+                        continue
+                    seen = (await client.get("/demo/seen")).json()["slots"]
+                    if len(seen) >= 10 and any(one["truth"] == SECRET for one in seen):
+                        break
+                assert any(one["truth"] == SECRET for one in seen), "a visit to the secret place comes soon"
+                for path in ("/", "/demo.js", "/demo.css"):
+                    page = await client.get(path)
+                    assert page.status_code == 200
+                    assert "http:" not in page.text
+                    assert "https:" not in page.text
+                shown = [one for one in seen if one["kind"] == "released"]
+                assert sum(one["told"] == one["truth"] for one in shown) >= len(shown) - 1, "one may be at a change"
+                assert len(shown) >= 3
+        finally:
+            server.should_exit = True
+            await serving
+            bound.close()
+
+    asyncio.run(story())
