@@ -95,7 +95,7 @@ class MqttSource:
         self._arrived.clear()
         batch, self._waiting = self._waiting, []
         now = self._gateway.wall()
-        readings, done = joined([self._read(one, now) for one in batch] + [one.overdue(now) for one in self._streams])
+        readings, done = joined([self._read(one, now) for one in batch] + [one.overdue() for one in self._streams])
         if readings:
             await kept(self._gateway, readings)
         for one in done:

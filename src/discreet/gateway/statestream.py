@@ -8,6 +8,7 @@ ago. Positions come as yet other messages, which no rule could match with a stat
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -28,6 +29,9 @@ class Waiting(Generic[Sent]):
     state: str
     retained: bool
     came: float
+    """By the wall clock."""
+    since: float
+    """By a clock that nobody sets."""
     sent: Sent
 
 
@@ -58,20 +62,21 @@ class Statestream(Generic[Sent]):
             return [], [sent]
         text = payload[:1000].decode(errors="replace")
         if leaf == "state":
-            found = self._taken(entity, now)
-            self._waiting[entity] = Waiting(text, retained, now, sent)
+            found = self._taken(entity)
+            self._waiting[entity] = Waiting(text, retained, now, time.monotonic(), sent)
             return found
         if leaf == "last_updated" and entity in self._waiting:
             one = self._waiting.pop(entity)
             return self._read(entity, {"state": one.state, "last_updated": text}), [one.sent, sent]
         return [], [sent]
 
-    def overdue(self, now: float) -> tuple[list[Reading], list[Sent]]:
+    def overdue(self) -> tuple[list[Reading], list[Sent]]:
         """States that have waited long enough."""
         readings: list[Reading] = []
         done: list[Sent] = []
-        for entity in [name for name, one in self._waiting.items() if now - one.came >= PATIENCE]:
-            found, sent = self._taken(entity, now)
+        edge = time.monotonic() - PATIENCE
+        for entity in [name for name, one in self._waiting.items() if one.since <= edge]:
+            found, sent = self._taken(entity)
             readings += found
             done += sent
         return readings, done
@@ -81,7 +86,7 @@ class Statestream(Generic[Sent]):
         """Whether any state waits."""
         return bool(self._waiting)
 
-    def _taken(self, entity: str, now: float) -> tuple[list[Reading], list[Sent]]:
+    def _taken(self, entity: str) -> tuple[list[Reading], list[Sent]]:
         """A state whose time does not come."""
         one = self._waiting.pop(entity, None)
         if one is None:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import aiomqtt
 
@@ -34,6 +35,7 @@ SWEEP = 2.0
 """Seconds in which a broker sends what it has retained, so that what is told no more can be cleared."""
 
 TIMEOUT = 30.0
+FAREWELL = 1.0
 
 
 class Teller:
@@ -134,6 +136,8 @@ class Teller:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            with suppress(aiomqtt.MqttError):  # who leaves in good order has no will
+                await client.publish(self._broker.status, b"offline", 1, retain=True, timeout=FAREWELL)
 
     async def _introduce(self, client: aiomqtt.Client) -> None:
         """Say what there is, and that the gateway is there."""
@@ -150,6 +154,8 @@ class Teller:
             missed += some
             reached = some[-1].key
         rows = missed or self._gateway.rows(person, after=(shown[0], shown[1] - 1))
+        if not rows:
+            return
         messages = []
         for wire in self._wires[person]:
             for row in rows[-1:] if wire.told.now_only else rows:
@@ -198,7 +204,7 @@ class Teller:
         return [below, f"{below}/state", f"{below}/attributes", *found]
 
     async def _hear(self, client: aiomqtt.Client) -> None:
-        """Clear what is retained of views that are told no more; introduce the others to a Home Assistant that starts."""
+        """Clear what is retained of views that are told no more; introduce the others when Home Assistant starts."""
         told = {topic for wires in self._wires.values() for wire in wires for topic in wire.retained}
         async for message in client.messages:
             topic, payload = str(message.topic), message.payload
