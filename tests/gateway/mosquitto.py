@@ -23,7 +23,7 @@ ABSENT = "mosquitto is not installed (Debian: apt install mosquitto)"
 class Mosquitto:
     """A broker whose files are in a folder."""
 
-    def __init__(self, folder: Path, more: str = "") -> None:
+    def __init__(self, folder: Path, more: str = "autosave_on_changes true\nautosave_interval 1\n") -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
@@ -31,7 +31,7 @@ class Mosquitto:
         access = "" if "allow_anonymous" in more else "allow_anonymous true\n"
         self._configuration.write_text(
             f"listener {self.port} 127.0.0.1\nuser {getpass.getuser()}\npersistence true\n"
-            f"persistence_location {folder}/\nautosave_on_changes true\nautosave_interval 1\n"
+            f"persistence_location {folder}/\n"
             f"max_queued_messages 0\n{access}{more}"
         )
         self._process: subprocess.Popen[bytes] | None = None

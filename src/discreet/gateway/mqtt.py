@@ -2,7 +2,7 @@
 
 A message is acknowledged after its readings are on disk, and not before: one that was lost with the process comes
 again, because the client has a fixed id and keeps its session. paho does this (`manual_ack`); libraries above it
-acknowledge on receipt. paho's thread hands messages over; they are read, kept and acknowledged in the event loop.
+acknowledge on receipt.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from paho.mqtt.properties import Properties
 from discreet.gateway.broker import Broker
 from discreet.gateway.heard import kept
 from discreet.gateway.home_assistant import HomeAssistantSource
+from discreet.gateway.link import Link
 from discreet.gateway.own_store import Reading
 from discreet.gateway.owntracks import LARGEST, OwnTracksSource, opened, readings_of
 from discreet.gateway.runtime import Gateway
@@ -34,6 +35,9 @@ SESSION = 7 * 86_400
 
 KEEPALIVE = 30
 
+FIRST, LONGEST = 1.0, 60.0
+"""Seconds until a broker that is away is tried again: doubled each time, up to a minute."""
+
 WAITING = 10_000
 """Messages that wait; beyond, those sent at most once (QoS 0) are dropped. The broker holds back the others itself."""
 
@@ -43,7 +47,7 @@ class Sent:
     """A message, and the connection that it came over: only there may it be acknowledged."""
 
     message: paho.MQTTMessage
-    connection: int
+    client: paho.Client
 
 
 class MqttSource:
@@ -55,10 +59,13 @@ class MqttSource:
         broker: Broker,
         phones: Sequence[OwnTracksSource] = (),
         states: Sequence[HomeAssistantSource] = (),
+        *,
+        first: float = FIRST,
     ) -> None:
+        self._first = first
         self._gateway, self._broker, self._phones = gateway, broker, phones
         self._streams = [Statestream[Sent](one) for one in states if one.statestream is not None]
-        self._connection = 0
+        self._link: Link | None = None
         self._waiting: list[Sent] = []
         self._arrived = asyncio.Event()
         self.connected = asyncio.Event()
@@ -76,18 +83,36 @@ class MqttSource:
         """Read until cancelled; a broker that goes away is tried again."""
         if not self.topics:
             return
-        loop = asyncio.get_running_loop()
-        client = self._client(loop)
-        client.loop_start()
+        keeping = asyncio.create_task(self._keep())
         try:
-            while True:
-                await self._turn(client)
+            await self._hold()
         finally:
-            client.on_message = client.on_connect = client.on_disconnect = None
-            client.disconnect()
-            await loop.run_in_executor(None, client.loop_stop)
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
 
-    async def _turn(self, client: paho.Client) -> None:
+    async def _hold(self) -> None:
+        """One connection after another."""
+        delay = self._first
+        while True:
+            self._link = link = Link(self._client())
+            try:
+                await link.open(*self._address, **self._session)
+                await link.held()
+                delay = self._first if self.connected.is_set() else delay
+            except (OSError, ValueError):  # nobody there, or not with such a name or certificate
+                pass
+            finally:
+                self.connected.clear()
+                await link.close()
+            LOG.warning("the broker is away; readings wait there until it is back")
+            await asyncio.sleep(delay)
+            delay = min(2 * delay, LONGEST)
+
+    async def _keep(self) -> None:
+        while True:
+            await self._turn()
+
+    async def _turn(self) -> None:
         """Read what waits, keep it, acknowledge it."""
         patience = PATIENCE if any(one.waits for one in self._streams) else None
         with suppress(TimeoutError):
@@ -99,8 +124,8 @@ class MqttSource:
         if readings:
             await kept(self._gateway, readings)
         for one in done:
-            if one.message.qos and one.connection == self._connection:
-                client.ack(one.message.mid, one.message.qos)
+            if one.message.qos and self._link is not None and one.client is self._link.client:
+                one.client.ack(one.message.mid, one.message.qos)
 
     def _read(self, sent: Sent, now: float) -> tuple[list[Reading], list[Sent]]:
         """The readings in a message, and which messages are dealt with; what cannot be read is, too."""
@@ -126,9 +151,22 @@ class MqttSource:
                 return readings_of(said, one.person, device[:64])
         return []
 
-    # --- paho's side
+    # --- connecting
 
-    def _client(self, loop: asyncio.AbstractEventLoop) -> paho.Client:
+    @property
+    def _address(self) -> tuple[str, int, int]:
+        return self._broker.host, self._broker.port, KEEPALIVE
+
+    @property
+    def _session(self) -> dict[str, Any]:
+        """What of MQTT 5 asks the broker to keep what is missed; 3.1.1 has `clean_session` for it."""
+        if self._broker.version != "5":
+            return {}
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho gives it none
+        properties.SessionExpiryInterval = SESSION
+        return {"clean_start": False, "properties": properties}
+
+    def _client(self) -> paho.Client:
         newer = self._broker.version == "5"
         client = paho.Client(
             CallbackAPIVersion.VERSION2,
@@ -141,48 +179,24 @@ class MqttSource:
             client.username_pw_set(self._broker.user, self._broker.password)
         if (context := self._broker.context) is not None:
             client.tls_set_context(context)
-        client.reconnect_delay_set(1, 60)
-
-        def on_connect(client: paho.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
-            if reason.is_failure:
-                LOG.warning("the broker refuses the gateway as a source; check its user, password and ACL")
-                return
-            self._connection += 1
-            client.subscribe([(topic, 1) for topic in self.topics])
-            _call(loop, self.connected.set)
-
-        def on_disconnect(client: paho.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
-            self._connection += 1
-            LOG.warning("the broker is away; readings wait there until it is back")
-            _call(loop, self.connected.clear)
-
-        def on_message(client: paho.Client, data: Any, message: paho.MQTTMessage) -> None:
-            _call(loop, self._take, Sent(message, self._connection))
-
-        client.on_connect, client.on_disconnect, client.on_message = on_connect, on_disconnect, on_message
-        properties = None
-        if newer:
-            properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho gives it none
-            properties.SessionExpiryInterval = SESSION
-        client.connect_async(
-            self._broker.host,
-            self._broker.port,
-            KEEPALIVE,
-            clean_start=False if newer else paho.MQTT_CLEAN_START_FIRST_ONLY,
-            properties=properties,
-        )
+        client.on_connect, client.on_disconnect, client.on_message = self._connected, self._left, self._take
         return client
 
-    def _take(self, sent: Sent) -> None:
-        if sent.message.qos or len(self._waiting) < WAITING:
-            self._waiting.append(sent)
+    def _connected(self, client: paho.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if reason.is_failure:
+            LOG.warning("the broker refuses the gateway as a source; check its user, password and ACL")
+            return
+        client.subscribe([(topic, 1) for topic in self.topics])
+        self.connected.set()
+
+    def _left(self, client: paho.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if self._link is not None and self._link.client is client:
+            self._link.end()
+
+    def _take(self, client: paho.Client, data: Any, message: paho.MQTTMessage) -> None:
+        if message.qos or len(self._waiting) < WAITING:
+            self._waiting.append(Sent(message, client))
             self._arrived.set()
-
-
-def _call(loop: asyncio.AbstractEventLoop, call: Any, *arguments: Any) -> None:
-    """Have the event loop call it; a loop that ended hears no more."""
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(call, *arguments)
 
 
 async def run(
