@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import datetime as dt
+import shutil
 import signal
+import subprocess
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiomqtt
 import pytest
+from nacl.secret import SecretBox
 
 from discreet.errors import DiscreetError
 from discreet.gateway.broker import Broker, ToldView, identifier
@@ -20,7 +24,7 @@ from discreet.gateway.mqtt import MqttSource
 from discreet.gateway.own_store import Reading
 from discreet.gateway.owntracks import OwnTracksSource
 from discreet.gateway.runtime import Gateway
-from tests.gateway.mosquitto import Mosquitto, until
+from tests.gateway.mosquitto import ABSENT, PROGRAM, Mosquitto, until
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
 from tests.gateway.people import START, WHERE, habits, keeper, settled
 
@@ -250,3 +254,54 @@ def test_identifiers_tell_names_apart() -> None:
     found = {identifier(*pair) for pair in names}
     assert len(found) == len(names)
     assert all(set(one) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_") for one in found)
+
+
+def test_encrypted_messages_are_read_with_the_key_of_their_phone(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    box = SecretBox(b"correct horse".ljust(32, b"\0"))
+    sealed = encoded({"_type": "encrypted", "data": base64.b64encode(box.encrypt(encoded(LOCATION))).decode()})
+    phones = [
+        OwnTracksSource("jane", "jane", "pixel", "correct horse"),
+        OwnTracksSource("jane", "jane", "old", "other"),
+    ]
+
+    async def story() -> None:
+        async with opened(tmp_path).running() as gateway, reading(gateway, mosquitto, phones=phones):
+            await send(mosquitto, ("owntracks/jane/old", sealed), (TOPIC, sealed), retain=False)
+            await until("one", lambda: bool(kept(gateway)))
+            assert [(one.source, one.position) for one in kept(gateway)] == [("owntracks/pixel", WHERE["home"])]
+
+    asyncio.run(story())
+
+
+@pytest.mark.skipif(PROGRAM is None, reason=ABSENT)
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed, which makes the certificate")
+@pytest.mark.filterwarnings(  # paho leaves the socket of a handshake that failed to the garbage collector
+    "ignore:Exception ignored in. <ssl.SSLSocket:pytest.PytestUnraisableExceptionWarning"
+)
+def test_a_broker_with_tls_must_prove_itself(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "broker.pem", tmp_path / "broker.key"
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=broker -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run([*made.split(), "-out", certificate, "-keyout", key], check=True, capture_output=True)
+    mosquitto = Mosquitto(tmp_path, f"certfile {certificate}\nkeyfile {key}\n").start()
+
+    async def story() -> None:
+        trusting = Broker(port=mosquitto.port, tls=True, authority=certificate)
+        wary = Broker(port=mosquitto.port, tls=True)
+        async with opened(tmp_path).running() as gateway:
+            refused, source = MqttSource(gateway, wary, PHONES), MqttSource(gateway, trusting, PHONES)
+            tasks = [asyncio.create_task(one.run()) for one in (refused, source)]
+            await asyncio.wait_for(source.connected.wait(), 10)
+            context = trusting.context
+            async with aiomqtt.Client("127.0.0.1", mosquitto.port, tls_context=context) as phone:
+                for tst in range(TST - 100, TST):
+                    await phone.publish(*location(tst), qos=1)
+            await until("all of them", lambda: len(kept(gateway)) == 100)
+            assert not refused.connected.is_set()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    try:
+        asyncio.run(story())
+    finally:
+        mosquitto.stop()

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from nacl.secret import SecretBox
 from starlette.applications import Starlette
 
@@ -19,7 +21,7 @@ from discreet.errors import DiscreetError
 from discreet.gateway.forms import Forms
 from discreet.gateway.journal import JournalError
 from discreet.gateway.own_store import Reading
-from discreet.gateway.owntracks import OwnTracksSource, routes
+from discreet.gateway.owntracks import OwnTracksSource, opened, readings_of, routes
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.views import View
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
@@ -246,3 +248,30 @@ def test_no_answer_holds_a_command(tmp_path: Path) -> None:
                 assert answer.json() == []
 
     asyncio.run(story())
+
+
+FIELDS = ("_type", "tst", "lat", "lon", "acc", "inregions", "event", "desc", "topic", "data", "username")
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["location", "transition"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.dictionaries(st.sampled_from(FIELDS), VALUES) | VALUES | st.lists(st.dictionaries(st.text(), VALUES)))
+def test_whatever_is_said_is_read_or_passed_over(said: object) -> None:
+    box = SecretBox(bytes(32))
+    for one in (said, opened(json.dumps(said).encode(), [box])[0]):
+        for found in readings_of(one, "jane", "phone"):
+            assert found.position is not None or found.label is not None
+            assert 0 <= found.instant < 2**62
+            (found.label or "").encode()
+
+
+@given(st.binary())
+def test_whatever_bytes_come_are_read_or_passed_over(body: bytes) -> None:
+    box = SecretBox(bytes(32))
+    sealed = encoded({"_type": "encrypted", "data": base64.b64encode(body).decode()})
+    for one in (body, sealed, encoded({"_type": "encrypted", "data": base64.b64encode(box.encrypt(body)).decode()})):
+        assert isinstance(readings_of(opened(one, [box])[0], "jane", "phone"), list)
