@@ -25,7 +25,7 @@ from discreet.gateway.owntracks import OwnTracksSource, opened, readings_of, rou
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.views import View
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
-from tests.gateway.people import START, WHERE, closed, habits, keeper, readings, settled
+from tests.gateway.people import START, WHERE, closed, habits, keeper, readings, seeded, settled
 
 ROUTINE = habits()
 JANE = settled(routine=ROUTINE, outputs="suppress")
@@ -59,7 +59,7 @@ PHONE = httpx.BasicAuth("jane", "phone-secret")
 async def serving(
     folder: Path, sources: Sequence[OwnTracksSource] = (), *, at_work: bool = True
 ) -> AsyncIterator[tuple[Gateway, httpx.AsyncClient]]:
-    gateway = Gateway(keeper(folder, START.timestamp(), JANE), wall=START.timestamp)
+    gateway = Gateway(keeper(folder, START.timestamp(), JANE, bits=seeded()), wall=START.timestamp)
     app = Starlette(routes=routes(gateway, Access(), {"jane": JANE}, VIEWS, sources))
     async with (
         gateway.running() if at_work else closing(gateway),

@@ -25,7 +25,7 @@ from discreet.gateway.told import Wire
 from discreet.gateway.views import View
 from discreet.outputs import SUPPRESSED, Released, Skipped
 from tests.gateway.mosquitto import Heard, Mosquitto, hearing, until
-from tests.gateway.people import CLOCK, PLACES, START, a_day, closed, habits, keeper, readings, settled
+from tests.gateway.people import CLOCK, PLACES, START, a_day, closed, habits, keeper, readings, seeded, settled
 
 JANE = settled(routine=habits(), outputs="suppress")
 PEOPLE = {"jane": JANE}
@@ -54,7 +54,7 @@ async def telling(gateway: Gateway, broker: Broker, **options: object) -> AsyncI
 @asynccontextmanager
 async def opened(folder: Path, now: dt.datetime = START) -> AsyncIterator[Gateway]:
     """A gateway whose slots the test turns itself."""
-    gateway = Gateway(keeper(folder, now.timestamp(), JANE), wall=now.timestamp)
+    gateway = Gateway(keeper(folder, now.timestamp(), JANE, bits=seeded()), wall=now.timestamp)
     yield gateway
     closed(gateway.keeper)
 
@@ -93,7 +93,8 @@ def test_a_week_on_the_wire_is_the_journal_in_its_forms(
             expected = 2 * 3 * (len(rows) + 1) + 1 + sum(one is not None for told in places.values() for one in told)
             await until("the last", lambda: len(heard) == expected, 20)  # with six documents, and a status
             assert len(rows) == count * CLOCK.slots == len(list(gateway.keeper.journal.all_rows("jane")))
-            assert {type(one.output).__name__ for one in rows} >= {"Released", "Suppressed"}
+            if count == 7:
+                assert {type(one.output).__name__ for one in rows} == {"Released", "Suppressed"}
             for name, forms in FORMS.items():
                 base = f"discreet/jane/{name}"
                 assert messages(heard, base) == [encoded(forms.event(one)) for one in rows]

@@ -18,7 +18,7 @@ from discreet.gateway.owntracks import OwnTracksSource, routes
 from discreet.gateway.runtime import Gateway
 from tests.gateway.mosquitto import ABSENT, PROGRAM, Heard, Mosquitto, hearing, until
 from tests.gateway.payloads import LOCATION, TRANSITION, encoded
-from tests.gateway.people import CLOCK, START, closed, keeper
+from tests.gateway.people import CLOCK, START, closed, keeper, seeded
 from tests.gateway.test_mqtt import reading
 from tests.gateway.test_owntracks import Access
 from tests.gateway.test_teller import JANE, VIEWS, telling
@@ -58,7 +58,9 @@ def test_no_byte_that_leaves_is_of_a_reading(tmp_path: Path, mosquitto: Mosquitt
     """Over MQTT in and MQTT and HTTP out: every byte on every topic but the phone's own, and every answer."""
 
     async def story() -> None:
-        gateway = Gateway(keeper(tmp_path, START.timestamp(), JANE), wall=lambda: START.timestamp() + 86_400)
+        gateway = Gateway(
+            keeper(tmp_path, START.timestamp(), JANE, bits=seeded()), wall=lambda: START.timestamp() + 86_400
+        )
         app = Starlette(routes=routes(gateway, Access(), {"jane": JANE}, VIEWS))
         broker = Broker(port=mosquitto.port, tells=(ToldView("jane"), ToldView("jane", "family")))
         writing = asyncio.create_task(gateway._write_readings())

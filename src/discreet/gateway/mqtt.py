@@ -15,28 +15,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import paho.mqtt.client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
 
 from discreet.gateway.broker import Broker
 from discreet.gateway.heard import kept
 from discreet.gateway.home_assistant import HomeAssistantSource
-from discreet.gateway.link import Link
+from discreet.gateway.link import FIRST, LONGEST, Link
 from discreet.gateway.own_store import Reading
 from discreet.gateway.owntracks import LARGEST, OwnTracksSource, opened, readings_of
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.statestream import PATIENCE, Statestream, joined
 
 LOG = logging.getLogger("discreet.gateway")
-
-SESSION = 7 * 86_400
-"""Seconds that a broker of MQTT 5 keeps what the gateway misses; of 3.1.1, it is the broker's to say."""
-
-KEEPALIVE = 30
-
-FIRST, LONGEST = 1.0, 60.0
-"""Seconds until a broker that is away is tried again: doubled each time, up to a minute."""
 
 WAITING = 10_000
 """Messages that wait; beyond, those sent at most once (QoS 0) are dropped. The broker holds back the others itself."""
@@ -94,17 +83,21 @@ class MqttSource:
         """One connection after another."""
         delay = self._first
         while True:
-            self._link = link = Link(self._client())
+            self._link = link = Link(self._broker, "source", self._take, keeps=True)
             try:
-                await link.open(*self._address, **self._session)
+                await link.open()
+                link.client.subscribe([(topic, 1) for topic in self.topics])
+                delay = self._first
+                self.connected.set()
                 await link.held()
-                delay = self._first if self.connected.is_set() else delay
+                LOG.warning("the broker is away; readings wait there until it is back")
+            except PermissionError as error:
+                LOG.error("%s", error)
             except (OSError, ValueError):  # nobody there, or not with such a name or certificate
-                pass
+                LOG.warning("the broker cannot be reached; readings wait there until it is back")
             finally:
                 self.connected.clear()
                 await link.close()
-            LOG.warning("the broker is away; readings wait there until it is back")
             await asyncio.sleep(delay)
             delay = min(2 * delay, LONGEST)
 
@@ -150,48 +143,6 @@ class MqttSource:
                 said, _ = opened(payload, () if one.box is None else (one.box,))
                 return readings_of(said, one.person, device[:64])
         return []
-
-    # --- connecting
-
-    @property
-    def _address(self) -> tuple[str, int, int]:
-        return self._broker.host, self._broker.port, KEEPALIVE
-
-    @property
-    def _session(self) -> dict[str, Any]:
-        """What of MQTT 5 asks the broker to keep what is missed; 3.1.1 has `clean_session` for it."""
-        if self._broker.version != "5":
-            return {}
-        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho gives it none
-        properties.SessionExpiryInterval = SESSION
-        return {"clean_start": False, "properties": properties}
-
-    def _client(self) -> paho.Client:
-        newer = self._broker.version == "5"
-        client = paho.Client(
-            CallbackAPIVersion.VERSION2,
-            client_id=f"{self._broker.name}-source",
-            clean_session=None if newer else False,
-            protocol=MQTTProtocolVersion.MQTTv5 if newer else MQTTProtocolVersion.MQTTv311,
-            manual_ack=True,
-        )
-        if self._broker.user is not None:
-            client.username_pw_set(self._broker.user, self._broker.password)
-        if (context := self._broker.context) is not None:
-            client.tls_set_context(context)
-        client.on_connect, client.on_disconnect, client.on_message = self._connected, self._left, self._take
-        return client
-
-    def _connected(self, client: paho.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
-        if reason.is_failure:
-            LOG.warning("the broker refuses the gateway as a source; check its user, password and ACL")
-            return
-        client.subscribe([(topic, 1) for topic in self.topics])
-        self.connected.set()
-
-    def _left(self, client: paho.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
-        if self._link is not None and self._link.client is client:
-            self._link.end()
 
     def _take(self, client: paho.Client, data: Any, message: paho.MQTTMessage) -> None:
         if message.qos or len(self._waiting) < WAITING:

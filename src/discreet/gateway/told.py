@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from discreet.errors import DiscreetError
 from discreet.gateway.broker import RELEASED, Broker, ToldView
 from discreet.gateway.forms import Forms, encoded
 from discreet.gateway.home_assistant import discovery
 from discreet.gateway.journal.base import Row
+from discreet.gateway.link import Message
 from discreet.gateway.person import Settled
 from discreet.gateway.recorder import tracker_of
 from discreet.gateway.views import View
-
-
-@dataclass(frozen=True)
-class Message:
-    """One message to the broker; an empty payload that is retained clears the topic."""
-
-    topic: str
-    payload: bytes
-    qos: int = 1
-    retain: bool = True
+from discreet.outputs import SUPPRESSED
 
 
 class Wire:
@@ -30,6 +21,7 @@ class Wire:
 
     def __init__(self, broker: Broker, told: ToldView, forms: Forms) -> None:
         self.told, self.forms = told, forms
+        forms.circle(SUPPRESSED)  # the map is looked at now, and not when the first slot ends
         self._qos = 0 if told.now_only else 1
         self._base = broker.topic(told.person, told.view)
         self._located = f"{RELEASED}/{told.person}/{told.view}"
