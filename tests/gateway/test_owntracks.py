@@ -258,7 +258,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.sampled_from(FIELDS), VALUES) | VALUES | st.lists(st.dictionaries(st.text(), VALUES)))
 def test_whatever_is_said_is_read_or_passed_over(said: object) -> None:
     box = SecretBox(bytes(32))
@@ -269,6 +269,7 @@ def test_whatever_is_said_is_read_or_passed_over(said: object) -> None:
             (found.label or "").encode()
 
 
+@settings(max_examples=100, deadline=None)
 @given(st.binary())
 def test_whatever_bytes_come_are_read_or_passed_over(body: bytes) -> None:
     box = SecretBox(bytes(32))

@@ -19,6 +19,7 @@ from discreet.errors import DiscreetError
 from discreet.gateway.broker import Broker, ToldView
 from discreet.gateway.forms import Forms, encoded
 from discreet.gateway.journal import Row
+from discreet.gateway.link import Link
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.teller import Teller
 from discreet.gateway.told import Wire
@@ -192,8 +193,16 @@ def test_a_broker_that_was_killed_is_told_what_it_missed_in_order(tmp_path: Path
             missed = [turned for turned, _ in zip(slots, range(4), strict=False)]
             for turned in missed:
                 await gateway.tell(turned)
+            listening, catch_up = asyncio.Event(), teller._catch_up
+
+            async def when_heard(link: Link) -> None:
+                await listening.wait()
+                await catch_up(link)
+
+            teller._catch_up = when_heard  # type: ignore[method-assign]
             mosquitto.start()
             async with hearing(mosquitto, "discreet/jane/+") as heard:
+                listening.set()
                 await asyncio.wait_for(teller.connected.wait(), 10)
                 await until("all", lambda: len([one for one in heard if not one.retain]) >= 5)
                 live = [one for one in heard if not one.retain]
