@@ -1,11 +1,13 @@
-"""What the gateway's tests share: a PostgreSQL server, where one is installed."""
+"""What the gateway's tests share: a PostgreSQL server and a broker, where they are installed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.gateway.mosquitto import ABSENT, PROGRAM, Mosquitto
 from tests.gateway.postgres import Server, binaries
 
 
@@ -18,3 +20,15 @@ def server() -> Iterator[Server]:
     one = Server()
     yield one
     one.end()
+
+
+@pytest.fixture
+def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
+    """A real broker, likewise."""
+    if PROGRAM is None:
+        pytest.skip(ABSENT)
+    folder = tmp_path / "mosquitto"
+    folder.mkdir()
+    broker = Mosquitto(folder).start()
+    yield broker
+    broker.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -73,6 +73,11 @@ def keeper(folder: Path, now: float, *people: Settled, **options: object) -> Kee
         journal.close()
         own.close()
         raise
+
+
+def seeded(seed: int = 1) -> Callable[[int], bytes]:
+    """Bits for a keeper whose outputs are the same in every run."""
+    return np.random.default_rng(seed).bytes
 
 
 def closed(one: Keeper) -> None:

@@ -82,10 +82,11 @@ class Forms:
     def owntracks(self, row: Row, tracker: str) -> dict[str, Any] | None:
         """An OwnTracks location: exactly what its readers need, and no more; None where no place was released.
 
-        Home Assistant ignores a location without `acc`, and phones need `tid`. Silence is no message there.
+        Home Assistant ignores a location without `acc`, and phones need `tid`. Silence is no message there. Nor is a
+        slot without length, which clocks that go forward pass over: phones want times that rise.
         """
         circle = self.circle(self.view.of(row.output))
-        if circle is None:
+        if circle is None or self.clock.start_of(row.date, row.slot).timestamp() >= row.ends:
             return None
         return {
             "_type": "location",

@@ -1,0 +1,167 @@
+"""The read routes of the OwnTracks Recorder over what was released, so that its frontend shows that and no more.
+
+The user is the person and the device is the view: a token opens one of each. Only slots in which a place was released
+are there; silence is no location.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from discreet.gateway.credentials import Granted, Grants, granted, refused
+from discreet.gateway.forms import Forms, encoded
+from discreet.gateway.journal.base import JournalError, Key, Row
+from discreet.gateway.person import Settled
+from discreet.gateway.runtime import Gateway
+from discreet.gateway.views import View
+
+DEFAULT = dt.timedelta(hours=6)
+"""How far back locations go when no time is asked for, as in the Recorder."""
+
+LOOK_BACK = 31
+"""Days in which the last location is looked for."""
+
+PAGES = 20
+"""Pages of the journal that one answer reads at most."""
+
+
+class Released:
+    """What one token may read."""
+
+    def __init__(self, gateway: Gateway, forms: Forms, *, now_only: bool) -> None:
+        self.gateway, self.forms, self.now_only = gateway, forms, now_only
+
+    def location(self, row: Row) -> dict[str, Any] | None:
+        """A location as the frontend reads it: the released form, and whose it is."""
+        person, view = self.forms.person, self.forms.view.name
+        found = self.forms.owntracks(row, tracker_of(person))
+        if found is None:
+            return None
+        return found | {"username": person, "device": view, "topic": f"released/{person}/{view}"}
+
+    def last(self) -> dict[str, Any] | None:
+        """The last released location; of who may know the present alone, that of the last slot."""
+        shown = self.gateway.shown(self.forms.person)
+        if shown is None:
+            return None
+        for rows in self._days_back(shown):
+            for row in reversed(rows):
+                if (found := self.location(row)) is not None:
+                    return found
+                if self.now_only:
+                    return None
+        return None
+
+    async def between(self, start: dt.datetime, end: dt.datetime) -> list[dict[str, Any]]:
+        """The locations of slots that ended between two instants, in order."""
+        if self.now_only:
+            last = self.last()
+            return [last] if last is not None and start.timestamp() <= last["tst"] <= end.timestamp() else []
+        clock, found = self.forms.clock, []
+        after: Key = (clock.locate(start)[0] - dt.timedelta(days=1), clock.slots)
+        until = clock.locate(end)
+        for _ in range(PAGES):
+            rows = self.gateway.rows(self.forms.person, after=after, until=until)
+            located = (self.location(row) for row in rows if start.timestamp() <= row.ends <= end.timestamp())
+            found += [one for one in located if one is not None]
+            if not rows:
+                break
+            after = rows[-1].key
+            await asyncio.sleep(0)  # others are served between two pages
+        return found
+
+    def _days_back(self, shown: Key) -> Iterator[list[Row]]:
+        slots = self.forms.clock.slots
+        for back in range(LOOK_BACK):
+            date = shown[0] - dt.timedelta(days=back)
+            yield self.gateway.rows(self.forms.person, after=(date, -1), until=min(shown, (date, slots)))
+
+
+Answer = Callable[[Request, Released], Awaitable[object]]
+
+
+def routes(gateway: Gateway, access: Grants, people: Mapping[str, Settled], views: Mapping[str, View]) -> list[Route]:
+    """`/api/0/` for applications: every request needs a token, and sees that token's person and view alone."""
+    forms: dict[tuple[str, str], Forms] = {}
+
+    def released(grant: Granted) -> Released | None:
+        person = people.get(grant.person or "")
+        if person is None or grant.view not in views:
+            return None
+        key = (person.name, grant.view)
+        if key not in forms:
+            forms[key] = Forms(person.name, person.clock, person.places, views[grant.view])
+        return Released(gateway, forms[key], now_only=grant.now_only)
+
+    def route(path: str, answer: Answer) -> Route:
+        async def serve(request: Request) -> Response:
+            try:
+                grant = granted(request, access, "application")
+                shown = None if grant is None else released(grant)
+                if shown is None:
+                    return refused()
+                body = encoded(await answer(request, shown))
+            except JournalError:
+                return Response(status_code=503)
+            return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+        return Route(f"/api/0/{path}", serve, methods=["GET"])
+
+    return [route("version", _version), route("list", _list), route("last", _last), route("locations", _locations)]
+
+
+async def _version(request: Request, shown: Released) -> object:
+    return {"version": "discreet"}
+
+
+async def _list(request: Request, shown: Released) -> object:
+    asked = request.query_params
+    if "user" not in asked:
+        return {"results": [shown.forms.person]}
+    of_person = asked["user"] == shown.forms.person and "device" not in asked
+    return {"results": [shown.forms.view.name] if of_person else []}
+
+
+async def _last(request: Request, shown: Released) -> object:
+    found = shown.last() if _asks_for(request, shown) else None
+    return [] if found is None else [found]
+
+
+async def _locations(request: Request, shown: Released) -> object:
+    now = dt.datetime.fromtimestamp(shown.gateway.wall(), dt.UTC)
+    end = _instant(request.query_params.get("to")) or now
+    start = _instant(request.query_params.get("from")) or _earlier(end)
+    found = await shown.between(start, end) if _asks_for(request, shown) else []
+    return {"count": len(found), "data": found}
+
+
+def _asks_for(request: Request, shown: Released) -> bool:
+    """Whether the person and the view are asked for, or nobody in particular."""
+    asked, forms = request.query_params, shown.forms
+    return asked.get("user", forms.person) == forms.person and asked.get("device", forms.view.name) == forms.view.name
+
+
+def _instant(text: str | None) -> dt.datetime | None:
+    """A time as the frontend writes it, in UTC; None for anything that no calendar of ours can reach."""
+    try:
+        found = dt.datetime.fromisoformat(text or "")
+        found = found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found.astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        return None
+    return found if dt.MINYEAR + 1 < found.year < dt.MAXYEAR - 1 else None
+
+
+def _earlier(end: dt.datetime) -> dt.datetime:
+    return end - DEFAULT
+
+
+def tracker_of(person: str) -> str:
+    """The two characters that stand for a person on maps."""
+    return person[:2].upper()

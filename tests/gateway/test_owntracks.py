@@ -1,0 +1,278 @@
+"""OwnTracks over HTTP: phones are always answered as they expect, and the frontend sees what was released."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nacl.secret import SecretBox
+from starlette.applications import Starlette
+
+from discreet.errors import DiscreetError
+from discreet.gateway.forms import Forms
+from discreet.gateway.journal import JournalError
+from discreet.gateway.own_store import Reading
+from discreet.gateway.owntracks import OwnTracksSource, opened, readings_of, routes
+from discreet.gateway.runtime import Gateway
+from discreet.gateway.views import View
+from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
+from tests.gateway.people import START, WHERE, closed, habits, keeper, readings, seeded, settled
+
+ROUTINE = habits()
+JANE = settled(routine=ROUTINE, outputs="suppress")
+VIEWS = {"whole": View(), "family": View("family", {"home": frozenset({"home"})}, rest="out")}
+
+
+@dataclass(frozen=True)
+class Grant:
+    purpose: str
+    person: str | None
+    view: str = "whole"
+    now_only: bool = False
+
+
+class Access:
+    def grant(self, secret: str) -> Grant | None:
+        return {
+            "phone-secret": Grant("source", "jane"),
+            "app-secret": Grant("application", "jane"),
+            "family-secret": Grant("application", "jane", "family"),
+            "now-secret": Grant("application", "jane", now_only=True),
+            "lost-secret": Grant("application", "jane", "no such view"),
+            "owner-secret": Grant("owner", None),
+        }.get(secret)
+
+
+PHONE = httpx.BasicAuth("jane", "phone-secret")
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path, sources: Sequence[OwnTracksSource] = (), *, at_work: bool = True
+) -> AsyncIterator[tuple[Gateway, httpx.AsyncClient]]:
+    gateway = Gateway(keeper(folder, START.timestamp(), JANE, bits=seeded()), wall=START.timestamp)
+    app = Starlette(routes=routes(gateway, Access(), {"jane": JANE}, VIEWS, sources))
+    async with (
+        gateway.running() if at_work else closing(gateway),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client,
+    ):
+        yield gateway, client
+
+
+@asynccontextmanager
+async def closing(gateway: Gateway) -> AsyncIterator[Gateway]:
+    """A gateway whose slots the test turns itself."""
+    yield gateway
+    closed(gateway.keeper)
+
+
+def kept(gateway: Gateway) -> list[Reading]:
+    return gateway.keeper.own.readings("jane", 0)
+
+
+def test_a_location_is_kept_and_answered_with_an_empty_list(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with serving(tmp_path) as (gateway, client):
+            for path in ("/owntracks", "/pub"):
+                answer = await client.post(path, content=encoded(LOCATION), auth=PHONE)
+                assert (answer.status_code, answer.content) == (200, b"[]")
+            bearer = {"Authorization": "Bearer phone-secret"}
+            assert (await client.post("/pub", content=encoded(TRANSITION), headers=bearer)).content == b"[]"
+            assert kept(gateway) == [
+                Reading("jane", "owntracks/phone/event", TST * 1_000_000, WHERE["home"], 21.5, "home"),
+                Reading("jane", "owntracks/pixel", TST * 1_000_000, WHERE["home"], 13.0),
+            ], "twice the same message is one reading; an event of the same second is another"
+
+    asyncio.run(story())
+
+
+def test_everything_that_is_authenticated_is_answered_and_nothing_of_it_kept(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with serving(tmp_path) as (gateway, client):
+            for body in [*map(encoded, SILENT), *HOSTILE]:
+                answer = await client.post("/owntracks", content=body, auth=PHONE)
+                assert (answer.status_code, answer.content) == (200, b"[]"), body[:80]
+            assert {(one.instant, one.label) for one in kept(gateway)} == {(1_700_000_000_000_000, None)}, (
+                "hostile messages with a good position are readings, without what cannot be a label"
+            )
+            later = {**LOCATION, "tst": int(START.timestamp()) + 3600}
+            assert (await client.post("/owntracks", content=encoded(later), auth=PHONE)).content == b"[]"
+            assert max(one.instant for one in kept(gateway)) == 1_700_000_000_000_000, "of the future"
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "Basic",
+        "Basic %%%",
+        "Basic " + base64.b64encode(b"jane:wrong").decode(),
+        "Basic " + base64.b64encode(b"phone-secret").decode(),
+        "Basic " + base64.b64encode(b"jane:app-secret").decode(),
+        "Basic " + base64.b64encode(b"jane:owner-secret").decode(),
+        "Basic " + base64.b64encode(b"\xff\xfe:").decode(),
+        "Bearer",
+        "Bearer " + "x" * 5000,
+        "Digest phone-secret",
+    ],
+)
+def test_wrong_credentials_alone_are_refused(tmp_path: Path, header: str | None) -> None:
+    async def story() -> None:
+        async with serving(tmp_path) as (gateway, client):
+            headers = {} if header is None else {"Authorization": header}
+            answer = await client.post("/owntracks", content=encoded(LOCATION), headers=headers)
+            assert answer.status_code == 401
+            assert kept(gateway) == []
+
+    asyncio.run(story())
+
+
+def test_only_while_nothing_can_be_written_the_phone_is_told_to_come_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with serving(tmp_path) as (gateway, client):
+
+            def full(_: object) -> int:
+                raise JournalError("disk full")
+
+            real, gateway.keeper.own.read = gateway.keeper.own.read, full  # type: ignore[method-assign, assignment]
+            assert (await client.post("/owntracks", content=encoded(LOCATION), auth=PHONE)).status_code == 503
+            assert (await client.post("/owntracks", content=b"{}", auth=PHONE)).status_code == 200
+            gateway.keeper.own.read = real  # type: ignore[method-assign]
+            assert (await client.post("/owntracks", content=encoded(LOCATION), auth=PHONE)).status_code == 200
+            assert len(kept(gateway)) == 1
+
+    asyncio.run(story())
+
+
+def test_encrypted_messages_are_read_and_answered_encrypted(tmp_path: Path) -> None:
+    box = SecretBox(b"correct horse".ljust(32, b"\0"))
+
+    def sealed(message: object) -> bytes:
+        return encoded({"_type": "encrypted", "data": base64.b64encode(box.encrypt(encoded(message))).decode()})
+
+    async def story() -> None:
+        sources = [OwnTracksSource("jane", "jane", key="another"), OwnTracksSource("jane", "jane", key="correct horse")]
+        async with serving(tmp_path, sources) as (gateway, client):
+            answer = (await client.post("/pub", content=sealed(LOCATION), auth=PHONE)).json()
+            assert set(answer) == {"_type", "data"}
+            assert answer["_type"] == "encrypted"
+            assert box.decrypt(base64.b64decode(answer["data"])) == b"[]"
+            assert [one.position for one in kept(gateway)] == [WHERE["home"]]
+        async with serving(tmp_path) as (gateway, client):
+            answer = await client.post("/pub", content=sealed({**LOCATION, "tst": TST - 60}), auth=PHONE)
+            assert (answer.status_code, answer.content) == (200, b"[]"), "without a key it cannot be read"
+            assert len(kept(gateway)) == 1
+
+    asyncio.run(story())
+
+
+def test_the_frontend_reads_what_was_released_and_nothing_else(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with serving(tmp_path, at_work=False) as (gateway, client):
+            own, rows = gateway.keeper.own, []
+            own.read(list(readings(("home",) * 4 + ("work",) * 4 + ("clinic",) + ("home",) * 3, START.date())))
+            for _ in range(12):
+                turned = gateway.keeper.turn(gateway.keeper.next)
+                await gateway.tell(turned)
+                rows += turned
+            forms = Forms("jane", JANE.clock, JANE.places, View())
+            told = [one for row in rows if (one := forms.owntracks(row, "JA")) is not None]
+            assert told, "something was released"
+            whose = {"username": "jane", "device": "whole", "topic": "released/jane/whole"}
+
+            async def get(path: str, secret: str = "app-secret", **params: str) -> httpx.Response:
+                return await client.get(f"/api/0/{path}", params=params, auth=httpx.BasicAuth("", secret))
+
+            assert (await get("version")).json() == {"version": "discreet"}
+            assert (await get("list")).json() == {"results": ["jane"]}
+            assert (await get("list", user="jane")).json() == {"results": ["whole"]}
+            assert (await get("list", user="joe")).json() == {"results": []}
+            assert (await get("last")).json() == [told[-1] | whose]
+            assert (await get("last", user="joe")).json() == []
+            day = {"from": "2026-03-02T00:00:00", "to": "2026-03-03T00:00:00", "format": "json"}
+            answer = (await get("locations", user="jane", device="whole", **day)).json()
+            assert answer == {"count": len(told), "data": [one | whose for one in told]}
+            low, high = (START.replace(hour=hour, minute=0).timestamp() for hour in (4, 8))
+            part = (await get("locations", **{"from": "2026-03-02T04:00:00", "to": "2026-03-02T08:00:00"})).json()
+            assert part["data"] == [one | whose for one in told if low <= one["tst"] <= high]
+            for wrong in ({"from": "yesterday"}, {"to": "9999-12-31T23:59:59"}, {"from": "0001-01-01"}):
+                assert (await get("locations", **wrong)).status_code == 200
+            assert (await get("locations", user="jane", device="family", **day)).json()["data"] == []
+            family = (await get("locations", "family-secret", **day)).json()["data"]
+            assert {(one["lat"], one["lon"]) for one in family} <= {WHERE["home"]}, "'out' is no place"
+            present = (await get("locations", "now-secret", **day)).json()["data"]
+            assert [one["tst"] for one in present] == [one["tst"] for one in told if one["tst"] == rows[-1].ends]
+            for secret in ("phone-secret", "owner-secret", "wrong", "lost-secret"):
+                assert (await get("last", secret)).status_code == 401
+
+    asyncio.run(story())
+
+
+def test_settings_name_the_key_that_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("correct horse\n")
+    (tmp_path / "key").chmod(0o600)
+    read = OwnTracksSource.from_table({"person": "jane", "key_file": "key"}, "owntracks[0]", tmp_path)
+    assert read == OwnTracksSource("jane", "jane", None, "correct horse")
+    assert "horse" not in repr(read)
+    (tmp_path / "key").chmod(0o644)
+    for table, message in (
+        ({}, "owntracks[0].person: is missing"),
+        ({"person": "jane", "user": "a/b"}, "owntracks[0].user: is 'a/b'"),
+        ({"person": "jane", "key": "x" * 33}, "owntracks[0].key: is longer than 32 bytes"),
+        ({"person": "jane", "key_file": "key"}, "chmod 600"),
+        ({"person": "jane", "key_file": "none"}, "owntracks[0].key_file"),
+        ({"person": "jane", "devise": "x"}, "owntracks[0].devise: is not known"),
+    ):
+        with pytest.raises(DiscreetError) as caught:
+            OwnTracksSource.from_table(table, "owntracks[0]", tmp_path)
+        assert message in str(caught.value)
+
+
+def test_no_answer_holds_a_command(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with serving(tmp_path) as (_, client):
+            cmd = {"_type": "cmd", "action": "dump"}
+            for body in (cmd, [cmd, LOCATION]):
+                answer = await client.post("/owntracks", content=json.dumps(body), auth=PHONE)
+                assert answer.json() == []
+
+    asyncio.run(story())
+
+
+FIELDS = ("_type", "tst", "lat", "lon", "acc", "inregions", "event", "desc", "topic", "data", "username")
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["location", "transition"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.dictionaries(st.sampled_from(FIELDS), VALUES) | VALUES | st.lists(st.dictionaries(st.text(), VALUES)))
+def test_whatever_is_said_is_read_or_passed_over(said: object) -> None:
+    box = SecretBox(bytes(32))
+    for one in (said, opened(json.dumps(said).encode(), [box])[0]):
+        for found in readings_of(one, "jane", "phone"):
+            assert found.position is not None or found.label is not None
+            assert 0 <= found.instant < 2**62
+            (found.label or "").encode()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary())
+def test_whatever_bytes_come_are_read_or_passed_over(body: bytes) -> None:
+    box = SecretBox(bytes(32))
+    sealed = encoded({"_type": "encrypted", "data": base64.b64encode(body).decode()})
+    for one in (body, sealed, encoded({"_type": "encrypted", "data": base64.b64encode(box.encrypt(body)).decode()})):
+        assert isinstance(readings_of(opened(one, [box])[0], "jane", "phone"), list)

@@ -1,0 +1,370 @@
+"""What applications receive over a real broker: the forms of the journal's rows, no field more, and nothing stale."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import json
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import aiomqtt
+import numpy as np
+import pytest
+
+from discreet import Clock
+from discreet.errors import DiscreetError
+from discreet.gateway.broker import Broker, ToldView
+from discreet.gateway.forms import Forms, encoded
+from discreet.gateway.journal import Row
+from discreet.gateway.link import Link
+from discreet.gateway.runtime import Gateway
+from discreet.gateway.teller import Teller
+from discreet.gateway.told import Wire
+from discreet.gateway.views import View
+from discreet.outputs import SUPPRESSED, Released, Skipped
+from tests.gateway.mosquitto import Heard, Mosquitto, hearing, until
+from tests.gateway.people import CLOCK, PLACES, START, a_day, closed, habits, keeper, readings, seeded, settled
+
+JANE = settled(routine=habits(), outputs="suppress")
+PEOPLE = {"jane": JANE}
+VIEWS = {"whole": View(), "family": View("family", {"home": frozenset({"home"})}, rest="away")}
+FORMS = {name: Forms("jane", JANE.clock, JANE.places, view) for name, view in VIEWS.items()}
+WHOLE, FAMILY = ToldView("jane"), ToldView("jane", "family", token="app")
+
+
+def messages(heard: Heard, topic: str) -> list[bytes]:
+    return [bytes(one.payload) for one in heard if str(one.topic) == topic]
+
+
+@asynccontextmanager
+async def telling(gateway: Gateway, broker: Broker, **options: object) -> AsyncIterator[Teller]:
+    teller = Teller(gateway, broker, PEOPLE, VIEWS, first=0.1, **options)  # type: ignore[arg-type]
+    task = asyncio.create_task(teller.run())
+    try:
+        await asyncio.wait_for(teller.connected.wait(), 10)
+        yield teller
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@asynccontextmanager
+async def opened(folder: Path, now: dt.datetime = START) -> AsyncIterator[Gateway]:
+    """A gateway whose slots the test turns itself."""
+    gateway = Gateway(keeper(folder, now.timestamp(), JANE, bits=seeded()), wall=now.timestamp)
+    yield gateway
+    closed(gateway.keeper)
+
+
+def days(gateway: Gateway, count: int) -> Iterator[list[Row]]:
+    """Days of readings, decided slot by slot."""
+    rng = np.random.default_rng(4)
+    for day in range(count):
+        date = START.date() + dt.timedelta(days=day)
+        gateway.keeper.own.read(list(readings(a_day(CLOCK, rng), date)))
+    for _ in range(count * CLOCK.slots):
+        yield gateway.keeper.turn(gateway.keeper.next)
+
+
+def row(output: Released | Skipped, slot: int = 5) -> Row:
+    ends = int(CLOCK.end_of(START.date(), slot).timestamp())
+    return Row("jane", START.date(), slot, ends, 1, slot, output, "", ())
+
+
+@pytest.mark.parametrize(("version", "count"), [("3.1.1", 7), ("5", 2)])
+def test_a_week_on_the_wire_is_the_journal_in_its_forms(
+    tmp_path: Path, mosquitto: Mosquitto, version: str, count: int
+) -> None:
+    async def story() -> None:
+        broker = Broker(port=mosquitto.port, tells=(WHOLE, FAMILY), version="5" if version == "5" else "3.1.1")
+        async with (
+            hearing(mosquitto, "#", version=version) as heard,
+            opened(tmp_path) as gateway,
+            telling(gateway, broker),
+        ):
+            rows = []
+            for turned in days(gateway, count):
+                rows += turned
+                await gateway.tell(turned)
+            places = {name: [forms.owntracks(one, "JA") for one in rows] for name, forms in FORMS.items()}
+            expected = 2 * 3 * (len(rows) + 1) + 1 + sum(one is not None for told in places.values() for one in told)
+            await until("the last", lambda: len(heard) == expected, 20)  # with six documents, and a status
+            assert len(rows) == count * CLOCK.slots == len(list(gateway.keeper.journal.all_rows("jane")))
+            if count == 7:
+                assert {type(one.output).__name__ for one in rows} == {"Released", "Suppressed"}
+            for name, forms in FORMS.items():
+                base = f"discreet/jane/{name}"
+                assert messages(heard, base) == [encoded(forms.event(one)) for one in rows]
+                assert messages(heard, f"{base}/state") == [forms.home_assistant(one)[0].encode() for one in rows]
+                assert messages(heard, f"{base}/attributes") == [encoded(forms.home_assistant(one)[1]) for one in rows]
+                located = messages(heard, f"released/jane/{name}")
+                assert located == [encoded(one) for one in places[name] if one is not None]
+                times = [json.loads(one)["tst"] for one in located]
+                assert all(np.diff(times) > 0)
+            _only_allowed_fields(heard)
+
+    asyncio.run(story())
+
+
+def _only_allowed_fields(heard: Heard) -> None:
+    """Whatever topic it is on: fields that are on the list, and topics that are on the list."""
+    places = {"latitude", "longitude", "radius"}
+    slot = {"person", "date", "slot", "start", "end", "kind"}
+    for one in heard:
+        parts, payload = str(one.topic).split("/"), bytes(one.payload)
+        match parts:
+            case ["discreet", "jane", "whole" | "family"]:
+                assert set(json.loads(payload)) <= slot | places | {"context"}
+            case ["discreet", "jane", "whole" | "family", "state"]:
+                assert payload.decode() in {"None", "not_home", "home", "work", "clinic", "moving", "other", "unknown"}
+            case ["discreet", "jane", "whole" | "family", "attributes"]:
+                assert set(json.loads(payload)) == {"latitude", "longitude", "gps_accuracy"}
+            case ["released", "jane", "whole" | "family"]:
+                assert set(json.loads(payload)) == {"_type", "lat", "lon", "tst", "tid", "acc"}
+                assert json.loads(payload)["acc"] > 0
+            case ["homeassistant", "device_tracker" | "sensor", _, "config"]:
+                assert b"jane" in payload
+            case ["discreet", "status"]:
+                assert payload in (b"online", b"offline")
+            case _:
+                raise AssertionError(f"a topic that nobody knows: {one.topic}")
+
+
+def test_silence_overwrites_what_was_retained_and_says_nothing_to_owntracks(
+    tmp_path: Path, mosquitto: Mosquitto
+) -> None:
+    async def story() -> None:
+        broker = Broker(port=mosquitto.port, tells=(WHOLE,))
+        async with opened(tmp_path) as gateway, telling(gateway, broker):
+            shown, silent = row(Released("work"), 5), row(SUPPRESSED, 6)  # type: ignore[arg-type]
+            async with hearing(mosquitto, "released/#") as located:
+                await gateway.tell([shown])
+                await gateway.tell([silent])
+                await until("what is retained", lambda: len(located) == 1)
+                await asyncio.sleep(0.2)
+                assert len(located) == 1
+            async with hearing(mosquitto, "discreet/jane/#", "released/#") as late:
+                await until("what is retained", lambda: len(late) == 3)
+                assert all(one.retain for one in late)
+                event = json.loads(messages(late, "discreet/jane/whole")[0])
+                assert (event["slot"], event["kind"]) == (6, "suppressed")
+                assert "latitude" not in event
+                assert messages(late, "discreet/jane/whole/state") == [b"None"]
+                nowhere = {"latitude": None, "longitude": None, "gps_accuracy": None}
+                assert json.loads(messages(late, "discreet/jane/whole/attributes")[0]) == nowhere
+
+    asyncio.run(story())
+
+
+def test_after_a_restart_the_last_row_is_told_again(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    async def story() -> None:
+        broker = Broker(port=mosquitto.port, tells=(WHOLE,))
+        async with opened(tmp_path) as gateway:
+            for turned in days(gateway, 1):
+                await gateway.tell(turned)
+            last = gateway.keeper.journal.last("jane")
+            assert last is not None
+        tomorrow = START + dt.timedelta(days=1)
+        async with opened(tmp_path, tomorrow) as gateway, hearing(mosquitto, "discreet/jane/whole") as heard:
+            async with telling(gateway, broker):
+                await until("it", lambda: bool(heard))
+            assert messages(heard, "discreet/jane/whole") == [encoded(FORMS["whole"].event(last))]
+
+    asyncio.run(story())
+
+
+def test_a_broker_that_was_killed_is_told_what_it_missed_in_order(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    async def story() -> None:
+        now = ToldView("jane", "family", now_only=True)
+        broker = Broker(port=mosquitto.port, tells=(WHOLE, now))
+        async with opened(tmp_path) as gateway, telling(gateway, broker) as teller:
+            slots = days(gateway, 1)
+            first = [next(slots) for _ in range(3)]
+            for turned in first:
+                await gateway.tell(turned)
+            async with hearing(mosquitto, "discreet/jane/whole") as before:
+                await until("the third", lambda: bool(before))
+            mosquitto.stop(signal.SIGKILL)
+            await until("that it is away", lambda: not teller.connected.is_set())
+            missed = [turned for turned, _ in zip(slots, range(4), strict=False)]
+            for turned in missed:
+                await gateway.tell(turned)
+            listening, catch_up = asyncio.Event(), teller._catch_up
+
+            async def when_heard(link: Link) -> None:
+                await listening.wait()
+                await catch_up(link)
+
+            teller._catch_up = when_heard  # type: ignore[method-assign]
+            mosquitto.start()
+            async with hearing(mosquitto, "discreet/jane/+") as heard:
+                listening.set()
+                await asyncio.wait_for(teller.connected.wait(), 10)
+                await until("all", lambda: len([one for one in heard if not one.retain]) >= 5)
+                live = [one for one in heard if not one.retain]
+                rows = [one for turned in first + missed for one in turned]
+                told = messages(live, "discreet/jane/whole")
+                assert len(told) >= len(missed), "those before may come again, if they were not confirmed"
+                assert told == [encoded(FORMS["whole"].event(one)) for one in rows[-len(told) :]]
+                assert messages(live, "discreet/jane/family") == [encoded(FORMS["family"].event(rows[-1]))], "now only"
+
+    asyncio.run(story())
+
+
+def test_revocation_clears_what_is_retained_and_stays_silent(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    async def story() -> None:
+        broker = Broker(port=mosquitto.port, tells=(WHOLE, FAMILY))
+        async with opened(tmp_path) as gateway:
+            async with telling(gateway, broker) as teller:
+                await gateway.tell([row(Released("home"), 5)])
+                async with hearing(mosquitto, "discreet/jane/family") as heard:
+                    await until("the row", lambda: bool(heard))
+                    teller.revoke("another")
+                    teller.revoke("app")
+                    await until("the clearing", lambda: heard[-1].payload == b"")
+                    await gateway.tell([row(Released("work"), 6)])
+                async with hearing(mosquitto, "discreet/#", "homeassistant/#") as left:
+                    await until("the other view", lambda: b'"work"' in b"".join(messages(left, "discreet/jane/whole")))
+                    await asyncio.sleep(0.2)
+                    assert not [one for one in left if "family" in str(one.topic)]
+            async with telling(gateway, broker, revoked={"app"}):
+                await gateway.tell([row(Released("home"), 7)])
+                async with hearing(mosquitto, "discreet/#") as left:
+                    await until("the other view", lambda: b'"home"' in b"".join(messages(left, "discreet/jane/whole")))
+                    assert not [one for one in left if "family" in str(one.topic)]
+
+    asyncio.run(story())
+
+
+def test_what_is_told_no_more_is_cleared_and_others_messages_are_not(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    async def story() -> None:
+        others = {"homeassistant/sensor/lamp/config": b"{}", "other/jane/family": b"1", "owntracks/jane/pixel": b"{}"}
+        async with aiomqtt.Client("127.0.0.1", mosquitto.port) as client:
+            for topic, payload in others.items():
+                await client.publish(topic, payload, 1, retain=True)
+        async with opened(tmp_path) as gateway:
+            async with telling(gateway, Broker(port=mosquitto.port, tells=(WHOLE, FAMILY))):
+                await gateway.tell([row(Released("home"), 5)])
+                async with hearing(mosquitto, "discreet/jane/family/state") as heard:
+                    await until("the row", lambda: bool(heard))
+            async with telling(gateway, Broker(port=mosquitto.port, tells=(WHOLE,))):
+                await asyncio.sleep(0.5)
+                async with hearing(mosquitto, "#") as left:
+                    await until("the rest", lambda: len(left) >= len(others) + 7)
+                    topics = {str(one.topic) for one in left if one.retain}
+                    assert not [topic for topic in topics if "family" in topic and topic not in others]
+                    assert topics >= {"discreet/jane/whole", "discreet/jane/whole/state", *others}
+
+    asyncio.run(story())
+
+
+def test_home_assistant_finds_the_person_by_itself(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as gateway, hearing(mosquitto, "homeassistant/+/+/config", "+/status") as heard:
+            async with telling(gateway, Broker(port=mosquitto.port, tells=(FAMILY,))):
+                await until("three documents", lambda: len(heard) == 4)
+                documents = {str(one.topic): json.loads(one.payload) for one in heard[:3]}
+                assert messages(heard, "discreet/status") == [b"online"]
+                async with aiomqtt.Client("127.0.0.1", mosquitto.port) as house:
+                    await house.publish("homeassistant/status", b"online")
+                await until("them again", lambda: len(heard) >= 8)
+            await until("a farewell", lambda: messages(heard, "discreet/status")[-1] == b"offline")
+            device = {"identifiers": ["discreet-jane-family"], "name": "jane (family)"}
+            tracker = documents["homeassistant/device_tracker/discreet-jane-family/config"]
+            assert tracker == {
+                "unique_id": "discreet-jane-family",
+                "name": None,
+                "device": device,
+                "origin": {"name": "discreet"},
+                "state_topic": "discreet/jane/family/state",
+                "json_attributes_topic": "discreet/jane/family/attributes",
+                "payload_reset": "None",
+                "source_type": "gps",
+                "availability_topic": "discreet/status",
+                "qos": 1,
+            }
+            for name in ("place", "time"):
+                sensor = documents[f"homeassistant/sensor/discreet-jane-family-{name}/config"]
+                assert (sensor["device"], sensor["state_topic"]) == (device, "discreet/jane/family")
+
+    asyncio.run(story())
+
+
+def test_an_application_that_may_know_the_present_alone_finds_nothing_queued(
+    tmp_path: Path, mosquitto: Mosquitto
+) -> None:
+    """A client with a session of its own, away for three slots, gets the last one when it comes back, and no other."""
+
+    def away() -> aiomqtt.Client:
+        return aiomqtt.Client("127.0.0.1", mosquitto.port, identifier="app", clean_session=False)
+
+    async def story() -> None:
+        async with away() as client:
+            await client.subscribe("discreet/jane/+", 1)
+        now = ToldView("jane", "family", frozenset({"json"}), now_only=True)
+        async with (
+            opened(tmp_path) as gateway,
+            telling(gateway, Broker(port=mosquitto.port, tells=(ToldView("jane", forms=frozenset({"json"})), now))),
+            hearing(mosquitto, "discreet/jane/family") as live,
+        ):
+            for slot in (3, 4, 5):
+                await gateway.tell([row(Released("home"), slot)])
+            await until("three", lambda: len(live) == 3)
+            heard: Heard = []
+            async with away() as client:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(0.5):
+                        async for message in client.messages:
+                            heard.append(message)
+            assert len(messages(heard, "discreet/jane/whole")) == 3
+            assert messages(heard, "discreet/jane/family") == []
+
+    asyncio.run(story())
+
+
+def test_a_slot_that_clocks_pass_over_is_no_location() -> None:
+    clock = Clock(48, "Europe/Paris")
+    forms = Forms("jane", clock, PLACES, View())
+    date = dt.date(2026, 3, 29)
+    rows = [
+        Row("jane", date, slot, int(clock.end_of(date, slot).timestamp()), 1, slot, Released("home"), "", ())
+        for slot in range(48)
+    ]
+    times = [one["tst"] for row in rows if (one := forms.owntracks(row, "JA")) is not None]
+    assert len(times) == 46
+    assert all(np.diff(times) > 0)
+
+
+def test_a_view_has_only_the_forms_that_it_is_told_in() -> None:
+    broker, shown = Broker(), row(Released("home"))
+
+    def topics(*forms: str) -> set[str]:
+        wire = Wire(broker, ToldView("jane", forms=frozenset(forms)), FORMS["whole"])
+        return {one.topic.split("/", 3)[0] + "/" + one.topic.rpartition("/")[2] for one in wire.of(shown)}
+
+    assert topics("json") == {"discreet/whole"}
+    assert topics("owntracks") == {"released/whole"}
+    assert topics("home_assistant") == {"discreet/whole", "discreet/state", "discreet/attributes"}
+    locations = [one for one in Wire(broker, WHOLE, FORMS["whole"]).of(shown) if one.topic.startswith("released/")]
+    assert [one.retain for one in locations] == [False]
+    assert Wire(broker, WHOLE, FORMS["whole"]).of(row(Skipped()))[0].payload == encoded(
+        FORMS["whole"].event(row(Skipped()))
+    )
+
+
+def test_a_view_or_person_that_is_not_there_is_named(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as gateway:
+            for told, key in (
+                (ToldView("joe"), "broker.tell[0].person"),
+                (ToldView("jane", "x"), "broker.tell[0].view"),
+            ):
+                with pytest.raises(DiscreetError) as caught:
+                    Teller(gateway, Broker(tells=(told,)), PEOPLE, VIEWS)
+                assert key in str(caught.value)
+
+    asyncio.run(story())
