@@ -14,9 +14,9 @@ import typer
 
 from discreet.cli.attack import attack
 from discreet.cli.audit import audit
+from discreet.cli.backup import backup
 from discreet.cli.compare import compare
 from discreet.cli.compiling import in_own_process
-from discreet.cli.backup import backup
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
 from discreet.cli.examples import examples
