@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options
-from discreet.cli.terminal import busy, print_json
+from discreet.cli.terminal import busy, note, print_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.gateway.app import Served
 
 DATA = Path("discreet-data")
+
+RESTORED = "A restored backup"
 
 NEEDED = ("starlette", "uvicorn", "argon2", "orjson")
 
@@ -32,6 +34,22 @@ def serve(
     ] = Path("discreet.toml"),
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Another port than the settings say.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Check the settings and what they name, and leave.")] = False,
+    complete: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="After a restored backup: the events that were heard since, a JSON object a line.",
+            rich_help_panel=RESTORED,
+        ),
+    ] = None,
+    new_stream: Annotated[
+        bool,
+        typer.Option(
+            "--new-stream",
+            help="Begin anew where a stream cannot go on; the promise is broken off, in public.",
+            rich_help_panel=RESTORED,
+        ),
+    ] = False,
     demo: Annotated[
         bool, typer.Option("--demo", help="A made-up person whose days pass fast, in a folder that is thrown away.")
     ] = False,
@@ -76,7 +94,9 @@ def serve(
     bound = listening(plan.server.host, plan.server.port)
     folder = Folder.made(data or settings.server.data or DATA)
     with busy("opening the files, and making what decides"):
-        served = Served(plan, folder)
+        served = Served(plan, folder, complete=complete, new_stream=new_stream)
+    for line in served.notes:
+        note(line)
     _run(served, bound, _first_words(served))
 
 

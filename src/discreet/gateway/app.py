@@ -7,10 +7,11 @@ import datetime as dt
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
@@ -30,6 +31,7 @@ from discreet.gateway.own_store import OwnStore
 from discreet.gateway.owner import Owner
 from discreet.gateway.owner_http import owner_routes
 from discreet.gateway.person import Settled
+from discreet.gateway.restored import mended
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.sections import JournalAt, Keeping, Rates, Server
 from discreet.gateway.settings import Settings
@@ -80,23 +82,22 @@ def plan_of(settings: Settings) -> Plan:
 class Served:
     """A gateway with its routes, not yet running; `routes` and `tasks` may be added to before `app` is asked for."""
 
-    def __init__(self, plan: Plan, folder: Folder) -> None:
+    def __init__(self, plan: Plan, folder: Folder, *, complete: Path | None = None, new_stream: bool = False) -> None:
+        """`complete` and `new_stream` are what becomes of a restored backup (`restored.mended`)."""
         self.plan, self.folder = plan, folder
         folder.lock()
-        try:
-            self.access = Access(folder.access)
-            keeper = Keeper(
-                plan.people,
-                opened_journal(plan.journal, folder),
-                OwnStore(folder.own),
-                folder.key(),
-                plan.wall(),
-                grace=plan.keeping.grace,
-                margin=plan.keeping.margin,
+        with ExitStack() as undone:
+            undone.callback(folder.unlock)
+            self.access = undone.enter_context(closing(Access(folder.access)))
+            key = folder.key()
+            journal = undone.enter_context(closing(opened_journal(plan.journal, folder)))
+            own = undone.enter_context(closing(OwnStore(folder.own)))
+            self.notes: Sequence[str] = mended(
+                plan.people, journal, own, key, plan.wall(), complete=complete, new_stream=new_stream
             )
-        except BaseException:
-            folder.unlock()
-            raise
+            grace, margin = plan.keeping.grace, plan.keeping.margin
+            keeper = Keeper(plan.people, journal, own, key, plan.wall(), grace=grace, margin=margin)
+            undone.pop_all()
         retention = dt.timedelta(days=plan.keeping.retention_days)
         self.gateway = Gateway(keeper, wall=plan.wall, pace=plan.pace, retention=retention)
         self.owner = Owner(self.access)
