@@ -84,12 +84,13 @@ class Served:
         self.plan, self.folder = plan, folder
         folder.lock()
         try:
+            key = folder.key()
             self.access = Access(folder.access)
             keeper = Keeper(
                 plan.people,
                 opened_journal(plan.journal, folder),
                 OwnStore(folder.own),
-                folder.key(),
+                key,
                 plan.wall(),
                 grace=plan.keeping.grace,
                 margin=plan.keeping.margin,

@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 
 from discreet.errors import DiscreetError
-
-KEY_BYTES = 32
+from discreet.gateway.keys import owner_key
 
 
 class Folder:
@@ -53,15 +52,5 @@ class Folder:
             self._lock = None
 
     def key(self) -> bytes:
-        """The owner's key, made the first time."""
-        path = self.path / "owner.key"
-        if not path.exists():
-            made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            with os.fdopen(made, "wb") as file:
-                file.write(os.urandom(KEY_BYTES))
-                file.flush()
-                os.fsync(file.fileno())
-        key = path.read_bytes()
-        if len(key) != KEY_BYTES:
-            raise DiscreetError(f"{path}: has {len(key)} bytes instead of {KEY_BYTES}; restore it from a backup")
-        return key
+        """The owner's key, made the first time: before any other file is there."""
+        return owner_key(self.path)
