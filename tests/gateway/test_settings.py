@@ -91,7 +91,7 @@ def test_a_mechanism_of_ones_own_options(folder: Path) -> None:
             WHOLE + '[people.jane.mechanism]\nname = "adaptiv"\n',
             "people.jane.mechanism: there is no mechanism 'adaptiv'",
         ),
-        (WHOLE + "[broker]\nport = 1\n", "broker: is not known"),
+        (WHOLE + "[brocker]\nport = 1\n", "brocker: is not known"),
         (
             WHOLE.replace("people.jane", 'people."the cat"').replace("jane.m", "cat.m"),
             'people."the cat".routine: there',

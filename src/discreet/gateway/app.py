@@ -88,8 +88,8 @@ class Served:
         folder.lock()
         with ExitStack() as undone:
             undone.callback(folder.unlock)
-            self.access = undone.enter_context(closing(Access(folder.access)))
             key = folder.key()
+            self.access = undone.enter_context(closing(Access(folder.access)))
             journal = undone.enter_context(closing(opened_journal(plan.journal, folder)))
             own = undone.enter_context(closing(OwnStore(folder.own)))
             self.notes: Sequence[str] = mended(

@@ -52,5 +52,5 @@ class Folder:
             self._lock = None
 
     def key(self) -> bytes:
-        """The owner's key, made the first time."""
+        """The owner's key, made the first time: before any other file is there."""
         return owner_key(self.path)
