@@ -251,8 +251,11 @@ def test_what_is_told_no_more_is_cleared_and_others_messages_are_not(tmp_path: P
                 await gateway.tell([row(Released("home"), 5)])
                 async with hearing(mosquitto, "discreet/jane/family/state") as heard:
                     await until("the row", lambda: bool(heard))
-            async with telling(gateway, Broker(port=mosquitto.port, tells=(WHOLE,))):
-                await asyncio.sleep(0.5)
+            async with (
+                hearing(mosquitto, "discreet/jane/family/#", "homeassistant/+/+/config") as clearing,
+                telling(gateway, Broker(port=mosquitto.port, tells=(WHOLE,))),
+            ):
+                await until("six empty messages", lambda: len([one for one in clearing if not one.payload]) == 6)
                 async with hearing(mosquitto, "#") as left:
                     await until("the rest", lambda: len(left) >= len(others) + 7)
                     topics = {str(one.topic) for one in left if one.retain}

@@ -10,11 +10,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nacl.exceptions import CryptoError
-from nacl.secret import SecretBox
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -31,6 +30,12 @@ from discreet.gateway.person import Settled
 from discreet.gateway.runtime import BusyError, Gateway
 from discreet.gateway.tables import Table, topic_part
 from discreet.gateway.views import View
+
+if TYPE_CHECKING:
+    from nacl.secret import SecretBox  # only who has a key needs it
+
+KEY_BYTES = 32
+"""Of a key; the app fills a shorter one up with zero bytes."""
 
 LARGEST = 1 << 18
 """Bytes of a message; what is longer holds no position. Waypoints of a phone are some thousands."""
@@ -62,14 +67,20 @@ class OwnTracksSource:
         device = topic_part(at, "device", at.text("device", "give the device's name")) if "device" in at else None
         key = at.secret("key", "give the encryption key that is set in the app")
         at.done()
-        if key is not None and len(key.encode()) > SecretBox.KEY_SIZE:
-            raise at.error("key", f"is longer than {SecretBox.KEY_SIZE} bytes; the app takes no more")
+        if key is not None and len(key.encode()) > KEY_BYTES:
+            raise at.error("key", f"is longer than {KEY_BYTES} bytes; the app takes no more")
+        if key is not None and find_spec("nacl") is None:
+            raise at.error("key", "needs PyNaCl; pip install 'discreet[owntracks-encryption]'")
         return cls(person, user, device, key)
 
     @property
     def box(self) -> SecretBox | None:
-        """What opens encrypted messages; the app fills a short key up with zero bytes."""
-        return None if self.key is None else SecretBox(self.key.encode().ljust(SecretBox.KEY_SIZE, b"\0"))
+        """What opens encrypted messages."""
+        if self.key is None:
+            return None
+        from nacl.secret import SecretBox
+
+        return SecretBox(self.key.encode().ljust(KEY_BYTES, b"\0"))
 
 
 def routes(
@@ -109,6 +120,10 @@ def opened(body: bytes, boxes: Sequence[SecretBox]) -> tuple[object, SecretBox |
     said = _json(body)
     if not isinstance(said, dict) or said.get("_type") != "encrypted":
         return said, None
+    if not boxes:
+        return None, None
+    from nacl.exceptions import CryptoError
+
     for box in boxes:
         try:
             return _json(box.decrypt(base64.b64decode(said.get("data") or ""))), box
