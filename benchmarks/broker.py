@@ -20,7 +20,7 @@ from discreet.gateway.broker import Broker, ToldView
 from discreet.gateway.journal import Row
 from discreet.gateway.link import FIRST, Link
 from discreet.gateway.mqtt import MqttSource
-from discreet.gateway.owntracks import OwnTracksSource
+from discreet.gateway.owntracks_source import OwnTracksSource
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.teller import Teller
 from discreet.gateway.views import View

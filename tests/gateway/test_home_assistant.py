@@ -18,6 +18,7 @@ from discreet.gateway.home_assistant import HomeAssistantSource
 from discreet.gateway.home_assistant_socket import run
 from discreet.gateway.own_store import Reading
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.section import Section
 from tests.gateway.mosquitto import until
 from tests.gateway.payloads import HOSTILE, TST, state
 from tests.gateway.people import START, WHERE, habits, keeper, settled
@@ -157,10 +158,12 @@ def test_a_token_that_is_refused_is_said_and_not_written_down(tmp_path: Path, ca
 def test_settings_name_the_key_that_is_wrong() -> None:
     entities = {"person.jane": "jane"}
     table = {"entities": entities, "url": "https://house:8123", "token": "secret-token"}
-    read = HomeAssistantSource.from_table(table, "home_assistant[0]")
+    read = HomeAssistantSource.read(Section(Path("discreet.toml"), table, ("home_assistant[0]",)))
     assert read.socket == "wss://house:8123/api/websocket"
     assert "secret-token" not in repr(read)
-    stream = HomeAssistantSource.from_table({"entities": entities, "statestream": "base/"}, "home_assistant[0]")
+    stream = HomeAssistantSource.read(
+        Section(Path("discreet.toml"), {"entities": entities, "statestream": "base/"}, ("home_assistant[0]",))
+    )
     assert stream.statestream == "base"
     wrong: tuple[tuple[dict[str, object], str], ...] = (
         ({"url": "http://house"}, "home_assistant[0].entities: is missing"),
@@ -175,5 +178,5 @@ def test_settings_name_the_key_that_is_wrong() -> None:
     )
     for table_, message in wrong:
         with pytest.raises(DiscreetError) as caught:
-            HomeAssistantSource.from_table(table_, "home_assistant[0]")
+            HomeAssistantSource.read(Section(Path("discreet.toml"), table_, ("home_assistant[0]",)))
         assert message in str(caught.value)

@@ -22,8 +22,9 @@ from discreet.gateway.home_assistant import HomeAssistantSource
 from discreet.gateway.journal import JournalError
 from discreet.gateway.mqtt import MqttSource
 from discreet.gateway.own_store import Reading
-from discreet.gateway.owntracks import OwnTracksSource
+from discreet.gateway.owntracks_source import OwnTracksSource
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.section import Section
 from tests.gateway.mosquitto import ABSENT, PROGRAM, Mosquitto, until
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
 from tests.gateway.people import START, WHERE, habits, keeper, settled
@@ -224,11 +225,13 @@ def test_a_gateway_without_sources_needs_no_broker(tmp_path: Path) -> None:
 
 def test_settings_name_the_key_that_is_wrong() -> None:
     table = {"host": "broker", "version": "5", "tell": [{"person": "jane", "view": "family", "forms": ["json"]}]}
-    read = Broker.from_table(table, "broker")
+    read = Broker.read(Section(Path("discreet.toml"), table, ("broker",)))
     assert read == Broker("broker", version="5", tells=(ToldView("jane", "family", frozenset({"json"})),))
-    assert Broker.from_table({}, "broker") == Broker()
-    assert Broker.from_table({"tls": True}, "broker").port == 8883
-    assert "horse" not in repr(Broker.from_table({"user": "g", "password": "horse"}, "broker"))
+    assert Broker.read(Section(Path("discreet.toml"), {}, ("broker",))) == Broker()
+    assert Broker.read(Section(Path("discreet.toml"), {"tls": True}, ("broker",))).port == 8883
+    assert "horse" not in repr(
+        Broker.read(Section(Path("discreet.toml"), {"user": "g", "password": "horse"}, ("broker",)))
+    )
     for wrong, message in (
         ({"port": 0}, "broker.port: is 0"),
         ({"port": True}, "broker.port: is True"),
@@ -245,7 +248,7 @@ def test_settings_name_the_key_that_is_wrong() -> None:
         ({"hots": "x"}, "broker.hots: is not known"),
     ):
         with pytest.raises(DiscreetError) as caught:
-            Broker.from_table(wrong, "broker")
+            Broker.read(Section(Path("discreet.toml"), wrong, ("broker",)))
         assert message in str(caught.value)
 
 

@@ -21,8 +21,10 @@ from discreet.errors import DiscreetError
 from discreet.gateway.forms import Forms
 from discreet.gateway.journal import JournalError
 from discreet.gateway.own_store import Reading
-from discreet.gateway.owntracks import OwnTracksSource, opened, readings_of, routes
+from discreet.gateway.owntracks import routes
+from discreet.gateway.owntracks_source import OwnTracksSource, opened, readings_of
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.section import Section
 from discreet.gateway.views import View
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
 from tests.gateway.people import START, WHERE, closed, habits, keeper, readings, seeded, settled
@@ -222,7 +224,9 @@ def test_the_frontend_reads_what_was_released_and_nothing_else(tmp_path: Path) -
 def test_settings_name_the_key_that_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("correct horse\n")
     (tmp_path / "key").chmod(0o600)
-    read = OwnTracksSource.from_table({"person": "jane", "key_file": "key"}, "owntracks[0]", tmp_path)
+    read = OwnTracksSource.read(
+        Section(tmp_path / "discreet.toml", {"person": "jane", "key_file": "key"}, ("owntracks[0]",))
+    )
     assert read == OwnTracksSource("jane", "jane", None, "correct horse")
     assert "horse" not in repr(read)
     (tmp_path / "key").chmod(0o644)
@@ -235,7 +239,7 @@ def test_settings_name_the_key_that_is_wrong(tmp_path: Path) -> None:
         ({"person": "jane", "devise": "x"}, "owntracks[0].devise: is not known"),
     ):
         with pytest.raises(DiscreetError) as caught:
-            OwnTracksSource.from_table(table, "owntracks[0]", tmp_path)
+            OwnTracksSource.read(Section(tmp_path / "discreet.toml", table, ("owntracks[0]",)))
         assert message in str(caught.value)
 
 

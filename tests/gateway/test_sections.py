@@ -8,8 +8,11 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.gateway.app import checked, plan_of
+from discreet.gateway.broker import Broker, ToldView
+from discreet.gateway.home_assistant import HomeAssistantSource
 from discreet.gateway.limits import Rate
-from discreet.gateway.sections import Application, Broker, JournalAt, Keeping, Rates, Server, Source
+from discreet.gateway.owntracks_source import OwnTracksSource
+from discreet.gateway.sections import Application, JournalAt, Keeping, Rates, Server
 from discreet.gateway.settings import Settings
 from discreet.gateway.views import View
 from discreet.models.store import save
@@ -49,22 +52,29 @@ source = 50
 groups = { home = ["home"] }
 rest = "out"
 
-[sources.phone]
+[[owntracks]]
 person = "jane"
-kind = "owntracks"
-topic = "owntracks/jane/phone"
+device = "phone"
 key = "a passphrase"
+
+[[home_assistant]]
+entities = { "person.jane" = "jane" }
+statestream = "ha"
 
 [applications.family]
 person = "jane"
 view = "family"
 now_only = true
-mqtt = true
 
 [broker]
 host = "127.0.0.1"
 user = "gateway"
 password = "hidden"
+
+[[broker.tell]]
+person = "jane"
+view = "family"
+forms = ["json"]
 """
 
 
@@ -89,12 +99,12 @@ def test_all_of_it_is_read(folder: Path) -> None:
     assert found.journal == JournalAt("postgresql://discreet@db/discreet")
     assert found.limits == Rates(Rate(50, 5), Rate(500, 50))
     assert found.views == {"family": View("family", {"home": frozenset({"home"})}, "out")}
-    assert found.sources == {
-        "phone": Source("phone", "jane", "owntracks", "owntracks/jane/phone", key="a passphrase"),
-    }
-    assert found.applications == {"family": Application("family", "jane", "family", True, True)}
-    assert found.broker == Broker("127.0.0.1", 1883, "gateway", "hidden")
-    assert found.secrets == ["broker.password", "sources.phone.key"]
+    assert found.owntracks == (OwnTracksSource("jane", "jane", "phone", "a passphrase"),)
+    assert found.home_assistant == (HomeAssistantSource({"person.jane": "jane"}, statestream="ha"),)
+    assert found.applications == {"family": Application("family", "jane", "family", True)}
+    tells = (ToldView("jane", "family", frozenset({"json"})),)
+    assert found.broker == Broker("127.0.0.1", 1883, "gateway", "hidden", tells=tells)
+    assert found.secrets == ["broker.password", "owntracks.key"]
     for secret in ("a passphrase", "hidden"):
         assert secret not in repr(found)
 
@@ -130,16 +140,21 @@ def test_what_is_written_is_read_and_little_is_enough(folder: Path) -> None:
         ("[views.whole]\ngroups = { a = ['home'] }\n", "views.whole: is the name of the view that shows all"),
         ("[views.x]\nrest = 'out'\n", "views.x.groups: is missing"),
         ("[views.x]\ngroups = { a = ['home'], b = ['home'] }\n", "views.x: view 'x': 'home' is in the groups"),
-        ('[sources.phone]\nperson = "joe"\n', "sources.phone.person: 'joe' is not in [people]"),
-        ('[sources.phone]\nperson = "jane"\nkind = "owntrack"\n', "did you mean 'owntracks'?"),
+        ('[[owntracks]]\nperson = "joe"\n', "owntracks[0].person: is of 'joe', who is not in [people]"),
+        ('[[owntracks]]\nperson = "jane"\nuser = "a/b"\n', "owntracks[0].user: is 'a/b', which cannot stand"),
+        ('[owntracks]\nperson = "jane"\n', "owntracks: is {'person': 'jane'}; write each as [[owntracks]]"),
+        (
+            '[[home_assistant]]\nentities = { "person.x" = "x" }\nstatestream = "s"\n',
+            "home_assistant[0].entities: is of",
+        ),
+        ('[[home_assistant]]\nentities = { "person.x" = "jane" }\nstatestream = "s"\n', "there is no [broker]"),
         ('[applications.a]\nperson = "jane"\nview = "famly"\n', "applications.a.view: is 'famly'"),
         ('[applications.a]\nview = "whole"\n', "applications.a.person: is missing"),
-        ('[applications.a]\nperson = "jane"\nmqtt = true\n', "applications.a.mqtt: there is no broker"),
         ('[applications.a]\nperson = "jane"\nnow_only = 1\n', "applications.a.now_only: is 1; write true or false"),
         ('[applications."a/b"]\nperson = "jane"\n', 'applications."a/b": cannot be part of an address'),
-        ("[broker]\nport = 1\n", "broker.host: is missing"),
-        ('[broker]\nhost = "b"\nprefix = "owntracks"\n', "broker.prefix: is 'owntracks'; give one part"),
-        ('[broker]\nhost = "b"\nprefix = "a/#"\n', "broker.prefix: is 'a/#'"),
+        ('[broker]\nhost = "b"\nname = "a/#"\n', "broker.name: is 'a/#', which cannot stand"),
+        ('[[broker.tell]]\nperson = "joe"\n', "broker.tell[0].person: is of 'joe'"),
+        ('[[broker.tell]]\nperson = "jane"\nview = "x"\n', "broker.tell[0].view: is 'x'"),
         ("[brocker]\nport = 1\n", "brocker: is not known; did you mean 'broker'?"),
     ],
 )

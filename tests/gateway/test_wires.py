@@ -14,7 +14,8 @@ import pytest
 from starlette.applications import Starlette
 
 from discreet.gateway.broker import Broker, ToldView
-from discreet.gateway.owntracks import OwnTracksSource, routes
+from discreet.gateway.owntracks import routes
+from discreet.gateway.owntracks_source import OwnTracksSource
 from discreet.gateway.runtime import Gateway
 from tests.gateway.mosquitto import ABSENT, PROGRAM, Heard, Mosquitto, hearing, until
 from tests.gateway.payloads import LOCATION, TRANSITION, encoded

@@ -80,7 +80,6 @@ def serve(
     if check:
         found = {
             "people": len(plan.people),
-            "sources": len(settings.sources),
             "applications": len(settings.applications),
         }
         if json:

@@ -64,11 +64,8 @@ def add(
     if config.exists() or config != CONFIG:
         settings = Settings.read(config)
         listed = settings.applications.get(name) if purpose == "application" else None
-        source = settings.sources.get(name) if purpose == "source" else None
         if listed is not None:
             person, view, now_only = person or listed.person, view or listed.view, now_only or listed.now_only
-        if source is not None:
-            person = person or source.person
         for what, given, known in (
             ("--person", person, settings.people.keys()),
             ("--view", view, {WHOLE, *settings.views}),

@@ -19,17 +19,21 @@ from starlette.types import ASGIApp
 
 from discreet.errors import DiscreetError
 from discreet.gateway.access import Access
+from discreet.gateway.broker import Broker
 from discreet.gateway.doors import Doors
 from discreet.gateway.figures import Figures
 from discreet.gateway.folder import Folder
 from discreet.gateway.guard import Guard
+from discreet.gateway.home_assistant import HomeAssistantSource
 from discreet.gateway.http import HANDLERS, routes
 from discreet.gateway.journal import Journal, JournalError, SqliteJournal
 from discreet.gateway.keeper import Keeper
+from discreet.gateway.nightly import Notice, look
 from discreet.gateway.openapi import document_routes
 from discreet.gateway.own_store import OwnStore
 from discreet.gateway.owner import Owner
 from discreet.gateway.owner_http import owner_routes
+from discreet.gateway.owntracks_source import OwnTracksSource
 from discreet.gateway.person import Settled
 from discreet.gateway.restored import mended
 from discreet.gateway.runtime import Gateway
@@ -38,8 +42,12 @@ from discreet.gateway.settings import Settings
 from discreet.gateway.stream import BEAT, Streams
 from discreet.gateway.views import View
 from discreet.places import Places
+from discreet.policy import Policy
 
 LOG = logging.getLogger("discreet.gateway.app")
+
+NIGHTLY = 600.0
+"""Seconds between two looks at whether a new day has begun."""
 
 LOOK = 1.0
 """Seconds between two looks at tokens that the command has revoked."""
@@ -58,6 +66,11 @@ class Plan:
     keeping: Keeping = field(default_factory=Keeping)
     journal: JournalAt = field(default_factory=JournalAt)
     limits: Rates = field(default_factory=Rates)
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    """What is tried every night, of who is named."""
+    broker: Broker | None = None
+    owntracks: Sequence[OwnTracksSource] = ()
+    home_assistant: Sequence[HomeAssistantSource] = ()
     wall: Callable[[], float] = time.time
     pace: float = 1.0
     beat: float = BEAT
@@ -65,6 +78,7 @@ class Plan:
 
 def plan_of(settings: Settings) -> Plan:
     """The plan of a file, everything that it names read and checked."""
+    opened = settings.opened()
     people = [
         Settled(
             name,
@@ -74,9 +88,20 @@ def plan_of(settings: Settings) -> Plan:
             served.places or Places([]),
             settings.people[name].carry,
         )
-        for name, served in settings.opened().items()
+        for name, served in opened.items()
     ]
-    return Plan(people, settings.views, settings.server, settings.keeping, settings.journal, settings.limits)
+    return Plan(
+        people,
+        settings.views,
+        settings.server,
+        settings.keeping,
+        settings.journal,
+        settings.limits,
+        {name: served.policy for name, served in opened.items()},
+        settings.broker,
+        settings.owntracks,
+        settings.home_assistant,
+    )
 
 
 class Served:
@@ -101,16 +126,48 @@ class Served:
         retention = dt.timedelta(days=plan.keeping.retention_days)
         self.gateway = Gateway(keeper, wall=plan.wall, pace=plan.pace, retention=retention)
         self.owner = Owner(self.access)
+        self.notices: dict[str, Notice] = {}
         self.streams = Streams(self.access, beat=plan.beat)
         self.figures = Figures(self.gateway, self.streams)
         people = {one.name: one for one in plan.people}
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
-            *owner_routes(self.doors, self.streams, self.figures),
+            *owner_routes(self.doors, self.streams, self.figures, self.notices),
             *document_routes(),
         ]
-        self.tasks: list[Task] = [self._watch_tokens]
+        self.tasks: list[Task] = [self._watch_tokens, self._look_nightly]
+        self._mount_wires(people)
+
+    def _mount_wires(self, people: Mapping[str, Settled]) -> None:
+        """OwnTracks, the broker and Home Assistant, as far as the plan has them."""
+        from discreet.gateway import home_assistant_socket, mqtt, owntracks
+        from discreet.gateway.teller import Teller
+
+        plan, gateway, views = self.plan, self.gateway, self.doors.views
+        self.routes += owntracks.routes(gateway, self.access, people, views, plan.owntracks)
+        if plan.broker is not None:
+            ended = [one.grant.token for one in self.access.list() if one.revoked is not None]
+            teller = Teller(gateway, plan.broker, people, views, revoked=ended)
+            self.access.on_revoked(teller.revoke)
+            sources = partial(mqtt.run, gateway, plan.broker, plan.owntracks, plan.home_assistant)
+            self.tasks += [teller.run, sources]
+        self.tasks += [
+            partial(home_assistant_socket.run, gateway, one) for one in plan.home_assistant if one.url is not None
+        ]
+
+    async def _look_nightly(self) -> None:
+        """Are the habits still true? Asked once after each cut, for the owner."""
+        asked: dict[str, dt.date] = {}
+        while True:
+            for one in self.plan.people:
+                today, _ = one.clock.locate(dt.datetime.fromtimestamp(self.plan.wall(), dt.UTC))
+                policy = self.plan.policies.get(one.name)
+                if policy is not None and asked.get(one.name) != today:
+                    asked[one.name] = today
+                    own = self.gateway.keeper.own
+                    self.notices[one.name] = await asyncio.to_thread(look, own, one.name, one.routine, policy, today)
+            await asyncio.sleep(NIGHTLY)
 
     def app(self) -> ASGIApp:
         """The application that a server runs."""

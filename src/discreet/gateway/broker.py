@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from discreet.gateway.tables import Table, topic_part
+from discreet.gateway.section import Section
 from discreet.gateway.views import WHOLE
 
 Version = Literal["3.1.1", "5"]
@@ -38,17 +37,17 @@ class ToldView:
     """The public name of a token; when it is revoked, what is retained is cleared."""
 
     @classmethod
-    def read(cls, at: Table) -> ToldView:
+    def read(cls, at: Section) -> ToldView:
         """From one table of [[broker.tell]]."""
-        person = topic_part(at, "person", at.text("person", "say whose stream is told, by a name of [people]"))
-        view = topic_part(at, "view", at.text("view", "give a name of [views]", WHOLE))
+        person = at.topic_part("person", "say whose stream is told, by a name of [people]")
+        view = at.topic_part("view", "give a name of [views]", WHOLE)
         known = get_args(Form)
         forms = at.texts("forms", f"list some of {', '.join(known)}", known)
         for form in forms:
             if form not in known:
                 raise at.error("forms", f"has {form!r}; list some of {', '.join(known)}")
-        now_only = at.flag("now_only")
-        token = at.text("token", "give the name of a token that discreet token list shows") if "token" in at else None
+        now_only = at.flag("now_only", False)
+        token = at.maybe("token", "give the name of a token that discreet token list shows")
         at.done()
         if not forms:
             raise at.error("forms", f"is empty; list some of {', '.join(known)}, or leave the whole table out")
@@ -75,20 +74,19 @@ class Broker:
     tells: tuple[ToldView, ...] = ()
 
     @classmethod
-    def from_table(cls, table: Mapping[str, object], where: str, folder: Path = Path()) -> Broker:
+    def read(cls, at: Section) -> Broker:
         """From [broker]."""
-        at = Table(table, where, folder)
         version = _version(at)
-        tls = at.flag("tls")
+        tls = at.flag("tls", False)
         found = cls(
             at.text("host", "give the broker's name or address", "127.0.0.1"),
             at.whole("port", "give a port, such as 1883, or 8883 with TLS", 8883 if tls else 1883, 1, 65535),
-            at.text("user", "give the gateway's user name at the broker") if "user" in at else None,
+            at.maybe("user", "give the gateway's user name at the broker"),
             at.secret("password", "give the gateway's password at the broker"),
             tls,
-            folder / at.text("authority", "give the path of a certificate") if "authority" in at else None,
+            at.existing("authority", "give the path of a certificate") if "authority" in at else None,
             version,
-            topic_part(at, "name", at.text("name", "give a name", "discreet")),
+            at.topic_part("name", "give a name", "discreet"),
             at.text("discovery", "give Home Assistant's discovery prefix", "homeassistant"),
             tuple(ToldView.read(one) for one in at.tables("tell", "write each as [[broker.tell]]")),
         )
@@ -96,13 +94,11 @@ class Broker:
         found._check(at)
         return found
 
-    def _check(self, at: Table) -> None:
+    def _check(self, at: Section) -> None:
         if self.password is not None and self.user is None:
             raise at.error("user", "is missing, and there is a password; give both")
         if self.authority is not None and not self.tls:
             raise at.error("tls", "is not true, and there is an authority; set it, or leave the authority out")
-        if self.authority is not None and not self.authority.is_file():
-            raise at.error("authority", f"there is no such file as {self.authority}; give a certificate")
         if self.name == RELEASED or set(self.discovery) & set("+#\0"):
             raise at.error("name" if self.name == RELEASED else "discovery", "cannot begin topics; choose another")
         pairs = [(one.person, one.view) for one in self.tells]
@@ -125,7 +121,7 @@ class Broker:
         return f"{self.name}/{person}/{view}"
 
 
-def _version(at: Table) -> Version:
+def _version(at: Section) -> Version:
     match at.text("version", "write '3.1.1' or '5'", "3.1.1"):
         case "3.1.1":
             return "3.1.1"

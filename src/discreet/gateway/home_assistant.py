@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,7 +11,7 @@ from discreet.data.formats.home_assistant import row_of
 from discreet.gateway.broker import Broker, identifier
 from discreet.gateway.heard import reading
 from discreet.gateway.own_store import Reading
-from discreet.gateway.tables import Table
+from discreet.gateway.section import Section
 
 PLACE = "{{ value_json.get('context') or value_json.get('node') or 'None' }}"
 """The name of what was released; None is a sensor that knows nothing."""
@@ -64,15 +63,14 @@ class HomeAssistantSource:
     """The base topic of mqtt_statestream, instead of a url."""
 
     @classmethod
-    def from_table(cls, table: Mapping[str, object], where: str, folder: Path = Path()) -> HomeAssistantSource:
+    def read(cls, at: Section) -> HomeAssistantSource:
         """From one table of [[home_assistant]]."""
-        at = Table(table, where, folder)
         entities = at.pairs("entities", 'say whose each is: entities = { "person.jane" = "jane" }')
         labels = at.pairs("labels", 'give names of states: labels = { "Work" = "office" }', {})
-        url = at.text("url", "give the address, such as http://homeassistant.local:8123") if "url" in at else None
+        url = at.maybe("url", "give the address, such as http://homeassistant.local:8123")
         token = at.secret("token", "make a long-lived access token on your profile's page of Home Assistant")
         again = at.whole("again", "give seconds, or 0 for never", 900, 0, 86_400)
-        base = at.text("statestream", "give the base_topic of mqtt_statestream") if "statestream" in at else None
+        base = at.maybe("statestream", "give the base_topic of mqtt_statestream")
         at.done()
         for entity in entities:
             if len(entity.split(".")) != 2 or not all(entity.split(".")) or set(entity) & set("/+#\0"):

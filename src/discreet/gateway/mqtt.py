@@ -21,7 +21,7 @@ from discreet.gateway.heard import kept
 from discreet.gateway.home_assistant import HomeAssistantSource
 from discreet.gateway.link import FIRST, LONGEST, Link
 from discreet.gateway.own_store import Reading
-from discreet.gateway.owntracks import LARGEST, OwnTracksSource, opened, readings_of
+from discreet.gateway.owntracks_source import LARGEST, OwnTracksSource, opened, readings_of
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.statestream import PATIENCE, Statestream, joined
 

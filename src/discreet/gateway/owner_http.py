@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -16,12 +16,15 @@ from discreet.errors import DiscreetError
 from discreet.gateway.access import Token
 from discreet.gateway.doors import Doors, check_origin, check_write, cookie_of, is_secure
 from discreet.gateway.figures import Figures
+from discreet.gateway.nightly import Notice
 from discreet.gateway.owner import SESSION, TooManyError
 from discreet.gateway.stream import Streams
 from discreet.gateway.views import WHOLE
 
 
-def owner_routes(doors: Doors, streams: Streams, figures: Figures) -> list[Route]:
+def owner_routes(
+    doors: Doors, streams: Streams, figures: Figures, notices: Mapping[str, Notice] | None = None
+) -> list[Route]:
     """What `app` mounts."""
     owner, access = doors.owner, doors.access
 
@@ -86,6 +89,14 @@ def owner_routes(doors: Doors, streams: Streams, figures: Figures) -> list[Route
             raise HTTPException(404, "there is no such token, or it has ended")
         return Response(status_code=204)
 
+    async def nightly(request: Request) -> Response:
+        doors.owning(request)
+        told = [
+            {"person": one.person, "date": one.date.isoformat(), "drifted": one.drifted, "words": one.words}
+            for one in (notices or {}).values()
+        ]
+        return JSONResponse({"notices": told})
+
     async def metrics(request: Request) -> Response:
         doors.owning(request)
         return PlainTextResponse(figures.text(), media_type="text/plain; version=0.0.4")
@@ -99,6 +110,7 @@ def owner_routes(doors: Doors, streams: Streams, figures: Figures) -> list[Route
         _post("/v1/owner/logout", logout),
         Route("/v1/owner", session, methods=["GET"]),
         Route("/v1/owner/tokens", tokens, methods=["GET"]),
+        Route("/v1/owner/notices", nightly, methods=["GET"]),
         _post("/v1/owner/tokens", add),
         Route("/v1/owner/tokens/{token}", revoke, methods=["DELETE"]),
         Route("/metrics", metrics, methods=["GET"]),

@@ -6,7 +6,9 @@ its kind, and whatever nobody asked for is an error with a hint. Paths are relat
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -54,7 +56,7 @@ class Section:
 
     def error(self, key: str | None, what: str) -> SettingsError:
         """An error of a key, or of the section itself: discreet.toml: people.jane.routine: there is no such file."""
-        named = ".".join(map(toml_key, (*self._where, *(() if key is None else (key,)))))
+        named = ".".join((*self._where, *(() if key is None else (toml_key(key),))))
         return SettingsError(f"{self.file}: {named}: {what}" if named else f"{self.file}: {what}")
 
     def __contains__(self, key: str) -> bool:
@@ -80,9 +82,60 @@ class Section:
         """A text; `words` say what to write, such as "give a time zone, such as 'Europe/Paris'"."""
         return self._value(key, str, words, default)
 
-    def whole(self, key: str, words: str, default: int | None = None) -> int:
-        """A whole number."""
-        return self._value(key, int, words, default)
+    def topic_part(self, key: str, words: str, default: str | None = None) -> str:
+        """A name that can stand between two slashes of an MQTT topic."""
+        given = self.text(key, words, default)
+        if not given or set(given) & set("/+#\0") or given.startswith("$"):
+            raise self.error(
+                key, f"is {given!r}, which cannot stand in an MQTT topic; use no /, + or # and no leading $"
+            )
+        return given
+
+    def whole(
+        self, key: str, words: str, default: int | None = None, low: int = -(2**63), high: int = 2**63 - 1
+    ) -> int:
+        """A whole number from one to another."""
+        given = self._value(key, int, words, default)
+        if not low <= given <= high:
+            raise self.error(key, f"is {given!r}; {words}")
+        return given
+
+    def secret(self, key: str, words: str) -> str | None:
+        """A secret that may be left out: itself, or, under the key with `_file`, a file that nobody else can read."""
+        named = f"{key}_file"
+        self._asked |= {key, named}
+        if named not in self:
+            return self.maybe(key, words)
+        if key in self:
+            raise self.error(key, f"is given beside {named}; keep one")
+        path = self.file.parent / self.text(named, words)
+        try:
+            mode, text = path.stat().st_mode, path.read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise self.error(named, f"{path} cannot be read: {error}; {words}") from None
+        if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+            raise self.error(named, f"{path} can be read by others; chmod 600 it")
+        if not text:
+            raise self.error(named, f"{path} is empty; {words}")
+        return text
+
+    def pairs(self, key: str, words: str, default: Mapping[str, str] | None = None) -> dict[str, str]:
+        """A table of texts."""
+        given = self._value(key, dict, words, None if default is None else dict(default))
+        if not all(isinstance(one, str) and one for one in given.values()):
+            raise self.error(key, f"is {given!r}; {words}")
+        return given
+
+    def tables(self, key: str, words: str) -> list[Section]:
+        """A list of tables; empty where it is missing."""
+        given: list[object] = self._value(key, list, words, [])
+        if not all(isinstance(one, dict) for one in given):
+            raise self.error(key, f"is no list of tables; {words}")
+        return [
+            Section(self.file, one, (*self._where, f"{key}[{number}]"))
+            for number, one in enumerate(given)
+            if isinstance(one, dict)
+        ]
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
@@ -92,9 +145,9 @@ class Section:
         """A text that may be left out."""
         return self.text(key, words) if key in self else None
 
-    def texts(self, key: str, words: str) -> tuple[str, ...]:
-        """A list of texts; empty where it is missing."""
-        given: list[object] = self._value(key, list, words, [])
+    def texts(self, key: str, words: str, default: Iterable[str] = ()) -> tuple[str, ...]:
+        """A list of texts."""
+        given: list[object] = self._value(key, list, words, list(default))
         if not all(isinstance(one, str) for one in given):
             raise self.error(key, f"is {given!r}; {words}")
         return tuple(str(one) for one in given)
@@ -108,7 +161,7 @@ class Section:
 
     def section(self, key: str, words: str) -> Section:
         """A table within; empty where it is missing, so that its own keys say what is needed."""
-        return Section(self.file, self._value(key, dict, words, {}), (*self._where, key))
+        return Section(self.file, self._value(key, dict, words, {}), (*self._where, toml_key(key)))
 
     def plain(self) -> dict[str, object]:
         """All of it as it stands, for whoever checks it by rules of their own."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from discreet.errors import DiscreetError
 from discreet.gateway.keeper import GRACE, MARGIN
@@ -115,41 +115,6 @@ class JournalAt:
 
 
 @dataclass(frozen=True)
-class Source:
-    """[sources.NAME]: what writes a person's readings."""
-
-    name: str
-    person: str
-    kind: SourceKind = "http"
-    topic: str | None = None
-    """The MQTT topic that is read: owntracks/jane/phone, or a statestream's."""
-    entity: str | None = None
-    """Home Assistant's entity, such as person.jane."""
-    url: str | None = None
-    """Home Assistant's WebSocket address."""
-    token: str | None = field(default=None, repr=False)
-    """Home Assistant's long-lived token."""
-    key: str | None = field(default=None, repr=False)
-    """OwnTracks' passphrase for encrypted payloads."""
-
-    @classmethod
-    def read(cls, name: str, at: Section, people: Container[str]) -> Source:
-        """From [sources.NAME]."""
-        found = cls(
-            name,
-            _person(at, people),
-            cast(SourceKind, at.one_of("kind", KINDS, "give 'http', 'owntracks' or 'home-assistant'", "http")),
-            at.maybe("topic", "give the topic that is read, such as 'owntracks/jane/phone'"),
-            at.maybe("entity", "give an entity, such as 'person.jane'"),
-            at.maybe("url", "give the address, such as 'ws://homeassistant.local:8123/api/websocket'"),
-            at.maybe("token", "give a long-lived access token"),
-            at.maybe("key", "give the passphrase that the app has"),
-        )
-        at.done()
-        return found
-
-
-@dataclass(frozen=True)
 class Application:
     """[applications.NAME]: who reads a person's stream, in which view."""
 
@@ -157,8 +122,6 @@ class Application:
     person: str
     view: str = WHOLE
     now_only: bool = False
-    mqtt: bool = False
-    """Whether it reads at the broker, on a topic of its own."""
 
     @classmethod
     def read(cls, name: str, at: Section, people: Container[str], views: Iterable[str]) -> Application:
@@ -169,42 +132,7 @@ class Application:
             _person(at, people),
             at.one_of("view", views, words, WHOLE),
             at.flag("now_only", False),
-            at.flag("mqtt", False),
         )
-        at.done()
-        return found
-
-
-@dataclass(frozen=True)
-class Broker:
-    """[broker]: the person's own MQTT broker."""
-
-    host: str
-    port: int = 1883
-    user: str | None = None
-    password: str | None = field(default=None, repr=False)
-    tls: bool = False
-    prefix: str = "released"
-    """First part of the topics that are written; never that of the phones'."""
-    discovery: str = "homeassistant"
-    """First part of the topics at which Home Assistant looks for new devices."""
-
-    @classmethod
-    def read(cls, at: Section) -> Broker:
-        """From [broker]."""
-        tls = at.flag("tls", False)
-        found = cls(
-            at.text("host", "give the broker's name or address, such as '127.0.0.1'"),
-            at.whole("port", "give the broker's port", 8883 if tls else 1883),
-            at.maybe("user", "give a user's name"),
-            at.maybe("password", "give the user's password"),
-            tls,
-            at.text("prefix", "give the first part of topics, such as 'released'", cls.prefix),
-            at.text("discovery", "give the first part of discovery topics", cls.discovery),
-        )
-        for key, topic in (("prefix", found.prefix), ("discovery", found.discovery)):
-            if not topic or set(topic) & set("#+/\0") or topic == "owntracks":
-                raise at.error(key, f"is {topic!r}; give one part of a topic, of its own, without # + /")
         at.done()
         return found
 

@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from discreet.clock import Clock
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, did_you_mean
+from discreet.gateway.broker import Broker
+from discreet.gateway.home_assistant import HomeAssistantSource
+from discreet.gateway.owntracks_source import OwnTracksSource
 from discreet.gateway.section import Section, duration_text
 from discreet.gateway.sections import (
     Application,
-    Broker,
     JournalAt,
     Keeping,
     Rates,
     Server,
-    Source,
     lines_of,
     read_view,
     view_lines,
@@ -40,6 +41,9 @@ from discreet.toml_text import toml_comment, toml_key, toml_value
 Read = TypeVar("Read")
 
 NAME = "discreet.toml"
+
+WIRES = {"broker": "password", "owntracks": "key", "home_assistant": "token"}
+"""Sections of what comes and goes over other wires than HTTP, and the key of each that is a secret."""
 
 CARRY = "4h"
 
@@ -140,9 +144,12 @@ class Settings:
     journal: JournalAt = field(default_factory=JournalAt)
     limits: Rates = field(default_factory=Rates)
     views: Mapping[str, View] = field(default_factory=dict)
-    sources: Mapping[str, Source] = field(default_factory=dict)
     applications: Mapping[str, Application] = field(default_factory=dict)
     broker: Broker | None = None
+    owntracks: tuple[OwnTracksSource, ...] = ()
+    home_assistant: tuple[HomeAssistantSource, ...] = ()
+    wires: Mapping[str, object] = field(default_factory=dict)
+    """The tables of the last three as they stand in the file, for writing it again."""
 
     @classmethod
     def read(cls, file: str | Path) -> Settings:
@@ -167,31 +174,50 @@ class Settings:
             JournalAt.read(at.section("journal", table.format("journal"))),
             Rates.read(at.section("limits", table.format("limits"))),
             views,
-            _named(at, "sources", lambda name, one: Source.read(name, one, people)),
             _named(at, "applications", lambda name, one: Application.read(name, one, people, known)),
             Broker.read(broker) if "broker" in at else None,
+            tuple(OwnTracksSource.read(one) for one in at.tables("owntracks", "write each as [[owntracks]]")),
+            tuple(
+                HomeAssistantSource.read(one) for one in at.tables("home_assistant", "write each as [[home_assistant]]")
+            ),
+            {key: value for key, value in at.plain().items() if key in WIRES},
         )
-        at.done()
         found._check_together(at)
         return found
 
     def _check_together(self, at: Section) -> None:
-        """What only the whole file shows: who reads at a broker needs one, and secrets are for few eyes."""
-        for name, application in self.applications.items():
-            if application.mqtt and self.broker is None:
-                where = Section(self.file, {}, ("applications", name))
-                raise where.error("mqtt", "there is no broker; add [broker] with its host, or leave mqtt out")
+        """What only the whole file shows: names of people and views elsewhere, and that secrets are for few eyes."""
+        known = (WHOLE, *self.views)
+        for number, told in enumerate(self.broker.tells if self.broker else ()):
+            where = Section(self.file, {}, (f"broker.tell[{number}]",))
+            self._check_person(where, told.person)
+            if told.view not in known:
+                raise where.error("view", f"is {told.view!r}; {did_you_mean(told.view, known)}")
+        for number, phone in enumerate(self.owntracks):
+            self._check_person(Section(self.file, {}, (f"owntracks[{number}]",)), phone.person)
+        for number, home in enumerate(self.home_assistant):
+            where = Section(self.file, {}, (f"home_assistant[{number}]",))
+            for person in home.entities.values():
+                self._check_person(where, person, "entities")
+            if home.statestream is not None and self.broker is None:
+                raise where.error("statestream", "comes over MQTT, and there is no [broker]; add it")
         if self.secrets and self.file.stat().st_mode & stat.S_IROTH:
             raise at.error(
                 None, f"everybody on this machine can read it, and it holds {self.secrets[0]}; chmod 600 {self.file}"
             )
 
+    def _check_person(self, where: Section, person: str, key: str = "person") -> None:
+        if person not in self.people:
+            raise where.error(key, f"is of {person!r}, who is not in [people]; {did_you_mean(person, self.people)}")
+
     @property
     def secrets(self) -> list[str]:
         """The keys that hold something to keep to oneself."""
-        held = {"broker.password": self.broker.password if self.broker else None}
-        for name, source in self.sources.items():
-            held |= {f"sources.{name}.token": source.token, f"sources.{name}.key": source.key}
+        held: dict[str, object] = {}
+        for key, hidden in WIRES.items():
+            tables = self.wires.get(key, ())
+            for table in [tables] if isinstance(tables, Mapping) else tables:  # type: ignore[attr-defined]  # read above
+                held[f"{key}.{hidden}"] = table.get(hidden) or held.get(f"{key}.{hidden}")
         if self.journal.url and "@" in self.journal.url and ":" in self.journal.url.split("@")[0].partition("//")[2]:
             held["journal.url"] = self.journal.url
         return [key for key, value in held.items() if value]
@@ -207,17 +233,16 @@ class Settings:
         """The file's text, which `read` reads."""
         clock = {"slots": self.clock.slots, "zone": self.clock.zone, "cut": self.clock.cut}
         folder = self.file.parent
-        parts = [toml_comment(HEAD), "", *_pairs("clock", clock)]
+        wires = [f"{key} = {toml_value(value)}" for key, value in self.wires.items()]
+        parts = [toml_comment(HEAD), "", *wires, *([""] if wires else []), *_pairs("clock", clock)]
         for person in self.people.values():
             parts += ["", *person.lines(folder)]
         for view in self.views.values():
             parts += view_lines(view)
-        for part in ("server", "keeping", "journal", "limits", "broker"):
-            if getattr(self, part) is not None:
-                parts += lines_of(part, getattr(self, part), folder)
-        for part in ("sources", "applications"):
-            for name, one in getattr(self, part).items():
-                parts += lines_of(f"{part}.{toml_key(name)}", one, folder)
+        for part in ("server", "keeping", "journal", "limits"):
+            parts += lines_of(part, getattr(self, part), folder)
+        for name, one in self.applications.items():
+            parts += lines_of(f"applications.{toml_key(name)}", one, folder)
         return "\n".join(parts) + "\n"
 
 

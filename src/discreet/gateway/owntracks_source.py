@@ -1,0 +1,110 @@
+"""OwnTracks: whose phones these are, and what one of their messages says, whichever way it came."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from discreet.data.formats.owntracks import row_of
+from discreet.data.json_objects import loads
+from discreet.gateway.forms import encoded
+from discreet.gateway.heard import reading
+from discreet.gateway.own_store import Reading
+from discreet.gateway.section import Section
+
+if TYPE_CHECKING:
+    from nacl.secret import SecretBox
+
+LARGEST = 1 << 18
+"""Bytes of a message; what is longer holds no position. Waypoints of a phone are some thousands."""
+
+MANY = 1000
+"""Messages of one body that are read, where it is a list."""
+
+SPEAKING = ("location", "transition")
+"""Types of messages that say where somebody is."""
+
+KEY_BYTES = 32
+"""Bytes of a key, as libsodium's secret boxes have it."""
+
+
+@dataclass(frozen=True)
+class OwnTracksSource:
+    """A person's phones: the user of their topics, one device or any, and the key of encrypted messages."""
+
+    person: str
+    user: str
+    device: str | None = None
+    key: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def read(cls, at: Section) -> OwnTracksSource:
+        """From one table of [[owntracks]]."""
+        person = at.text("person", "say whose phone it is, by a name of [people]")
+        user = at.topic_part("user", "give the user name that is set in the app", person)
+        device = at.topic_part("device", "give the device's name") if "device" in at else None
+        key = at.secret("key", "give the encryption key that is set in the app")
+        at.done()
+        if key is not None and find_spec("nacl") is None:
+            raise at.error("key", "needs PyNaCl; install it with: pip install 'discreet[owntracks-encryption]'")
+        if key is not None and len(key.encode()) > KEY_BYTES:
+            raise at.error("key", f"is longer than {KEY_BYTES} bytes; the app takes no more")
+        return cls(person, user, device, key)
+
+    @property
+    def box(self) -> SecretBox | None:
+        """What opens encrypted messages; the app fills a short key up with zero bytes."""
+        from nacl.secret import SecretBox
+
+        return None if self.key is None else SecretBox(self.key.encode().ljust(KEY_BYTES, b"\0"))
+
+
+def opened(body: bytes, boxes: Sequence[SecretBox]) -> tuple[object, SecretBox | None]:
+    """What a body says, and what opened it if it was encrypted; None for what cannot be read."""
+    said = _json(body)
+    if not isinstance(said, dict) or said.get("_type") != "encrypted":
+        return said, None
+    from nacl.exceptions import CryptoError
+
+    for box in boxes:
+        try:
+            return _json(box.decrypt(base64.b64decode(said.get("data") or ""))), box
+        except (CryptoError, ValueError, TypeError):
+            continue
+    return None, None
+
+
+def readings_of(said: object, person: str, device: str) -> list[Reading]:
+    """The readings in what a phone said: of one message, or of a list of them."""
+    messages = said[:MANY] if isinstance(said, list) else [said]
+    found = (_reading(one, person, device) for one in messages if isinstance(one, dict))
+    return [one for one in found if one is not None]
+
+
+def answer(box: SecretBox | None) -> bytes:
+    """Nothing to say, in the way that the phone spoke."""
+    if box is None:
+        return b"[]"
+    return encoded({"_type": "encrypted", "data": base64.b64encode(box.encrypt(b"[]")).decode()})
+
+
+def _reading(said: dict[str, Any], person: str, device: str) -> Reading | None:
+    kind = said.get("_type")
+    if kind not in SPEAKING:
+        return None
+    told = row_of(said, person)
+    if not isinstance(told, tuple):
+        return None
+    # A phone may send an event and a position of the same second; both count, so they are two sources.
+    source = f"owntracks/{device}" + ("/event" if kind == "transition" else "")
+    return reading(person, source, *told[1:])
+
+
+def _json(body: bytes) -> object:
+    try:
+        return loads(body)
+    except (ValueError, RecursionError):
+        return None
