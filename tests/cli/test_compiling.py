@@ -36,7 +36,7 @@ def test_what_was_compiled_of_an_older_source_does_not_count(tmp_path: Path, mon
 def test_a_process_that_is_not_its_own_compiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nothing is switched off for whoever calls `run`, or has loaded numba."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv(compiling.PLAIN, raising=False)
+    monkeypatch.setenv(compiling.PLAIN, "")  # set, so that it is put back: the tests after this one compile
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     assert not compiling.does_without()
     monkeypatch.setattr(compiling, "_own_process", True)

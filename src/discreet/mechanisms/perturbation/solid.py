@@ -32,7 +32,7 @@ def border(half: IntArray) -> IntArray:
     heights = math.factorial(k - 1) * (2 * widest) ** (k - 1) * k * widest  # of a point over a simplex, times its size
     given = half.astype(object if heights >= SAFE else np.int64)
     order = np.argsort(-(given * given).sum(axis=1), kind="stable")  # far points first: few simplices are made in vain
-    place = _place if given.dtype != object else _place.py_func  # type: ignore[attr-defined]
+    place = _place if given.dtype != object else getattr(_place, "py_func", _place)  # compiled, unless told otherwise
     return np.asarray(place(np.concatenate([given, -given]), _independent(given, order), order))
 
 
