@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +77,7 @@ def settled(name: str, habits: Routine, outputs: str = "suppress") -> Settled:
     """Somebody of these habits, with a secret."""
     spec, policy = Spec("adaptive", {"outputs": outputs}), Policy(["clinic"], delta=0.1)
     clock = habits.clock or CLOCK
-    return Settled(name, clock, habits, partial(spec.make, policy=policy), PLACES, 4 * 3600.0)
+    return Settled(name, clock, habits, spec, policy, PLACES, 4 * 3600.0)
 
 
 def opened_journal(folder: Path, postgres: str | None, *, look: bool = False) -> Journal:

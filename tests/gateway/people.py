@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +52,7 @@ def settled(
 ) -> Settled:
     """The person with a secret."""
     spec, policy = Spec("adaptive", {"outputs": outputs}), Policy(["clinic"], delta=0.1)
-    return Settled(name, clock, routine or habits(clock), partial(spec.make, policy=policy), PLACES, hold=4 * 3600.0)
+    return Settled(name, clock, routine or habits(clock), spec, policy, PLACES, hold=4 * 3600.0)
 
 
 def readings(contexts: tuple[str, ...], date: dt.date, name: str = "jane", clock: Clock = CLOCK) -> Iterator[Reading]:

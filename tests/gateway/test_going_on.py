@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ def kind(policy: Policy, **options: object) -> Settled:
     """A person under a policy and a mechanism's options."""
     routine = options.pop("routine", ROUTINE)
     spec = Spec("adaptive", options)
-    return replace(settled(routine=ROUTINE), routine=routine, make=partial(spec.make, policy=policy))  # type: ignore[arg-type]
+    return replace(settled(routine=ROUTINE), routine=routine, spec=spec, policy=policy)  # type: ignore[arg-type]
 
 
 EACH, ANY = Policy(["clinic"], delta=0.1), Policy([Secret("clinic", at="any", slots=range(4, 9))], delta=0.2)
@@ -211,12 +210,20 @@ def test_an_older_copy_of_the_journal_is_refused_and_one_of_the_own_store_is_a_s
     closed(one)
 
 
-def test_another_policy_habits_or_clock_is_refused_on_the_first_day_too(tmp_path: Path) -> None:
+def test_another_policy_or_habits_is_refused_where_the_own_store_lost_what_it_was(tmp_path: Path) -> None:
+    """Without that it cannot be told what changes; a change that can is in test_changes."""
     ended = _decided(tmp_path, 2)
+    one = keeper(tmp_path, ended + 1, settled(routine=ROUTINE))
+    one.own.drop_habits("jane", one.people["jane"].head.stream, 0)
+    closed(one)
     with pytest.raises(DiscreetError, match="another policy"):
         keeper(tmp_path, ended + 1, kind(Policy(["clinic"], delta=0.2), outputs="deceive"))
     with pytest.raises(DiscreetError, match="another model"):
         keeper(tmp_path, ended + 1, settled(routine=WORSE))
+
+
+def test_another_clock_is_refused(tmp_path: Path) -> None:
+    ended = _decided(tmp_path, 2)
     with pytest.raises(DiscreetError, match="another clock"):
         keeper(tmp_path, ended + 1, replace(settled(routine=ROUTINE), clock=Clock(12, "Europe/Paris")))
     with pytest.raises(DiscreetError, match="learn the routine with this clock"):

@@ -84,7 +84,8 @@ def plan_of(settings: Settings) -> Plan:
             name,
             settings.clock,
             served.routine,
-            partial(settings.people[name].mechanism.make, policy=served.policy),
+            settings.people[name].mechanism,
+            served.policy,
             served.places or Places([]),
             settings.people[name].carry,
         )
@@ -123,6 +124,7 @@ class Served:
             grace, margin = plan.keeping.grace, plan.keeping.margin
             keeper = Keeper(plan.people, journal, own, key, plan.wall(), grace=grace, margin=margin)
             undone.pop_all()
+            self.notes = [*self.notes, *keeper.notes]
         retention = dt.timedelta(days=plan.keeping.retention_days)
         self.gateway = Gateway(keeper, wall=plan.wall, pace=plan.pace, retention=retention)
         self.owner = Owner(self.access)

@@ -12,6 +12,7 @@ from typing import Any
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.contracts import AnyMechanism
 from discreet.errors import DiscreetError
+from discreet.gateway.changes import mechanism_of
 from discreet.gateway.journal.base import Head, Journal, Row
 from discreet.gateway.makers import Makers
 from discreet.gateway.own_store import OwnStore, Stamp
@@ -74,6 +75,8 @@ def gone_on(settled: Settled, journal: Journal, own: OwnStore, head: Head, maker
     private = None
     if stamp is not None:
         private = stamp.before if pending else stamp.after if stamp.position == decided else None
+    if not pending and settled.history and settled.history[-1].position == decided + 1:
+        private = settled.history[-1].private  # numbered anew by the change
     return Person(settled, head, _resumed(mechanism, since, checkpoint, private), chain, stamp if pending else None)
 
 
@@ -162,7 +165,10 @@ def _first(mechanism: AnyMechanism) -> int:
 
 
 def _mechanism(settled: Settled, start: dt.date, first: int, makers: Makers | None) -> AnyMechanism:
-    return (Makers() if makers is None else makers).of(settled.make, settled.routine, start, first)
+    shared = Makers() if makers is None else makers
+    if settled.history:
+        return mechanism_of(settled.spec, settled.history, start, first, shared)
+    return shared.of(settled.make, settled.routine, start, first)
 
 
 def _utc(seconds: float) -> str:

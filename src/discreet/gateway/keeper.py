@@ -14,8 +14,10 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from discreet.errors import DiscreetError
+from discreet.gateway.changes import Habits, announced, in_words, keep, known
 from discreet.gateway.going_on import FIRST, begun, gone_on, unknown_to_own_store, unmarked
 from discreet.gateway.journal.base import Journal, JournalError, Row
 from discreet.gateway.makers import Makers
@@ -58,8 +60,14 @@ class Keeper:
         self._unsettled: list[Drawn] = []  # written, and the own store has their bits still
         self._in_doubt = False  # whether a commit failed that may have happened all the same
         self._makers = Makers()
+        self.notes: list[str] = []
+        """What the owner has to know of how it was opened."""
         unmarked(journal)
-        self.people: Mapping[str, Person] = {one.name: self._opened(one, now) for one in people}
+        wanted = {one.name: one for one in people}
+        self.people: Mapping[str, Person] = {name: self._opened(one, now) for name, one in wanted.items()}
+        self._decide([person for person in self.people.values() if person.pending])  # before anything changes
+        for name, person in self.people.items():
+            self._change(person, wanted[name])
 
     def _opened(self, settled: Settled, now: float) -> Person:
         last = self.journal.last(settled.name)
@@ -72,7 +80,27 @@ class Keeper:
         if head is None:
             unknown_to_own_store(settled, self.own)
             return begun(settled, self.journal, dt.datetime.fromtimestamp(now, dt.UTC), FIRST, self._makers)
-        return gone_on(settled, self.journal, self.own, head, self._makers)
+        history = known(self.own, self.journal, head, settled.spec, self._makers)
+        return gone_on(replace(settled, history=history), self.journal, self.own, head, self._makers)
+
+    def _change(self, person: Person, wanted: Settled) -> None:
+        """Keep what a stream is of; where other habits or another policy are wanted, announce them for a later cut."""
+        head, history = person.head, person.settled.history
+        if not history:
+            first = Habits(head.start, wanted.routine, wanted.policy, head.first)
+            keep(self.own, head, first)
+            person.settled = replace(wanted, history=(first,))
+        elif not history[-1].same(wanted.routine, wanted.policy):
+            self._finish(person)
+            after = announced(person.session, self.own, self.journal, head, history[-1], wanted.routine, wanted.policy)
+            self.notes.append(in_words(person.name, history[-1], after))
+            person.settled = replace(wanted, history=(*history, after))
+
+    def _finish(self, person: Person) -> None:
+        """Erase the bits of the last slot, if a stop came before that: its private state is about to be renumbered."""
+        stamp, last = self.own.stamped(person.name), self.journal.last(person.name)
+        if stamp is not None and stamp.bits is not None and last is not None:
+            self.own.settle([(stamp, last.date, last.slot, person.session.private)])
 
     def read(self, readings: Sequence[Reading], now: float) -> tuple[int, int]:
         """Keep readings durably: how many are new, and how many were refused because they lie in the future.

@@ -38,6 +38,13 @@ SCHEMA = (
         PRIMARY KEY (person, date, slot)
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE habits (
+        person TEXT NOT NULL, stream INTEGER NOT NULL, number INTEGER NOT NULL, date TEXT NOT NULL,
+        model BLOB NOT NULL, policy TEXT NOT NULL, position INTEGER NOT NULL, private INTEGER,
+        PRIMARY KEY (person, stream, number)
+    ) WITHOUT ROWID;
+    """,
 )
 
 RETENTION = dt.timedelta(days=30)
@@ -66,6 +73,20 @@ class Stamp:
     before: int | None
     bits: bytes | None
     after: int | None = None
+
+
+@dataclass(frozen=True)
+class KeptHabits:
+    """What a stream is of from a date on: a model's file, a policy as text (`changes`)."""
+
+    person: str
+    stream: int
+    number: int
+    date: dt.date
+    model: bytes
+    policy: str
+    position: int
+    private: int | None
 
 
 class OwnStore:
@@ -135,6 +156,36 @@ class OwnStore:
                 ((stamp.person, date.isoformat(), slot, stamp.context) for stamp, date, slot, _ in every),
             )
 
+    def keep_habits(self, one: KeptHabits) -> None:
+        """Write down what a stream is of from a date on."""
+        with self._transaction() as run:
+            run.execute(
+                "INSERT INTO habits VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    one.person,
+                    one.stream,
+                    one.number,
+                    one.date.isoformat(),
+                    one.model,
+                    one.policy,
+                    one.position,
+                    one.private,
+                ),
+            )
+
+    def drop_habits(self, person: str, stream: int, number: int) -> None:
+        """Take back a change that was never confirmed."""
+        with self._transaction() as run:
+            run.execute("DELETE FROM habits WHERE person = ? AND stream = ? AND number = ?", (person, stream, number))
+
+    def habits(self, person: str, stream: int) -> list[KeptHabits]:
+        """What a stream was of, the first first."""
+        found = self._rows("SELECT * FROM habits WHERE person = ? AND stream = ? ORDER BY number", (person, stream))
+        return [
+            KeptHabits(who, own, number, dt.date.fromisoformat(date), model, policy, position, private)
+            for who, own, number, date, model, policy, position, private in found
+        ]
+
     def stamped(self, person: str) -> Stamp | None:
         """The person's last stamp."""
         found = self._rows("SELECT * FROM stamp WHERE person = ?", (person,))
@@ -161,7 +212,7 @@ class OwnStore:
     def erase(self, person: str) -> None:
         """Erase all that is kept of a person. The next slot is then a skip: memory is lost, and an observer knows."""
         with self._transaction() as run:
-            for table in ("reading", "stamp", "truth"):
+            for table in ("reading", "stamp", "truth", "habits"):
                 run.execute(f"DELETE FROM {table} WHERE person = ?", (person,))
         self._empty_log()
 

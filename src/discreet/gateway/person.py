@@ -12,19 +12,23 @@ import os
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN
 from discreet.contracts import AnyMechanism, EndlessModel, Rng
+from discreet.gateway.changes import Habits
 from discreet.gateway.journal.base import Head, Row
 from discreet.gateway.own_store import OwnStore, Stamp
+from discreet.mechanisms.named import Spec
 from discreet.models.routine import Routine
 from discreet.outputs import Output, Skipped
 from discreet.places.dwell import contexts_in, instant_of
 from discreet.places.named import Places
 from discreet.places.sightings import APART, SECOND, Sightings, coded
+from discreet.policy import Policy
 from discreet.randomness import KEY_BYTES, KeyedEntropy, SystemEntropy
 from discreet.session import Session
 
@@ -36,11 +40,18 @@ class Settled:
     name: str
     clock: Clock
     routine: Routine
-    make: Callable[[EndlessModel], AnyMechanism]
-    """The mechanism over the habits from a date on: `partial(spec.make, policy=policy)`."""
+    spec: Spec
+    policy: Policy
     places: Places
     hold: float
     """Seconds that a position or a label stands when nothing follows."""
+    history: tuple[Habits, ...] = ()
+    """What the stream was of so far, the first first (`changes`); nothing where it never changed."""
+
+    @property
+    def make(self) -> Callable[[EndlessModel], AnyMechanism]:
+        """The mechanism over habits from a date on."""
+        return partial(self.spec.make, policy=self.policy)
 
 
 def context_of(own: OwnStore, person: Settled, date: dt.date, slot: int) -> str:

@@ -13,7 +13,6 @@ import json
 import time
 from collections import deque
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +89,7 @@ class Life:
         """A gateway for this life."""
         policy = Policy([Secret(SECRET), Secret(f"{SECRET} today", {SECRET}, at="any")], delta=0.1)
         routine = Routine.fit(self.past, clock=CLOCK, secrets=policy)
-        settled = Settled(NAME, CLOCK, routine, partial(Spec("adaptive").make, policy=policy), self.places, hold=3600.0)
+        settled = Settled(NAME, CLOCK, routine, Spec("adaptive"), policy, self.places, hold=3600.0)
         keeping = Keeping(margin=self.pace * 0.05, grace=CLOCK.slot_seconds * 0.9)
         return Plan([settled], {VIEW.name: VIEW}, server, keeping, wall=self.wall, pace=self.pace, beat=5.0)
 
