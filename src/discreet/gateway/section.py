@@ -163,6 +163,10 @@ class Section:
         """A table within; empty where it is missing, so that its own keys say what is needed."""
         return Section(self.file, self._value(key, dict, words, {}), (*self._where, toml_key(key)))
 
+    def given(self, key: str) -> object:
+        """A value as it stands in the file."""
+        return self._table[key]
+
     def plain(self) -> dict[str, object]:
         """All of it as it stands, for whoever checks it by rules of their own."""
         self._asked.update(self._table)
