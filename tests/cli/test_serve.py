@@ -32,7 +32,7 @@ person = "jane"
 view = "family"
 now_only = true
 
-[sources.phone]
+[[owntracks]]
 person = "jane"
 """
 
@@ -49,7 +49,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_check_reads_everything_and_starts_nothing(discreet: Discreet, config: Path) -> None:
     ran = discreet("serve", "--check")
     assert ran.code == 0
-    assert ran.out == "discreet.toml: in order: 1 people, 1 sources, 1 applications\n"
+    assert ran.out == "discreet.toml: in order: 1 people, 1 applications\n"
     assert discreet("serve", "--check", "--json").json["applications"] == 1
     assert not (config.parent / "discreet-data").exists()
     config.write_text(SETTINGS.replace('view = "family"', 'view = "famly"'), encoding="utf-8")
@@ -106,7 +106,7 @@ def test_tokens_are_made_listed_and_revoked(discreet: Discreet, config: Path) ->
     grant = access.grant(secret)
     assert grant is not None
     assert (grant.person, grant.view, grant.now_only) == ("jane", "family", True), "as the settings say"
-    source = discreet("token", "add", "source", "phone", "--json").json
+    source = discreet("token", "add", "source", "phone", "--person", "jane", "--json").json
     assert access.grant(source["secret"]).person == "jane"  # type: ignore[union-attr]
     listed = discreet("token", "list")
     assert secret not in listed.out
@@ -129,7 +129,7 @@ def test_tokens_are_made_listed_and_revoked(discreet: Discreet, config: Path) ->
         (("application", "x"), "of one person"),
         (("application", "--person", "jnae"), "--person 'jnae' is not in discreet.toml; did you mean 'jane'?"),
         (("application", "--person", "jane", "--view", "famly"), "did you mean 'family'?"),
-        (("source", "phone", "--expires", "soon"), "write a time such as 90d"),
+        (("source", "phone", "--person", "jane", "--expires", "soon"), "write a time such as 90d"),
         (("owner", "--person", "jane"), "an owner of none"),
     ],
 )
