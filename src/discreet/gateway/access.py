@@ -1,7 +1,7 @@
 """Who may do what: tokens with a purpose, in a file of their own.
 
 A token is 256 random bits, shown once and kept as its SHA-256: bits like these need no slow hash. `discreet token`
-works on the same file while the gateway runs; the gateway sees the change within `FRESH`, and `look` tells open
+works on the same file while the gateway runs; the gateway sees the change at the next request, and `look` tells open
 streams. Last use is kept by the hour, which is enough to find tokens that nobody needs.
 """
 
@@ -37,10 +37,6 @@ SCHEMA = (
 SECRET_BYTES = 32
 
 HOUR = 3600
-
-FRESH = 0.1
-"""Seconds for which the file is not looked at again, unless a secret is not known: a token that the command revokes is
-refused within these, one that is revoked here at once."""
 
 Purpose = Literal["source", "application", "owner"]
 
@@ -83,7 +79,7 @@ class Access:
         self.path, self._clock = path, clock
         self._connection = opened(path, SCHEMA, "list of tokens")
         self._lock = threading.RLock()
-        self._version, self._looked = -1, 0.0
+        self._version = -1
         self._by_digest: dict[bytes, Token] = {}
         self._ended: set[str] = set()
         self._used: dict[str, int] = {}
@@ -97,8 +93,7 @@ class Access:
         """What a secret opens; None for one that is unknown, expired or revoked."""
         digest = digest_of(secret)
         with self._lock:
-            if digest not in self._by_digest or time.monotonic() > self._looked + FRESH:
-                self._refresh()
+            self._refresh()
             token = self._by_digest.get(digest)
             now = self._clock()
             if token is None or not hmac.compare_digest(token.digest, digest) or not token.holds(now):
@@ -196,11 +191,10 @@ class Access:
     # --- within
 
     def _forget_version(self) -> None:
-        self._version, self._looked = -1, 0.0  # SQLite counts what other connections change, not what this one does
+        self._version = -1  # SQLite counts what other connections change, not what this one does
 
     def _refresh(self) -> None:
         """Read the tokens again where the file has changed."""
-        self._looked = time.monotonic()
         (version,) = self._execute("PRAGMA data_version").fetchone()
         if version != self._version:
             rows = self._execute("SELECT * FROM token").fetchall()
