@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -187,7 +188,7 @@ async def loaded(server: Server, seconds: float, batch: int) -> list[Sender]:
     senders = []
     for number in range(len(server.sources)):
         _, sender = await loop.create_connection(
-            lambda number=number: Sender(one_by_one(server, number, until, batch)), "127.0.0.1", server.port
+            partial(Sender, one_by_one(server, number, until, batch)), "127.0.0.1", server.port
         )
         senders.append(sender)
     await asyncio.gather(*(sender.done for sender in senders))
@@ -224,7 +225,7 @@ async def reading(server: Server) -> list[Reader]:
     readers = []
     for number, secret in enumerate(server.readers):
         _, reader = await loop.create_connection(
-            lambda number=number, secret=secret: Reader(f"p{number}", secret), "127.0.0.1", server.port
+            partial(Reader, f"p{number}", secret), "127.0.0.1", server.port
         )
         readers.append(reader)
     await asyncio.gather(*(reader.opened for reader in readers))
