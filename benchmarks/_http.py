@@ -224,9 +224,7 @@ async def reading(server: Server) -> list[Reader]:
     loop = asyncio.get_running_loop()
     readers = []
     for number, secret in enumerate(server.readers):
-        _, reader = await loop.create_connection(
-            partial(Reader, f"p{number}", secret), "127.0.0.1", server.port
-        )
+        _, reader = await loop.create_connection(partial(Reader, f"p{number}", secret), "127.0.0.1", server.port)
         readers.append(reader)
     await asyncio.gather(*(reader.opened for reader in readers))
     return readers

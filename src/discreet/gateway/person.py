@@ -60,7 +60,7 @@ def _one_place(seen: Sequence[Reading], places: Places) -> str | None:
     """The place that holds every position of these readings, if one does and none lacks one.
 
     Then nothing else can stand in the slot, whose context is that place or, where all have ceased to stand, `unknown`:
-    the last reading stands longest. Most slots are such, and this takes less than half as long as the rule.
+    the last reading stands longest. Most slots are such, and this takes half as long as the rule.
     """
     positions = [one.position for one in seen if one.position is not None]
     if len(positions) < len(seen):
