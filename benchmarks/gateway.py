@@ -1,11 +1,17 @@
 """The gateway: readings taken durably, a thousand people's slots that end together, and kills at random moments.
 
+Readings come over HTTP to a server in a process of its own, from 64 connections that wait for each answer. Others may
+use the machine too, so the processor's time is printed beside the clock's: a rate by the processor is what one core
+that is free would do.
+
 `python -m benchmarks gateway --kills 1000` kills more often, `--postgres URL` keeps the journal of the kills there.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import resource
 import sys
 import tempfile
@@ -16,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks._crashes import BEGAN, CLOCK, KEY, WHERE, kill_often, routine, settled
+from benchmarks._http import Server, late, loaded, reading, serving
 from discreet.gateway.journal import Row, SqliteJournal
-from discreet.gateway.keeper import Keeper
+from discreet.gateway.keeper import MARGIN, Keeper
 from discreet.gateway.own_store import OwnStore, Reading
 from discreet.gateway.runtime import Gateway
 
@@ -29,6 +36,12 @@ BARS = {"one by one": 5_000, "in batches of 100": 20_000}
 
 AHEAD_OF, AFTER = 4.0, 6.0
 """Seconds before and after the boundary in which readings come."""
+
+SECONDS, QUIET = 5.0, 1200.0
+"""Seconds of readings over HTTP, and from the start to the next boundary, which is not to fall into them."""
+
+AHEAD_OPENING = 25.0
+"""Seconds before the boundary in which streams are opened and the next kernels computed."""
 
 FROM, BOUNDARIES = 42, 12
 """Slots of the first day, over its cut."""
@@ -83,6 +96,22 @@ def accept() -> None:
                     print(f"readings {name:18} {rate:9,.0f} a second ({met(rate, BARS[name], least=True)})")
 
     asyncio.run(story())
+
+
+def over_http() -> None:
+    """Against a real server: a 200 means that it is on disk."""
+    for name, batch in (("one by one", 1), ("in batches of 100", BATCH)):
+        with tempfile.TemporaryDirectory() as folder, serving(Path(folder), SENDERS, SENDERS, QUIET) as server:
+            began = time.perf_counter()
+            senders = asyncio.run(loaded(server, SECONDS, batch))
+            took = time.perf_counter() - began
+        waits = [wait for sender in senders for wait in sender.waits]
+        count, bar = len(waits) * batch, BARS[name]
+        rate, free = count / took, count / server.stopped["busy"]
+        cores = server.stopped["busy"] / took
+        print(f"over HTTP {name:18} {rate:8,.0f} a second ({met(rate, bar, least=True)}, {rate / bar:.2f}x), 99 of 100")
+        print(f"  answered within {late(waits):.0f} ms; a second of its processor takes {free:,.0f}")
+        print(f"  ({met(free, bar, least=True)}, {free / bar:.2f}x), and it had {cores:.2f} cores")
 
 
 # --- slots that end together
@@ -185,6 +214,38 @@ def both() -> None:
     asyncio.run(story())
 
 
+def both_over_http(people: int = PEOPLE) -> None:
+    """Readings one by one, and a stream of each person, while everybody's slots end."""
+
+    async def story(server: Server) -> tuple[list[float], list[float]]:
+        readers = await reading(server)
+        boundary = server.began + AHEAD_OPENING
+        await asyncio.sleep(boundary - AHEAD_OF - time.monotonic())
+        senders = await loaded(server, AHEAD_OF + AFTER, 1)
+        heard = [await asyncio.wait_for(reader.heard, 60) - boundary for reader in readers]
+        edge = (boundary, boundary + MARGIN + TOGETHER)
+        near = [
+            wait
+            for sender in senders
+            for sent, wait in zip(sender.sent, sender.waits, strict=False)
+            if sent + wait >= edge[0] and sent <= edge[1]
+        ]
+        return heard, near
+
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), people, SENDERS, AHEAD_OPENING) as server:
+        heard, waits = asyncio.run(story(server))
+    took, used, _ = server.stopped["turns"][0]
+    telling = max(heard) - MARGIN * max(1, math.ceil(took / MARGIN))
+    print(f"both over HTTP: {people} people whose slots end together, a stream of each, and {SENDERS} senders")
+    print(f"  the boundary took {took:.2f} s, {used:.2f} s by the processor; the last stream was told {telling:.2f} s")
+    print(
+        f"  after outputs may leave: {took + telling:.2f} s in all ({met(took + telling, TOGETHER, least=False)}), and"
+    )
+    print(f"  {max(heard):.2f} s after the boundary with the margin")
+    rate = len(waits) / (MARGIN + TOGETHER)
+    print(f"  around it {rate:,.0f} readings a second were answered, 99 of 100 within {late(waits):.0f} ms")
+
+
 def _memory() -> float:
     """Kilobytes at most so far."""
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -209,8 +270,12 @@ def main(arguments: list[str] | None = None) -> None:
     given = arguments or []
     options = dict(zip(given[::2], given[1::2], strict=True))
     if "--kills" not in options:
+        print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         accept()
+        over_http()
         together()
         both()
+        both_over_http()
+        print(f"load after: {os.getloadavg()[0]:.1f}")
     if not kills(int(options.get("--kills", KILLS)), options.get("--postgres")):
         sys.exit(1)

@@ -80,7 +80,7 @@ def test_without_the_extra_it_says_how_to_install_it(
 def test_one_gateway_a_folder(tmp_path: Path) -> None:
     first = Folder.made(tmp_path / "data")
     first.lock()
-    with pytest.raises(Exception, match="another gateway uses this folder"):
+    with pytest.raises(Exception, match="another process keeps this folder"):
         Folder.made(tmp_path / "data").lock()
     first.unlock()
     second = Folder.made(tmp_path / "data")

@@ -238,13 +238,13 @@ def test_settings_name_the_key_that_is_wrong() -> None:
         ({"version": "3.1"}, "broker.version: is '3.1'"),
         ({"password": "x"}, "broker.user: is missing"),
         ({"tls": "yes"}, "broker.tls: is 'yes'"),
-        ({"authority": "none.pem"}, "broker.tls"),
+        ({"authority": __file__}, "broker.tls"),
         ({"authority": "none.pem", "tls": True}, "broker.authority: there is no such file"),
         ({"name": "released"}, "broker.name"),
         ({"tell": [{"view": "x"}]}, "broker.tell[0].person: is missing"),
         ({"tell": [{"person": "a", "forms": ["xml"]}]}, "broker.tell[0].forms: has 'xml'"),
         ({"tell": [{"person": "a"}, {"person": "a"}]}, "broker.tell: a has the view whole twice"),
-        ({"tell": {"person": "a"}}, "broker.tell: is no list of tables"),
+        ({"tell": {"person": "a"}}, "broker.tell: is {'person': 'a'}; write each as [[broker.tell]]"),
         ({"hots": "x"}, "broker.hots: is not known"),
     ):
         with pytest.raises(DiscreetError) as caught:

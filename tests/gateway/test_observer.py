@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.gateway.broker import Broker, ToldView
 from discreet.gateway.forms import Forms, encoded
 from discreet.gateway.journal.base import Row
 from discreet.numerics import SLACK
 from discreet.outputs import Released, Suppressed
+from tests.gateway.mosquitto import Heard, Mosquitto, hearing, until
 from tests.gateway.observer import Observer, events_in, outputs_of
 from tests.gateway.people import CLOCK, PLACES, START, a_day, readings, settled
-from tests.gateway.web import FAMILY, ROUTINE, Wall, listening_web
+from tests.gateway.web import FAMILY, ROUTINE, Wall, listening_web, opened
 
 DAYS = 30
 DELTA = 0.1
@@ -104,6 +106,51 @@ def test_a_months_bytes_tell_no_more_than_delta(tmp_path: Path, vocabulary: str,
         assert set(event) <= {*history[0], "context", "latitude", "longitude", "radius"}
     silent = [event for event, output in zip(history, outputs, strict=True) if isinstance(output, Suppressed)]
     assert all(set(event) == {"person", "date", "slot", "start", "end", "kind"} for event in silent)
+
+
+async def a_month_on_the_broker(folder: Path, broker: Mosquitto) -> tuple[list[bytes], dict[int, float]]:
+    """The bytes that one subscriber received of a month, in the order in which they came; and the gateway's gains."""
+    rng = np.random.default_rng(11)
+    at = Broker(port=broker.port, tells=(ToldView("jane", forms=frozenset({"json"})),))
+    who = settled(routine=ROUTINE, outputs="suppress")
+    async with hearing(broker, at.topic("jane", "whole"), at.status) as heard:
+        async with opened(folder, Wall(), [who], broker=at) as web:
+            await until("the gateway to be there", lambda: any(bytes(one.payload) == b"online" for one in heard))
+            source = web.bearer("source")
+            for day in range(DAYS):
+                for one in readings(a_day(CLOCK, rng), START.date() + dt.timedelta(days=day)):
+                    latitude, longitude = one.position or (0.0, 0.0)
+                    web.wall.now = one.instant / 1e6
+                    body = {"time": one.instant / 1e6, "latitude": latitude, "longitude": longitude}
+                    answer = await web.client.post("/v1/people/jane/readings", json=body, headers=source)
+                    assert answer.json() == {"kept": 1, "refused": 0}
+                    await web.pass_slot()
+            await until("the month", lambda: len(payloads(heard, at)) >= DAYS * CLOCK.slots)
+            gains = dict(web.served.gateway.keeper.people["jane"].session.gains()["clinic"])
+        return payloads(heard, at), gains
+
+
+def payloads(heard: Heard, broker: Broker) -> list[bytes]:
+    """What came on the person's topic."""
+    return [bytes(one.payload) for one in heard if str(one.topic) == broker.topic("jane", "whole")]
+
+
+def test_a_months_bytes_over_mqtt_tell_no_more_than_delta(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    received, live = asyncio.run(a_month_on_the_broker(tmp_path / "data", mosquitto))
+    events = [json.loads(payload) for payload in received]
+    assert [(event["date"], event["slot"]) for event in events] == [
+        ((START.date() + dt.timedelta(days=k // CLOCK.slots)).isoformat(), k % CLOCK.slots)
+        for k in range(DAYS * CLOCK.slots)
+    ], "each slot once, in order"
+    outputs = outputs_of(events)
+    assert sum(isinstance(output, Released) for output in outputs) > DAYS * 6
+    who = settled(routine=ROUTINE, outputs="suppress")
+    gains = Observer(who.make(ROUTINE.since(START.date(), first=0)), "clinic").gains(outputs)
+    worst = max(max(after.values()) for after in gains)
+    assert 0.01 < worst <= DELTA + SLACK + FLOATS
+    both = live.keys() & gains[-1].keys()
+    assert both, "the gateway's own observer looks at the same slots"
+    assert {slot: gains[-1][slot] for slot in both} == pytest.approx({slot: live[slot] for slot in both}, abs=FLOATS)
 
 
 def test_a_coarse_view_is_an_average_of_the_whole(tmp_path: Path) -> None:

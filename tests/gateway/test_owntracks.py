@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -18,13 +17,18 @@ from nacl.secret import SecretBox
 from starlette.applications import Starlette
 
 from discreet.errors import DiscreetError
+from discreet.gateway.access import Access, Grant
+from discreet.gateway.doors import Doors
 from discreet.gateway.forms import Forms
 from discreet.gateway.journal import JournalError
+from discreet.gateway.limits import Rate
 from discreet.gateway.own_store import Reading
+from discreet.gateway.owner import Owner
 from discreet.gateway.owntracks import routes
 from discreet.gateway.owntracks_source import OwnTracksSource, opened, readings_of
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.section import Section
+from discreet.gateway.sections import Rates
 from discreet.gateway.views import View
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
 from tests.gateway.people import START, WHERE, closed, habits, keeper, readings, seeded, settled
@@ -34,24 +38,30 @@ JANE = settled(routine=ROUTINE, outputs="suppress")
 VIEWS = {"whole": View(), "family": View("family", {"home": frozenset({"home"})}, rest="out")}
 
 
-@dataclass(frozen=True)
-class Grant:
-    purpose: str
-    person: str | None
-    view: str = "whole"
-    now_only: bool = False
+class Known(Access):
+    """Tokens whose secrets a test can write down."""
 
+    def __init__(self) -> None:
+        pass
 
-class Access:
     def grant(self, secret: str) -> Grant | None:
         return {
-            "phone-secret": Grant("source", "jane"),
-            "app-secret": Grant("application", "jane"),
-            "family-secret": Grant("application", "jane", "family"),
-            "now-secret": Grant("application", "jane", now_only=True),
-            "lost-secret": Grant("application", "jane", "no such view"),
-            "owner-secret": Grant("owner", None),
+            "phone-secret": Grant("1", "source", "jane"),
+            "app-secret": Grant("2", "application", "jane"),
+            "family-secret": Grant("3", "application", "jane", "family"),
+            "now-secret": Grant("4", "application", "jane", now_only=True),
+            "lost-secret": Grant("5", "application", "jane", "no such view"),
+            "owner-secret": Grant("6", "owner", None),
         }.get(secret)
+
+    def has_password(self) -> bool:
+        return True
+
+
+def doors_of(views: Mapping[str, View], rates: Rates | None = None) -> Doors:
+    """Doors for these tokens."""
+    access = Known()
+    return Doors(access, Owner(access), {"jane": JANE}, views, rates)
 
 
 PHONE = httpx.BasicAuth("jane", "phone-secret")
@@ -59,10 +69,10 @@ PHONE = httpx.BasicAuth("jane", "phone-secret")
 
 @asynccontextmanager
 async def serving(
-    folder: Path, sources: Sequence[OwnTracksSource] = (), *, at_work: bool = True
+    folder: Path, sources: Sequence[OwnTracksSource] = (), *, at_work: bool = True, rates: Rates | None = None
 ) -> AsyncIterator[tuple[Gateway, httpx.AsyncClient]]:
     gateway = Gateway(keeper(folder, START.timestamp(), JANE, bits=seeded()), wall=START.timestamp)
-    app = Starlette(routes=routes(gateway, Access(), {"jane": JANE}, VIEWS, sources))
+    app = Starlette(routes=routes(gateway, doors_of(VIEWS, rates), sources))
     async with (
         gateway.running() if at_work else closing(gateway),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client,
@@ -93,6 +103,26 @@ def test_a_location_is_kept_and_answered_with_an_empty_list(tmp_path: Path) -> N
                 Reading("jane", "owntracks/phone/event", TST * 1_000_000, WHERE["home"], 21.5, "home"),
                 Reading("jane", "owntracks/pixel", TST * 1_000_000, WHERE["home"], 13.0),
             ], "twice the same message is one reading; an event of the same second is another"
+
+    asyncio.run(story())
+
+
+def test_a_token_that_comes_too_often_is_asked_to_come_again_and_nothing_is_lost(tmp_path: Path) -> None:
+    """The same limits as on every other route; 503 is the one refusal after which Android keeps a message."""
+    rates = Rates(application=Rate(1, 1e-3), source=Rate(2, 1e-3))
+
+    async def story() -> None:
+        async with serving(tmp_path, rates=rates) as (gateway, client):
+            for second in range(3):
+                body = encoded({**LOCATION, "tst": TST + second})
+                answer = await client.post("/pub", content=body, auth=PHONE)
+                assert answer.status_code == (200 if second < 2 else 503)
+            assert answer.headers["retry-after"] == "1000"
+            assert len(kept(gateway)) == 2
+            app = httpx.BasicAuth("", "app-secret")
+            statuses = [(await client.get("/api/0/last", auth=app)).status_code for _ in range(2)]
+            assert statuses == [200, 429]
+            assert (await client.post("/pub", auth=httpx.BasicAuth("jane", "wrong"))).status_code == 401
 
     asyncio.run(story())
 

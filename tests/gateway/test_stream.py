@@ -10,6 +10,7 @@ import httpx
 
 from discreet.gateway.access import Access
 from discreet.gateway.forms import event_id
+from discreet.gateway.owner import SESSION, SESSIONS
 from discreet.gateway.stream import MOST
 from tests.gateway.people import START, readings
 from tests.gateway.web import Wall, Web, events, listening_web
@@ -88,6 +89,36 @@ def test_revoking_closes_a_stream_whoever_does_it_and_leaves_others(tmp_path: Pa
                 await web.pass_slots(1)
                 assert len(await events(second, 1)) == 1
             assert (await web.client.get(STREAM, headers=doomed)).status_code == 401
+
+    asyncio.run(story())
+
+
+def test_a_stream_by_cookie_ends_with_the_session(tmp_path: Path) -> None:
+    """Twelve hours after logging in, at logging out, and where too many sessions make the oldest give way."""
+
+    async def story() -> None:
+        async with listening_web(tmp_path) as web:
+            await web.pass_slots(1)
+            owner, moment = web.served.owner, [0.0]
+            owner._clock = lambda: moment[0]
+            first = owner._opened()
+            cookies = {"Cookie": f"discreet={first}"}
+            async with web.client.stream("GET", STREAM, headers=cookies) as one:
+                lines = one.aiter_lines()
+                assert len(await events(lines, 1)) == 1
+                moment[0] = SESSION - 1
+                await asyncio.sleep(1.2)  # a look
+                assert len(web.served.streams) == 1
+                moment[0] = SESSION
+                assert [line async for line in lines if line.startswith("data")] == []
+            assert (await web.client.get(STREAM, headers=cookies)).status_code == 401
+            second = owner._opened()
+            async with web.client.stream("GET", STREAM, headers={"Cookie": f"discreet={second}"}) as two:
+                lines = two.aiter_lines()
+                assert len(await events(lines, 1)) == 1
+                for _ in range(SESSIONS):
+                    owner._opened()
+                assert [line async for line in lines if line.startswith("data")] == []
 
     asyncio.run(story())
 

@@ -21,7 +21,7 @@ from tests.gateway.mosquitto import ABSENT, PROGRAM, Heard, Mosquitto, hearing, 
 from tests.gateway.payloads import LOCATION, TRANSITION, encoded
 from tests.gateway.people import CLOCK, START, closed, keeper, seeded
 from tests.gateway.test_mqtt import reading
-from tests.gateway.test_owntracks import Access
+from tests.gateway.test_owntracks import doors_of
 from tests.gateway.test_teller import JANE, VIEWS, telling
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -62,7 +62,7 @@ def test_no_byte_that_leaves_is_of_a_reading(tmp_path: Path, mosquitto: Mosquitt
         gateway = Gateway(
             keeper(tmp_path, START.timestamp(), JANE, bits=seeded()), wall=lambda: START.timestamp() + 86_400
         )
-        app = Starlette(routes=routes(gateway, Access(), {"jane": JANE}, VIEWS))
+        app = Starlette(routes=routes(gateway, doors_of(VIEWS)))
         broker = Broker(port=mosquitto.port, tells=(ToldView("jane"), ToldView("jane", "family")))
         writing = asyncio.create_task(gateway._write_readings())
         times = [int(CLOCK.start_of(START.date(), slot).timestamp()) + 1234 for slot in range(12)]

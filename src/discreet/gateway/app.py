@@ -50,7 +50,7 @@ NIGHTLY = 600.0
 """Seconds between two looks at whether a new day has begun."""
 
 LOOK = 1.0
-"""Seconds between two looks at tokens that the command has revoked."""
+"""Seconds between two looks at tokens that the command has revoked, and at sessions whose time is over."""
 
 Task = Callable[[], Awaitable[None]]
 """Work beside the server, such as a broker's: cancelled when the gateway stops."""
@@ -130,12 +130,13 @@ class Served:
         self.owner = Owner(self.access)
         self.notices: dict[str, Notice] = {}
         self.streams = Streams(self.access, beat=plan.beat)
+        self.owner.on_ended(self.streams.end)
         self.figures = Figures(self.gateway, self.streams)
         people = {one.name: one for one in plan.people}
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
-            *owner_routes(self.doors, self.streams, self.figures, self.notices),
+            *owner_routes(self.doors, self.figures, self.notices),
             *document_routes(),
         ]
         self.tasks: list[Task] = [self._watch_tokens, self._look_nightly]
@@ -147,7 +148,7 @@ class Served:
         from discreet.gateway.teller import Teller
 
         plan, gateway, views = self.plan, self.gateway, self.doors.views
-        self.routes += owntracks.routes(gateway, self.access, people, views, plan.owntracks)
+        self.routes += owntracks.routes(gateway, self.doors, plan.owntracks)
         if plan.broker is not None:
             ended = [one.grant.token for one in self.access.list() if one.revoked is not None]
             teller = Teller(gateway, plan.broker, people, views, revoked=ended)
@@ -207,6 +208,7 @@ class Served:
     async def _watch_tokens(self) -> None:
         while True:
             await asyncio.sleep(LOOK)
+            self.owner.look()
             try:
                 self.access.look()
             except JournalError:

@@ -3,47 +3,11 @@
 from __future__ import annotations
 
 import base64
-from typing import Protocol
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 LONGEST = 1024
 """Characters of a header; a token has 43."""
-
-
-class Granted(Protocol):
-    """What a token opens."""
-
-    @property
-    def purpose(self) -> str:
-        """For whom it was made: source, application or owner."""
-
-    @property
-    def person(self) -> str | None:
-        """Whose stream."""
-
-    @property
-    def view(self) -> str:
-        """Which view of it."""
-
-    @property
-    def now_only(self) -> bool:
-        """Whether the past is closed."""
-
-
-class Grants(Protocol):
-    """Who knows tokens."""
-
-    def grant(self, secret: str) -> Granted | None:
-        """What a secret opens; None for one that is unknown, expired or revoked."""
-
-
-def granted(request: Request, access: Grants, purpose: str) -> Granted | None:
-    """What the request may do, if it is for that purpose."""
-    secret = secret_of(request.headers.get("authorization", ""))
-    found = access.grant(secret) if secret else None
-    return found if found is not None and found.purpose == purpose and found.person is not None else None
 
 
 def secret_of(header: str) -> str | None:

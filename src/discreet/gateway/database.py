@@ -18,10 +18,10 @@ WAIT = 30.0
 
 
 class Lock:
-    """One process at a time keeps a file."""
+    """One process at a time keeps a file, or a folder."""
 
     def __init__(self, path: Path, what: str) -> None:
-        beside = path.with_name(path.name + ".lock")
+        beside = path / "lock" if path.is_dir() else path.with_name(path.name + ".lock")
         _made(beside)
         self._held = sqlite3.connect(beside, isolation_level=None, check_same_thread=False, timeout=0)
         try:

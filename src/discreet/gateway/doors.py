@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from discreet.gateway.access import Access, Grant, Purpose
+from discreet.gateway.credentials import secret_of
 from discreet.gateway.forms import Forms
 from discreet.gateway.limits import OWNER, Limit
 from discreet.gateway.owner import Owner, Session
@@ -59,9 +60,32 @@ class Doors:
                 check_write(request, session)
         if grant is None:
             raise HTTPException(401, UNKNOWN_CALLER, {"WWW-Authenticate": "Bearer"})
+        self._let_through(grant)
+        return grant
+
+    def phone(self, request: Request) -> tuple[Grant, float] | None:
+        """A source that may speak Basic, and the seconds that it has to wait; None for wrong credentials."""
+        grant = self._by_token(request, "source")
+        return None if grant is None else (grant, self._limits[grant.purpose].wait(grant.token))
+
+    def frontend(self, request: Request) -> tuple[Grant, Forms] | None:
+        """An application that may speak Basic, and its forms; None for wrong credentials."""
+        grant = self._by_token(request, "application")
+        if grant is None or grant.view not in self.views:
+            return None
+        self._let_through(grant)
+        return grant, self._forms_of(str(grant.person), grant.view)
+
+    def _by_token(self, request: Request, purpose: Purpose) -> Grant | None:
+        """Where phones and the OwnTracks frontend come, Basic is taken as well; nowhere else, because browsers send it
+        along with what other sites' pages ask for."""
+        secret = secret_of(request.headers.get("authorization", ""))
+        grant = self.access.grant(secret) if secret else None
+        return grant if grant is not None and grant.purpose == purpose and grant.person in self.people else None
+
+    def _let_through(self, grant: Grant) -> None:
         if wait := self._limits[grant.purpose].wait(grant.token):
             raise HTTPException(429, "too many requests of this token", {"Retry-After": str(math.ceil(wait))})
-        return grant
 
     def session(self, request: Request) -> Session | None:
         """The owner's session, if the request has its cookie."""
@@ -75,11 +99,14 @@ class Doors:
             raise HTTPException(403, "this token writes; reading needs one of an application")
         if grant.view not in self.views:
             raise HTTPException(403, "this token's view is not in discreet.toml any more")
-        key = (person, grant.view)
+        return grant, self._forms_of(person, grant.view)
+
+    def _forms_of(self, person: str, view: str) -> Forms:
+        key = (person, view)
         if key not in self._forms:
             settled = self.people[person]
-            self._forms[key] = Forms(person, settled.clock, settled.places, self.views[grant.view])
-        return grant, self._forms[key]
+            self._forms[key] = Forms(person, settled.clock, settled.places, self.views[view])
+        return self._forms[key]
 
     def writer(self, request: Request) -> tuple[Grant, str]:
         """Who may write this person's readings."""

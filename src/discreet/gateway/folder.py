@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from pathlib import Path
 
 from discreet.errors import DiscreetError
+from discreet.gateway.database import Lock
 from discreet.gateway.keys import owner_key
 
 
@@ -17,7 +16,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.journal, self.own, self.access = path / "journal.db", path / "own.db", path / "access.db"
-        self._lock: int | None = None
+        self._kept: Lock | None = None
 
     @classmethod
     def made(cls, path: Path) -> Folder:
@@ -36,20 +35,17 @@ class Folder:
         return cls(path)
 
     def lock(self) -> None:
-        """Keep other gateways out as long as this process lives: two would decide the same slots."""
-        held = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(held)
-            raise DiscreetError(f"{self.path}: another gateway uses this folder; stop it, or give another") from None
-        self._lock = held
+        """Keep other gateways out as long as this process lives, before the first file is made.
+
+        Two that began together would make a key each, and the chain of one would be by a key that is gone.
+        """
+        self._kept = Lock(self.path, "folder")
 
     def unlock(self) -> None:
         """Let others in."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        if self._kept is not None:
+            self._kept.release()
+            self._kept = None
 
     def key(self) -> bytes:
         """The owner's key, made the first time: before any other file is there."""

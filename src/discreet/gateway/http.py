@@ -69,11 +69,11 @@ def routes(gateway: Gateway, doors: Doors, streams: Streams) -> list[Route]:
         return Response(encoded({"kept": len(given) - refused, "refused": refused}), media_type="application/json")
 
     person = "/v1/people/{person}"
-    return [
+    return [  # they are tried in this order, and readings come most often
+        Route(f"{person}/readings", readings, methods=["POST"]),
         Route(f"{person}/now", now, methods=["GET"]),
         Route(f"{person}/releases", releases, methods=["GET"]),
         Route(f"{person}/stream", stream, methods=["GET"]),
-        Route(f"{person}/readings", readings, methods=["POST"]),
     ]
 
 

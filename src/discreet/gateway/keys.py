@@ -11,10 +11,9 @@ from pathlib import Path
 
 from discreet.errors import DiscreetError
 from discreet.files import written_whole
+from discreet.randomness import KEY_BYTES
 
 NAME = "owner.key"
-
-KEY_BYTES = 32
 
 
 def owner_key(folder: Path) -> bytes:

@@ -49,6 +49,12 @@ SCHEMA = (
 
 RETENTION = dt.timedelta(days=30)
 
+FIELDS = "(?, ?, ?, ?, ?, ?, ?)"
+"""Of a reading."""
+
+ROWS = 512
+"""Readings of one statement, at most."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -115,7 +121,9 @@ class OwnStore:
         """
         with self._transaction() as run:
             before = run.total_changes
-            run.executemany("INSERT OR IGNORE INTO reading VALUES (?, ?, ?, ?, ?, ?, ?)", map(_fields, readings))
+            for some in _in_powers_of_two(readings):
+                values = [value for one in some for value in _fields(one)]
+                run.execute(f"INSERT OR IGNORE INTO reading VALUES {', '.join([FIELDS] * len(some))}", values)
             return run.total_changes - before
 
     def readings(self, person: str, since: int, until: int | None = None) -> list[Reading]:
@@ -261,6 +269,20 @@ class OwnStore:
                 return self._reads.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 raise JournalError(f"{self.path}: cannot be read: {error}") from error
+
+
+def _in_powers_of_two(readings: Sequence[Reading]) -> Iterator[Sequence[Reading]]:
+    """Runs of `ROWS`, then of half as many, and so on: ten statements, which SQLite prepares once.
+
+    One a reading would let go of the interpreter for each, and wait for the threads that answer to give it back.
+    """
+    begins, size = 0, ROWS
+    while begins < len(readings):
+        if size <= len(readings) - begins:
+            yield readings[begins : begins + size]
+            begins += size
+        else:
+            size //= 2
 
 
 def _fields(one: Reading) -> tuple[object, ...]:

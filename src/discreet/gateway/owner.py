@@ -58,6 +58,7 @@ class Owner:
         self._limit = Limit(rate, clock)
         self._one_at_a_time = asyncio.Semaphore(1)  # argon2 takes 64 MB and a fifth of a second
         self._sessions: dict[bytes, Session] = {}
+        self._calls: list[Callable[[str], None]] = []
         self.first: str | None = None if access.has_password() else secrets.token_urlsafe(32)
         """The one-time token, while there is no password."""
 
@@ -86,15 +87,28 @@ class Owner:
 
     def session(self, cookie: str) -> Session | None:
         """The session that a cookie stands for."""
-        found = self._sessions.get(digest_of(cookie))
-        if found is not None and self._clock() >= found.ends:
-            del self._sessions[digest_of(cookie)]
-            return None
-        return found
+        self.look()
+        return self._sessions.get(digest_of(cookie))
 
-    def logout(self, cookie: str) -> Session | None:
+    def logout(self, cookie: str) -> None:
         """End a session."""
-        return self._sessions.pop(digest_of(cookie), None)
+        self._end(digest_of(cookie))
+
+    def on_ended(self, call: Callable[[str], None]) -> None:
+        """Call this with the name of each session that ends: its time is over, its owner has left, or others came."""
+        self._calls.append(call)
+
+    def look(self) -> None:
+        """End the sessions whose time is over; called every second."""
+        now = self._clock()
+        for digest in [digest for digest, session in self._sessions.items() if now >= session.ends]:
+            self._end(digest)
+
+    def _end(self, digest: bytes) -> None:
+        session = self._sessions.pop(digest, None)
+        if session is not None:
+            for call in self._calls:
+                call(session.grant.token)
 
     def _count(self, address: str) -> None:
         if wait := self._limit.wait(address):
@@ -110,6 +124,6 @@ class Owner:
         cookie = secrets.token_urlsafe(32)
         grant = Grant(f"session-{secrets.token_hex(4)}", "owner", None)
         while len(self._sessions) >= SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
+            self._end(next(iter(self._sessions)))
         self._sessions[digest_of(cookie)] = Session(grant, secrets.token_urlsafe(32), self._clock() + SESSION)
         return cookie

@@ -18,13 +18,10 @@ from discreet.gateway.doors import Doors, check_origin, check_write, cookie_of, 
 from discreet.gateway.figures import Figures
 from discreet.gateway.nightly import Notice
 from discreet.gateway.owner import SESSION, TooManyError
-from discreet.gateway.stream import Streams
 from discreet.gateway.views import WHOLE
 
 
-def owner_routes(
-    doors: Doors, streams: Streams, figures: Figures, notices: Mapping[str, Notice] | None = None
-) -> list[Route]:
+def owner_routes(doors: Doors, figures: Figures, notices: Mapping[str, Notice] | None = None) -> list[Route]:
     """What `app` mounts."""
     owner, access = doors.owner, doors.access
 
@@ -55,7 +52,6 @@ def owner_routes(
         if session is not None:
             check_write(request, session)
             owner.logout(request.cookies[cookie_of(request)])
-            streams.end(session.grant.token)
         answer = Response(status_code=204)
         answer.delete_cookie(cookie_of(request), secure=is_secure(request), httponly=True, samesite="strict")
         return answer

@@ -1,13 +1,14 @@
 """OwnTracks: phones that post to the gateway, and what one of their messages says, whichever way it came.
 
 Android puts a refused message back at the head of its queue and tries it for days, iOS deletes it. So who has the right
-password is answered 200 and `[]` to anything, 503 only while nothing can be written, and nothing is ever asked of the
-phone: a `cmd` in an answer would be executed.
+password is answered 200 and `[]` to anything, 503 only while nothing can be written or the token comes too often, and
+nothing is ever asked of the phone: a `cmd` in an answer would be executed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
@@ -15,12 +16,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from discreet.gateway import recorder
-from discreet.gateway.credentials import Grants, granted, refused
+from discreet.gateway.credentials import refused
+from discreet.gateway.doors import Doors
 from discreet.gateway.journal.base import JournalError
 from discreet.gateway.owntracks_source import LARGEST, OwnTracksSource, answer, opened, readings_of
-from discreet.gateway.person import Settled
 from discreet.gateway.runtime import BusyError, Gateway
-from discreet.gateway.views import View
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox
@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 LONGEST_DEVICE = 64
 
 
-def routes(
-    gateway: Gateway,
-    access: Grants,
-    people: Mapping[str, Settled],
-    views: Mapping[str, View],
-    sources: Sequence[OwnTracksSource] = (),
-) -> list[Route]:
+def routes(gateway: Gateway, doors: Doors, sources: Sequence[OwnTracksSource] = ()) -> list[Route]:
     """Where phones post (`/pub` is the Recorder's path), and what the OwnTracks frontend reads."""
     boxes: dict[str, list[SecretBox]] = {}
     for one in sources:
@@ -43,21 +37,27 @@ def routes(
 
     async def publish(request: Request) -> Response:
         try:
-            grant = granted(request, access, "source")
-            if grant is None or grant.person is None:
+            phone = doors.phone(request)
+            if phone is None:
                 return refused()
-            body = await _body(request)
-            said, box = opened(body, boxes.get(grant.person, ()))
+            grant, wait = phone
+            if wait:
+                return _later(wait)
+            person = str(grant.person)
+            said, box = opened(await _body(request), boxes.get(person, ()))
             device = _device(said, request.headers.get("x-limit-d"))
-            if found := list(readings_of(said, grant.person, device)):
+            if found := list(readings_of(said, person, device)):
                 await gateway.accept(found)
         except (JournalError, BusyError):
-            return Response(status_code=503, headers={"Retry-After": "2"})
+            return _later(2)
         return Response(answer(box), media_type="application/json")
 
-    return [Route(path, publish, methods=["POST"]) for path in ("/owntracks", "/pub")] + recorder.routes(
-        gateway, access, people, views
-    )
+    posted = [Route(path, publish, methods=["POST"]) for path in ("/owntracks", "/pub")]
+    return posted + recorder.routes(gateway, doors)
+
+
+def _later(seconds: float) -> Response:
+    return Response(status_code=503, headers={"Retry-After": str(math.ceil(seconds))})
 
 
 def _device(said: object, header: str | None) -> str:

@@ -27,7 +27,7 @@ MANY = 1000
 SPEAKING = ("location", "transition")
 """Types of messages that say where somebody is."""
 
-KEY_BYTES = 32
+BOX_KEY = 32
 """Bytes of a key, as libsodium's secret boxes have it."""
 
 
@@ -50,8 +50,8 @@ class OwnTracksSource:
         at.done()
         if key is not None and find_spec("nacl") is None:
             raise at.error("key", "needs PyNaCl; install it with: pip install 'discreet[owntracks-encryption]'")
-        if key is not None and len(key.encode()) > KEY_BYTES:
-            raise at.error("key", f"is longer than {KEY_BYTES} bytes; the app takes no more")
+        if key is not None and len(key.encode()) > BOX_KEY:
+            raise at.error("key", f"is longer than {BOX_KEY} bytes; the app takes no more")
         return cls(person, user, device, key)
 
     @property
@@ -59,7 +59,7 @@ class OwnTracksSource:
         """What opens encrypted messages; the app fills a short key up with zero bytes."""
         from nacl.secret import SecretBox
 
-        return None if self.key is None else SecretBox(self.key.encode().ljust(KEY_BYTES, b"\0"))
+        return None if self.key is None else SecretBox(self.key.encode().ljust(BOX_KEY, b"\0"))
 
 
 def opened(body: bytes, boxes: Sequence[SecretBox]) -> tuple[object, SecretBox | None]:

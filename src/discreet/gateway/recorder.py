@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.gateway.credentials import Granted, Grants, granted, refused
+from discreet.gateway.credentials import refused
+from discreet.gateway.doors import Doors
 from discreet.gateway.forms import Forms, encoded
 from discreet.gateway.journal.base import JournalError, Key, Row
-from discreet.gateway.person import Settled
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.views import View
 
 DEFAULT = dt.timedelta(hours=6)
 """How far back locations go when no time is asked for, as in the Recorder."""
@@ -87,27 +86,17 @@ class Released:
 Answer = Callable[[Request, Released], Awaitable[object]]
 
 
-def routes(gateway: Gateway, access: Grants, people: Mapping[str, Settled], views: Mapping[str, View]) -> list[Route]:
+def routes(gateway: Gateway, doors: Doors) -> list[Route]:
     """`/api/0/` for applications: every request needs a token, and sees that token's person and view alone."""
-    forms: dict[tuple[str, str], Forms] = {}
-
-    def released(grant: Granted) -> Released | None:
-        person = people.get(grant.person or "")
-        if person is None or grant.view not in views:
-            return None
-        key = (person.name, grant.view)
-        if key not in forms:
-            forms[key] = Forms(person.name, person.clock, person.places, views[grant.view])
-        return Released(gateway, forms[key], now_only=grant.now_only)
 
     def route(path: str, answer: Answer) -> Route:
         async def serve(request: Request) -> Response:
             try:
-                grant = granted(request, access, "application")
-                shown = None if grant is None else released(grant)
-                if shown is None:
+                frontend = doors.frontend(request)
+                if frontend is None:
                     return refused()
-                body = encoded(await answer(request, shown))
+                grant, forms = frontend
+                body = encoded(await answer(request, Released(gateway, forms, now_only=grant.now_only)))
             except JournalError:
                 return Response(status_code=503)
             return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})

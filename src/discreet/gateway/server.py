@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 from collections.abc import Callable
@@ -75,6 +74,6 @@ def listening(host: str, port: int) -> socket.socket:
 def run(served: Served, bound: socket.socket, ready: Callable[[], None] = lambda: None) -> bool:
     """Serve until the process is asked to stop; whether it ended well."""
     server = server_of(served, ready)
-    asyncio.run(server.serve(sockets=[bound]))
+    server.run([bound])  # on uvloop, which the extra installs, or on asyncio's own loop
     LOG.info("stopped")
     return server.started

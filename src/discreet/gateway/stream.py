@@ -22,6 +22,7 @@ from discreet.gateway.access import Access, Grant
 from discreet.gateway.doors import Doors
 from discreet.gateway.forms import Forms, key_of
 from discreet.gateway.journal.base import Key, Row
+from discreet.gateway.restored import later_than_journal
 from discreet.gateway.runtime import Gateway
 
 LOG = logging.getLogger("discreet.gateway.stream")
@@ -93,11 +94,10 @@ def begins_after(gateway: Gateway, grant: Grant, person: str, last: str | None) 
     given = None if last is None else key_of(last)
     if last is not None and given is None:
         raise HTTPException(400, "Last-Event-ID is no identity of ours, such as 2026-03-29.17; leave it out")
-    if given is not None and (shown is None or given > shown):
-        written = gateway.keeper.journal.last(person)
-        if written is None or given > written.key:
-            LOG.warning("an application has seen more than the journal holds: is it a restored backup?")
-            raise HTTPException(409, "Last-Event-ID is after all that is known here; connect without it to begin anew")
+    ahead = given is not None and (shown is None or given > shown)
+    if given is not None and ahead and later_than_journal(gateway.keeper.journal, person, given):
+        LOG.warning("an application has seen more than the journal holds: is it a restored backup?")
+        raise HTTPException(409, "Last-Event-ID is after all that is known here; connect without it to begin anew")
     if shown is None:
         return given
     before = (shown[0], shown[1] - 1)
