@@ -32,7 +32,7 @@ person = "jane"
 view = "family"
 now_only = true
 
-[sources.phone]
+[[owntracks]]
 person = "jane"
 """
 
@@ -49,14 +49,47 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_check_reads_everything_and_starts_nothing(discreet: Discreet, config: Path) -> None:
     ran = discreet("serve", "--check")
     assert ran.code == 0
-    assert ran.out == "discreet.toml: in order: 1 people, 1 sources, 1 applications\n"
+    assert ran.out == "discreet.toml: in order: 1 people, 1 views, 1 applications, 1 owntracks\n"
     assert discreet("serve", "--check", "--json").json["applications"] == 1
     assert not (config.parent / "discreet-data").exists()
     config.write_text(SETTINGS.replace('view = "family"', 'view = "famly"'), encoding="utf-8")
     ran = discreet("serve", "--check")
     assert ran.code == 2
     assert "applications.kitchen.view: is 'famly'; did you mean 'family'?" in error_of(ran)
-    assert "make it with discreet setup" in error_of(discreet("serve", "--config", "none.toml"))
+
+
+def test_without_settings_it_says_what_comes_first(
+    discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given in (("serve",), ("serve", "--check"), ("serve", "--config", "none.toml")):
+        ran = discreet(*given)
+        assert ran.code == 2
+        assert "discreet setup HISTORY" in error_of(ran)
+        assert "discreet serve --demo" in error_of(ran)
+    for given in (
+        ("token", "add", "source", "phone", "--person", "jane"),
+        ("token", "list"),
+        ("backup", "--out", "copy"),
+        ("journal", "verify"),
+    ):
+        ran = discreet(*given)
+        assert ran.code == 2
+        assert "there is neither discreet.toml nor discreet-data here" in error_of(ran)
+    assert not list(tmp_path.iterdir()), "nothing is made by mistake"
+
+
+def test_files_are_where_the_settings_say(discreet: Discreet, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.write_text(SETTINGS + '[server]\ndata = "kept"\n', encoding="utf-8")
+    made = discreet("token", "add", "source", "phone", "--person", "jane", "--json").json["token"]
+    assert (config.parent / "kept" / "access.db").exists()
+    elsewhere = config.parent / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert made in discreet("token", "list", "--config", "../discreet.toml").out
+    assert made in discreet("token", "list", "--data", "../kept").out
+    assert str(Path("kept") / "owner.key") in error_of(discreet("journal", "verify", "--config", "../discreet.toml"))
+    assert not list(elsewhere.iterdir())
 
 
 def test_a_port_that_is_taken_is_said_before_anything_is_opened(discreet: Discreet, config: Path) -> None:
@@ -106,7 +139,7 @@ def test_tokens_are_made_listed_and_revoked(discreet: Discreet, config: Path) ->
     grant = access.grant(secret)
     assert grant is not None
     assert (grant.person, grant.view, grant.now_only) == ("jane", "family", True), "as the settings say"
-    source = discreet("token", "add", "source", "phone", "--json").json
+    source = discreet("token", "add", "source", "phone", "--person", "jane", "--json").json
     assert access.grant(source["secret"]).person == "jane"  # type: ignore[union-attr]
     listed = discreet("token", "list")
     assert secret not in listed.out
@@ -126,10 +159,10 @@ def test_tokens_are_made_listed_and_revoked(discreet: Discreet, config: Path) ->
     ("given", "told"),
     [
         (("friend",), "not 'friend'"),
-        (("application", "x"), "of one person"),
+        (("application", "x"), "give --person jane"),
         (("application", "--person", "jnae"), "--person 'jnae' is not in discreet.toml; did you mean 'jane'?"),
         (("application", "--person", "jane", "--view", "famly"), "did you mean 'family'?"),
-        (("source", "phone", "--expires", "soon"), "write a time such as 90d"),
+        (("source", "phone", "--person", "jane", "--expires", "soon"), "write a time such as 90d"),
         (("owner", "--person", "jane"), "an owner of none"),
     ],
 )

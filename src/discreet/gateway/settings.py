@@ -148,7 +148,7 @@ class Settings:
     broker: Broker | None = None
     owntracks: tuple[OwnTracksSource, ...] = ()
     home_assistant: tuple[HomeAssistantSource, ...] = ()
-    wires: Mapping[str, object] = field(default_factory=dict)
+    wires: Mapping[str, object] = field(default_factory=dict, repr=False)
     """The tables of the last three as they stand in the file, for writing it again."""
 
     @classmethod
@@ -180,8 +180,9 @@ class Settings:
             tuple(
                 HomeAssistantSource.read(one) for one in at.tables("home_assistant", "write each as [[home_assistant]]")
             ),
-            {key: value for key, value in at.plain().items() if key in WIRES},
         )
+        at.done()
+        found = replace(found, wires={key: value for key, value in at.plain().items() if key in WIRES})
         found._check_together(at)
         return found
 
