@@ -10,6 +10,7 @@ import pytest
 
 from discreet.gateway.access import Access
 from discreet.gateway.folder import Folder
+from discreet.gateway.own_store import OwnStore, Reading
 from discreet.models.store import save
 from tests.cli.conftest import Discreet, error_of
 from tests.gateway.web import ROUTINE
@@ -67,13 +68,13 @@ def test_without_settings_it_says_what_comes_first(
         assert ran.code == 2
         assert "discreet setup HISTORY" in error_of(ran)
         assert "discreet serve --demo" in error_of(ran)
-    for given in (
+    for wanting in (
         ("token", "add", "source", "phone", "--person", "jane"),
         ("token", "list"),
         ("backup", "--out", "copy"),
         ("journal", "verify"),
     ):
-        ran = discreet(*given)
+        ran = discreet(*wanting)
         assert ran.code == 2
         assert "there is neither discreet.toml nor discreet-data here" in error_of(ran)
     assert not list(tmp_path.iterdir()), "nothing is made by mistake"
@@ -176,3 +177,21 @@ def test_tokens_that_mean_nothing_are_refused(
 
 def test_a_list_of_nothing_names_the_folder(discreet: Discreet, config: Path) -> None:
     assert "holds no gateway's files" in error_of(discreet("token", "list"))
+
+
+def test_what_is_kept_of_somebody_can_be_erased(discreet: Discreet, config: Path) -> None:
+    assert "holds no gateway's files" in error_of(discreet("forget", "jane", "--yes"))
+    assert discreet("token", "add", "source", "--person", "jane").code == 0
+    assert "there is no own store" in error_of(discreet("forget", "jane", "--yes"))
+    folder = Folder.made(config.parent / "discreet-data")
+    own = OwnStore(folder.own)
+    own.read([Reading(name, "phone", 1, label="home") for name in ("jane", "joe")])
+    own.close()
+    assert "say --yes if it is meant so" in error_of(discreet("forget", "jane"))
+    folder.lock()
+    assert "another gateway uses this folder" in error_of(discreet("forget", "jane", "--yes"))
+    folder.unlock()
+    assert "the next slot is skipped in public" in discreet("forget", "jane", "--yes").out
+    own = OwnStore(folder.own)
+    assert (own.readings("jane", 0), len(own.readings("joe", 0))) == ([], 1)
+    own.close()
