@@ -31,6 +31,7 @@ VERBS = [
     "publish",
     "serve",
     "token",
+    "forget",
     "reproduce",
 ]
 

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.gateway.access import Access
 from discreet.gateway.folder import Folder
+from discreet.gateway.own_store import OwnStore, Reading
 from discreet.models.store import save
 from tests.cli.conftest import Discreet, error_of
 from tests.gateway.web import ROUTINE
@@ -49,14 +50,47 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_check_reads_everything_and_starts_nothing(discreet: Discreet, config: Path) -> None:
     ran = discreet("serve", "--check")
     assert ran.code == 0
-    assert ran.out == "discreet.toml: in order: 1 people, 1 applications\n"
+    assert ran.out == "discreet.toml: in order: 1 people, 1 views, 1 applications, 1 owntracks\n"
     assert discreet("serve", "--check", "--json").json["applications"] == 1
     assert not (config.parent / "discreet-data").exists()
     config.write_text(SETTINGS.replace('view = "family"', 'view = "famly"'), encoding="utf-8")
     ran = discreet("serve", "--check")
     assert ran.code == 2
     assert "applications.kitchen.view: is 'famly'; did you mean 'family'?" in error_of(ran)
-    assert "make it with discreet setup" in error_of(discreet("serve", "--config", "none.toml"))
+
+
+def test_without_settings_it_says_what_comes_first(
+    discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given in (("serve",), ("serve", "--check"), ("serve", "--config", "none.toml")):
+        ran = discreet(*given)
+        assert ran.code == 2
+        assert "discreet setup HISTORY" in error_of(ran)
+        assert "discreet serve --demo" in error_of(ran)
+    for wanting in (
+        ("token", "add", "source", "phone", "--person", "jane"),
+        ("token", "list"),
+        ("backup", "--out", "copy"),
+        ("journal", "verify"),
+    ):
+        ran = discreet(*wanting)
+        assert ran.code == 2
+        assert "there is neither discreet.toml nor discreet-data here" in error_of(ran)
+    assert not list(tmp_path.iterdir()), "nothing is made by mistake"
+
+
+def test_files_are_where_the_settings_say(discreet: Discreet, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.write_text(SETTINGS + '[server]\ndata = "kept"\n', encoding="utf-8")
+    made = discreet("token", "add", "source", "phone", "--person", "jane", "--json").json["token"]
+    assert (config.parent / "kept" / "access.db").exists()
+    elsewhere = config.parent / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert made in discreet("token", "list", "--config", "../discreet.toml").out
+    assert made in discreet("token", "list", "--data", "../kept").out
+    assert str(Path("kept") / "owner.key") in error_of(discreet("journal", "verify", "--config", "../discreet.toml"))
+    assert not list(elsewhere.iterdir())
 
 
 def test_a_port_that_is_taken_is_said_before_anything_is_opened(discreet: Discreet, config: Path) -> None:
@@ -126,7 +160,7 @@ def test_tokens_are_made_listed_and_revoked(discreet: Discreet, config: Path) ->
     ("given", "told"),
     [
         (("friend",), "not 'friend'"),
-        (("application", "x"), "of one person"),
+        (("application", "x"), "give --person jane"),
         (("application", "--person", "jnae"), "--person 'jnae' is not in discreet.toml; did you mean 'jane'?"),
         (("application", "--person", "jane", "--view", "famly"), "did you mean 'family'?"),
         (("source", "phone", "--person", "jane", "--expires", "soon"), "write a time such as 90d"),
@@ -143,3 +177,21 @@ def test_tokens_that_mean_nothing_are_refused(
 
 def test_a_list_of_nothing_names_the_folder(discreet: Discreet, config: Path) -> None:
     assert "holds no gateway's files" in error_of(discreet("token", "list"))
+
+
+def test_what_is_kept_of_somebody_can_be_erased(discreet: Discreet, config: Path) -> None:
+    assert "holds no gateway's files" in error_of(discreet("forget", "jane", "--yes"))
+    assert discreet("token", "add", "source", "--person", "jane").code == 0
+    assert "there is no own store" in error_of(discreet("forget", "jane", "--yes"))
+    folder = Folder.made(config.parent / "discreet-data")
+    own = OwnStore(folder.own)
+    own.read([Reading(name, "phone", 1, label="home") for name in ("jane", "joe")])
+    own.close()
+    assert "say --yes if it is meant so" in error_of(discreet("forget", "jane"))
+    folder.lock()
+    assert "another gateway uses this folder" in error_of(discreet("forget", "jane", "--yes"))
+    folder.unlock()
+    assert "the next slot is skipped in public" in discreet("forget", "jane", "--yes").out
+    own = OwnStore(folder.own)
+    assert (own.readings("jane", 0), len(own.readings("joe", 0))) == ([], 1)
+    own.close()

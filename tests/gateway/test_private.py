@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,13 @@ def test_no_raw_value_leaves_in_any_byte_or_line(tmp_path: Path, logged: io.Stri
         assert value not in lines, value
     for line in lines.splitlines():
         assert set(json.loads(line)) <= {"time", "level", "from", "says", "at", *logs.FIELDS}
+
+
+def test_words_of_the_log_stand_by_themselves() -> None:
+    """What a message would be filled with is left out, so that one which is only filled in says nothing."""
+    found = 0
+    for file in Path(logs.__file__).parent.rglob("*.py"):
+        for said in re.findall(r"LOG\.\w+\(\s*f?\"([^\"]*)\"", file.read_text(encoding="utf-8")):
+            assert "%" not in said, f"{file.name}: {said}"
+            found += 1
+    assert found > 5

@@ -166,7 +166,7 @@ def test_errors_name_the_key(folder: Path, more: str, told: str) -> None:
 
 
 def test_a_file_with_secrets_that_all_can_read_is_refused(folder: Path) -> None:
-    path = written(folder, WHO + '[broker]\nhost = "b"\nuser = "g"\npassword = "hidden"\n', 0o644)
+    path = written(folder, WHO + '[broker]\nuser = "u"\npassword = "hidden"\n', 0o644)
     with pytest.raises(DiscreetError, match=r"it holds broker\.password; chmod 600"):
         Settings.read(path)
     path = written(folder, WHO + '[journal]\nurl = "postgresql://me:word@db/x"\n', 0o604)

@@ -20,6 +20,7 @@ from discreet.cli.compiling import in_own_process
 from discreet.cli.demo import demo
 from discreet.cli.evaluate import evaluate
 from discreet.cli.examples import examples
+from discreet.cli.forget import forget
 from discreet.cli.import_ import import_
 from discreet.cli.journal import journal
 from discreet.cli.learn import learn
@@ -59,7 +60,7 @@ app.command()(demo)
 app.command()(examples)
 app.command()(setup)
 app.command("import")(import_)
-for verb in (places, learn, mechanisms, release, audit, evaluate, compare, attack, publish, serve, backup):
+for verb in (places, learn, mechanisms, release, audit, evaluate, compare, attack, publish, serve, backup, forget):
     app.command()(verb)
 app.add_typer(policy)
 app.add_typer(token)

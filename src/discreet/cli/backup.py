@@ -9,14 +9,16 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.kept import Config, Data, journal_at
 from discreet.cli.terminal import note
 
-DATA = Path("discreet-data")
-
-Data = Annotated[Path, typer.Option(metavar="DIR", help="The gateway's folder.")]
 Postgres = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Where the journal is, if it is in PostgreSQL: postgresql://host/database."),
+    typer.Option(
+        metavar="URL",
+        help="Where the journal is, if it is in PostgreSQL: postgresql://host/database.",
+        show_default="as the settings say",
+    ),
 ]
 
 
@@ -25,7 +27,8 @@ def backup(
         Path,
         typer.Option("--out", metavar="FILE_OR_DIR", help="A new folder, or a new .tar, .tar.gz or .tgz archive."),
     ],
-    data: Data = DATA,
+    data: Data = None,
+    config: Config = None,
     own: Annotated[
         bool, typer.Option("--own/--no-own", help="With the own store: readings, and the truth of past days.")
     ] = True,
@@ -40,12 +43,13 @@ def backup(
     """
     from discreet.gateway.backup import back_up
 
+    folder, url = journal_at(data, config, postgres)
     opened = None
-    if postgres is not None:
+    if url is not None:
         from discreet.gateway.journal.postgres import PostgresJournal
 
-        opened = partial(PostgresJournal, postgres, look=True)
-    names = back_up(data, out, dt.datetime.now(dt.UTC), own=own, journal=opened)
+        opened = partial(PostgresJournal, url, look=True)
+    names = back_up(folder, out, dt.datetime.now(dt.UTC), own=own, journal=opened)
     print(f"{out}: {', '.join(names)}")
     if not own:
         note("without the own store: a gateway that goes on from this copy has lost its memory, and skips a slot")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from discreet.cli import options
-from discreet.cli.backup import DATA, Data, Postgres
+from discreet.cli.backup import Postgres
+from discreet.cli.kept import Config, Data, journal_at
 from discreet.cli.terminal import print_json, table
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def _journal() -> None:
 
 
 @journal.command()
-def verify(data: Data = DATA, postgres: Postgres = None, json: options.Json = False) -> None:
+def verify(data: Data = None, config: Config = None, postgres: Postgres = None, json: options.Json = False) -> None:
     """Whether every row is as it was written: a chain of HMACs with the owner's key, person by person.
 
     Rows that were altered, put in or taken out of the middle are found. Rows that are missing at the end are not: what
@@ -35,9 +36,10 @@ def verify(data: Data = DATA, postgres: Postgres = None, json: options.Json = Fa
     from discreet.gateway.journal.base import broken_link
     from discreet.gateway.keys import known_key
 
-    key = known_key(data)
+    folder, url = journal_at(data, config, postgres)
+    key = known_key(folder)
     found = []
-    with closing(_opened(data, postgres)) as rows:
+    with closing(_opened(folder, url)) as rows:
         for person in rows.people():
             broken, last = broken_link(rows.all_rows(person), key), rows.last(person)
             found.append(
@@ -51,7 +53,9 @@ def verify(data: Data = DATA, postgres: Postgres = None, json: options.Json = Fa
     if json:
         print_json({"people": found, "holds": not any(one["broken"] for one in found)})
     else:
-        cells = [[str(one["person"]), str(one["streams"]), str(one["last"] or ""), _verdict(one)] for one in found]
+        cells = [
+            [str(one["person"]), str(one["streams"]), str(one["last"] or "none yet"), _verdict(one)] for one in found
+        ]
         print(table(["person", "streams", "last slot", "chain"], cells) if cells else "nothing was decided yet")
     if any(one["broken"] for one in found):
         raise typer.Exit(1)

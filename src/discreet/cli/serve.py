@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options
+from discreet.cli.kept import CONFIG, folder_at
 from discreet.cli.terminal import busy, note, print_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.gateway.app import Served
-
-DATA = Path("discreet-data")
+    from discreet.gateway.settings import Settings
 
 RESTORED = "A restored backup"
+
+EVERYWHERE = ("0.0.0.0", "::")
+"""Addresses to listen at that nobody is reached by."""
 
 NEEDED = ("starlette", "uvicorn", "argon2", "orjson")
 
@@ -27,11 +30,20 @@ NEEDED = ("starlette", "uvicorn", "argon2", "orjson")
 def serve(
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The folder of its files, made if need be; ./discreet-data unless given."),
+        typer.Option(
+            metavar="DIR",
+            help="The folder of its files, made if need be.",
+            show_default="as the settings say, or discreet-data beside them",
+        ),
     ] = None,
     config: Annotated[
-        Path, typer.Option(metavar="FILE", help="The settings, as discreet setup writes them (docs/gateway.md).")
-    ] = Path("discreet.toml"),
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The settings, as discreet setup writes them (docs/gateway.md).",
+            show_default="discreet.toml",
+        ),
+    ] = None,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Another port than the settings say.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Check the settings and what they name, and leave.")] = False,
     complete: Annotated[
@@ -66,37 +78,57 @@ def serve(
     if demo:
         _demo(port)
         return
+    file = config or CONFIG
+    _check_there(file)
     from discreet.gateway.app import Served, checked, plan_of
     from discreet.gateway.folder import Folder
     from discreet.gateway.server import listening
     from discreet.gateway.settings import Settings
     from discreet.gateway.simulated import at_port
 
-    settings = Settings.read(config)
+    settings = Settings.read(file)
     with busy("reading habits, and making what decides"):
         plan = plan_of(settings)
         if check:
             checked(plan.people)
     if check:
-        found = {
-            "people": len(plan.people),
-            "applications": len(settings.applications),
-        }
-        if json:
-            print_json({"config": str(config), **found})
-        else:
-            print(f"{config}: in order: {', '.join(f'{count} {what}' for what, count in found.items())}")
+        _print_found(settings, json=json)
         return
     from dataclasses import replace
 
     plan = replace(plan, server=at_port(plan.server, port))
     bound = listening(plan.server.host, plan.server.port)
-    folder = Folder.made(data or settings.server.data or DATA)
+    folder = Folder.made(folder_at(data, config, settings))
     with busy("opening the files, and making what decides"):
         served = Served(plan, folder, complete=complete, new_stream=new_stream)
     for line in served.notes:
         note(line)
     _run(served, bound, _first_words(served))
+
+
+def _check_there(config: Path) -> None:
+    """Say what comes first to somebody who has no settings yet; before anything heavy is imported."""
+    if not config.exists():
+        raise DiscreetError(
+            f"{config}: there is no such file. Make it from your history with: discreet setup HISTORY (then go to its "
+            "folder, or give --config FILE); or look at a made-up person first: discreet serve --demo"
+        )
+
+
+def _print_found(settings: Settings, *, json: bool) -> None:
+    found = {
+        "people": len(settings.people),
+        "views": len(settings.views),
+        "applications": len(settings.applications),
+        "owntracks": len(settings.owntracks),
+        "home_assistant": len(settings.home_assistant),
+        "told_to_the_broker": len(settings.broker.tells) if settings.broker else 0,
+    }
+    if json:
+        print_json({"config": str(settings.file), **found})
+        return
+    said = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in found.items() if count)
+    print(f"{settings.file}: in order: {said}")
 
 
 def check_installed() -> None:
@@ -128,13 +160,21 @@ def _demo(port: int | None) -> None:
 
 def _first_words(served: Served) -> str:
     at = served.plan.server
-    address = f"{'https' if at.secure else 'http'}://{at.host}:{at.port}"
-    words = f"discreet serves {len(served.plan.people)} people at {address}; the routes: {address}/docs"
+    host = (*at.hosts, "localhost")[0] if at.host in EVERYWHERE else f"[{at.host}]" if ":" in at.host else at.host
+    address = f"{'https' if at.secure else 'http'}://{host}:{at.port}"
+    count = len(served.plan.people)
+    words = f"discreet serves {count} {'person' if count == 1 else 'people'} at {address}; the routes: {address}/docs"
     if served.owner.first is not None:
         words += (
-            "\nNobody owns it yet. Set the owner's password with this token, which works once:\n"
+            "\nNobody owns it yet. Set the owner's password (10 letters or more) with this token, which works once:\n"
             f"  curl {address}/v1/owner/first -H 'Content-Type: application/json' \\\n"
             f'    -d \'{{"token": "{served.owner.first}", "password": "..."}}\''
+        )
+    if not any(one.grant.purpose == "source" for one in served.access.list()) and served.plan.broker is None:
+        words += (
+            "\nNo source has a token yet. In another terminal, in this folder:\n"
+            "  discreet token add source phone --person NAME\n"
+            "  discreet token add application family --person NAME"
         )
     return words
 

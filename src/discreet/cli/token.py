@@ -5,15 +5,27 @@ from __future__ import annotations
 import datetime as dt
 import re
 import time
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.serve import DATA, check_installed
+from discreet.cli.kept import Config, Data, folder_at, settings_at
+from discreet.cli.serve import check_installed
 from discreet.cli.terminal import print_json, table
 from discreet.errors import DiscreetError, did_you_mean
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.gateway.access import Access
+
+SENT = {
+    "source": "Sent as: Authorization: Bearer SECRET. In OwnTracks (mode HTTP): the address ends in /pub, any user "
+    "name, and this is the password.",
+    "application": "Sent as: Authorization: Bearer SECRET, to .../v1/people/{person}/now, releases or stream.",
+    "owner": "Sent as: Authorization: Bearer SECRET",
+}
 
 token = typer.Typer(
     name="token",
@@ -21,11 +33,6 @@ token = typer.Typer(
     "Each takes --json. Example: discreet token add application family --person jane --view family",
     no_args_is_help=True,
 )
-
-Data = Annotated[Path, typer.Option(metavar="DIR", help="The gateway's folder.")]
-Config = Annotated[Path, typer.Option(metavar="FILE", help="The gateway's settings.")]
-
-CONFIG = Path("discreet.toml")
 
 
 @token.command()
@@ -38,15 +45,15 @@ def add(
         str,
         typer.Argument(
             metavar="[NAME]",
-            help="A name for the list. That of a source or an application in the settings says the rest too.",
+            help="A name for the list. That of an application in the settings says whose it is, and the view.",
         ),
     ] = "",
     person: Annotated[str | None, typer.Option(metavar="NAME", help="Whose.")] = None,
     view: Annotated[str | None, typer.Option(metavar="NAME", help="Which view an application has.")] = None,
     now_only: Annotated[bool, typer.Option("--now-only", help="The present alone, no history.")] = False,
     expires: Annotated[str | None, typer.Option(metavar="TIME", help="After how long it ends: 90d, 12h.")] = None,
-    data: Data = DATA,
-    config: Config = CONFIG,
+    data: Data = None,
+    config: Config = None,
     json: options.Json = False,
 ) -> None:
     """Make a token. Its secret is shown once, and kept nowhere.
@@ -56,13 +63,12 @@ def add(
     check_installed()
     from discreet.gateway.access import Access
     from discreet.gateway.folder import Folder
-    from discreet.gateway.settings import Settings
     from discreet.gateway.views import WHOLE
 
     if purpose not in ("source", "application", "owner"):
         raise DiscreetError(f"a token is for a source, an application or an owner, not {purpose!r}")
-    if config.exists() or config != CONFIG:
-        settings = Settings.read(config)
+    settings = settings_at(config)
+    if settings is not None:
         listed = settings.applications.get(name) if purpose == "application" else None
         if listed is not None:
             person, view, now_only = person or listed.person, view or listed.view, now_only or listed.now_only
@@ -71,8 +77,11 @@ def add(
             ("--view", view, {WHOLE, *settings.views}),
         ):
             if given is not None and given not in known:
-                raise DiscreetError(f"{what} {given!r} is not in {config}; {did_you_mean(given, known)}")
-    access = Access(Folder.made(data).access)
+                raise DiscreetError(f"{what} {given!r} is not in {settings.file}; {did_you_mean(given, known)}")
+        if person is None and purpose != "owner":
+            names = " or ".join(f"--person {one}" for one in settings.people)
+            raise DiscreetError(f"whose is it? A source and an application are of one person: give {names}")
+    access = Access(Folder.made(folder_at(data, config, settings)).access)
     try:
         made, secret = access.add(
             purpose,  # type: ignore[arg-type]  # it is one of the three
@@ -87,18 +96,17 @@ def add(
     if json:
         print_json({"token": made, "secret": secret})
         return
-    print(f"token {made}; its secret, which is shown this once:\n\n  {secret}\n\nSent as: Authorization: Bearer SECRET")
+    sent = SENT[purpose].format(person=person)
+    print(f"token {made}; its secret, which is shown this once:\n\n  {secret}\n\n{sent}")
 
 
 @token.command("list")
-def list_(data: Data = DATA, json: options.Json = False) -> None:
+def list_(data: Data = None, config: Config = None, json: options.Json = False) -> None:
     """List the tokens: for what they are, and when they were used last, to the hour."""
     check_installed()
-    from discreet.gateway.access import Access
-    from discreet.gateway.folder import Folder
     from discreet.gateway.owner_http import described
 
-    access = Access(Folder.existing(data).access)
+    access = _existing(data, config)
     found = access.list()
     access.close()
     if json:
@@ -122,15 +130,13 @@ def list_(data: Data = DATA, json: options.Json = False) -> None:
 @token.command()
 def revoke(
     token: Annotated[str, typer.Argument(help="The token's name, as the list has it.")],
-    data: Data = DATA,
+    data: Data = None,
+    config: Config = None,
     json: options.Json = False,
 ) -> None:
     """End a token at once: a running gateway refuses it and closes its streams within a second."""
     check_installed()
-    from discreet.gateway.access import Access
-    from discreet.gateway.folder import Folder
-
-    access = Access(Folder.existing(data).access)
+    access = _existing(data, config)
     done = access.revoke(token)
     access.close()
     if not done:
@@ -139,6 +145,15 @@ def revoke(
         print_json({"token": token, "revoked": True})
     else:
         print(f"{token} is revoked")
+
+
+def _existing(data: Path | None, config: Path | None) -> Access:
+    """The tokens of a gateway that has some."""
+    from discreet.gateway.access import Access
+    from discreet.gateway.folder import Folder
+
+    settings = None if data is not None else settings_at(config)
+    return Access(Folder.existing(folder_at(data, config, settings)).access)
 
 
 def _expires(given: str | None) -> float | None:

@@ -48,7 +48,7 @@ async def run(gateway: Gateway, source: HomeAssistantSource, *, first: float = F
                 delay = first
                 await _follow(gateway, socket, source)
         except RefusedError as error:
-            LOG.error("Home Assistant: %s", error)
+            LOG.error(f"Home Assistant: {error}")  # words of this file alone; what a message is filled with is left out
             delay = LONGEST
         except (OSError, TimeoutError, WebSocketException, InvalidURI):
             LOG.warning("Home Assistant is away; it is tried again")

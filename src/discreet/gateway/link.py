@@ -40,6 +40,8 @@ IN_FLIGHT = 1000
 MISC = 1.0
 """Seconds between two looks at whether a ping is due."""
 
+REFUSED = "the broker refuses the gateway; check broker.user, broker.password and the broker's ACL"
+
 Take = Callable[[paho.Client, Any, paho.MQTTMessage], None]
 
 
@@ -112,7 +114,7 @@ class Link:
         if not await self._in_time(self._accepted):
             raise ConnectionError("the broker does not answer")
         if not self._accepted.result():
-            raise PermissionError("the broker refuses the gateway; check its user, password and ACL")
+            raise PermissionError(REFUSED)
 
     async def held(self) -> None:
         """Return when the connection has ended."""

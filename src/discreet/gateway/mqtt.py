@@ -19,7 +19,7 @@ import paho.mqtt.client as paho
 from discreet.gateway.broker import Broker
 from discreet.gateway.heard import kept
 from discreet.gateway.home_assistant import HomeAssistantSource
-from discreet.gateway.link import FIRST, LONGEST, Link
+from discreet.gateway.link import FIRST, LONGEST, REFUSED, Link
 from discreet.gateway.own_store import Reading
 from discreet.gateway.owntracks_source import LARGEST, OwnTracksSource, opened, readings_of
 from discreet.gateway.runtime import Gateway
@@ -91,8 +91,8 @@ class MqttSource:
                 self.connected.set()
                 await link.held()
                 LOG.warning("the broker is away; readings wait there until it is back")
-            except PermissionError as error:
-                LOG.error("%s", error)
+            except PermissionError:
+                LOG.error(REFUSED)
             except (OSError, ValueError):  # nobody there, or not with such a name or certificate
                 LOG.warning("the broker cannot be reached; readings wait there until it is back")
             finally:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Literal
 
 from discreet.errors import DiscreetError
 from discreet.gateway.keeper import GRACE, MARGIN
@@ -17,10 +16,6 @@ from discreet.gateway.views import WHOLE, View
 from discreet.toml_text import toml_key, toml_value
 
 PORT = 8321
-
-KINDS = ("http", "owntracks", "home-assistant")
-
-SourceKind = Literal["http", "owntracks", "home-assistant"]
 
 LONGEST_MARGIN = 60.0
 

@@ -17,7 +17,7 @@ import paho.mqtt.client as paho
 
 from discreet.gateway.broker import Broker, identifier
 from discreet.gateway.journal.base import JournalError, Key, Row
-from discreet.gateway.link import FIRST, LONGEST, Link, Message
+from discreet.gateway.link import FIRST, LONGEST, REFUSED, Link, Message
 from discreet.gateway.person import Settled
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.told import Wire, wires
@@ -91,8 +91,8 @@ class Teller:
                 await link.open()
                 delay = self._first
                 await self._serve(link)
-            except PermissionError as error:
-                LOG.error("%s", error)
+            except PermissionError:
+                LOG.error(REFUSED)
             except (OSError, ValueError, JournalError):
                 LOG.warning("the broker is away; it is told again when it is back")
             finally:

@@ -349,11 +349,13 @@ class Walk:
         self.say(f"Written to {self.folder}, for you alone: {', '.join(file.name for file in files)}.")
         look = f"Look at {names.page}. " if self.positions else ""
         self.say(f"{look}Edit {names.policy} as you like, and run this again at any time.")
+        here = shlex.quote(str(self.folder))
+        print(f"\nTo serve it at home (docs/gateway.md):\n\n  cd {here}\n  discreet serve --check\n  discreet serve")
         if choice.vocabulary == "generalize":  # its hierarchy is in the settings, and in no option
             return
         places = f" --places {names.places}" if self.positions else ""
         told = "" if choice.vocabulary == VOCABULARY else f" --option outputs={choice.vocabulary}"
-        print(f"\nTo see your days as told:\n\n  cd {shlex.quote(str(self.folder))}")
+        print(f"\nTo see your days as told:\n\n  cd {here}")
         print(f"  discreet release {names.readings}{places} \\")
         print(f"      --model {shlex.quote(names.model)} --policy {names.policy}{told}")
 
