@@ -189,7 +189,7 @@ def test_what_is_kept_of_somebody_can_be_erased(discreet: Discreet, config: Path
     own.close()
     assert "say --yes if it is meant so" in error_of(discreet("forget", "jane"))
     folder.lock()
-    assert "another gateway uses this folder" in error_of(discreet("forget", "jane", "--yes"))
+    assert "another process keeps this folder" in error_of(discreet("forget", "jane", "--yes"))
     folder.unlock()
     assert "the next slot is skipped in public" in discreet("forget", "jane", "--yes").out
     own = OwnStore(folder.own)
