@@ -1,18 +1,29 @@
 from __future__ import annotations
 
+import json
 import re
 import socket
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from discreet import Clock
+from discreet.gateway import app, server
 from discreet.gateway.access import Access
 from discreet.gateway.folder import Folder
+from discreet.gateway.forms import Forms
+from discreet.gateway.journal import Row
 from discreet.gateway.own_store import OwnStore, Reading
+from discreet.gateway.views import View
 from discreet.models.store import save
-from tests.cli.conftest import Discreet, error_of
+from discreet.outputs import Skipped
+from discreet.places import Places
+from tests.cli.conftest import Discreet, Ran, error_of
+from tests.gateway.people import START
 from tests.gateway.web import ROUTINE
 
 SETTINGS = """
@@ -128,6 +139,67 @@ def test_one_gateway_a_folder(tmp_path: Path) -> None:
         second.key()
     if sys.platform != "win32":
         assert (tmp_path / "data").stat().st_mode & 0o077 == 0
+
+
+class Lives:
+    """`discreet serve` whose server decides a few slots, as a clock of its own tells them, and stops."""
+
+    def __init__(self, discreet: Discreet, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._discreet, self._slots, self._now = discreet, 0, START.timestamp()
+        self.rows: list[Row] = []
+        planned = app.plan_of
+        monkeypatch.setattr(app, "plan_of", lambda settings: replace(planned(settings), wall=lambda: self._now))
+        monkeypatch.setattr(server, "run", self._live)
+
+    def _live(self, served: app.Served, bound: socket.socket, ready: Callable[[], None]) -> bool:
+        ready()
+        bound.close()
+        keeper = served.gateway.keeper
+        for _ in range(self._slots):
+            self._now = keeper.next
+            keeper.turn(self._now)
+        self.rows = list(keeper.journal.all_rows("jane"))
+        for opened in (keeper.journal, keeper.own, served.access):
+            opened.close()
+        served.folder.unlock()
+        return True
+
+    def serve(self, *given: object, slots: int = 0) -> Ran:
+        self._slots = slots
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        return self._discreet("serve", "--port", port, *given)
+
+
+def test_a_restored_backup_is_refused_completed_or_broken_off(
+    discreet: Discreet, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lives = Lives(discreet, monkeypatch)
+    assert lives.serve(slots=6).code == 0
+    for copy in ("copy", "other"):
+        assert discreet("backup", "--data", "discreet-data", "--out", copy).code == 0
+    assert lives.serve(slots=3).code == 0
+    told = lives.rows
+    forms = Forms("jane", Clock(12, "UTC"), Places([]), View())
+    Path("heard.jsonl").write_text("".join(json.dumps(forms.event(row)) + "\n" for row in told[4:]), encoding="utf-8")
+
+    refused = lives.serve("--data", "copy")
+    assert refused.code == 2
+    assert re.search(r"is a backup of .*--complete FILE.*--new-stream", error_of(refused), re.DOTALL)
+    assert "not both" in error_of(lives.serve("--data", "copy", "--complete", "heard.jsonl", "--new-stream"))
+
+    completed = lives.serve("--data", "copy", "--complete", "heard.jsonl", slots=1)
+    assert completed.code == 0
+    assert "jane: 3 slots are completed" in completed.err
+    assert lives.rows[:-1] == told, "likelihoods and links too"
+    assert isinstance(lives.rows[-1].output, Skipped), "memory is lost, in public"
+    assert lives.serve("--data", "copy", slots=1).code == 0, "the mark is gone"
+
+    broken_off = lives.serve("--data", "other", "--new-stream", slots=1)
+    assert broken_off.code == 0
+    assert "jane: THE PROMISE IS BROKEN OFF" in broken_off.err
+    assert [row.stream for row in lives.rows] == [1] * 6 + [2]
 
 
 def test_tokens_are_made_listed_and_revoked(discreet: Discreet, config: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -99,8 +100,10 @@ def serve(
     plan = replace(plan, server=at_port(plan.server, port))
     bound = listening(plan.server.host, plan.server.port)
     folder = Folder.made(folder_at(data, config, settings))
-    with busy("opening the files, and making what decides"):
+    with ExitStack() as undone, busy("opening the files, and making what decides"):
+        undone.callback(bound.close)
         served = Served(plan, folder, complete=complete, new_stream=new_stream)
+        undone.pop_all()
     for line in served.notes:
         note(line)
     _run(served, bound, _first_words(served))
