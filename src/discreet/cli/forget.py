@@ -23,8 +23,9 @@ def forget(
     """Erase a person's readings, the truth of past days and the private state. The gateway has to be stopped.
 
     What was released stays in the journal: applications have it. When the gateway goes on, the person's next slot is
-    skipped in public, because memory is lost; and a journal that is older than what was told is not noticed by the own
-    store any more. Copies in backups stay where they are.
+    skipped in public, because memory is lost. Where habits or policy have changed since the stream began, it cannot go
+    on: discreet serve --new-stream. A journal that is older than what was told is not noticed by the own store any
+    more. Copies in backups stay where they are.
 
     Example: discreet forget jane --yes
     """

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from discreet.gateway.access import Access
 
 SENT = {
-    "source": "Sent as: Authorization: Bearer SECRET. In OwnTracks (mode HTTP): the address ends in /pub, any user "
-    "name, and this is the password.",
+    "source": "Sent as: Authorization: Bearer SECRET\n"
+    "In OwnTracks (mode HTTP): the address ends in /pub, any user name, and this is the password.",
     "application": "Sent as: Authorization: Bearer SECRET, to .../v1/people/{person}/now, releases or stream.",
     "owner": "Sent as: Authorization: Bearer SECRET",
 }
