@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from discreet import Policy
 from discreet.gateway.guard import BODY, HEADERS
 from discreet.gateway.limits import Rate
+from discreet.gateway.nightly import look
 from discreet.gateway.sections import Rates, Server
+from tests.gateway.people import START
 from tests.gateway.test_http import NOW, READINGS, told
-from tests.gateway.web import Web
+from tests.gateway.web import ROUTINE, Web
 
 
 def test_too_much_is_refused_before_anybody_works_for_it(tmp_path: Path) -> None:
@@ -181,3 +184,16 @@ def test_a_token_that_comes_too_often_waits_and_others_do_not(tmp_path: Path) ->
         assert (await web.client.get(NOW, headers=two)).status_code == 200
 
     told(tmp_path, story, limits=Rates(application=Rate(10, 0.1)))
+
+
+def test_the_owner_reads_notices_that_came_after_the_start(tmp_path: Path) -> None:
+    async def story(web: Web) -> None:
+        owner = web.bearer("owner", None)
+        assert (await web.client.get("/v1/owner/notices", headers=owner)).json() == {"notices": []}
+        notice = look(web.served.gateway.keeper.own, "jane", ROUTINE, Policy(["clinic"], delta=0.1), START.date())
+        web.served.notices["jane"] = notice
+        (shown,) = (await web.client.get("/v1/owner/notices", headers=owner)).json()["notices"]
+        assert shown == {"person": "jane", "date": "2026-03-02", "drifted": notice.drifted, "words": notice.words}
+        assert (await web.client.get("/v1/owner/notices", headers=web.bearer("source"))).status_code == 403
+
+    told(tmp_path, story)

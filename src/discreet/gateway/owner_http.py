@@ -21,9 +21,14 @@ from discreet.gateway.owner import SESSION, TooManyError
 from discreet.gateway.views import WHOLE
 
 
-def owner_routes(doors: Doors, figures: Figures, notices: Mapping[str, Notice] | None = None) -> list[Route]:
-    """What `app` mounts."""
-    owner, access = doors.owner, doors.access
+def owner_routes(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> list[Route]:
+    """What `app` mounts; `notices` fills while it runs."""
+    return [*_entering(doors), *_tokens(doors), *_looking(doors, figures, notices)]
+
+
+def _entering(doors: Doors) -> list[Route]:
+    """The first password, logging in and out."""
+    owner = doors.owner
 
     async def first(request: Request) -> Response:
         check_origin(request)
@@ -62,6 +67,18 @@ def owner_routes(doors: Doors, figures: Figures, notices: Mapping[str, Notice] |
         views = {name: sorted(view.groups or ()) for name, view in doors.views.items()}
         return JSONResponse({"csrf": found and found.csrf, "people": sorted(doors.people), "views": views})
 
+    return [
+        _post("/v1/owner/first", first),
+        _post("/v1/owner/login", login),
+        _post("/v1/owner/logout", logout),
+        Route("/v1/owner", session, methods=["GET"]),
+    ]
+
+
+def _tokens(doors: Doors) -> list[Route]:
+    """Listed, made and revoked."""
+    access = doors.access
+
     async def tokens(request: Request) -> Response:
         doors.owning(request)
         return JSONResponse({"tokens": [described(one) for one in access.list()]})
@@ -85,11 +102,21 @@ def owner_routes(doors: Doors, figures: Figures, notices: Mapping[str, Notice] |
             raise HTTPException(404, "there is no such token, or it has ended")
         return Response(status_code=204)
 
+    return [
+        Route("/v1/owner/tokens", tokens, methods=["GET"]),
+        _post("/v1/owner/tokens", add),
+        Route("/v1/owner/tokens/{token}", revoke, methods=["DELETE"]),
+    ]
+
+
+def _looking(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> list[Route]:
+    """Notices, figures and health."""
+
     async def nightly(request: Request) -> Response:
         doors.owning(request)
         told = [
             {"person": one.person, "date": one.date.isoformat(), "drifted": one.drifted, "words": one.words}
-            for one in (notices or {}).values()
+            for one in notices.values()
         ]
         return JSONResponse({"notices": told})
 
@@ -101,14 +128,7 @@ def owner_routes(doors: Doors, figures: Figures, notices: Mapping[str, Notice] |
         return JSONResponse({"ok": figures.well}, 200 if figures.well else 503)
 
     return [
-        _post("/v1/owner/first", first),
-        _post("/v1/owner/login", login),
-        _post("/v1/owner/logout", logout),
-        Route("/v1/owner", session, methods=["GET"]),
-        Route("/v1/owner/tokens", tokens, methods=["GET"]),
         Route("/v1/owner/notices", nightly, methods=["GET"]),
-        _post("/v1/owner/tokens", add),
-        Route("/v1/owner/tokens/{token}", revoke, methods=["DELETE"]),
         Route("/metrics", metrics, methods=["GET"]),
         Route("/healthz", health, methods=["GET"]),
     ]
