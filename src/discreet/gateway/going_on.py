@@ -147,7 +147,20 @@ def unknown_to_own_store(settled: Settled, own: OwnStore) -> None:
 
 
 def _resumed(mechanism: AnyMechanism, since: list[Row], checkpoint: Checkpoint | None, private: int | None) -> Session:
-    """The session after these rows, by the likelihoods that they had: another build goes on from them too."""
+    """The session after these rows; what it cannot go on with is said with the remedy."""
+    try:
+        return _following(mechanism, since, checkpoint, private)
+    except DiscreetError as error:
+        raise DiscreetError(
+            f"{error}. Give the habits, the policy and the mechanism that the stream is of, or begin a new stream, "
+            "which breaks the promise in public (discreet serve --new-stream)"
+        ) from None
+
+
+def _following(
+    mechanism: AnyMechanism, since: list[Row], checkpoint: Checkpoint | None, private: int | None
+) -> Session:
+    """By the likelihoods that the rows had: another build goes on from them too."""
     if not since and (checkpoint is None or checkpoint.slot == _first(mechanism)):
         if checkpoint is not None:
             checkpoint.state_of(mechanism)  # refuses what is of another model or policy
