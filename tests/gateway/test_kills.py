@@ -23,7 +23,7 @@ def killed(count: int, *more: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize(("database", "count"), [("sqlite", 30), ("postgres", 10)])
+@pytest.mark.parametrize(("database", "count"), [("sqlite", 40), ("postgres", 10)])
 def test_nothing_decided_is_lost_drawn_twice_or_missed(
     database: str, count: int, request: pytest.FixtureRequest
 ) -> None:

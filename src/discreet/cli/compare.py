@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, look_here_too, read_model, read_policy_for, read_spec, slots_of
+from discreet.cli.inputs import ReadingOptions, look_here_too, read_model, read_policy_for, read_spec
 from discreet.cli.terminal import note, print_json, progress, table
 from discreet.cli.truth import already_learned, if_true
 from discreet.errors import DiscreetError, did_you_mean
@@ -93,9 +92,8 @@ def compare(
         time_format=time_format,
         places=places,
     )
-    carried = 0 if places else slots_of(reading.carry, habits.clock)  # on a map, positions stand by the rule of places
-    # Readings are carried when days are judged, over dates without any too, as in a release.
-    days, readings = (reading if places else replace(reading, carry="0")).read_one(data, habits)
+    carried = reading.carried(habits.clock)
+    days, readings = reading.as_they_came().read_one(data, habits)
     with progress("comparing") as report:
         frame = compared(
             habits,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +15,6 @@ from discreet.cli.inputs import (
     read_model,
     read_policy_for,
     read_spec,
-    slots_of,
 )
 from discreet.cli.known import known_json, print_known
 from discreet.cli.terminal import note, print_json, progress, table
@@ -102,9 +101,8 @@ def evaluate(
         time_format=time_format,
         places=places,
     )
-    carried = 0 if places else slots_of(reading.carry, habits.clock)  # on a map, positions stand by the rule of places
-    # Readings are carried when days are judged, over dates without any too, as in a release.
-    days, readings = (reading if places else replace(reading, carry="0")).read_one(data, habits)
+    carried = reading.carried(habits.clock)
+    days, readings = reading.as_they_came().read_one(data, habits)
     if split is not None:
         habits, days = _parted(habits, days, secrets, split, carried)
     learned = already_learned(habits, days)

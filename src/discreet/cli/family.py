@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.cli.inputs import Maker, ReadingOptions, ends_at_midnight, read_model, read_policy_for, slots_of
+from discreet.cli.inputs import Maker, ReadingOptions, ends_at_midnight, read_model, read_policy_for
 from discreet.cli.terminal import note
 from discreet.cli.truth import warn
 from discreet.errors import DataError, DiscreetError
@@ -52,9 +51,9 @@ class Family:
     def read(self, data: Path, reading: ReadingOptions) -> Family:
         """Each person's days; those of whom there is no model are an error, and none is left out in silence."""
         assert self.clock is not None  # seen to above
-        self.carried = 0 if reading.places else slots_of(reading.carry, self.clock)
+        self.carried = reading.carried(self.clock)
         # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
-        readings = (reading if reading.places else replace(reading, carry="0")).read(data, self.clock)
+        readings = reading.as_they_came().read(data, self.clock)
         without = [name for name in readings.people if name not in self.habits]
         if without:
             raise DataError(

@@ -224,6 +224,17 @@ class ReadingOptions:
             raise DataError(f"{path}: there is no person {self.person!r}; {did_you_mean(self.person, readings.people)}")
         return replace(readings, people={self.person: readings.people[self.person]})
 
+    def carried(self, clock: Clock | None) -> int:
+        """For how many slots a reading stands when days are released or judged, over dates without any too.
+
+        On a map positions stand by the rule of places, when they are read.
+        """
+        return 0 if self.places else slots_of(self.carry, clock)
+
+    def as_they_came(self) -> ReadingOptions:
+        """The same readings, not yet carried: `carried` is for who releases or judges them."""
+        return self if self.places else replace(self, carry="0")
+
     def read_one(self, path: Path, model: AnyModel) -> tuple[list[Day], Readings]:
         """The days of one person, on the clock of their model."""
         if model.clock is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +17,6 @@ from discreet.cli.inputs import (
     read_model,
     read_policy_for,
     read_spec,
-    slots_of,
 )
 from discreet.cli.live import Lines, Now, by_lines, by_the_clock, keep, opened, utc_now
 from discreet.cli.terminal import print_json, progress
@@ -127,7 +125,7 @@ def release(
     warn(model)
     make = Maker(spec, read_policy_for(policy, habits))
     reading = ReadingOptions.as_learned(model, **given)
-    carried = 0 if places else slots_of(reading.carry, habits.clock)  # on a map, positions stand by the rule of places
+    carried = reading.carried(habits.clock)
     if data == STDIN:
         if places is not None:
             raise DiscreetError("--places is for a file of positions; standard input has one context a line and slot")
@@ -144,7 +142,7 @@ def release(
         return
     _has_dates(data, date, now, state)
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
-    days, readings = (reading if places else replace(reading, carry="0")).read_one(data, habits)
+    days, readings = reading.as_they_came().read_one(data, habits)
     first, dates = span(days)
     with Stream(habits, make, start=first, carry=carried, person=days[0].person) as stream:
         rows = _followed(stream.releases(days), dates * stream.slots)
