@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from discreet.errors import DiscreetError
 from discreet.gateway.access import Access
 from discreet.gateway.broker import Broker
+from discreet.gateway.day_http import day_routes
 from discreet.gateway.doors import Doors
 from discreet.gateway.figures import Figures
 from discreet.gateway.folder import Folder
@@ -34,6 +35,7 @@ from discreet.gateway.own_store import OwnStore
 from discreet.gateway.owner import Owner
 from discreet.gateway.owner_http import owner_routes
 from discreet.gateway.owntracks_source import OwnTracksSource
+from discreet.gateway.page import page_routes
 from discreet.gateway.person import Settled
 from discreet.gateway.restored import mended
 from discreet.gateway.runtime import Gateway
@@ -137,6 +139,8 @@ class Served:
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.figures, self.notices),
+            *day_routes(self.gateway, self.doors),
+            *page_routes(),
             *document_routes(),
         ]
         self.tasks: list[Task] = [self._watch_tokens, self._look_nightly]

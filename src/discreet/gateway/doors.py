@@ -122,6 +122,20 @@ class Doors:
             raise HTTPException(403, "this is the owner's")
         return grant
 
+    def present(self, request: Request) -> str:
+        """The owner in person, by password and not by a token, and the person whom the path names.
+
+        A token reads what was released; what was true is for who can be asked for the password.
+        """
+        grant = self.owning(request)
+        session = self.session(request)
+        if session is None or session.grant != grant:
+            raise HTTPException(403, "this shows what was true; log in with the owner's password")
+        person = str(request.path_params["person"])
+        if person not in self.people:
+            raise HTTPException(404, "there is no such person")
+        return person
+
     def _of_person(self, request: Request) -> tuple[Grant, str]:
         grant = self.caller(request)
         person = str(request.path_params["person"])

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.gateway.journal.base import JournalError, Key, Row
@@ -37,6 +38,7 @@ AGAIN = 2
 
 KEEP_EVERY = dt.timedelta(hours=1)
 
+T = TypeVar("T")
 Listener = Callable[[Sequence[Row]], Awaitable[None]]
 Waiting = tuple[Sequence[Reading], "asyncio.Future[int]"]
 
@@ -184,6 +186,13 @@ class Gateway:
         return self.keeper.journal.page(
             person, after=after, until=shown if until is None else min(until, shown), limit=limit
         )
+
+    async def between_slots(self, call: Callable[[], T]) -> T:
+        """Ask something of sessions in the thread that decides, so that the two never share tables at one time.
+
+        A slot that ends meanwhile waits for it, within the margin.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._decider, call)
 
     def on_told(self, send: Listener) -> None:
         """Call this with rows when they are told."""
