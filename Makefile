@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled kernels are cached beside the environment, so that a second run does not compile again.
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache
 
-.PHONY: demo serve test check format bench audit clean
+.PHONY: demo serve test check format bench audit dashboard clean
 
 demo: .venv
 	$(BIN)/discreet demo --out out/demo.html
@@ -32,6 +32,15 @@ bench: .venv
 # The same properties as `make test`, on thousands of random models instead of hundreds.
 audit: .venv
 	DISCREET_SEARCH=long $(BIN)/python -m pytest -n 2 tests
+
+# The owner's page, from its sources (needs Node). What is built is committed: pip install needs no Node. The digests say
+# from which sources, and a test compares them.
+BUILT := src/discreet/dashboard
+dashboard:
+	cd dashboard && npm install --no-audit --no-fund && npm run build
+	{ find dashboard -name node_modules -prune -o -type f -print; \
+	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg; } \
+	  | LC_ALL=C sort | xargs sha256sum > $(BUILT)/sources.sha256
 
 # Rebuilt only when pyproject.toml changes; a failed install leaves nothing behind that looks finished.
 .venv: pyproject.toml

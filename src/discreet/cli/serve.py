@@ -156,6 +156,7 @@ def _demo(port: int | None) -> None:
             f"A made-up person's days, half an hour in two seconds. Look: {address}/\n"
             f"Or read along as an application does:\n"
             f"  curl -N -H 'Authorization: Bearer {demo.application}' {address}/v1/people/{NAME}/stream\n"
+            f"Or be its owner, at {address}/page; the token for the first password: {demo.served.owner.first}\n"
             "Stop it with Ctrl-C; nothing is kept."
         )
         _run(demo.served, bound, words)
@@ -169,7 +170,8 @@ def _first_words(served: Served) -> str:
     words = f"discreet serves {count} {'person' if count == 1 else 'people'} at {address}; the routes: {address}/docs"
     if served.owner.first is not None:
         words += (
-            "\nNobody owns it yet. Set the owner's password (10 letters or more) with this token, which works once:\n"
+            f"\nNobody owns it yet. Set the owner's password (10 letters or more) at {address}/ or by this line, with the "
+            "token that stands in it, which works once:\n"
             f"  curl {address}/v1/owner/first -H 'Content-Type: application/json' \\\n"
             f'    -d \'{{"token": "{served.owner.first}", "password": "..."}}\''
         )

@@ -112,7 +112,7 @@ class Demo:
         _, self.application = access.add("application", NAME, name="an application that reads along")
         self._address = (server.host, server.port)
         self._told: deque[dict[str, str]] = deque(maxlen=SHOWN)
-        self.served.routes += self._routes()
+        self.served.routes[:0] = self._routes()  # its own page stands at `/`; the owner's is at `/page`
         self.served.tasks += [self._write, self._read]
 
     async def _write(self) -> None:

@@ -1,0 +1,76 @@
+import { render } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { api, Refused, type Session } from "./api";
+import { Applications } from "./applications";
+import { Login } from "./login";
+import { texts } from "./texts";
+import { Today } from "./today";
+
+type Screen = keyof typeof texts.screens;
+
+const screen = (): Screen => (location.hash.slice(1) in texts.screens ? (location.hash.slice(1) as Screen) : "today");
+
+function Page() {
+  const [session, setSession] = useState<Session | null>(null);
+  const [state, setState] = useState<"asking" | "out" | "in" | "failed">("asking");
+  const [at, setAt] = useState<Screen>(screen());
+  const [person, setPerson] = useState("");
+
+  const enter = useCallback(async () => {
+    try {
+      const found = await api.session();
+      setSession(found);
+      setPerson((before) => (found.people.includes(before) ? before : (found.people[0] ?? "")));
+      setState("in");
+    } catch (error) {
+      setState(error instanceof Refused ? "out" : "failed");
+    }
+  }, []);
+  const leave = async () => {
+    await api.logout().catch(() => undefined);
+    setState("out");
+  };
+
+  useEffect(() => {
+    void enter();
+    const turned = () => setAt(screen());
+    addEventListener("hashchange", turned);
+    return () => removeEventListener("hashchange", turned);
+  }, []);
+
+  if (state === "asking") return <p class="lone" role="status">{texts.loading}</p>;
+  if (state === "failed")
+    return <p class="lone" role="alert">{texts.failed} <button onClick={enter}>{texts.again}</button></p>;
+  if (state === "out" || session === null) return <Login entered={enter} />;
+  return (
+    <>
+      <a class="skip" href="#content" onClick={(event) => {
+        event.preventDefault();
+        document.getElementById("content")?.focus();
+      }}>{texts.skip}</a>
+      <header>
+        <strong>{texts.title}</strong>
+        <nav>
+          {(Object.keys(texts.screens) as Screen[]).map((name) => (
+            <a key={name} href={`#${name}`} aria-current={name === at ? "page" : undefined}>{texts.screens[name]}</a>
+          ))}
+        </nav>
+        {session.people.length > 1 && (
+          <label>{texts.person}{" "}
+            <select value={person} onChange={(event) => setPerson(event.currentTarget.value)}>
+              {session.people.map((name) => <option key={name}>{name}</option>)}
+            </select>
+          </label>
+        )}
+        <button class="quiet" onClick={leave}>{texts.leave}</button>
+      </header>
+      <main id="content" tabIndex={-1}>
+        {at === "today" && <Today key={person} person={person} out={() => setState("out")} />}
+        {at === "applications" && <Applications session={session} />}
+      </main>
+    </>
+  );
+}
+
+const root = document.getElementById("page");
+if (root) render(<Page />, root);

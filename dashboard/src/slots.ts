@@ -1,0 +1,45 @@
+// Moving along the slots of a day by pointer and by keyboard, the same for the strip and for every line.
+
+import type { JSX } from "preact";
+
+export interface Looking { at: number | null; look: (slot: number | null) => void }
+
+type Target = SVGSVGElement | HTMLElement;
+
+/** What makes an element a slider over slots: arrow keys, Home, End, and the pointer. `words` is what is read out. */
+export function overSlots(
+  count: number, { at, look }: Looking, label: string, words: string,
+): JSX.HTMLAttributes<SVGSVGElement> {
+  const step: Record<string, (from: number) => number> = {
+    ArrowLeft: (from) => from - 1,
+    ArrowDown: (from) => from - 1,
+    ArrowRight: (from) => from + 1,
+    ArrowUp: (from) => from + 1,
+    PageDown: (from) => from - 4,
+    PageUp: (from) => from + 4,
+    Home: () => 0,
+    End: () => count - 1,
+  };
+  const pointed = (event: PointerEvent) => {
+    const box = (event.currentTarget as Target).getBoundingClientRect();
+    const slot = Math.floor(((event.clientX - box.left) / box.width) * count);
+    look(Math.min(count - 1, Math.max(0, slot)));
+  };
+  return {
+    role: "slider",
+    tabIndex: 0,
+    "aria-label": label,
+    "aria-valuemin": 0,
+    "aria-valuemax": count - 1,
+    "aria-valuenow": at ?? 0,
+    "aria-valuetext": words,
+    onPointerMove: pointed,
+    onPointerDown: pointed,
+    onKeyDown: (event: KeyboardEvent) => {
+      const move = step[event.key];
+      if (!move) return;
+      event.preventDefault();
+      look(Math.min(count - 1, Math.max(0, at === null ? move(0) : move(at))));
+    },
+  } as JSX.HTMLAttributes<SVGSVGElement>;
+}

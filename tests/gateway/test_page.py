@@ -1,0 +1,53 @@
+"""The owner's page: built from the sources that are here, served to anybody, under a policy that it keeps to."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import re
+from pathlib import Path
+
+from discreet.dashboard import FILES, FOLDER
+from tests.gateway.web import opened
+
+ROOT = Path(__file__).parents[2]
+
+MOST = 100_000
+"""Bytes of the whole page, compressed."""
+
+
+def test_what_is_built_is_of_these_sources() -> None:
+    lines = (FOLDER / "sources.sha256").read_text().splitlines()
+    noted = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    sources = [path for path in (ROOT / "dashboard").rglob("*") if path.is_file() and "node_modules" not in path.parts]
+    every = [*sources, *(FOLDER / name for name in ("index.html", *FILES))]
+    found = {path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in every}
+    assert found == noted, "the page was not built from these sources; run: make dashboard"
+
+
+def test_it_is_small_and_asks_nobody_else() -> None:
+    texts = {name: (FOLDER / name).read_text() for name in ("index.html", *FILES)}
+    assert sum(len(gzip.compress(text.encode())) for text in texts.values()) < MOST
+    named = {address for text in texts.values() for address in re.findall(r"https?://[^\"'`)\s]+", text)}
+    assert all(address.startswith("http://www.w3.org/") for address in named), "names of formats, which nobody asks"
+    page = texts["index.html"]
+    assert re.findall(r"<script[^>]*>(.*?)</script>", page) == [""], "no script stands in the page"
+    assert "style=" not in page
+    assert set(re.findall(r'(?:src|href)="([^"]+)"', page)) == {f"/page/{name}" for name in FILES}
+
+
+def test_it_is_served_under_the_policy(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as web:
+            for path in ("/", "/page", *(f"/page/{name}" for name in FILES)):
+                answer = await web.client.get(path)
+                assert answer.status_code == 200
+                policy = answer.headers["content-security-policy"]
+                assert policy.startswith("default-src 'self';")
+                assert "unsafe" not in policy
+                assert answer.headers["cache-control"] == "no-cache"
+            for path in ("/page/__init__.py", "/page/sources.sha256", "/page/../access.py", "/page/%2e%2e/app.py"):
+                assert (await web.client.get(path)).status_code == 404
+
+    asyncio.run(story())
