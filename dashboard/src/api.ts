@@ -11,6 +11,7 @@ export interface Any extends Named { at: "any"; prior: number | null; belief: nu
 export type Secret = Each | Any;
 export interface Beliefs { secrets: Secret[]; why: string | null }
 export interface Session { csrf: string | null; people: string[]; views: Record<string, string[]> }
+export interface Door { owned: boolean; entered: boolean }
 export interface Token {
   token: string; purpose: string; person: string | null; view: string; now_only: boolean; name: string;
   made: number; expires: number | null; used: number | null; revoked: number | null;
@@ -45,6 +46,7 @@ export const api = {
     csrf = found.csrf ?? "";
     return found;
   },
+  door: () => ask<Door>("GET", "/v1/owner/door"),
   first: (token: string, password: string) => entered("/v1/owner/first", { token, password }),
   login: (password: string) => entered("/v1/owner/login", { password }),
   logout: () => ask<null>("POST", "/v1/owner/logout"),

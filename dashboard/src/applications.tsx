@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { api, type NewToken, type Session, type Token } from "./api";
 import { texts } from "./texts";
 
-interface Made { name: string; secret: string }
+interface Made { token: string; name: string; secret: string }
 
 /** Tokens: who reads what, since when; make one, which is shown once; revoke one. */
 export function Applications({ session }: { session: Session }) {
@@ -23,9 +23,12 @@ export function Applications({ session }: { session: Session }) {
   useEffect(() => void tried(async () => undefined), []);
 
   const add = (wanted: NewToken) => tried(async () => {
-    setMade({ name: wanted.name, secret: (await api.add(wanted)).secret });
+    setMade({ name: wanted.name, ...(await api.add(wanted)) });
   });
-  const revoke = (token: string) => tried(async () => void (await api.revoke(token)));
+  const revoke = (token: string) => tried(async () => {
+    await api.revoke(token);
+    setMade((before) => (before?.token === token ? null : before));
+  });
 
   return (
     <>

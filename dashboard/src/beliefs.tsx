@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import type { Any, Day, Each, Secret } from "./api";
 import { clock, percent } from "./locale";
 import { overSlots, type Looking } from "./slots";
@@ -30,6 +31,8 @@ function Line({ secret, day, at, look }: { secret: Each; day: Day } & Looking) {
   const words = texts.today;
   const time = clock(day.zone);
   const count = day.slots.length;
+  const told = day.slots.reduce((after, one) => (one.told ? one.slot + 1 : after), 0);
+  const [open, setOpen] = useState(false); // a table that nobody looks at is not drawn at every slot
   const room = secret.belief.map((belief, slot) => (secret.limit[slot] ?? 2) - (belief ?? 0));
   const nearest = room.indexOf(Math.min(...room));
   const looked = at ?? nearest;
@@ -49,6 +52,7 @@ function Line({ secret, day, at, look }: { secret: Each; day: Day } & Looking) {
         <span class="top" aria-hidden="true">{percent(top / 1.08)}</span>
         <svg viewBox={`0 0 ${count * 10} ${HEIGHT}`} preserveAspectRatio="none"
           {...overSlots(count, { at: looked, look }, `${name}. ${words.stripHelp}`, said(looked))}>
+          <rect class="ahead" x={told * 10} y={0} width={(count - told) * 10} height={HEIGHT} />
           <path class="limit" d={path(secret.limit, top)} />
           <path class="prior" d={path(secret.prior, top)} />
           <path class="belief" d={path(secret.belief, top)} />
@@ -59,10 +63,10 @@ function Line({ secret, day, at, look }: { secret: Each; day: Day } & Looking) {
       </div>
       <Hours day={day} />
       <p class="read">{said(looked)} {at === null && words.nearest(time(day.slots[nearest]?.start ?? ""))}</p>
-      <Key />
-      <details>
+      <Key ahead />
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>{words.table}</summary>
-        <div class="scrolled" tabIndex={0} role="region" aria-label={name}>
+        {open && <div class="scrolled" tabIndex={0} role="region" aria-label={name}>
           <table>
             <thead><tr>
               <th scope="col">{words.time}</th><th scope="col">{words.prior}</th>
@@ -80,7 +84,7 @@ function Line({ secret, day, at, look }: { secret: Each; day: Day } & Looking) {
               ))}
             </tbody>
           </table>
-        </div>
+        </div>}
       </details>
     </article>
   );
@@ -108,13 +112,14 @@ function Bar({ secret }: { secret: Any }) {
   );
 }
 
-function Key() {
+function Key({ ahead = false }: { ahead?: boolean }) {
   const words = texts.today;
   return (
     <ul class="legend" aria-hidden="true">
       {(["belief", "prior", "limit"] as const).map((kind) => (
         <li key={kind}><svg viewBox="0 0 20 10"><path class={kind} d="M0 5H20" /></svg>{words[kind]}</li>
       ))}
+      {ahead && <li><svg viewBox="0 0 20 10"><rect class="ahead" width="20" height="10" /></svg>{words.ahead}</li>}
     </ul>
   );
 }

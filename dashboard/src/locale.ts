@@ -14,6 +14,12 @@ export function clock(zone: string): (instant: string) => string {
   return (instant) => format.format(new Date(instant));
 }
 
+/** For the hours below a line, where room is short. */
+export function hour(zone: string): (instant: string) => string {
+  const format = new Intl.DateTimeFormat(undefined, { hour: "numeric", timeZone: zone });
+  return (instant) => format.format(new Date(instant));
+}
+
 export function moved(iso: string, days: number): string {
   return new Date(Date.parse(`${iso}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }

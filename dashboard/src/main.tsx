@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { api, Refused, type Session } from "./api";
+import { api, type Session } from "./api";
 import { Applications } from "./applications";
 import { Login } from "./login";
 import { texts } from "./texts";
@@ -13,17 +13,21 @@ const screen = (): Screen => (location.hash.slice(1) in texts.screens ? (locatio
 function Page() {
   const [session, setSession] = useState<Session | null>(null);
   const [state, setState] = useState<"asking" | "out" | "in" | "failed">("asking");
+  const [owned, setOwned] = useState(true);
   const [at, setAt] = useState<Screen>(screen());
   const [person, setPerson] = useState("");
 
   const enter = useCallback(async () => {
     try {
+      const door = await api.door();
+      setOwned(door.owned);
+      if (!door.entered) return setState("out");
       const found = await api.session();
       setSession(found);
       setPerson((before) => (found.people.includes(before) ? before : (found.people[0] ?? "")));
       setState("in");
-    } catch (error) {
-      setState(error instanceof Refused ? "out" : "failed");
+    } catch {
+      setState("failed");
     }
   }, []);
   const leave = async () => {
@@ -41,7 +45,7 @@ function Page() {
   if (state === "asking") return <p class="lone" role="status">{texts.loading}</p>;
   if (state === "failed")
     return <p class="lone" role="alert">{texts.failed} <button onClick={enter}>{texts.again}</button></p>;
-  if (state === "out" || session === null) return <Login entered={enter} />;
+  if (state === "out" || session === null) return <Login owned={owned} entered={enter} />;
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => {

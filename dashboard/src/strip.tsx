@@ -1,5 +1,5 @@
 import type { Day, Slot, Told } from "./api";
-import { clock } from "./locale";
+import { clock, hour } from "./locale";
 import { overSlots, type Looking } from "./slots";
 import { texts } from "./texts";
 
@@ -80,7 +80,7 @@ export function Strip({ day, secret, at, look }: { day: Day; secret: Set<string>
 
 /** The hours below a strip or a line: four to a day, at slots that begin them. */
 export function Hours({ day }: { day: Day }) {
-  const time = clock(day.zone);
+  const time = hour(day.zone);
   const quarters = [0, 1, 2, 3].map((part) => Math.floor((part * day.slots.length) / 4));
   return (
     <div class="hours" aria-hidden="true">

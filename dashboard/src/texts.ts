@@ -17,8 +17,7 @@ export const texts = {
     words: "This page shows what was true. It is for the owner alone.",
     password: "Password",
     enter: "Log in",
-    first: "Nobody owns this gateway yet?",
-    firstWords: "Its terminal shows a token that works once. Choose a password of ten letters or more.",
+    firstWords: "Nobody owns this gateway yet. Its terminal shows a token that works once. Choose a password of ten letters or more.",
     token: "Token from the terminal",
     chosen: "New password",
     begin: "Set the password",
@@ -52,6 +51,7 @@ export const texts = {
     prior: "from habits alone",
     belief: "by what was told",
     limit: "limit",
+    ahead: "still to come",
     each: (name: string, delta: number) => `${name}, at each slot: at most ${percent(delta)} more than habits tell`,
     any: (name: string, delta: number) => `${name}, at any time of the day: at most ${percent(delta)} more`,
     at: (time: string, belief: number, prior: number, limit: number) =>

@@ -67,7 +67,12 @@ def _entering(doors: Doors) -> list[Route]:
         views = {name: sorted(view.groups or ()) for name, view in doors.views.items()}
         return JSONResponse({"csrf": found and found.csrf, "people": sorted(doors.people), "views": views})
 
+    async def door(request: Request) -> Response:
+        """What a page has to ask before it can ask for a password: no error, for nobody has done anything wrong."""
+        return JSONResponse({"owned": owner.first is None, "entered": doors.session(request) is not None})
+
     return [
+        Route("/v1/owner/door", door, methods=["GET"]),
         _post("/v1/owner/first", first),
         _post("/v1/owner/login", login),
         _post("/v1/owner/logout", logout),
