@@ -33,7 +33,9 @@ function Line({ secret, day, at, look }: { secret: Each; day: Day } & Looking) {
   const count = day.slots.length;
   const told = day.slots.reduce((after, one) => (one.told ? one.slot + 1 : after), 0);
   const [open, setOpen] = useState(false); // a table that nobody looks at is not drawn at every slot
-  const room = secret.belief.map((belief, slot) => (secret.limit[slot] ?? 2) - (belief ?? 0));
+  const room = secret.belief
+    .slice(0, told || count)
+    .map((belief, slot) => (secret.limit[slot] ?? 2) - (belief ?? 0));
   const nearest = room.indexOf(Math.min(...room));
   const looked = at ?? nearest;
   const top = Math.max(0.05, ...secret.limit.map((one) => one ?? 0)) * 1.08;

@@ -1,0 +1,58 @@
+"""The owner's page in a real browser: `dashboard/look.mjs` does what an owner does, and finds nothing wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.web import listening_web
+
+SOURCES = Path(__file__).parents[2] / "dashboard"
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+NODE = shutil.which("node")
+LONGEST = 120
+
+
+def _absent() -> str | None:
+    if CHROMIUM is None:
+        return "Chromium is not installed (Debian: apt-get install chromium)"
+    if NODE is None or not (SOURCES / "node_modules" / "playwright-core").is_dir():
+        return "what looks at the page is not installed (Node, and: make dashboard)"
+    return None
+
+
+@pytest.mark.skipif(_absent() is not None, reason=str(_absent()))
+def test_what_an_owner_does(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with listening_web(tmp_path / "files") as web:
+            await web.pass_slots(5)
+            program = await asyncio.create_subprocess_exec(
+                str(NODE),
+                str(SOURCES / "look.mjs"),
+                str(web.client.base_url).rstrip("/"),
+                str(web.served.owner.first),
+                str(tmp_path),
+                env={**os.environ, "CHROMIUM": str(CHROMIUM)},
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+            looking = asyncio.create_task(program.communicate())
+            try:
+                async with asyncio.timeout(LONGEST):
+                    while not looking.done():  # slots go on being told, which the page has to show
+                        await asyncio.wait([looking], timeout=3)
+                        await web.pass_slot()
+                said, _ = await looking
+            finally:
+                if program.returncode is None:
+                    program.kill()
+                    await program.wait()
+            assert program.returncode == 0, said.decode()
+            for name in ("login", "today", "applications"):
+                assert (tmp_path / f"{name}-320.png").stat().st_size > 1000
+
+    asyncio.run(story())
