@@ -21,13 +21,15 @@ export function overSlots(
     End: () => count - 1,
   };
   const pointed = (event: PointerEvent) => {
+    const still = event.movementX === 0 && event.movementY === 0;
+    if (event.type === "pointermove" && still) return; // the page moved below the pointer: keys keep their slot
     const box = (event.currentTarget as Target).getBoundingClientRect();
     const slot = Math.floor(((event.clientX - box.left) / box.width) * count);
     look(Math.min(count - 1, Math.max(0, slot)));
   };
   return {
     role: "slider",
-    tabIndex: 0,
+    tabindex: 0, // as SVG spells it: its attributes know upper case
     "aria-label": label,
     "aria-valuemin": 0,
     "aria-valuemax": count - 1,
