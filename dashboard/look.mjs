@@ -1,4 +1,4 @@
-// Looks at every screen of the page in Chromium, as its owner does, and takes pictures; ends with 1 if something is wrong.
+// Looks at every screen of the page in Chromium, as its owner does, and takes pictures; ends with 1 if one is wrong.
 // node look.mjs ADDRESS TOKEN FOLDER: TOKEN is the one for the first password, and the gateway is a throw-away one.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -36,8 +36,8 @@ async function seen(name) {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     if (wide > width) problems.push(`${name} is ${wide} wide on a screen of ${width}`);
     const found = await page.evaluate(`(async () => { ${axe}; return (await axe.run()).violations; })()`);
-    for (const one of found)
-      if (["serious", "critical"].includes(one.impact)) problems.push(`${name} at ${width}: ${one.id} ${one.nodes[0].html}`);
+    for (const one of found.filter((each) => ["serious", "critical"].includes(each.impact)))
+      problems.push(`${name} at ${width}: ${one.id} ${one.nodes[0].html}`);
   }
 }
 

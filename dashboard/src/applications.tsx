@@ -65,7 +65,9 @@ function One({ token, revoke }: { token: Token; revoke: () => void }) {
       <h2>{name}</h2>
       <dl>{facts.map(([what, value]) => <div key={what}><dt>{what}</dt><dd>{value}</dd></div>)}</dl>
       {token.revoked === null && !asked && (
-        <button class="quiet" aria-label={words.revokeNamed(name)} onClick={() => setAsked(true)}>{words.revoke}</button>
+        <button class="quiet" aria-label={words.revokeNamed(name)} onClick={() => setAsked(true)}>
+          {words.revoke}
+        </button>
       )}
       {token.revoked === null && asked && (
         <p role="alert">{words.sure(name)}{" "}

@@ -17,7 +17,8 @@ export const texts = {
     words: "This page shows what was true. It is for the owner alone.",
     password: "Password",
     enter: "Log in",
-    firstWords: "Nobody owns this gateway yet. Its terminal shows a token that works once. Choose a password of ten letters or more.",
+    firstWords:
+      "Nobody owns this gateway yet. Its terminal shows a token that works once. Choose a password of ten letters or more.",
     token: "Token from the terminal",
     chosen: "New password",
     begin: "Set the password",

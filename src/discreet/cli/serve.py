@@ -170,8 +170,8 @@ def _first_words(served: Served) -> str:
     words = f"discreet serves {count} {'person' if count == 1 else 'people'} at {address}; the routes: {address}/docs"
     if served.owner.first is not None:
         words += (
-            f"\nNobody owns it yet. Set the owner's password (10 letters or more) at {address}/ or by this line, with the "
-            "token that stands in it, which works once:\n"
+            f"\nNobody owns it yet. Set the owner's password (10 letters or more) at {address}/ or by this line, with "
+            "the token in it, which works once:\n"
             f"  curl {address}/v1/owner/first -H 'Content-Type: application/json' \\\n"
             f'    -d \'{{"token": "{served.owner.first}", "password": "..."}}\''
         )
