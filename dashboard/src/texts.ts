@@ -18,7 +18,7 @@ export const texts = {
     password: "Password",
     enter: "Log in",
     firstWords:
-      "Nobody owns this gateway yet. Its terminal shows a token that works once. Choose a password of ten letters or more.",
+      "Nobody owns this gateway yet. Its terminal shows a token that works once. Choose a password: ten letters or more.",
     token: "Token from the terminal",
     chosen: "New password",
     begin: "Set the password",
