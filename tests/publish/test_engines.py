@@ -18,8 +18,7 @@ from discreet.events import Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.policy import Policy
-from discreet.publish import Plan, Report, publish, publish_person
-from discreet.publish.person import entropy_of
+from discreet.publish import Plan, Report, RunKey, publish, publish_person
 from tests.publish.plans import SPECS, plan_of
 
 Engine = Callable[[Plan, Sequence[Trajectory], int], tuple[list[Row], Report]]
@@ -28,6 +27,11 @@ Engine = Callable[[Plan, Sequence[Trajectory], int], tuple[list[Row], Report]]
 def local(plan: Plan, people: Sequence[Trajectory], seed: int) -> tuple[list[Row], Report]:
     rows: list[Row] = []
     return rows, publish(plan, people, rows.extend, seed=seed)
+
+
+def two_workers(plan: Plan, people: Sequence[Trajectory], seed: int) -> tuple[list[Row], Report]:
+    rows: list[Row] = []
+    return rows, publish(plan, people, rows.extend, seed=seed, workers=2)
 
 
 ENGINES: dict[str, Engine] = {"local": local}
@@ -76,7 +80,7 @@ def test_the_order_of_rows_and_people_does_not_matter(
 def test_people_are_published_as_each_of_them_alone(engine: Engine, spec: Spec) -> None:
     plan, people = plan_of(4, 0.1, spec.name)
     rows, report = engine(plan, people[::-1], 3)
-    alone = [publish_person(plan, one, entropy_of(one.person, 3)) for one in people]
+    alone = [publish_person(plan, one, RunKey.of_seed(3)) for one in people]
     assert rows == [(own.person, event) for shown, own in alone for event in shown]
     assert report == Report(tuple(own for _, own in alone))
     assert engine(plan, people[1:2], 3) == (
