@@ -194,10 +194,11 @@ def _publish(
         with unfinished(out, seed, resume=resume) as run, progress("publishing") as tell:
             return run_publish(plan, read, write, seed=seed, progress=tell, workers=workers, unfinished=run)
     except BaseException:
-        if Unfinished.beside(out).exists():
+        kept = Unfinished.beside(out)
+        if kept.exists():
             note(
-                f"nothing was written to {out}. Those who are done are kept in {Unfinished.beside(out)}, with the key to "
-                "the draws: as private as the data. Go on with --resume, or delete it"
+                f"nothing was written to {out}; those who are done are kept in {kept}, with the key of all draws: as "
+                "private as the data; go on with --resume, or delete it"
             )
         raise
 
