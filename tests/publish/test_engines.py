@@ -34,7 +34,7 @@ def two_workers(plan: Plan, people: Sequence[Trajectory], seed: int) -> tuple[li
     return rows, publish(plan, people, rows.extend, seed=seed, workers=2)
 
 
-ENGINES: dict[str, Engine] = {"local": local}
+ENGINES: dict[str, Engine] = {"local": local, "two workers": two_workers}
 
 
 @pytest.fixture(params=ENGINES)
@@ -51,6 +51,7 @@ def written(path: Path, order: int) -> Path:
         for number, one in enumerate(trajectories(model, length=(5, 9), seed=2))
         for place, event in enumerate(one.events)
     ]
+    rows += random.Random(order).sample(rows, 2 * order)  # rows that say the same as another are one event
     random.Random(order).shuffle(rows)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("user", "timestamp", "location", "activity"), *rows])
@@ -64,6 +65,7 @@ def test_the_order_of_rows_and_people_does_not_matter(
     orders, found = set(), []
     for order in range(3):
         people = read_trajectories(written(tmp_path / f"{order}.csv", order))
+        assert (people.duplicates, people.unordered > 0) == (2 * order, True)
         orders.add(people.people)
         topics = 2 if habits == "topics" else None
         plan = Plan.learn(people, Policy("location=location 1"), habits=habits, topics=topics, piece_length=4)
@@ -92,4 +94,4 @@ def test_people_are_published_as_each_of_them_alone(engine: Engine, spec: Spec) 
 def test_equal_seeds_publish_equally_and_others_do_not(engine: Engine) -> None:
     plan, people = plan_of(delta=0.1)
     assert engine(plan, people, 1) == engine(plan, people, 1)
-    assert len({tuple(engine(plan, people, seed)[0]) for seed in range(1, 10)}) > 5
+    assert len({tuple(engine(plan, people, seed)[0]) for seed in range(1, 7)}) > 3

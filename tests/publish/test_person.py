@@ -107,6 +107,23 @@ def test_events_that_the_habits_do_not_know_are_withheld_and_counted() -> None:
     assert (person.off_model, person.silent) == (1, 1)
 
 
+def test_a_person_without_events_is_refused_by_name() -> None:
+    with pytest.raises(DiscreetError, match=r"'ann' has no events; leave such people out"):
+        Trajectory("ann", ())
+
+
+def test_a_secret_that_nobody_has_is_refused_and_one_that_this_person_has_not_is_no_trouble() -> None:
+    plan, people = plan_of(name="sensitive-mask")
+    with pytest.raises(DiscreetError, match="nobody does this"):
+        policy_for(Policy("activity=nobody does this"), plan.habits.of(people[:1], 5)[1])
+    innocent = Trajectory("ann", tuple(event for event in people[0].events if event.activity != "activity 1") * 2)
+    own = replace(plan, habits=ChainHabits())
+    rows, report = publish_person(own, innocent, RunKey.of_seed(1))
+    assert rows == tuple(PartialEvent(*event.values) for event in innocent.events)
+    assert (report.breached, report.settled, report.worst_gain) == (0, 0, 0.0)
+    assert [(one.name, one.highest) for one in report.known] == [(plan.policy.secrets[0].name, 0.0)]
+
+
 def test_what_rows_show() -> None:
     assert shown(Released("a|b|c")) == PartialEvent("a", "b", "c")
     assert shown(PartialEvent(time="b")) == PartialEvent(None, "b", None)

@@ -33,12 +33,12 @@ def in_order(
     items: Iterable[Item],
     workers: int,
     *,
-    prepare: Callable[..., object] = lambda: None,
+    prepare: Callable[..., object] | None = None,
     given: tuple[object, ...] = (),
 ) -> Generator[Answer, None, None]:
     """The answers in the order of the items, which are taken as the answers are: memory is that of `AHEAD` of them.
 
-    Each process calls `prepare(*given)` first; `prepare` and `work` are functions of a module. Processes are spawned,
+    Each process calls `prepare(*given)` first, if there is one; `prepare` and `work` are functions of a module. Processes are spawned,
     so that they share nothing but what they are sent.
     """
     checked_workers(workers)
@@ -66,9 +66,10 @@ def in_order(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _started(prepare: Callable[..., object], given: tuple[object, ...]) -> None:
+def _started(prepare: Callable[..., object] | None, given: tuple[object, ...]) -> None:
     quiet_end()
-    prepare(*given)
+    if prepare is not None:
+        prepare(*given)
 
 
 @contextmanager
