@@ -14,7 +14,8 @@ import pytest
 from discreet.events import Trajectory
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.publish import Plan, Report, RunKey, publish, publish_person
-from discreet.publish.person import Published, published
+from discreet.publish import person as person_work
+from discreet.publish.person import Published
 from tests.cli.conftest import Discreet, error_of
 
 HOURS = {"interval 1": 2, "interval 2": 8, "interval 3": 20}
@@ -151,7 +152,7 @@ def test_ctrl_c_leaves_no_table_and_resume_goes_on(
         asked.append(one.person)
         if asked == ["p1", "p2", "p3"]:
             raise KeyboardInterrupt
-        return published(plan, one, *more)
+        return person_work.published(plan, one, *more)
 
     monkeypatch.setattr("discreet.publish.local.published", pressed)
     ran = discreet(*given(cards, out, *options))

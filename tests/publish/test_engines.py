@@ -15,7 +15,6 @@ import pytest
 from discreet.data import read_trajectories
 from discreet.data.published import Row
 from discreet.events import Trajectory
-from discreet.mechanisms.named import Spec
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import Plan, Report, RunKey, publish, publish_person
@@ -78,9 +77,11 @@ def test_the_order_of_rows_and_people_does_not_matter(
     assert len(rows) == report.events
 
 
-@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
-def test_people_are_published_as_each_of_them_alone(engine: Engine, spec: Spec) -> None:
-    plan, people = plan_of(4, 0.1, spec.name)
+@pytest.mark.parametrize("name", SPECS)
+def test_people_are_published_as_each_of_them_alone(engine: Engine, name: str) -> None:
+    if engine is two_workers and name not in ("adaptive", "pa-hmm"):
+        pytest.skip("processes take seconds to start: those with and without memory stand for all")
+    plan, people = plan_of(4, 0.1, name)
     rows, report = engine(plan, people[::-1], 3)
     alone = [publish_person(plan, one, RunKey.of_seed(3)) for one in people]
     assert rows == [(own.person, event) for shown, own in alone for event in shown]
@@ -93,5 +94,5 @@ def test_people_are_published_as_each_of_them_alone(engine: Engine, spec: Spec) 
 
 def test_equal_seeds_publish_equally_and_others_do_not(engine: Engine) -> None:
     plan, people = plan_of(delta=0.1)
-    assert engine(plan, people, 1) == engine(plan, people, 1)
-    assert len({tuple(engine(plan, people, seed)[0]) for seed in range(1, 7)}) > 3
+    assert engine(plan, people, 1) == engine(plan, people, 1) == local(plan, people, 1)
+    assert len({tuple(local(plan, people, seed)[0]) for seed in range(1, 10)}) > 5

@@ -38,8 +38,8 @@ def in_order(
 ) -> Generator[Answer, None, None]:
     """The answers in the order of the items, which are taken as the answers are: memory is that of `AHEAD` of them.
 
-    Each process calls `prepare(*given)` first, if there is one; `prepare` and `work` are functions of a module. Processes are spawned,
-    so that they share nothing but what they are sent.
+    Each process calls `prepare(*given)` first, if there is one; `prepare` and `work` are functions of a module.
+    Processes are spawned, so that they share nothing but what they are sent.
     """
     checked_workers(workers)
     context = multiprocessing.get_context("spawn")
