@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import signal
 import stat
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +21,8 @@ from discreet.data import write_published
 from discreet.data.published import Row
 from discreet.errors import DiscreetError
 from discreet.events import Events, Trajectory
-from discreet.publish import Plan, Report, publish
+from discreet.publish import ChainHabits, Plan, Report, publish
+from discreet.publish.person import published
 from discreet.publish.plan import Habits
 from discreet.publish.unfinished import Unfinished, unfinished
 from tests.publish.plans import plan_of
@@ -165,6 +170,43 @@ def test_a_run_in_which_nobody_was_done_leaves_nothing(plan: Plan, people: list[
     with pytest.raises(DiscreetError, match="cannot be written"):
         write(plan, people, tmp_path / "missing" / "table.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+def many(plan: Plan, people: Sequence[Trajectory], number: int = 400) -> tuple[Plan, list[Trajectory]]:
+    """More people than are published while somebody looks away."""
+    everybody = [Trajectory(f"{k:04}", people[k % len(people)].events) for k in range(number)]
+    return replace(plan, habits=ChainHabits()), everybody
+
+
+def write_many(table: str, resume: bool) -> None:
+    """What a process does that is interrupted."""
+    plan, people = many(plan_of(4, 0.1, "no-internal")[0], plan_of()[1])
+    write(plan, people, Path(table), seed=None, resume=resume, workers=2)
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="groups of processes are POSIX")
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGKILL])
+def test_a_process_that_is_ended_leaves_no_table_and_is_gone_on_with(tmp_path: Path, ends: signal.Signals) -> None:
+    table = tmp_path / "table.csv"
+    done = Unfinished.beside(table) / "done"
+    script = f"from tests.publish.test_unfinished import write_many; write_many({str(table)!r}, False)"
+    process = subprocess.Popen([sys.executable, "-c", script], start_new_session=True, stderr=subprocess.PIPE)
+    until = time.monotonic() + 120
+    while not (done.exists() and done.stat().st_size) and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.005)
+    os.killpg(process.pid, ends)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode != 0, told
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
+    kept = [one.report.person for one in Unfinished.resumed(table, None).done()]
+    assert 0 < len(kept) < 400
+    key = Unfinished.resumed(table, None).key
+    write_many(str(table), True)
+    plan, people = many(plan_of(4, 0.1, "no-internal")[0], plan_of()[1])
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = [tuple(value or None for value in row) for row in list(csv.reader(file))[1:]]
+    drawn = [(one.person, published(plan, one, key).rows) for one in people]
+    assert rows == [(person, row.time, row.location, row.activity) for person, own in drawn for row in own]
 
 
 @dataclass(frozen=True)
