@@ -13,8 +13,9 @@ import pytest
 
 from discreet.events import Trajectory
 from discreet.models.simulate_events import topic_model, trajectories
-from discreet.publish import Plan, Report, publish, publish_person
-from discreet.publish.person import entropy_of
+from discreet.publish import Plan, Report, RunKey, publish, publish_person
+from discreet.publish import person as person_work
+from discreet.publish.person import Published
 from tests.cli.conftest import Discreet, error_of
 
 HOURS = {"interval 1": 2, "interval 2": 8, "interval 3": 20}
@@ -125,7 +126,45 @@ def test_a_seed_repeats_and_its_absence_draws_from_the_system(
     monkeypatch.setattr(os, "urandom", counted)
     ran = discreet("publish", cards, "--out", third, *COLUMNS, *QUICK[:-2], *options)
     assert "--seed" not in ran.err
-    assert len(drawn) >= len(rows_of(third))
+    assert 32 in drawn  # the key of all draws
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_two_workers_write_what_one_does(discreet: Discreet, cards: Path, tmp_path: Path, ending: str) -> None:
+    options = ["--secret", "activity=activity 1", "--mechanism", "no-internal", "--accept-model", "--json"]
+    one, two = tmp_path / f"one.{ending}", tmp_path / f"two.{ending}"
+    alone, shared = (discreet(*given(cards, out, *options, "--workers", n)) for n, out in ((1, one), (2, two)))
+    assert one.read_bytes() == two.read_bytes()
+    assert {**alone.json, "out": None} == {**shared.json, "out": None}
+    assert "0 workers; give 1 or more" in error_of(discreet(*given(cards, one, *options, "--workers", 0)))
+    assert {path.name for path in tmp_path.iterdir()} == {"cards.csv", one.name, two.name}
+
+
+def test_ctrl_c_leaves_no_table_and_resume_goes_on(
+    discreet: Discreet, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["--secret", "activity=activity 1", "--mechanism", "no-internal"]
+    whole, out = tmp_path / "whole.csv", tmp_path / "out.csv"
+    discreet(*given(cards, whole, *options))
+    asked: list[str] = []
+
+    def pressed(plan: Plan, one: Trajectory, *more: Any) -> Published:
+        asked.append(one.person)
+        if asked == ["p1", "p2", "p3"]:
+            raise KeyboardInterrupt
+        return person_work.published(plan, one, *more)
+
+    monkeypatch.setattr("discreet.publish.local.published", pressed)
+    ran = discreet(*given(cards, out, *options))
+    assert ran.code == 130
+    assert "go on with --resume" in ran.err
+    assert not out.exists()
+    assert "go on from the people that are done with --resume" in error_of(discreet(*given(cards, out, *options)))
+    assert "begun with --seed 1" in discreet(*given(cards, out, *options, "--resume", "--seed", 2)).err
+    assert discreet(*given(cards, out, *options, "--resume")).code == 0
+    assert asked == ["p1", "p2", "p3", "p3", "p4"]
+    assert out.read_bytes() == whole.read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"cards.csv", "whole.csv", "out.csv"}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +177,7 @@ def test_a_worker_could_publish_what_the_command_asks_for(
     sent: list[bytes] = []
 
     def spied(plan: Plan, trajectories: Sequence[Trajectory], *arguments: Any, **options: Any) -> Report:
-        sent.extend(pickle.dumps((publish_person, plan, one, entropy_of(one.person, 1))) for one in trajectories)
+        sent.extend(pickle.dumps((publish_person, plan, one, RunKey.of_seed(1))) for one in trajectories)
         return publish(plan, trajectories, *arguments, **options)
 
     monkeypatch.setattr("discreet.publish.publish", spied)

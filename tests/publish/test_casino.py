@@ -14,8 +14,7 @@ from scipy.stats import binomtest
 from discreet.data import open_source, read_trajectories
 from discreet.events import Intervals, Trajectory
 from discreet.policy import Policy
-from discreet.publish import Plan, TopicHabits, publish_person
-from discreet.publish.person import entropy_of
+from discreet.publish import Plan, RunKey, TopicHabits, publish_person
 from discreet.publish.plan import cut
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "make_casino.py"
@@ -68,7 +67,7 @@ def told(plan: Plan, people: list[Trajectory]) -> tuple[int, int, float]:
     """Events whose activity and place are withheld, how many are gambling, and the mean of prior + delta there."""
     withheld, secret, limit = 0, 0, 0.0
     for person in people:
-        rows, report = publish_person(plan, person, entropy_of(person.person, 1))
+        rows, report = publish_person(plan, person, RunKey.of_seed(1))
         assert not report.breached  # so the model says of each of them
         for row, true, prior in zip(rows, gambled(person), priors(plan, person), strict=True):
             if row.activity is None and row.location is None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,10 +17,10 @@ from discreet.mechanisms.named import Spec
 from discreet.numerics import SLACK
 from discreet.outputs import SUPPRESSED, Output, PartialEvent, Perturbed, Released
 from discreet.policy import Policy, Secret
-from discreet.publish import ChainHabits, Plan, policy_for, publish_person
-from discreet.publish.person import entropy_of, known_before, publish_piece, shown
+from discreet.publish import ChainHabits, Plan, RunKey, policy_for, publish_person
+from discreet.publish.person import known_before, publish_piece, shown
 from discreet.publish.plan import for_events
-from discreet.randomness import SeededEntropy, SystemEntropy
+from discreet.randomness import SeededEntropy
 from tests.mechanisms.events.event_models import SMALL, event_models, event_policy
 from tests.publish.plans import SPECS, Known, plan_of
 from tests.strategies import searches, with_caps
@@ -95,7 +94,7 @@ def test_a_habit_without_exception_is_counted_as_settled() -> None:
     policy = policy_for(Policy("activity=play"), SMALL)
     chain = event_models(0, slots=3, events=events)[0]
     _, person = publish_person(
-        Plan(Known(chain, events), policy, SPECS["no-mask"]), Trajectory("ann", (always,) * 3), SeededEntropy(0)
+        Plan(Known(chain, events), policy, SPECS["no-mask"]), Trajectory("ann", (always,) * 3), RunKey.of_seed(0)
     )
     assert (person.settled, person.breached, person.worst_gain) == (3, 0, 0.0)
 
@@ -103,9 +102,26 @@ def test_a_habit_without_exception_is_counted_as_settled() -> None:
 def test_events_that_the_habits_do_not_know_are_withheld_and_counted() -> None:
     plan, people = plan_of(name="no-mask")
     strange = Trajectory(people[0].person, (Event("sleep", "never", "nowhere"), *people[0].events))
-    rows, person = publish_person(plan, strange, SeededEntropy(0))
+    rows, person = publish_person(plan, strange, RunKey.of_seed(0))
     assert rows == (PartialEvent(), *(PartialEvent(*event.values) for event in people[0].events))
     assert (person.off_model, person.silent) == (1, 1)
+
+
+def test_a_person_without_events_is_refused_by_name() -> None:
+    with pytest.raises(DiscreetError, match=r"'ann' has no events; leave such people out"):
+        Trajectory("ann", ())
+
+
+def test_a_secret_that_nobody_has_is_refused_and_one_that_this_person_has_not_is_no_trouble() -> None:
+    plan, people = plan_of(name="sensitive-mask")
+    with pytest.raises(DiscreetError, match="nobody does this"):
+        policy_for(Policy("activity=nobody does this"), plan.habits.of(people[:1], 5)[1])
+    innocent = Trajectory("ann", tuple(event for event in people[0].events if event.activity != "activity 1") * 2)
+    own = replace(plan, habits=ChainHabits())
+    rows, report = publish_person(own, innocent, RunKey.of_seed(1))
+    assert rows == tuple(PartialEvent(*event.values) for event in innocent.events)
+    assert (report.breached, report.settled, report.worst_gain) == (0, 0, 0.0)
+    assert [(one.name, one.highest) for one in report.known] == [(plan.policy.secrets[0].name, 0.0)]
 
 
 def test_what_rows_show() -> None:
@@ -116,18 +132,11 @@ def test_what_rows_show() -> None:
         shown(Perturbed((1.0, 2.0)))
 
 
-def test_a_persons_draws_are_their_own() -> None:
-    stated = int(hashlib.sha256(b"discreet:publish:1:ann").hexdigest(), 16)
-    assert entropy_of("ann", 1).bits(64) == SeededEntropy(stated).bits(64)
-    assert len({entropy_of(person, seed).bits(64) for person in ("ann", "bob", "1:ann") for seed in (1, 2, 11)}) == 9
-    assert isinstance(entropy_of("ann", None), SystemEntropy)
-
-
 @pytest.mark.parametrize("length", [None, 3])
 def test_a_person_is_published_by_their_events_plan_and_chance_alone(length: int | None) -> None:
     plan, people = plan_of(length, delta=0.1)
-    alone = [publish_person(plan, one, SeededEntropy(5)) for one in people]
-    assert [publish_person(plan, one, SeededEntropy(5)) for one in reversed(people)] == alone[::-1]
+    alone = [publish_person(plan, one, RunKey.of_seed(5)) for one in people]
+    assert [publish_person(plan, one, RunKey.of_seed(5)) for one in reversed(people)] == alone[::-1]
     for one, (rows, report) in zip(people, alone, strict=True):
         assert len(rows) == report.events == len(one)
         assert report.person == one.person
@@ -136,7 +145,7 @@ def test_a_person_is_published_by_their_events_plan_and_chance_alone(length: int
 def test_the_weakest_guarantee_of_a_persons_pieces_is_theirs() -> None:
     plan, people = plan_of(4, name="pa-hmm")  # promises windows of 3, and the whole of shorter pieces
     whole = Trajectory(people[0].person, people[0].events[:5])
-    _, report = publish_person(plan, whole, SeededEntropy(0))
+    _, report = publish_person(plan, whole, RunKey.of_seed(0))
     assert report.pieces == 2
     assert report.guarantee.kind == "window only"
 
@@ -145,9 +154,8 @@ def test_the_weakest_guarantee_of_a_persons_pieces_is_theirs() -> None:
 def test_all_that_a_worker_needs_pickles(spec: Spec) -> None:
     given, people = plan_of(4, 0.1, spec.name)
     for plan in (given, replace(given, habits=ChainHabits())):
-        task = publish_person, plan, people[0], entropy_of(people[0].person, 1)
+        task = publish_person, plan, people[0], RunKey.of_seed(1)
         sent, *arguments = pickle.loads(pickle.dumps(task))
-        result = publish_person(plan, people[0], entropy_of(people[0].person, 1))
+        result = publish_person(plan, people[0], RunKey.of_seed(1))
         assert sent(*arguments) == result
         assert pickle.loads(pickle.dumps(result)) == result
-    assert isinstance(pickle.loads(pickle.dumps(entropy_of("ann", None))), SystemEntropy)

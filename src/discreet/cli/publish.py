@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -21,6 +21,7 @@ from discreet.errors import DataError, DiscreetError, PolicyError
 
 if TYPE_CHECKING:
     from discreet.data import EventColumns, Source, Trajectories
+    from discreet.data.published import Row
     from discreet.evaluation.truth import Truth
     from discreet.events import Intervals
     from discreet.policy import Policy
@@ -110,6 +111,15 @@ def publish(
         int | None,
         typer.Option(help="Repeats the same draws. For tests: a table drawn with a known seed hides nothing."),
     ] = None,
+    workers: Annotated[
+        int, typer.Option(metavar="N", help="Processes that people are published by; the table is the same.")
+    ] = 1,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on with the run that was to write this table, from the people that are done."
+        ),
+    ] = False,
     accept_model: AcceptModel = False,
     picture: Picture = None,
     json: options.Json = False,
@@ -127,12 +137,16 @@ def publish(
     from discreet.data.published import check_target
     from discreet.events import Intervals
     from discreet.publish import Plan
-    from discreet.publish import publish as run_publish
     from discreet.publish.plan import checked_length
+    from discreet.publish.pool import checked_workers
+    from discreet.publish.unfinished import Unfinished
 
     length = window or None
     checked_length(length)
+    checked_workers(workers)
     check_target(out, data)
+    if not resume:
+        Unfinished.refuse(out)
     stated = _stated(secret, policy, delta)
     spec = read_spec(mechanism, option)  # what is wrong with it is told before the work
     if habits == "chain" and (topics is not None or sweeps is not None):
@@ -150,8 +164,7 @@ def publish(
     draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
     if refused(truth, accept_model):
         _refuse(truth, out, json)
-    with progress("publishing") as tell:
-        report = run_publish(plan, read, partial(write_published, out, roles), seed=seed, progress=tell)
+    report = _publish(plan, read, partial(write_published, out, roles), out, seed, workers, resume)
     if json:
         document = _document(plan, report, read, roles, left_out, out, seed)
         print_json(document | {"truth": truth_json(truth, accept_model)})
@@ -162,6 +175,32 @@ def publish(
     _tell(plan, read, left_out, seed)
     if report.breached:
         raise typer.Exit(1)
+
+
+def _publish(
+    plan: Plan,
+    read: Trajectories,
+    write: Callable[[Iterable[Row]], object],
+    out: Path,
+    seed: int | None,
+    workers: int,
+    resume: bool,
+) -> Report:
+    """Write the table; where that fails, say what is kept of it."""
+    from discreet.publish import publish as run_publish
+    from discreet.publish.unfinished import Unfinished, unfinished
+
+    try:
+        with unfinished(out, seed, resume=resume) as run, progress("publishing") as tell:
+            return run_publish(plan, read, write, seed=seed, progress=tell, workers=workers, unfinished=run)
+    except BaseException:
+        kept = Unfinished.beside(out)
+        if kept.exists():
+            note(
+                f"nothing was written to {out}; those who are done are kept in {kept}, with the key of all draws: as "
+                "private as the data; go on with --resume, or delete it"
+            )
+        raise
 
 
 def _check(plan: Plan, read: Trajectories, relearn: Callable[..., Plan], topics: int | None) -> Truth:

@@ -1,5 +1,6 @@
 """Publishing tables of events: a plan for all people, carried out person after person."""
 
+from discreet.publish.draws import RunKey
 from discreet.publish.local import publish
 from discreet.publish.person import publish_person
 from discreet.publish.plan import ChainHabits, Plan, TopicHabits, policy_for
@@ -11,6 +12,7 @@ __all__ = [
     "PieceReport",
     "Plan",
     "Report",
+    "RunKey",
     "TopicHabits",
     "policy_for",
     "publish",

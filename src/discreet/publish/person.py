@@ -1,74 +1,120 @@
-"""Publishing one person: events, plan and chance in, rows and what they tell out.
+"""Publishing one person: events, plan and the run's key in, rows and what they tell out.
 
-Nothing else is read or written, and all of it pickles, so that people can be published in any order, by any process.
+Nothing else is read or written, and all of it pickles, so that people can be published in any order, by any process,
+and again where a process has failed: the draws are then the same (`draws`).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.known import Known, Row, known_of, rows_of
 from discreet.contexts import Day
-from discreet.contracts import Mechanism, Rng
+from discreet.contracts import Mechanism, Model, Rng
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import replay
-from discreet.events import Event, Trajectory
-from discreet.numerics import BoolArray, IntArray, exceeds
+from discreet.events import Event, Events, Trajectory
+from discreet.numerics import BoolArray, IntArray, digest_of, exceeds
 from discreet.outputs import Output, PartialEvent, Released, Suppressed, truthful
 from discreet.policy import Policy
+from discreet.publish.draws import PieceDraws, RunKey, build, decision_of
 from discreet.publish.plan import Plan, cut, settled
 from discreet.publish.report import PersonReport, PieceReport
-from discreet.randomness import SeededEntropy, SystemEntropy
+from discreet.publish.tables import Made, Tables
 
 NOTHING = PartialEvent()
 
 
-def entropy_of(person: str, seed: int | None) -> Rng:
-    """Where a person's draws come from: the operating system, or with a run's seed a repeatable stream of their own.
+class Published(NamedTuple):
+    """One person: what is shown of each event, what the whole of it tells, and what it was made from."""
 
-    The stream's seed is SHA-256 of "discreet:publish:SEED:PERSON" in UTF-8, read as a big-endian number. So a person's
-    draws depend neither on who else is published nor on the order, and a seed hides nothing (`SeededEntropy`).
+    rows: tuple[PartialEvent, ...]
+    report: PersonReport
+    given: str
+    """A digest of person, events, plan and build: all but the key. Whoever has an equal one is published equally."""
+
+
+def publish_person(
+    plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | None = None
+) -> tuple[tuple[PartialEvent, ...], PersonReport]:
+    """What is shown of each of one person's events, and what the whole of it tells.
+
+    A function of plan, events and key alone: `tables` keeps what people share, and changes nothing but the time.
     """
-    if seed is None:
-        return SystemEntropy()
-    return SeededEntropy(int.from_bytes(hashlib.sha256(f"discreet:publish:{int(seed)}:{person}".encode()).digest()))
+    return published(plan, trajectory, key, tables)[:2]
 
 
-def publish_person(plan: Plan, trajectory: Trajectory, rng: Rng) -> tuple[tuple[PartialEvent, ...], PersonReport]:
-    """What is shown of each of one person's events, and what the whole of it tells."""
+def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | None = None) -> Published:
+    """The same, with what it was made from."""
     pieces = cut(trajectory, plan.piece_length)
+    own = {slots: _made(plan, pieces, slots, tables) for slots in _lengths(pieces)}
     outputs: list[Output] = []
     reports: list[PieceReport] = []
-    made: dict[int, tuple[Mechanism[Any], Adversary, bool, tuple[Known, ...]]] = {}
-    for piece in pieces:
-        if len(piece) not in made:
-            made[len(piece)] = _made(plan, pieces, len(piece))
-        mechanism, adversary, certain, known = made[len(piece)]
-        own, report = publish_piece(mechanism, adversary, piece, rng, certain=certain, known=known)
-        outputs += own
+    for number, piece in enumerate(pieces):
+        made = own[len(piece)]
+        draws = key.piece(trajectory.person, number, made.decision)
+        seen, report = publish_piece(
+            made.mechanism, made.adversary, piece, draws, certain=made.certain, known=made.known
+        )
+        outputs += seen
         reports.append(report)
     rows = tuple(map(shown, outputs))
-    return rows, PersonReport.of(
+    person = PersonReport.of(
         trajectory.person,
         reports,
         attributes=sum(truthful(event.label, output) for event, output in zip(trajectory.events, outputs, strict=True)),
         silent=rows.count(NOTHING),
     )
+    return Published(rows, person, _given(plan, trajectory, [made.decision for made in own.values()]))
 
 
-def _made(
-    plan: Plan, pieces: Sequence[Trajectory], slots: int
-) -> tuple[Mechanism[Any], Adversary, bool, tuple[Known, ...]]:
+def given_of(plan: Plan, trajectory: Trajectory) -> str:
+    """`Published.given` before anything is published."""
+    pieces = cut(trajectory, plan.piece_length)
+    return _given(plan, trajectory, [_decided(plan, pieces, slots).decision for slots in _lengths(pieces)])
+
+
+def _given(plan: Plan, trajectory: Trajectory, decisions: Sequence[str]) -> str:
+    labels = [event.label for event in trajectory.events]
+    parts = [trajectory.person, labels, plan.piece_length, plan.policy.fingerprint, list(decisions), build()]
+    return digest_of(parts).hex()
+
+
+def _lengths(pieces: Sequence[Trajectory]) -> list[int]:
+    """The lengths that a person's pieces have: at most two."""
+    return list(dict.fromkeys(map(len, pieces)))
+
+
+class _Decided(NamedTuple):
+    """What a mechanism is made from."""
+
+    model: Model
+    events: Events
+    policy: Policy
+    certain: bool
+    decision: str
+
+
+def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int) -> _Decided:
     model, events = plan.habits.of(pieces, slots)
     policy, certain = settled(plan.policy, model.contexts)
-    mechanism = plan.mechanism.make(model, policy, events=events)
-    adversary = Adversary(mechanism)
-    return mechanism, adversary, certain, known_before(plan.policy, adversary)
+    return _Decided(model, events, policy, certain, decision_of(model, policy, plan.mechanism, events))
+
+
+def _made(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables | None) -> Made:
+    model, events, policy, certain, decision = _decided(plan, pieces, slots)
+
+    def make() -> Made:
+        mechanism = plan.mechanism.make(model, policy, events=events)
+        adversary = Adversary(mechanism)
+        return Made(decision, mechanism, adversary, certain, known_before(plan.policy, adversary))
+
+    # What habits alone tell is told of all secrets, of those too that the decision leaves out.
+    return make() if tables is None else tables.get(decision + plan.policy.fingerprint, make)
 
 
 def known_before(policy: Policy, adversary: Adversary) -> tuple[Known, ...]:
@@ -95,10 +141,16 @@ def publish_piece(
     """The outputs for the events of one piece, as long as the mechanism's model, and what all of them tell.
 
     `certain` says that the habits leave no doubt of some secret (`settled`), so that every position is settled. `known`
-    is what they tell of all secrets; by default of those that the adversary knows.
+    is what they tell of all secrets; by default of those that the adversary knows. `PieceDraws` are moved on from slot
+    to slot.
     """
     day = Day(tuple(event.label for event in piece.events), person=piece.person)
-    moments = list(replay(mechanism, [day], rng=rng, judge=adversary))
+    coming = replay(mechanism, [day], rng=rng, judge=adversary)
+    moments = []
+    for slot in range(len(piece)):
+        if isinstance(rng, PieceDraws):
+            rng.at(slot)
+        moments.append(next(coming))  # a slot is drawn when it is asked for
     gains = moments[-1].belief.gains
     return [moment.output for moment in moments], PieceReport(
         events=len(piece),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import resource_tracker
 from typing import TypeVar
 
 from discreet.errors import DiscreetError
+from discreet.publish.pool import interrupts_held, quiet_end
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -33,7 +32,7 @@ class Workers:
                 answers.append(work(item))
                 report(done, len(items))
             return answers
-        with _interrupts_held():
+        with interrupts_held():
             futures = [self._pool.submit(work, item) for item in items]  # the first starts the processes
         try:
             for done, future in enumerate(as_completed(futures), 1):
@@ -58,29 +57,8 @@ def workers(processes: int) -> Iterator[Workers]:
         yield Workers(None)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_quiet_end)
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=quiet_end)
     try:
         yield Workers(pool)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Keep Ctrl-C waiting until the block ends; processes started meanwhile keep it waiting until `_quiet_end`."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    resource_tracker.ensure_running()  # it would let interrupts through when it starts
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _quiet_end() -> None:
-    """Ctrl-C reaches the whole group: a worker ends at once and without a traceback, the parent tells."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -1,0 +1,93 @@
+"""Work in several processes: answers in order, so much under way and no more, and an end without noise."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import resource_tracker
+from typing import TypeVar
+
+from discreet.errors import DiscreetError
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+AHEAD = 4
+"""Pieces of work under way or waiting to be fetched, for each process: enough that none waits for a slow neighbour."""
+
+
+def checked_workers(workers: int) -> None:
+    """Refuse to work in no process."""
+    if workers < 1:
+        raise DiscreetError(f"nothing can be done by {workers} workers; give 1 or more")
+
+
+def in_order(
+    work: Callable[[Item], Answer],
+    items: Iterable[Item],
+    workers: int,
+    *,
+    prepare: Callable[..., object] | None = None,
+    given: tuple[object, ...] = (),
+) -> Generator[Answer, None, None]:
+    """The answers in the order of the items, which are taken as the answers are: memory is that of `AHEAD` of them.
+
+    Each process calls `prepare(*given)` first, if there is one; `prepare` and `work` are functions of a module.
+    Processes are spawned, so that they share nothing but what they are sent.
+    """
+    checked_workers(workers)
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_started, initargs=(prepare, given))
+    coming = iter(items)
+    waiting: deque[Future[Answer]] = deque()
+
+    def hand_out(count: int) -> None:
+        for item in islice(coming, count):
+            with interrupts_held():  # the first of them start the processes
+                waiting.append(pool.submit(work, item))
+
+    try:
+        hand_out(AHEAD * workers)
+        while waiting:
+            answer = waiting.popleft().result()
+            hand_out(1)
+            yield answer
+    except BrokenProcessPool:
+        raise DiscreetError(
+            "a worker process ended before its time, perhaps for want of memory; try fewer of them (--workers 1)"
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _started(prepare: Callable[..., object] | None, given: tuple[object, ...]) -> None:
+    quiet_end()
+    if prepare is not None:
+        prepare(*given)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Keep Ctrl-C waiting until the block ends; processes started meanwhile keep it waiting until `quiet_end`."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # it would let interrupts through when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def quiet_end() -> None:
+    """Ctrl-C reaches the whole group: a worker ends at once and without a traceback, the parent tells."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
