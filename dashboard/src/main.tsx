@@ -3,6 +3,8 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 import { api, type Session } from "./api";
 import { Applications } from "./applications";
 import { Login } from "./login";
+import { Places } from "./places";
+import { Secrets } from "./secrets";
 import { texts } from "./texts";
 import { Today } from "./today";
 
@@ -70,6 +72,8 @@ function Page() {
       </header>
       <main id="content" tabIndex={-1}>
         {at === "today" && <Today key={person} person={person} out={() => setState("out")} />}
+        {at === "places" && <Places key={person} person={person} out={() => setState("out")} />}
+        {at === "secrets" && <Secrets key={person} person={person} out={() => setState("out")} />}
         {at === "applications" && <Applications session={session} />}
       </main>
     </>

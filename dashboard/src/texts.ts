@@ -5,7 +5,7 @@ import { date, percent } from "./locale";
 export const texts = {
   title: "discreet",
   skip: "Go to the content",
-  screens: { today: "Today", applications: "Applications" },
+  screens: { today: "Today", places: "Places", secrets: "Secrets", applications: "Applications" },
   leave: "Log out",
   person: "Person",
   loading: "Loading…",
@@ -63,6 +63,14 @@ export const texts = {
     nearest: (time: string) => `Closest to the limit at ${time}.`,
     table: "As a table",
     time: "Time",
+  },
+
+  places: {
+    heading: "Places",
+  },
+
+  secrets: {
+    heading: "Secrets",
   },
 
   applications: {

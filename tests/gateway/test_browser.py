@@ -1,4 +1,4 @@
-"""The owner's page in a real browser: `dashboard/look.mjs` does what an owner does, and finds nothing wrong."""
+"""The owner's page in a real browser: the stories of `dashboard/look/` do what an owner does; nothing is wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.web import listening_web
+from tests.gateway.web import Web, listening_web
 
 SOURCES = Path(__file__).parents[2] / "dashboard"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -25,34 +25,42 @@ def _absent() -> str | None:
     return None
 
 
-@pytest.mark.skipif(_absent() is not None, reason=str(_absent()))
+needs_browser = pytest.mark.skipif(_absent() is not None, reason=str(_absent()))
+
+
+async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...]) -> None:
+    """Tell one story in the browser, while slots go on being told; it finds nothing wrong and takes its pictures."""
+    program = await asyncio.create_subprocess_exec(
+        str(NODE),
+        str(SOURCES / "look" / f"{story}.mjs"),
+        str(web.client.base_url).rstrip("/"),
+        str(web.served.owner.first),
+        str(folder),
+        env={**os.environ, "CHROMIUM": str(CHROMIUM)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    looking = asyncio.create_task(program.communicate())
+    try:
+        async with asyncio.timeout(LONGEST):
+            while not looking.done():
+                await asyncio.wait([looking], timeout=3)
+                await web.pass_slot()
+        said, _ = await looking
+    finally:
+        if program.returncode is None:
+            program.kill()
+            await program.wait()
+    assert program.returncode == 0, said.decode()
+    for name in pictures:
+        assert (folder / f"{name}-320.png").stat().st_size > 1000
+
+
+@needs_browser
 def test_what_an_owner_does(tmp_path: Path) -> None:
     async def story() -> None:
         async with listening_web(tmp_path / "files") as web:
             await web.pass_slots(5)
-            program = await asyncio.create_subprocess_exec(
-                str(NODE),
-                str(SOURCES / "look.mjs"),
-                str(web.client.base_url).rstrip("/"),
-                str(web.served.owner.first),
-                str(tmp_path),
-                env={**os.environ, "CHROMIUM": str(CHROMIUM)},
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-            )
-            looking = asyncio.create_task(program.communicate())
-            try:
-                async with asyncio.timeout(LONGEST):
-                    while not looking.done():  # slots go on being told, which the page has to show
-                        await asyncio.wait([looking], timeout=3)
-                        await web.pass_slot()
-                said, _ = await looking
-            finally:
-                if program.returncode is None:
-                    program.kill()
-                    await program.wait()
-            assert program.returncode == 0, said.decode()
-            for name in ("login", "today", "applications"):
-                assert (tmp_path / f"{name}-320.png").stat().st_size > 1000
+            await look(web, "owner", tmp_path, ("login", "today", "applications"))
 
     asyncio.run(story())

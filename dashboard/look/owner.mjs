@@ -1,0 +1,47 @@
+// The first password, today, an application's token, and the door.
+import { address, expectErrors, holds, look, page, password, seen, token } from "./browser.mjs";
+
+await look(async () => {
+  await page.goto(`${address}/page`);
+  await page.fill("[name=token]", token);
+  await seen("login");
+  await page.fill("[name=chosen]", password);
+  await page.click("form button");
+  await page.waitForSelector("path.belief");
+
+  const before = await page.textContent(".figure");
+  await page.waitForFunction((text) => document.querySelector(".figure")?.textContent !== text, before);
+  await page.focus(".strip svg");
+  for (const [key, slot] of [["Home", 0], ["ArrowRight", 1], ["ArrowRight", 2], ["ArrowLeft", 1]]) {
+    await page.keyboard.press(key);
+    await page.waitForSelector(`.strip svg[aria-valuenow="${slot}"]`);
+  }
+  await page.click(".card summary");
+  await page.waitForSelector("table tbody tr");
+  await seen("today");
+
+  await page.click("a[href='#applications']");
+  await page.fill("form [name=name]", "kitchen");
+  await page.click("form.card button");
+  await page.waitForSelector(".once input");
+  const secret = await page.inputValue(".once input");
+  await seen("applications");
+  const person = encodeURIComponent(await page.inputValue("form [name=person]"));
+  const headers = { Authorization: `Bearer ${secret}` };
+  const reads = async () => (await fetch(`${address}/v1/people/${person}/now`, { headers })).status;
+  holds((await reads()) === 200, "a new token does not read");
+  await page.click("[aria-label='Revoke kitchen']");
+  await page.click(".danger");
+  await page.waitForSelector(".ended");
+  holds((await reads()) === 401, "a revoked token reads");
+  holds(!(await page.content()).includes(secret), "the secret stays on the page");
+
+  await page.click("header button");
+  expectErrors(1);
+  await page.fill("[name=password]", "not the password");
+  await page.click("form button");
+  await page.waitForSelector("[role=alert]");
+  await page.fill("[name=password]", password);
+  await page.click("form button");
+  await page.waitForSelector("header");
+});
