@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled kernels are cached beside the environment, so that a second run does not compile again.
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache
 
-.PHONY: demo serve test check format bench audit dashboard clean
+.PHONY: demo serve test check format bench audit dashboard pictures clean
 
 demo: .venv
 	$(BIN)/discreet demo --out out/demo.html
@@ -41,6 +41,10 @@ dashboard:
 	{ find dashboard -name node_modules -prune -o -type f -print; \
 	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg; } \
 	  | LC_ALL=C sort | xargs sha256sum > $(BUILT)/sources.sha256
+
+# The pictures of README and docs, taken of the page itself. It takes Chromium, and `make dashboard` before.
+pictures: .venv
+	$(BIN)/python -m tests.gateway.pictures docs/pictures
 
 # Rebuilt only when pyproject.toml changes; a failed install leaves nothing behind that looks finished.
 .venv: pyproject.toml

@@ -30,10 +30,22 @@ await look(async () => {
   const headers = { Authorization: `Bearer ${secret}` };
   const reads = async () => (await fetch(`${address}/v1/people/${person}/now`, { headers })).status;
   holds((await reads()) === 200, "a new token does not read");
+  const stream = await fetch(`${address}/v1/people/${person}/stream`, { headers });
+  const closed = (async () => {
+    for await (const part of stream.body) void part;
+    return true;
+  })().catch(() => true);
+  expectErrors(1);
+  const forged = await page.evaluate(async () =>
+    (await fetch("/v1/owner/tokens", { method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ purpose: "application" }) })).status);
+  holds(forged === 403, `a write without the session's word is answered ${forged}`);
   await page.click("[aria-label='Revoke kitchen']");
   await page.click(".danger");
   await page.waitForSelector(".ended");
   holds((await reads()) === 401, "a revoked token reads");
+  const late = new Promise((resolve) => setTimeout(resolve, 5000, false));
+  holds(await Promise.race([closed, late]), "the stream of a revoked token stays open");
   holds(!(await page.content()).includes(secret), "the secret stays on the page");
 
   await page.click("header button");
