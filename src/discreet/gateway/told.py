@@ -14,6 +14,7 @@ from discreet.gateway.person import Settled
 from discreet.gateway.recorder import tracker_of
 from discreet.gateway.views import View
 from discreet.outputs import SUPPRESSED
+from discreet.places.named import Places
 
 
 class Wire:
@@ -45,6 +46,12 @@ class Wire:
         if location is not None:
             found.append(Message(self._located, encoded(location), self._qos, retain=False))
         return found
+
+    def redraw(self, places: Places) -> None:
+        """Another map is in force."""
+        forms = Forms(self.forms.person, self.forms.clock, places, self.forms.view)
+        forms.circle(SUPPRESSED)
+        self.forms = forms
 
     @property
     def retained(self) -> frozenset[str]:
