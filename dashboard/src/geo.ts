@@ -43,6 +43,14 @@ export function metresBetween(a: Position, b: Position): number {
   return 2 * 6_371_008.8 * Math.asin(Math.min(1, Math.sqrt(half)));
 }
 
+/** Positions on the rim of a circle, in the four directions. */
+export function rim([latitude, longitude]: Position, metres: number): Position[] {
+  const north = (metres * 360) / AROUND;
+  const east = north / Math.cos(radians(between(-NORTHMOST, latitude, NORTHMOST)));
+  return [[latitude + north, longitude], [latitude - north, longitude], [latitude, longitude + east],
+    [latitude, longitude - east]];
+}
+
 /** The view that shows these positions; `least` metres across, for one alone has no size. */
 export function around(positions: Position[], size: Size, least = 400): View {
   if (!positions.length) return { x: 0.5, y: 0.4, scale: Math.max(256, size.wide) };
@@ -53,7 +61,7 @@ export function around(positions: Position[], size: Size, least = 400): View {
   const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const latitude = position([left, (top + bottom) / 2])[0];
   const small = least / (AROUND * Math.cos(radians(latitude)));
-  const room = (side: number): number => Math.max(40, side - 96);
+  const room = (side: number): number => Math.max(40, side - 120); // for names, and for the tools
   const scale = Math.min(room(size.wide) / Math.max(right - left, small), room(size.high) / Math.max(bottom - top, small));
   return { x: (left + right) / 2, y: (top + bottom) / 2, scale: between(200, scale, CLOSEST) };
 }
@@ -92,9 +100,14 @@ export interface Label { text: string; x: number; y: number; anchor: "start" | "
 const LETTER = 7.6;
 const LINE = 17;
 
-/** Names beside spots of a radius, none on another name or on another spot; what finds no room has none. */
+/** Names beside spots of a radius, none on another name, on another spot, or below the tools and the scale; what finds
+ * no room has none. */
 export function labels(spots: { text: string; at: Point; radius: number }[], size: Size): Label[] {
-  const taken: Box[] = spots.map(({ at: [x, y] }) => ({ left: x - 4, right: x + 4, top: y - 4, bottom: y + 4 }));
+  const taken: Box[] = [
+    ...spots.map(({ at: [x, y] }) => ({ left: x - 4, right: x + 4, top: y - 4, bottom: y + 4 })),
+    { left: size.wide - 62, right: size.wide, top: 0, bottom: 160 },
+    { left: 0, right: 160, top: size.high - 34, bottom: size.high },
+  ];
   const found: Label[] = [];
   spots.forEach(({ text, at: [x, y], radius }, own) => {
     const wide = [...text].length * LETTER + 6;

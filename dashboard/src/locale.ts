@@ -24,6 +24,9 @@ export function moved(iso: string, days: number): string {
   return new Date(Date.parse(`${iso}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
+export const number = (value: number, digits = 0): string =>
+  new Intl.NumberFormat(undefined, { maximumFractionDigits: digits }).format(value);
+
 /** A length on the ground. */
 export function length(metres: number): string {
   const unit = metres < 1000 ? "meter" : "kilometer";

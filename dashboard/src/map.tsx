@@ -2,7 +2,7 @@ import "./map.css";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import {
-  around, encloses, fromMap, labels, metresBetween, onMap, panned, perMetre, round, zoomed,
+  around, encloses, fromMap, labels, metresBetween, onMap, panned, perMetre, rim, round, zoomed,
   type Point, type Position, type Size, type View,
 } from "./geo";
 import { length } from "./locale";
@@ -13,6 +13,8 @@ export interface Place {
   middle: Position;
   rings: Position[][];
   secret?: boolean;
+  /** Its number in the list, which its colour goes by; else that in `places`. */
+  number?: number;
   /** Drawn, and not in force yet. */
   waits?: boolean;
 }
@@ -33,8 +35,9 @@ interface Props {
   picked: string | null;
   pick: (name: string) => void;
   drawing?: Drawing | null;
-  /** Positions that no place explains. */
+  /** Positions that no place explains, and where somebody stays among them. */
   dots?: Position[];
+  stays?: { middle: Position; radius: number }[];
   tiles?: Tiles | null;
   label?: string;
 }
@@ -45,7 +48,7 @@ const FAR = 80_000; // metres: places further from all others are not on the fir
 const STILL = 6; // pixels that a finger moves while it presses
 
 /** Places to scale, north up, moved by pointer, fingers, wheel and keys. It asks nobody for tiles but the gateway. */
-export function PlaceMap({ places, picked, pick, drawing, dots, tiles, label }: Props) {
+export function PlaceMap({ places, picked, pick, drawing, dots, stays, tiles, label }: Props) {
   const words = texts.map;
   const box = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<Size | null>(null);
@@ -72,6 +75,12 @@ export function PlaceMap({ places, picked, pick, drawing, dots, tiles, label }: 
     const out = x < 20 || y < 20 || x > size.wide - 20 || y > size.high - 20;
     if (out || across < 1) setView(around(place.rings.flat(), size, 1500));
   }, [picked]);
+  useEffect(() => { // so is what is drawn anew
+    const { size } = now.current;
+    const [middle] = drawing?.points ?? [];
+    if (!drawing || !size || !middle) return;
+    setView(around(drawing.kind === "circle" ? rim(middle, 2 * drawing.radius) : drawing.points, size));
+  }, [!drawing]);
 
   const hands = useHands(box, now, setView, (at) => {
     const { view, size, drawing } = now.current;
@@ -110,7 +119,7 @@ export function PlaceMap({ places, picked, pick, drawing, dots, tiles, label }: 
     <div class={drawing ? "map drawing" : "map"}>
       <div class="ground" ref={box} role="application" tabIndex={0} onKeyDown={pressed} {...hands}
         aria-label={`${label ?? words.label}. ${drawing ? words.drawHelp : words.help}`}>
-        {view && size && <Drawn {...{ places, picked, drawing, dots, tiles, view, size }} />}
+        {view && size && <Drawn {...{ places, picked, drawing, dots, stays, tiles, view, size }} />}
       </div>
       <div class="tools">
         <button class="quiet" aria-label={words.closer} onClick={() => zoom(1.6)}>+</button>
@@ -123,7 +132,7 @@ export function PlaceMap({ places, picked, pick, drawing, dots, tiles, label }: 
   );
 }
 
-function Drawn({ places, picked, drawing, dots, tiles, view, size }: Omit<Props, "pick" | "label">
+function Drawn({ places, picked, drawing, dots, stays, tiles, view, size }: Omit<Props, "pick" | "label">
   & { view: View; size: Size }) {
   const at = (one: Position): Point => onMap(view, size, one);
   const largest = [...places.keys()].sort((a, b) => reach(places[b]) - reach(places[a]));
@@ -143,8 +152,14 @@ function Drawn({ places, picked, drawing, dots, tiles, view, size }: Omit<Props,
       {tiles && <Tiled tiles={tiles} view={view} size={size} />}
       <Grid view={view} size={size} />
       {dots && <path class="dots" d={dots.map(at).filter((one) => within(one, size)).map(moveTo).join("")} />}
+      {!drawing && stays?.map(({ middle, radius }, k) => {
+        const [x, y] = at(middle);
+        const wide = Math.max(11, radius * perMetre(view, middle[0]));
+        return <g key={k} class="stay"><circle cx={x} cy={y} r={wide} />
+          <text x={x} y={y + 4.5} text-anchor="middle">{k + 1}</text></g>;
+      })}
       {shapes.map(({ place, k, rings, at: [x, y], radius }) => (
-        <g key={k} class={classes(place, picked)} style={{ "--c": hue(k) } as JSX.CSSProperties}>
+        <g key={k} class={classes(place, picked)} style={{ "--c": hue(place.number ?? k) } as JSX.CSSProperties}>
           <path class="shape" d={rings.map(closed).join("")} />
           {radius < 7 && <circle class="spot" cx={x} cy={y} r={4} />}
         </g>
@@ -335,7 +350,8 @@ function dragged(drawing: Drawing, grip: Grip, where: Position): Grip {
 
 // --- shapes
 
-const hue = (k: number): string => `hsl(${Math.round((210 + k * 137.5) % 360)} 52% 56%)`;
+/** The colour of the place of that number in the list. */
+export const hue = (k: number): string => `hsl(${Math.round((210 + k * 137.5) % 360)} 52% 56%)`;
 const apart = (a: Point, b: Point): number => Math.hypot(a[0] - b[0], a[1] - b[1]);
 const within = ([x, y]: Point, size: Size): boolean => x > -5 && y > -5 && x < size.wide + 5 && y < size.high + 5;
 const moveTo = ([x, y]: Point): string => `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
