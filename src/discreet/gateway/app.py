@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 
 from discreet.errors import DiscreetError
 from discreet.gateway.access import Access
+from discreet.gateway.applications_http import application_routes
 from discreet.gateway.broker import Broker
 from discreet.gateway.day_http import day_routes
 from discreet.gateway.doors import Doors
@@ -83,6 +84,10 @@ class Plan:
     page: Page = field(default_factory=Page)
     maps: Mapping[str, Path] = field(default_factory=dict)
     """The files of places, of who has one."""
+    file: Path | None = None
+    """The settings, if they are a file."""
+    views_in_use: frozenset[str] = frozenset()
+    """Views that the settings name elsewhere."""
     wall: Callable[[], float] = time.time
     pace: float = 1.0
     beat: float = BEAT
@@ -116,6 +121,9 @@ def plan_of(settings: Settings) -> Plan:
         settings.home_assistant,
         settings.page,
         {name: one.places for name, one in settings.people.items() if one.places is not None},
+        settings.file,
+        frozenset(one.view for one in settings.applications.values())
+        | frozenset(one.view for one in (settings.broker.tells if settings.broker else ())),
     )
 
 
@@ -155,6 +163,7 @@ class Served:
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.figures, self.notices),
+            *application_routes(self.gateway, self.doors, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.doors),
             *map_routes(self.gateway, self.doors, Maps(keeper, plan.maps, self._redrawn), self._tiles),
             *page_routes(),
@@ -168,6 +177,12 @@ class Served:
         self.doors.redraw(person, places)
         if self._teller is not None:
             self._teller.redraw(person, places)
+
+    def _view_shown(self, name: str, view: View | None) -> None:
+        """A view is another from now on, on every wire."""
+        self.doors.show(name, view)
+        if self._teller is not None and view is not None:
+            self._teller.show(view)
 
     def _mount_wires(self, people: Mapping[str, Settled]) -> None:
         """OwnTracks, the broker and Home Assistant, as far as the plan has them."""

@@ -61,6 +61,12 @@ class Doors:
         self._people[person] = replace(self._people[person], places=places)
         self._forms = {key: forms for key, forms in self._forms.items() if key[0] != person}
 
+    def show(self, name: str, view: View | None) -> None:
+        """Another view under that name, or none: whatever is read from now on is as it shows it."""
+        others = {one: known for one, known in self.views.items() if one != name}
+        self.views = others if view is None else {**others, name: view}
+        self._forms = {key: forms for key, forms in self._forms.items() if key[1] != name}
+
     def caller(self, request: Request) -> Grant:
         """The grant that a request brings: by a token, or by the owner's cookie."""
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
@@ -113,6 +119,13 @@ class Doors:
         if grant.view not in self.views:
             raise HTTPException(403, "this token's view is not in discreet.toml any more")
         return grant, self.forms_of(person, grant.view)
+
+    def reading(self, request: Request) -> tuple[Grant, Forms]:
+        """An application by its token, which says whom it reads."""
+        grant = self.caller(request)
+        if grant.purpose != "application" or grant.person not in self.people or grant.view not in self.views:
+            raise HTTPException(403, "this is for an application's token, of a person and a view that are served")
+        return grant, self.forms_of(str(grant.person), grant.view)
 
     def forms_of(self, person: str, view: str) -> Forms:
         """What leaves of a person in a view, as map and view are now."""

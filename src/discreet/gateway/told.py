@@ -47,9 +47,10 @@ class Wire:
             found.append(Message(self._located, encoded(location), self._qos, retain=False))
         return found
 
-    def redraw(self, places: Places) -> None:
-        """Another map is in force."""
-        forms = Forms(self.forms.person, self.forms.clock, places, self.forms.view)
+    def change(self, *, places: Places | None = None, view: View | None = None) -> None:
+        """Another map, or another view of that name, from now on."""
+        before = self.forms
+        forms = Forms(before.person, before.clock, places or before.places, view or before.view)
         forms.circle(SUPPRESSED)
         self.forms = forms
 
