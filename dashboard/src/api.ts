@@ -58,6 +58,27 @@ export const api = {
   revoke: (token: string) => ask<null>("DELETE", `/v1/owner/tokens/${encodeURIComponent(token)}`),
 };
 
+// --- what applications get
+export interface Gets {
+  person: string; view: string; groups: Record<string, string[]> | null; rest: string | null; now_only: boolean;
+  slots: number; answers: { request: string; body: string }[];
+}
+export interface ViewGroups { groups: Record<string, string[]>; rest?: string | null }
+export interface Views { views: Record<string, ViewGroups>; contexts: string[]; file: string | null }
+export const applications = {
+  gets: (token: string) => ask<Gets>("GET", `/v1/owner/tokens/${encodeURIComponent(token)}/gets`),
+  /** By an application's own token, without the owner. */
+  ownGets: async (secret: string): Promise<Gets> => {
+    const answer = await fetch("/v1/gets", { headers: { Authorization: `Bearer ${secret}` }, credentials: "omit" });
+    const document = await answer.json();
+    if (!answer.ok) throw new Refused(answer.status, document.error);
+    return document as Gets;
+  },
+  views: () => ask<Views>("GET", "/v1/owner/views"),
+  write: (name: string, view: ViewGroups) => ask<Views>("PUT", `/v1/owner/views/${encodeURIComponent(name)}`, view),
+  remove: (name: string) => ask<Views>("DELETE", `/v1/owner/views/${encodeURIComponent(name)}`),
+};
+
 // --- the map of places
 type Position = [number, number];
 export interface Placed {

@@ -6,6 +6,10 @@ export const percent = (share: number): string =>
 export const date = (seconds: number): string =>
   new Intl.DateTimeFormat(undefined, { dateStyle: "medium" }).format(seconds * 1000);
 
+/** A time by the hour. */
+export const dateHour = (seconds: number): string =>
+  new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }).format(seconds * 1000);
+
 export const dayName = (iso: string): string =>
   new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeZone: "UTC" }).format(new Date(`${iso}T00:00:00Z`));
 

@@ -1,6 +1,6 @@
 // Every text of the page, in one place: to translate the page, write this object in another language.
 
-import { date, length, number, percent } from "./locale";
+import { date, dateHour, length, number, percent } from "./locale";
 
 export const texts = {
   title: "discreet",
@@ -187,5 +187,61 @@ export const texts = {
     copied: "Copied",
     done: "I have it",
     since: (seconds: number) => date(seconds),
+    usedAt: (seconds: number) => dateHour(seconds),
+    shows: (groups: string[], rest: string | null) => [...groups, ...(rest === null ? [] : [rest])].join(", "),
+
+    qr: (name: string) => `A code for a phone: ${name}`,
+    qrSource: (address: string) =>
+      `OwnTracks on a phone opens this code and then sends to ${address}, with this token as its password.`,
+    qrApplication: "A phone that opens this code sees exactly what this token gets.",
+    qrLoopback:
+      "A phone cannot reach this address, which means the machine itself. Open this page by the name that phones use, and "
+      + "make the token there.",
+    link: "Open it here",
+
+    gets: "What it gets",
+    getsNamed: (name: string) => `What it gets: ${name}`,
+    getsClose: "Close",
+
+    views: "Views",
+    viewsWords:
+      "A view shows an application less: places by group, or not at all. All applications together learn no more than "
+      + "what is told.",
+    noViews: "There is no view yet; every application gets all that is told.",
+    viewFile: (file: string) => `Kept in ${file}, and in force from the next slot on.`,
+    noFile: "This gateway has no discreet.toml, so that no view can be kept.",
+    viewRest: (rest: string) => `All else is told as ${rest}.`,
+    viewSilent: "All else is silence.",
+    viewGroup: (group: string, inside: string[]) => `${group}: ${inside.join(", ")}`,
+    viewEdit: "Change",
+    viewEditNamed: (name: string) => `Change: ${name}`,
+    viewRemove: "Remove",
+    viewRemoveNamed: (name: string) => `Remove: ${name}`,
+    viewAdd: "Make a view",
+    viewName: "Name of the view",
+    viewTold: "Told as",
+    viewToldOf: (context: string) => `${context} is told as`,
+    viewToldWords: "Places with the same word are one. What is left empty is told as all else.",
+    viewElse: "All else is told as (empty: silence)",
+    viewSave: "Save the view",
+    viewEmpty: "Give at least one place a word.",
+  },
+
+  gets: {
+    heading: (person: string) => `What this application gets of ${person}`,
+    ask: "What an application gets",
+    askWords: "Give the application's token. It is sent to this gateway alone, and shows nothing that it could not read itself.",
+    token: "Token",
+    look: "Look",
+    words: (slots: number) =>
+      `The last ${number(slots)} slots, byte by byte, as this gateway answers this token. There is nothing else: a latitude `
+      + "is that of a place and not of a phone, and silence looks the same whatever it hides.",
+    nothing: "Nothing has been told yet.",
+    nowOnly: "This token is for the present alone: it has no history.",
+    whole: "View: all that is told.",
+    groups: (groups: [string, string[]][], rest: string | null) =>
+      `View: ${groups.map(([name, inside]) => `“${name}” for ${inside.join(", ")}`).join("; ")}; all else is `
+      + `${rest === null ? "silence" : `“${rest}”`}.`,
+    again: "Look again",
   },
 };

@@ -99,3 +99,16 @@ def wandered() -> list[Reading]:
             at = tuple((where + rng.normal(0, 1e-4, 2)).tolist())
             found.append(Reading("jane", "phone", (begins + 300 * k) * 1_000_000, at, 10.0))
     return found
+
+
+@needs_browser
+def test_what_applications_get(tmp_path: Path) -> None:
+    file = tmp_path / "discreet.toml"
+    file.write_text("# settings\n")
+
+    async def story() -> None:
+        async with listening_web(tmp_path / "files", file=file) as web:
+            await web.pass_slots(5)
+            await look(web, "applications", tmp_path, ("view", "gets", "own-gets"))
+
+    asyncio.run(story())

@@ -15,7 +15,6 @@ import pytest
 from discreet import DiscreetError, Released
 from discreet.gateway.own_store import Reading
 from discreet.gateway.sections import Page
-from discreet.gateway.settings import Settings
 from discreet.gateway.tiles import Tiles
 from discreet.places import read_places, write_places
 from tests.gateway.people import CLOCK, PLACES, START, WHERE, readings, settled
@@ -267,8 +266,3 @@ def test_tiles_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.mbtiles").write_text("no database at all, but long enough for its header to be looked at")
     with pytest.raises(DiscreetError, match="no file of MBTiles"):
         Tiles(tmp_path / "text.mbtiles")
-
-
-def test_settings_name_the_tiles_and_are_written_again() -> None:
-    assert Page().tiles is None
-    assert "page" in Settings.__dataclass_fields__

@@ -36,8 +36,8 @@ def view_of(name: str, groups: Mapping[str, object], rest: str | None) -> View:
 def written(text: str, name: str, view: View | None) -> str:
     """The text of the settings with this view in the place of what it had under the name; without it for None."""
     before = tomllib.loads(text)
-    kept = _without(text, name)
-    after = kept if view is None else kept.rstrip("\n") + "\n" + "\n".join(view_lines(view)) + "\n"
+    kept = _without(text, name).rstrip("\n") + "\n"
+    after = kept if view is None else kept + "\n".join(view_lines(view)) + "\n"
     wanted = {key: value for key, value in before.get("views", {}).items() if key != name}
     if view is not None:
         wanted[name] = tomllib.loads("\n".join(view_lines(view)))["views"][name]
@@ -51,13 +51,13 @@ def written(text: str, name: str, view: View | None) -> str:
 
 
 def _without(text: str, name: str) -> str:
-    """The text without the lines of [views.NAME] and of tables below it."""
+    """The text without the lines of [views.NAME] and of tables below it; comments stay, of whatever they are."""
     kept, inside = [], False
     for line in text.splitlines(keepends=True):
         header = HEADER.match(line.rstrip("\n"))
         if header is not None or line.lstrip().startswith("[["):
             inside = header is not None and _keys(header["keys"])[:2] == ["views", name]
-        if not inside:
+        if not inside or line.lstrip().startswith("#"):
             kept.append(line)
     return "".join(kept)
 
