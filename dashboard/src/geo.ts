@@ -5,7 +5,8 @@ export type Point = [number, number]; // x to the right and y down, in pixels of
 
 /** What the map shows: its middle in parts of the world, and how many pixels the world would be wide. */
 export interface View { x: number; y: number; scale: number }
-export interface Size { wide: number; high: number }
+/** A map's size in pixels; `rem` is the size of the page's letters. */
+export interface Size { wide: number; high: number; rem: number }
 
 const AROUND = 2 * Math.PI * 6_378_137; // metres
 const NORTHMOST = 85; // Mercator ends before the poles
@@ -28,8 +29,9 @@ export const perMetre = (view: View, latitude: number): number =>
   view.scale / (AROUND * Math.cos(radians(between(-NORTHMOST, latitude, NORTHMOST))));
 
 /** Where a position is on the map; over the date line the shorter way. */
-export function onMap(view: View, size: Size, where: Position): Point {
-  const [x, y] = world(where);
+export const onMap = (view: View, size: Size, where: Position): Point => fromWorld(view, size, world(where));
+
+export function fromWorld(view: View, size: Size, [x, y]: Point): Point {
   const east = ((((x - view.x + 0.5) % 1) + 1) % 1) - 0.5;
   return [size.wide / 2 + east * view.scale, size.high / 2 + (y - view.y) * view.scale];
 }
@@ -97,29 +99,33 @@ export function round(most: number): number {
 interface Box { left: number; top: number; right: number; bottom: number }
 export interface Label { text: string; x: number; y: number; anchor: "start" | "middle" | "end" }
 
-const LETTER = 7.6;
-const LINE = 17;
+const LETTER = 0.475; // of the size of the page's letters
+const LINE = 1.06;
+const FOREMOST = 10; // spots whose names matter most
 
 /** Names beside spots of a radius, none on another name, on another spot, or below the tools and the scale; what finds
  * no room has none. */
 export function labels(spots: { text: string; at: Point; radius: number }[], size: Size): Label[] {
+  const { rem } = size;
   const taken: Box[] = [
     ...spots.map(({ at: [x, y] }) => ({ left: x - 4, right: x + 4, top: y - 4, bottom: y + 4 })),
-    { left: size.wide - 62, right: size.wide, top: 0, bottom: 160 },
-    { left: 0, right: 160, top: size.high - 34, bottom: size.high },
+    { left: size.wide - 3.8 * rem, right: size.wide, top: 0, bottom: 10 * rem }, // the tools
+    { left: 0, right: 10 * rem, top: size.high - 2.2 * rem, bottom: size.high }, // the scale
   ];
   const found: Label[] = [];
   spots.forEach(({ text, at: [x, y], radius }, own) => {
-    const wide = [...text].length * LETTER + 6;
+    const wide = [...text].length * LETTER * rem + 6;
     const away = Math.min(radius, 60) + 6;
     const tries: [number, number, Label["anchor"]][] = [
-      [x, y + away + 11, "middle"], [x, y - away - 1, "middle"], [x + away, y + 5, "start"], [x - away, y + 5, "end"],
+      [x, y + away + 0.65 * rem, "middle"], [x, y - away - 1, "middle"], [x + away, y + 0.3 * rem, "start"],
+      [x - away, y + 0.3 * rem, "end"],
     ];
     for (const [at, base, anchor] of tries) {
       const left = anchor === "start" ? at : anchor === "end" ? at - wide : at - wide / 2;
-      const box = { left, right: left + wide, top: base - LINE + 3, bottom: base + 4 };
+      const box = { left, right: left + wide, top: base - (LINE - 0.2) * rem, bottom: base + 0.25 * rem };
       const inside = box.left >= 2 && box.right <= size.wide - 2 && box.top >= 2 && box.bottom <= size.high - 2;
-      const free = taken.every((one, k) => k === own || one.right <= box.left || one.left >= box.right
+      const over = own < FOREMOST ? spots.length : 0; // their names may lie on spots
+      const free = taken.every((one, k) => k === own || k < over || one.right <= box.left || one.left >= box.right
         || one.bottom <= box.top || one.top >= box.bottom);
       if (!inside || !free) continue;
       taken.push(box);

@@ -2,7 +2,7 @@ import "./map.css";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import {
-  around, encloses, fromMap, labels, metresBetween, onMap, panned, perMetre, rim, round, zoomed,
+  around, encloses, fromMap, fromWorld, labels, metresBetween, onMap, panned, perMetre, rim, round, world, zoomed,
   type Point, type Position, type Size, type View,
 } from "./geo";
 import { length } from "./locale";
@@ -61,7 +61,8 @@ export function PlaceMap({ places, picked, pick, drawing, dots, stays, tiles, la
   useEffect(() => {
     const seen = new ResizeObserver(([entry]) => {
       const room = entry?.contentRect;
-      if (room && room.width && room.height) setSize({ wide: room.width, high: room.height });
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+      if (room && room.width && room.height) setSize({ wide: room.width, high: room.height, rem });
     });
     if (box.current) seen.observe(box.current);
     return () => seen.disconnect();
@@ -139,14 +140,14 @@ function Drawn({ places, picked, drawing, dots, stays, tiles, view, size }: Omit
   const shapes = largest.flatMap((k) => {
     const place = places[k];
     if (!place) return [];
-    const rings = place.rings.map((ring) => ring.map(at));
     const [x, y] = at(place.middle);
     const radius = reach(place) * perMetre(view, place.middle[0]);
     if (x + radius < 0 || y + radius < 0 || x - radius > size.wide || y - radius > size.high) return [];
+    const rings = onWorld(place).map((ring) => ring.map((one) => fromWorld(view, size, one)));
     return [{ place, k, rings, at: [x, y] as Point, radius }];
   });
   const named = [...shapes].sort((a, b) =>
-    Number(b.place.name === picked) - Number(a.place.name === picked) || a.k - b.k);
+    first(b.place, picked) - first(a.place, picked) || a.k - b.k);
   return (
     <svg width={size.wide} height={size.high} aria-hidden="true">
       {tiles && <Tiled tiles={tiles} view={view} size={size} />}
@@ -154,14 +155,14 @@ function Drawn({ places, picked, drawing, dots, stays, tiles, view, size }: Omit
       {dots && <path class="dots" d={dots.map(at).filter((one) => within(one, size)).map(moveTo).join("")} />}
       {!drawing && stays?.map(({ middle, radius }, k) => {
         const [x, y] = at(middle);
-        const wide = Math.max(11, radius * perMetre(view, middle[0]));
+        const wide = Math.max(0.7 * size.rem, radius * perMetre(view, middle[0]));
         return <g key={k} class="stay"><circle cx={x} cy={y} r={wide} />
-          <text x={x} y={y + 4.5} text-anchor="middle">{k + 1}</text></g>;
+          <text x={x} y={y + 0.28 * size.rem} text-anchor="middle">{k + 1}</text></g>;
       })}
       {shapes.map(({ place, k, rings, at: [x, y], radius }) => (
         <g key={k} class={classes(place, picked)} style={{ "--c": hue(place.number ?? k) } as JSX.CSSProperties}>
-          <path class="shape" d={rings.map(closed).join("")} />
-          {radius < 7 && <circle class="spot" cx={x} cy={y} r={4} />}
+          {radius > 3 && <path class="shape" d={rings.map(closed).join("")} />}
+          {radius < 7 && <circle class="spot" cx={x} cy={y} r={size.rem / 4} />}
         </g>
       ))}
       {labels(named.map(({ place, at, radius }) => ({ text: place.name, at, radius })), size).map((one) => (
@@ -362,6 +363,18 @@ const closed = (points: Point[]): string => `${line(points)}Z`;
 function classes(place: Place, picked: string | null): string {
   return ["place", place.secret && "secret", place.waits && "waits", place.name === picked && "picked"]
     .filter(Boolean).join(" ");
+}
+
+/** Whose name is written first where there is little room. */
+const first = (place: Place, picked: string | null): number => (place.name === picked ? 2 : Number(place.secret ?? false));
+
+const laidOut = new WeakMap<Place, Point[][]>();
+
+/** The rings of a place in parts of the world, computed once. */
+function onWorld(place: Place): Point[][] {
+  const found = laidOut.get(place) ?? place.rings.map((ring) => ring.map(world));
+  laidOut.set(place, found);
+  return found;
 }
 
 const reached = new WeakMap<Place, number>();
