@@ -58,6 +58,57 @@ export const api = {
   revoke: (token: string) => ask<null>("DELETE", `/v1/owner/tokens/${encodeURIComponent(token)}`),
 };
 
+// --- what applications get
+export interface Gets {
+  person: string; view: string; groups: Record<string, string[]> | null; rest: string | null; now_only: boolean;
+  slots: number; answers: { request: string; body: string }[];
+}
+export interface ViewGroups { groups: Record<string, string[]>; rest?: string | null }
+export interface Views { views: Record<string, ViewGroups>; contexts: string[]; file: string | null }
+export const applications = {
+  gets: (token: string) => ask<Gets>("GET", `/v1/owner/tokens/${encodeURIComponent(token)}/gets`),
+  /** By an application's own token, without the owner. */
+  ownGets: async (secret: string): Promise<Gets> => {
+    const answer = await fetch("/v1/gets", { headers: { Authorization: `Bearer ${secret}` }, credentials: "omit" });
+    const document = await answer.json();
+    if (!answer.ok) throw new Refused(answer.status, document.error);
+    return document as Gets;
+  },
+  views: () => ask<Views>("GET", "/v1/owner/views"),
+  write: (name: string, view: ViewGroups) => ask<Views>("PUT", `/v1/owner/views/${encodeURIComponent(name)}`, view),
+  remove: (name: string) => ask<Views>("DELETE", `/v1/owner/views/${encodeURIComponent(name)}`),
+};
+
+// --- the map of places
+type Position = [number, number];
+export interface Placed {
+  number: number; name: string; middle: Position; rings: Position[][]; radius: number | null; area: number;
+  secret: boolean; within: string | null; waits: boolean;
+}
+export interface Waiting { file: string; learn: string; settings: Record<string, string> }
+export interface Drawn {
+  version: string; file: string | null; places: Placed[]; no_tree: string | null; waiting: Waiting | null;
+  tiles: { least: number; most: number } | null; said?: { at_once: boolean; words: string };
+}
+export interface Suggestion { middle: Position; radius: number; hours: number; days: number }
+export interface Unexplained {
+  dots: Position[]; count: number; share: number | null; suggestions: Suggestion[]; hours: Record<string, number>;
+  days: number;
+}
+export type DrawnShape = { middle: Position; radius: number } | { points: Position[] };
+export type MapChange =
+  | { do: "add"; name: string; shape: DrawnShape }
+  | { do: "redraw"; number: number; shape: DrawnShape }
+  | { do: "rename"; name: string; to: string }
+  | { do: "remove"; number: number };
+export const maps = {
+  map: (person: string) => ask<Drawn>("GET", `${of(person)}/map`),
+  change: (person: string, version: string, change: MapChange) =>
+    ask<Drawn>("POST", `${of(person)}/map`, { version, ...change }),
+  discard: (person: string) => ask<Drawn>("DELETE", `${of(person)}/map/drawn`),
+  unexplained: (person: string) => ask<Unexplained>("GET", `${of(person)}/map/unexplained`),
+};
+
 /** Calls `told` at each slot that is told, until the returned function is called. */
 export function listen(person: string, told: () => void, live: (on: boolean) => void): () => void {
   const source = new EventSource(`/v1/people/${encodeURIComponent(person)}/stream`);

@@ -1,8 +1,12 @@
+import "./applications.css";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { api, type NewToken, type Session, type Token } from "./api";
+import { api, type NewToken, type Session, type Token, type ViewGroups } from "./api";
+import { Qr } from "./code";
+import { GetsOf } from "./gets";
 import { texts } from "./texts";
+import { ViewList } from "./views";
 
-interface Made { token: string; name: string; secret: string }
+interface Made { token: string; name: string; secret: string; purpose: string; person: string }
 
 /** Tokens: who reads what, since when; make one, which is shown once; revoke one. */
 export function Applications({ session }: { session: Session }) {
@@ -10,6 +14,7 @@ export function Applications({ session }: { session: Session }) {
   const [tokens, setTokens] = useState<Token[] | null>(null);
   const [made, setMade] = useState<Made | null>(null);
   const [problem, setProblem] = useState("");
+  const [views, setViews] = useState<Record<string, ViewGroups>>({});
 
   const tried = useCallback(async (call: () => Promise<void>) => {
     try {
@@ -23,7 +28,7 @@ export function Applications({ session }: { session: Session }) {
   useEffect(() => void tried(async () => undefined), []);
 
   const add = (wanted: NewToken) => tried(async () => {
-    setMade({ name: wanted.name, ...(await api.add(wanted)) });
+    setMade({ ...wanted, ...(await api.add(wanted)) });
   });
   const revoke = (token: string) => tried(async () => {
     await api.revoke(token);
@@ -38,18 +43,22 @@ export function Applications({ session }: { session: Session }) {
       {made && <Once made={made} done={() => setMade(null)} />}
       {tokens?.length === 0 && <p>{words.none}</p>}
       <ul class="tokens">
-        {tokens?.map((one) => <One key={one.token} token={one} revoke={() => revoke(one.token)} />)}
+        {tokens?.map((one) => <One key={one.token} token={one} views={views} revoke={() => revoke(one.token)} />)}
       </ul>
-      <New session={session} add={add} />
+      <New session={session} views={views} add={add} />
+      <ViewList changed={setViews} />
     </>
   );
 }
 
-function One({ token, revoke }: { token: Token; revoke: () => void }) {
+function One({ token, views, revoke }: { token: Token; views: Record<string, ViewGroups>; revoke: () => void }) {
   const words = texts.applications;
   const [asked, setAsked] = useState(false);
+  const [open, setOpen] = useState(false);
   const name = token.name || token.token;
-  const view = token.view === "whole" ? words.whole : token.view;
+  const shown = views[token.view];
+  const view = token.view === "whole" ? words.whole
+    : shown ? `${token.view} (${words.shows(Object.keys(shown.groups), shown.rest ?? null)})` : token.view;
   const facts: [string, string][] = [
     [words.purpose, words.purposes[token.purpose] ?? token.purpose],
     [words.who, token.person ?? words.everybody],
@@ -57,13 +66,18 @@ function One({ token, revoke }: { token: Token; revoke: () => void }) {
       ? [[words.view, token.now_only ? `${view}, ${words.nowOnly}` : view] as [string, string]]
       : []),
     [words.made, words.since(token.made)],
-    [words.used, token.used === null ? words.never : words.since(token.used)],
+    [words.used, token.used === null ? words.never : words.usedAt(token.used)],
     ...(token.revoked === null ? [] : [[words.ended, words.since(token.revoked)] as [string, string]]),
   ];
   return (
     <li class={token.revoked === null ? "card" : "card ended"}>
       <h2>{name}</h2>
       <dl>{facts.map(([what, value]) => <div key={what}><dt>{what}</dt><dd>{value}</dd></div>)}</dl>
+      {token.revoked === null && token.purpose === "application" && (
+        <button class="quiet" aria-expanded={open} aria-label={words.getsNamed(name)} onClick={() => setOpen(!open)}>
+          {words.gets}
+        </button>
+      )}{" "}
       {token.revoked === null && !asked && (
         <button class="quiet" aria-label={words.revokeNamed(name)} onClick={() => setAsked(true)}>
           {words.revoke}
@@ -75,6 +89,7 @@ function One({ token, revoke }: { token: Token; revoke: () => void }) {
           <button class="quiet" onClick={() => setAsked(false)}>{words.no}</button>
         </p>
       )}
+      {open && token.revoked === null && <GetsOf token={token.token} />}
     </li>
   );
 }
@@ -95,11 +110,40 @@ function Once({ made, done }: { made: Made; done: () => void }) {
       <input ref={field} readOnly value={made.secret} aria-label={words.secret(made.name)} />
       <button onClick={copy}>{copied ? words.copied : words.copy}</button>{" "}
       <button class="quiet" onClick={done}>{words.done}</button>
+      <Scanned made={made} />
     </section>
   );
 }
 
-function New({ session, add }: { session: Session; add: (wanted: NewToken) => void }) {
+/** The same for a phone: OwnTracks' own link for a source, the page of what it gets for an application. */
+function Scanned({ made }: { made: Made }) {
+  const words = texts.applications;
+  const address = `${location.origin}/pub`;
+  const source = made.purpose === "source";
+  const link = source ? owntracks(address, made) : `${location.origin}/page#gets=${made.secret}`;
+  const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
+  return (
+    <div class="scanned">
+      <Qr text={link} label={words.qr(made.name)} />
+      <div>
+        <p>{source ? words.qrSource(address) : words.qrApplication}</p>
+        {here && <p class="quiet">{words.qrLoopback}</p>}
+        {!source && <p><a href={link} target="_blank" rel="noreferrer">{words.link}</a></p>}
+      </div>
+    </div>
+  );
+}
+
+/** A configuration that the app takes from a link (its "URL config"): mode 3 is HTTP, and any user name will do. */
+function owntracks(url: string, made: Made): string {
+  const wanted = { _type: "configuration", mode: 3, url, auth: true, username: made.person, password: made.secret };
+  const bytes = new TextEncoder().encode(JSON.stringify(wanted));
+  return `owntracks:///config?inline=${encodeURIComponent(btoa(String.fromCharCode(...bytes)))}`;
+}
+
+function New({ session, views, add }: {
+  session: Session; views: Record<string, ViewGroups>; add: (wanted: NewToken) => void;
+}) {
   const words = texts.applications;
   const [purpose, setPurpose] = useState("application");
   const send = (event: SubmitEvent) => {
@@ -132,7 +176,7 @@ function New({ session, add }: { session: Session; add: (wanted: NewToken) => vo
         <>
           <label>{words.view}
             <select name="view">
-              {Object.keys(session.views).sort((a, b) => Number(b === "whole") - Number(a === "whole")).map((name) => (
+              {[...new Set(["whole", ...Object.keys(session.views), ...Object.keys(views)])].sort((a, b) => Number(b === "whole") - Number(a === "whole")).map((name) => (
                 <option key={name} value={name}>{name === "whole" ? words.whole : name}</option>
               ))}
             </select>

@@ -6,6 +6,10 @@ export const percent = (share: number): string =>
 export const date = (seconds: number): string =>
   new Intl.DateTimeFormat(undefined, { dateStyle: "medium" }).format(seconds * 1000);
 
+/** A time by the hour. */
+export const dateHour = (seconds: number): string =>
+  new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }).format(seconds * 1000);
+
 export const dayName = (iso: string): string =>
   new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeZone: "UTC" }).format(new Date(`${iso}T00:00:00Z`));
 
@@ -22,4 +26,15 @@ export function hour(zone: string): (instant: string) => string {
 
 export function moved(iso: string, days: number): string {
   return new Date(Date.parse(`${iso}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+export const number = (value: number, digits = 0): string =>
+  new Intl.NumberFormat(undefined, { maximumFractionDigits: digits }).format(value);
+
+/** A length on the ground. */
+export function length(metres: number): string {
+  const unit = metres < 1000 ? "meter" : "kilometer";
+  return new Intl.NumberFormat(undefined, { style: "unit", unit, maximumSignificantDigits: 3 }).format(
+    metres < 1000 ? metres : metres / 1000,
+  );
 }

@@ -2,6 +2,7 @@ import { render } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { api, type Session } from "./api";
 import { Applications } from "./applications";
+import { OwnGets } from "./gets";
 import { Login } from "./login";
 import { Places } from "./places";
 import { Secrets } from "./secrets";
@@ -81,4 +82,4 @@ function Page() {
 }
 
 const root = document.getElementById("page");
-if (root) render(<Page />, root);
+if (root) render(location.hash.startsWith("#gets") ? <OwnGets /> : <Page />, root);

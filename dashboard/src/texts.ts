@@ -1,6 +1,6 @@
 // Every text of the page, in one place: to translate the page, write this object in another language.
 
-import { date, percent } from "./locale";
+import { date, dateHour, length, number, percent } from "./locale";
 
 export const texts = {
   title: "discreet",
@@ -65,8 +65,91 @@ export const texts = {
     time: "Time",
   },
 
+  map: {
+    label: "Map of places, north up",
+    help: "Drag it, or use the arrow keys; plus and minus zoom, 0 shows all. Places are also listed beside it.",
+    drawHelp:
+      "Arrow keys move the map below the cross, Enter puts a point there, Backspace takes the last one back. "
+      + "The same can be typed as numbers beside it.",
+    closer: "Closer",
+    wider: "Wider",
+    whole: "Show all places",
+    north: "N",
+  },
+
   places: {
     heading: "Places",
+    words: "Where your readings get their names. This map is drawn here; nobody is asked for it.",
+    list: "Your places",
+    secret: "secret",
+    waits: "not in force yet",
+    lies: (name: string) => `in ${name}`,
+    hours: (hours: number, days: number) => hours < 0.05 ? `no time in ${days} days` : `${number(hours, 1)} h in ${days} days`,
+    facts: (radius: number | null, area: number) =>
+      radius === null ? `a polygon of ${number(area)} m²` : `a circle of ${length(radius)} around its middle`,
+    part: (which: number, of: number) => `Part ${which} of ${of}`,
+    close: "Close",
+    noFile: "This map cannot be changed here: discreet.toml names no file of places for this person.",
+
+    drawCircle: "Draw a circle",
+    drawPolygon: "Draw a polygon",
+    drawWords: {
+      circle: "Press where its middle is. Drag the middle to move it and the rim to make it larger; or type numbers.",
+      polygon: "Press at each corner. Drag corners to move them and the small dots for more; or type numbers.",
+    },
+    newPlace: "A new place",
+    redrawn: (name: string) => `Draw ${name} anew`,
+    name: "Name",
+    nameWords: "A name that another place has makes this a part of it.",
+    latitude: "Latitude",
+    longitude: "Longitude",
+    radius: "Radius, in metres",
+    corners: "Corners: latitude, longitude; one a line",
+    holds: (names: string[]) => `It holds ${names.join(", ")}.`,
+    save: "Save",
+    cancel: "Cancel",
+    effect:
+      "Another shape is in force from the slot on that is under way, and applications are told its circle. A new name "
+      + "waits until habits are learned with it.",
+
+    redraw: "Draw anew",
+    redrawPart: (name: string, which: number) => `Draw anew: ${name}, part ${which}`,
+    rename: "Rename",
+    newName: "New name",
+    merge: "Make it one with",
+    mergeWords: "Both then have one name.",
+    mergeDo: "Merge",
+    around: "Draw a place around it",
+    aroundWords: "A place lies in another if all of it is inside: rooms in buildings, buildings on a campus.",
+    remove: "Remove",
+    removePart: (name: string, which: number) => `Remove: ${name}, part ${which}`,
+    sure: (name: string) => `Remove ${name} from the map?`,
+    yes: "Yes, remove",
+    no: "Keep it",
+    secretWords: "It is secret. It can be drawn larger; for all else take the secret back first.",
+
+    saved: "Saved. In force from the slot on that is under way.",
+    savedWaits: "Saved, and not in force yet.",
+    waiting: "Drawn, and not in force yet",
+    waitingWords:
+      "Habits know places by their names. Until they are learned with this map, the map of before is in force, and "
+      + "nothing that is told changes. What it takes, in the folder of discreet.toml:",
+    waitingLearn: "Learn habits from your readings with this map:",
+    waitingSettings: (person: string) => `Name both files in discreet.toml, below [people.${person}]:`,
+    waitingStart:
+      "Start the gateway anew. The new habits are in force from the first cut on at which that breaks no limit, and it "
+      + "says when; until then a place with a new name is told as other.",
+    discard: "Let go of what is drawn",
+
+    unexplained: "What no place explains",
+    share: (share: number, days: number) => `${percent(share)} of the known time of the last ${days} days is in no place.`,
+    noReadings: (days: number) => `There are no readings of the last ${days} days.`,
+    nothingLeft: "Every position of the last days is in a place.",
+    show: "Show these positions as dots",
+    stays: (which: number) => `Stay ${which}`,
+    stay: (hours: number, days: number) => `${number(hours, 1)} h, on ${days} days`,
+    drawIt: "Draw it",
+    drawStay: (which: number) => `Draw it: stay ${which}`,
   },
 
   secrets: {
@@ -104,5 +187,61 @@ export const texts = {
     copied: "Copied",
     done: "I have it",
     since: (seconds: number) => date(seconds),
+    usedAt: (seconds: number) => dateHour(seconds),
+    shows: (groups: string[], rest: string | null) => [...groups, ...(rest === null ? [] : [rest])].join(", "),
+
+    qr: (name: string) => `A code for a phone: ${name}`,
+    qrSource: (address: string) =>
+      `OwnTracks on a phone opens this code and then sends to ${address}, with this token as its password.`,
+    qrApplication: "A phone that opens this code sees exactly what this token gets.",
+    qrLoopback:
+      "A phone cannot reach this address, which means the machine itself. Open this page by the name that phones use, and "
+      + "make the token there.",
+    link: "Open it here",
+
+    gets: "What it gets",
+    getsNamed: (name: string) => `What it gets: ${name}`,
+    getsClose: "Close",
+
+    views: "Views",
+    viewsWords:
+      "A view shows an application less: places by group, or not at all. All applications together learn no more than "
+      + "what is told.",
+    noViews: "There is no view yet; every application gets all that is told.",
+    viewFile: (file: string) => `Kept in ${file}, and in force from the next slot on.`,
+    noFile: "This gateway has no discreet.toml, so that no view can be kept.",
+    viewRest: (rest: string) => `All else is told as ${rest}.`,
+    viewSilent: "All else is silence.",
+    viewGroup: (group: string, inside: string[]) => `${group}: ${inside.join(", ")}`,
+    viewEdit: "Change",
+    viewEditNamed: (name: string) => `Change: ${name}`,
+    viewRemove: "Remove",
+    viewRemoveNamed: (name: string) => `Remove: ${name}`,
+    viewAdd: "Make a view",
+    viewName: "Name of the view",
+    viewTold: "Told as",
+    viewToldOf: (context: string) => `${context} is told as`,
+    viewToldWords: "Places with the same word are one. What is left empty is told as all else.",
+    viewElse: "All else is told as (empty: silence)",
+    viewSave: "Save the view",
+    viewEmpty: "Give at least one place a word.",
+  },
+
+  gets: {
+    heading: (person: string) => `What this application gets of ${person}`,
+    ask: "What an application gets",
+    askWords: "Give the application's token. It is sent to this gateway alone, and shows nothing that it could not read itself.",
+    token: "Token",
+    look: "Look",
+    words: (slots: number) =>
+      `The last ${number(slots)} slots, byte by byte, as this gateway answers this token. There is nothing else: a latitude `
+      + "is that of a place and not of a phone, and silence looks the same whatever it hides.",
+    nothing: "Nothing has been told yet.",
+    nowOnly: "This token is for the present alone: it has no history.",
+    whole: "View: all that is told.",
+    groups: (groups: [string, string[]][], rest: string | null) =>
+      `View: ${groups.map(([name, inside]) => `“${name}” for ${inside.join(", ")}`).join("; ")}; all else is `
+      + `${rest === null ? "silence" : `“${rest}”`}.`,
+    again: "Look again",
   },
 };

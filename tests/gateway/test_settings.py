@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,11 @@ import pytest
 from discreet.choosing.choices import hierarchy_for, spec_of
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
+from discreet.gateway.app import plan_of
 from discreet.gateway.settings import Person, Settings
 from discreet.mechanisms.named import Spec
 from discreet.models.store import save
+from discreet.places import Circle, Place, Places, write_places
 from tests.choosing.routines import CLOCK, lived
 from tests.choosing.test_choices import CAMPUS
 
@@ -117,3 +120,17 @@ def test_files_that_do_not_fit_are_refused(folder: Path) -> None:
         Settings.read(written(folder, WHOLE)).opened()
     with pytest.raises(DiscreetError, match="make it with discreet setup"):
         Settings.read(folder / "none.toml")
+
+
+def test_the_page_has_tiles_and_the_map_its_file(folder: Path) -> None:
+    (folder / "here.mbtiles").touch()
+    write_places(folder / "places.geojson", Places([Place("home", Circle(48.1, 11.5, 100))]))
+    text = WHOLE + 'places = "places.geojson"\n[page]\ntiles = "here.mbtiles"\n'
+    settings = Settings.read(written(folder, text))
+    assert settings.page.tiles == folder / "here.mbtiles"
+    assert Settings.read(written(folder, settings.text())) == settings
+    plan = plan_of(replace(settings, applications={}))
+    assert (plan.page, plan.maps) == (settings.page, {"jane": folder / "places.geojson"})
+    assert (plan.file, plan.views_in_use) == (settings.file, frozenset())
+    with pytest.raises(DiscreetError, match=r"page\.tiles"):
+        Settings.read(written(folder, WHOLE + '[page]\ntiles = "nowhere.mbtiles"\n'))

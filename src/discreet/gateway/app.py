@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp
 
 from discreet.errors import DiscreetError
 from discreet.gateway.access import Access
+from discreet.gateway.applications_http import application_routes
 from discreet.gateway.broker import Broker
 from discreet.gateway.day_http import day_routes
 from discreet.gateway.doors import Doors
@@ -29,6 +31,8 @@ from discreet.gateway.home_assistant import HomeAssistantSource
 from discreet.gateway.http import HANDLERS, routes
 from discreet.gateway.journal import Journal, JournalError, SqliteJournal
 from discreet.gateway.keeper import Keeper
+from discreet.gateway.maps import Maps
+from discreet.gateway.maps_http import map_routes
 from discreet.gateway.nightly import Notice, look
 from discreet.gateway.openapi import document_routes
 from discreet.gateway.own_store import OwnStore
@@ -39,12 +43,16 @@ from discreet.gateway.page import page_routes
 from discreet.gateway.person import Settled
 from discreet.gateway.restored import mended
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.sections import JournalAt, Keeping, Rates, Server
+from discreet.gateway.sections import JournalAt, Keeping, Page, Rates, Server
 from discreet.gateway.settings import Settings
 from discreet.gateway.stream import BEAT, Streams
+from discreet.gateway.tiles import Tiles
 from discreet.gateway.views import View
 from discreet.places import Places
 from discreet.policy import Policy
+
+if TYPE_CHECKING:
+    from discreet.gateway.teller import Teller
 
 LOG = logging.getLogger("discreet.gateway.app")
 
@@ -73,6 +81,13 @@ class Plan:
     broker: Broker | None = None
     owntracks: Sequence[OwnTracksSource] = ()
     home_assistant: Sequence[HomeAssistantSource] = ()
+    page: Page = field(default_factory=Page)
+    maps: Mapping[str, Path] = field(default_factory=dict)
+    """The files of places, of who has one."""
+    file: Path | None = None
+    """The settings, if they are a file."""
+    views_in_use: frozenset[str] = frozenset()
+    """Views that the settings name elsewhere."""
     wall: Callable[[], float] = time.time
     pace: float = 1.0
     beat: float = BEAT
@@ -104,6 +119,11 @@ def plan_of(settings: Settings) -> Plan:
         settings.broker,
         settings.owntracks,
         settings.home_assistant,
+        settings.page,
+        {name: one.places for name, one in settings.people.items() if one.places is not None},
+        settings.file,
+        frozenset(one.view for one in settings.applications.values())
+        | frozenset(one.view for one in (settings.broker.tells if settings.broker else ())),
     )
 
 
@@ -113,9 +133,12 @@ class Served:
     def __init__(self, plan: Plan, folder: Folder, *, complete: Path | None = None, new_stream: bool = False) -> None:
         """`complete` and `new_stream` are what becomes of a restored backup (`restored.mended`)."""
         self.plan, self.folder = plan, folder
+        self._tiles = None if plan.page.tiles is None else Tiles(plan.page.tiles)
         folder.lock()
         with ExitStack() as undone:
             undone.callback(folder.unlock)
+            if self._tiles is not None:
+                undone.callback(self._tiles.close)
             key = folder.key()
             self.access = undone.enter_context(closing(Access(folder.access)))
             journal = undone.enter_context(closing(opened_journal(plan.journal, folder)))
@@ -135,16 +158,31 @@ class Served:
         self.owner.on_ended(self.streams.end)
         self.figures = Figures(self.gateway, self.streams)
         people = {one.name: one for one in plan.people}
+        self._teller: Teller | None = None
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.figures, self.notices),
+            *application_routes(self.gateway, self.doors, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.doors),
+            *map_routes(self.gateway, self.doors, Maps(keeper, plan.maps, self._redrawn), self._tiles),
             *page_routes(),
             *document_routes(),
         ]
         self.tasks: list[Task] = [self._watch_tokens, self._look_nightly]
         self._mount_wires(people)
+
+    def _redrawn(self, person: str, places: Places) -> None:
+        """A map is in force from now on, on every wire."""
+        self.doors.redraw(person, places)
+        if self._teller is not None:
+            self._teller.redraw(person, places)
+
+    def _view_shown(self, name: str, view: View | None) -> None:
+        """A view is another from now on, on every wire."""
+        self.doors.show(name, view)
+        if self._teller is not None and view is not None:
+            self._teller.show(view)
 
     def _mount_wires(self, people: Mapping[str, Settled]) -> None:
         """OwnTracks, the broker and Home Assistant, as far as the plan has them."""
@@ -155,7 +193,7 @@ class Served:
         self.routes += owntracks.routes(gateway, self.doors, plan.owntracks)
         if plan.broker is not None:
             ended = [one.grant.token for one in self.access.list() if one.revoked is not None]
-            teller = Teller(gateway, plan.broker, people, views, revoked=ended)
+            teller = self._teller = Teller(gateway, plan.broker, people, views, revoked=ended)
             self.access.on_revoked(teller.revoke)
             sources = partial(mqtt.run, gateway, plan.broker, plan.owntracks, plan.home_assistant)
             self.tasks += [teller.run, sources]
@@ -196,6 +234,8 @@ class Served:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
         self.access.close()
+        if self._tiles is not None:
+            self._tiles.close()
         self.folder.unlock()
 
     @asynccontextmanager

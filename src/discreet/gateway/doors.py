@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -20,6 +21,7 @@ from discreet.gateway.owner import Owner, Session
 from discreet.gateway.person import Settled
 from discreet.gateway.sections import Rates
 from discreet.gateway.views import WHOLE, View
+from discreet.places.named import Places
 
 READS = ("GET", "HEAD")
 
@@ -39,7 +41,8 @@ class Doors:
         rates: Rates | None = None,
     ) -> None:
         rates = rates or Rates()
-        self.access, self.owner, self.people = access, owner, people
+        self.access, self.owner = access, owner
+        self._people = dict(people)
         self.views: Mapping[str, View] = {WHOLE: View(), **views}
         self._forms: dict[tuple[str, str], Forms] = {}
         self._limits: Mapping[Purpose, Limit] = {
@@ -47,6 +50,22 @@ class Doors:
             "source": Limit(rates.source),
             "owner": Limit(OWNER),
         }
+
+    @property
+    def people(self) -> Mapping[str, Settled]:
+        """Everybody who is served, as they are settled now."""
+        return self._people
+
+    def redraw(self, person: str, places: Places) -> None:
+        """Another map is in force: whatever is read from now on has its circles."""
+        self._people[person] = replace(self._people[person], places=places)
+        self._forms = {key: forms for key, forms in self._forms.items() if key[0] != person}
+
+    def show(self, name: str, view: View | None) -> None:
+        """Another view under that name, or none: whatever is read from now on is as it shows it."""
+        others = {one: known for one, known in self.views.items() if one != name}
+        self.views = others if view is None else {**others, name: view}
+        self._forms = {key: forms for key, forms in self._forms.items() if key[1] != name}
 
     def caller(self, request: Request) -> Grant:
         """The grant that a request brings: by a token, or by the owner's cookie."""
@@ -74,7 +93,7 @@ class Doors:
         if grant is None or grant.view not in self.views:
             return None
         self._let_through(grant)
-        return grant, self._forms_of(str(grant.person), grant.view)
+        return grant, self.forms_of(str(grant.person), grant.view)
 
     def _by_token(self, request: Request, purpose: Purpose) -> Grant | None:
         """Where phones and the OwnTracks frontend come, Basic is taken as well; nowhere else, because browsers send it
@@ -99,9 +118,17 @@ class Doors:
             raise HTTPException(403, "this token writes; reading needs one of an application")
         if grant.view not in self.views:
             raise HTTPException(403, "this token's view is not in discreet.toml any more")
-        return grant, self._forms_of(person, grant.view)
+        return grant, self.forms_of(person, grant.view)
 
-    def _forms_of(self, person: str, view: str) -> Forms:
+    def reading(self, request: Request) -> tuple[Grant, Forms]:
+        """An application by its token, which says whom it reads."""
+        grant = self.caller(request)
+        if grant.purpose != "application" or grant.person not in self.people or grant.view not in self.views:
+            raise HTTPException(403, "this is for an application's token, of a person and a view that are served")
+        return grant, self.forms_of(str(grant.person), grant.view)
+
+    def forms_of(self, person: str, view: str) -> Forms:
+        """What leaves of a person in a view, as map and view are now."""
         key = (person, view)
         if key not in self._forms:
             settled = self.people[person]
@@ -122,8 +149,8 @@ class Doors:
             raise HTTPException(403, "this is the owner's")
         return grant
 
-    def present(self, request: Request) -> str:
-        """The owner in person, by password and not by a token, and the person whom the path names.
+    def in_person(self, request: Request) -> None:
+        """The owner in person, by password and not by a token.
 
         A token reads what was released; what was true is for who can be asked for the password.
         """
@@ -131,6 +158,10 @@ class Doors:
         session = self.session(request)
         if session is None or session.grant != grant:
             raise HTTPException(403, "this shows what was true; log in with the owner's password")
+
+    def present(self, request: Request) -> str:
+        """The owner in person, and the person whom the path names."""
+        self.in_person(request)
         person = str(request.path_params["person"])
         if person not in self.people:
             raise HTTPException(404, "there is no such person")

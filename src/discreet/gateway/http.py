@@ -15,6 +15,7 @@ from starlette.routing import Route
 from discreet.errors import DataError
 from discreet.gateway.doors import Doors
 from discreet.gateway.forms import encoded, entity_tag, event_id, key_of
+from discreet.gateway.gets import gets
 from discreet.gateway.journal.base import JournalError, Key
 from discreet.gateway.posted import readings_of
 from discreet.gateway.runtime import BusyError, Gateway
@@ -59,6 +60,11 @@ def routes(gateway: Gateway, doors: Doors, streams: Streams) -> list[Route]:
     async def stream(request: Request) -> Response:
         return stream_of(gateway, doors, streams, request)
 
+    async def own(request: Request) -> Response:
+        """The token's own answers, on a page that can be shown: which person and view follows from the token."""
+        grant, forms = doors.reading(request)
+        return JSONResponse(await run_in_threadpool(gets, gateway, forms, grant))
+
     async def readings(request: Request) -> Response:
         grant, person = doors.writer(request)
         try:
@@ -74,6 +80,7 @@ def routes(gateway: Gateway, doors: Doors, streams: Streams) -> list[Route]:
         Route(f"{person}/now", now, methods=["GET"]),
         Route(f"{person}/releases", releases, methods=["GET"]),
         Route(f"{person}/stream", stream, methods=["GET"]),
+        Route("/v1/gets", own, methods=["GET"]),
     ]
 
 

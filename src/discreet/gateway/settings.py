@@ -23,6 +23,7 @@ from discreet.gateway.sections import (
     Application,
     JournalAt,
     Keeping,
+    Page,
     Rates,
     Server,
     lines_of,
@@ -150,6 +151,7 @@ class Settings:
     home_assistant: tuple[HomeAssistantSource, ...] = ()
     wires: Mapping[str, object] = field(default_factory=dict, repr=False)
     """The tables of the last three as they stand in the file, for writing it again."""
+    page: Page = field(default_factory=Page)
 
     @classmethod
     def read(cls, file: str | Path) -> Settings:
@@ -181,6 +183,7 @@ class Settings:
                 HomeAssistantSource.read(one) for one in at.tables("home_assistant", "write each as [[home_assistant]]")
             ),
             {key: at.given(key) for key in WIRES if key in at},
+            Page.read(at.section("page", table.format("page"))),
         )
         at.done()
         found._check_together(at)
@@ -240,7 +243,7 @@ class Settings:
             parts += ["", *person.lines(folder)]
         for view in self.views.values():
             parts += view_lines(view)
-        for part in ("server", "keeping", "journal", "limits"):
+        for part in ("server", "keeping", "journal", "limits", "page"):
             parts += lines_of(part, getattr(self, part), folder)
         for name, one in self.applications.items():
             parts += lines_of(f"applications.{toml_key(name)}", one, folder)

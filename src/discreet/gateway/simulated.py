@@ -105,7 +105,8 @@ class Demo:
 
     def __init__(self, folder: Path, server: Server, seed: int = 7, slot: float = SLOT) -> None:
         self.life = Life(seed, slot)
-        self.served = Served(self.life.plan(server), Folder.made(folder))
+        plan = replace(self.life.plan(server), maps={NAME: folder / "places.geojson"})
+        self.served = Served(plan, Folder.made(folder))
         self.served.gateway.keeper.prepare()  # the first run compiles, and a fast clock would not wait
         access = self.served.access
         _, self.phone = access.add("source", NAME, name="a phone that is made up")

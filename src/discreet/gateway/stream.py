@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from typing import Any, cast
 
 from starlette.exceptions import HTTPException
@@ -107,10 +108,13 @@ def begins_after(gateway: Gateway, grant: Grant, person: str, last: str | None) 
 class EventStream(Response):
     """An answer that goes on until its reader leaves, falls behind, or may not read any more."""
 
-    def __init__(self, gateway: Gateway, forms: Forms, after: Key | None, streams: Streams, token: str) -> None:
+    def __init__(
+        self, gateway: Gateway, forms: Callable[[], Forms], after: Key | None, streams: Streams, token: str
+    ) -> None:
+        """`forms` is asked at each event: a map or a view may change while a stream is open."""
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
-        self._rows = cast(AsyncGenerator[Row, None], gateway.listen(forms.person, after))
+        self._rows = cast(AsyncGenerator[Row, None], gateway.listen(forms().person, after))
         self._forms, self._streams, self._token = forms, streams, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -145,7 +149,7 @@ class EventStream(Response):
                     told = row.result()
                     if told is None:  # too far behind: it comes again, and reads what it missed
                         return
-                    await send(_part(self._forms.server_sent(told)))
+                    await send(_part(self._forms().server_sent(told)))
                     row = self._next()
                 if loop.time() >= due:
                     await send(_part(b":\n\n"))
@@ -176,4 +180,4 @@ def stream_of(gateway: Gateway, doors: Doors, streams: Streams, request: Request
     after = begins_after(gateway, grant, forms.person, request.headers.get("last-event-id"))
     if request.method == "HEAD":
         return Response(headers=HEADERS)
-    return EventStream(gateway, forms, after, streams, grant.token)
+    return EventStream(gateway, partial(doors.forms_of, forms.person, grant.view), after, streams, grant.token)

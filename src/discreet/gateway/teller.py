@@ -22,6 +22,7 @@ from discreet.gateway.person import Settled
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.told import Wire, wires
 from discreet.gateway.views import View
+from discreet.places.named import Places
 
 LOG = logging.getLogger("discreet.gateway")
 
@@ -64,6 +65,16 @@ class Teller:
     async def _told(self, rows: Sequence[Row]) -> None:
         if self._queue is not None:
             self._queue.put_nowait(rows)
+
+    def redraw(self, person: str, places: Places) -> None:
+        """Another map is in force: what is told from now on has its circles. From any thread."""
+        for wire in list(self._wires.get(person, ())):
+            wire.change(places=places)
+
+    def show(self, view: View) -> None:
+        """Another view of that name: what is told from now on is as it shows it. From any thread."""
+        for wire in [one for told in list(self._wires.values()) for one in told if one.told.view == view.name]:
+            wire.change(view=view)
 
     def revoke(self, token: str) -> None:
         """Tell its view no more, and clear what is retained: now, or when the broker is back. From any thread."""

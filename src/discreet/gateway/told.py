@@ -14,6 +14,7 @@ from discreet.gateway.person import Settled
 from discreet.gateway.recorder import tracker_of
 from discreet.gateway.views import View
 from discreet.outputs import SUPPRESSED
+from discreet.places.named import Places
 
 
 class Wire:
@@ -45,6 +46,13 @@ class Wire:
         if location is not None:
             found.append(Message(self._located, encoded(location), self._qos, retain=False))
         return found
+
+    def change(self, *, places: Places | None = None, view: View | None = None) -> None:
+        """Another map, or another view of that name, from now on."""
+        before = self.forms
+        forms = Forms(before.person, before.clock, places or before.places, view or before.view)
+        forms.circle(SUPPRESSED)
+        self.forms = forms
 
     @property
     def retained(self) -> frozenset[str]:

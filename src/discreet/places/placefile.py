@@ -51,13 +51,13 @@ def read_places(path: str | Path) -> Places:
         raise DataError(f"{path}: {error}") from None
 
 
-def write_places(path: str | Path, places: Places) -> None:
-    """The places as a file."""
+def write_places(path: str | Path, places: Places, *, private: bool = False) -> None:
+    """The places as a file; a `private` one is for its owner alone."""
     try:
         text = json.dumps(document_of(places), ensure_ascii=False, indent=1, allow_nan=False)
     except (ValueError, RecursionError) as error:  # of what a file says besides, which is left as it is
         raise DataError(f"{path}: cannot be written as JSON ({error}); take out what is not needed") from None
-    with written_whole(path) as file:
+    with written_whole(path, private=private) as file:
         file.write(text.encode("utf-8", "backslashreplace") + b"\n")  # half a character, as JSON writes it
 
 

@@ -1,0 +1,53 @@
+// A view made on the page, a token in it, what that token gets for its owner and for who has it, a phone's code.
+import { address, enter, expectErrors, holds, look, page, seen } from "./browser.mjs";
+
+await look(async () => {
+  await enter();
+  await page.click("a[href='#applications']");
+  await page.click("text=Make a view");
+  await page.fill("[name=name][pattern]", "friends");
+  await page.fill("[aria-label='home is told as']", "in");
+  await page.fill("[aria-label='work is told as']", "busy");
+  await page.fill("[name=rest]", "out");
+  await seen("view");
+  await page.click("text=Save the view");
+  await page.waitForSelector(".groups li");
+
+  await page.fill("form [name=name]", "kitchen");
+  await page.selectOption("[name=view]", "friends");
+  await page.click("form.card button");
+  await page.waitForSelector(".once .qr");
+  const secret = await page.inputValue(".once input");
+  await page.click("[aria-label='What it gets: kitchen']");
+  await page.waitForSelector(".gets pre");
+  await seen("gets");
+  const shown = await page.locator(".gets pre").allTextContents();
+  const person = encodeURIComponent(await page.inputValue("form [name=person]"));
+  const headers = { Authorization: `Bearer ${secret}` };
+  const now = await (await fetch(`${address}/v1/people/${person}/now`, { headers })).text();
+  const again = await (await fetch(`${address}/v1/people/${person}/releases?format=csv`, { headers })).text();
+  const lines = shown[2].trim().split(/\r?\n/);
+  holds(lines.every((line) => again.includes(line)), "what it gets is not what it is sent");
+  holds(now.startsWith("{"), "the token does not read");
+  holds(!shown.join("").includes("clinic"), "a place of no group is told");
+
+  expectErrors(1);
+  await page.click("[aria-label='Remove: friends']");
+  await page.waitForSelector("[aria-labelledby=views] .problem");
+
+  const link = await page.getAttribute(".scanned a", "href");
+  await page.goto("about:blank");
+  await page.context().clearCookies();
+  await page.goto(link);
+  await page.waitForSelector(".own-gets pre");
+  holds(!page.url().includes(secret), "the token stays in the address");
+  await seen("own-gets");
+  await page.reload();
+  expectErrors(1);
+  await page.fill("[name=secret]", "not a token");
+  await page.click("form button");
+  await page.waitForSelector(".problem");
+  await page.fill("[name=secret]", secret);
+  await page.click("form button");
+  await page.waitForSelector(".own-gets pre");
+});

@@ -1,0 +1,62 @@
+// The map: moved by wheel and keys, a place drawn anew by its rim, a name that waits, a secret that loses no ground.
+import { enter, expectErrors, holds, look, page, seen } from "./browser.mjs";
+
+const text = (selector) => page.textContent(selector);
+
+await look(async () => {
+  await enter();
+  await page.click("a[href='#places']");
+  await page.waitForSelector(".map .place");
+  await page.waitForSelector(".stays li");
+  await seen("places");
+
+  const bar = () => text(".map .bar text");
+  const wide = await bar();
+  await page.focus(".map .ground");
+  for (let k = 0; k < 4; k++) await page.keyboard.press("+");
+  await page.waitForFunction((before) => document.querySelector(".map .bar text").textContent !== before, wide);
+  await page.hover(".map .ground");
+  await page.mouse.wheel(0, 300);
+  await page.keyboard.press("0");
+  await page.waitForFunction((before) => document.querySelector(".map .bar text").textContent === before, wide);
+
+  await page.click(".names .name:has-text('home')");
+  await page.waitForSelector(".map .place.picked");
+  await page.click("[aria-label='Draw anew: home, part 1']");
+  const before = Number(await page.inputValue("[name=radius]"));
+  const rim = await page.locator(".grip.rim").boundingBox();
+  holds(rim !== null, "the rim cannot be seen");
+  await page.mouse.move(rim.x + rim.width / 2, rim.y + rim.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(rim.x + rim.width / 2 + 30, rim.y + rim.height / 2, { steps: 5 });
+  await page.mouse.up();
+  holds(Number(await page.inputValue("[name=radius]")) > before, "dragging the rim out makes no larger circle");
+  await seen("places-drawing");
+  await page.click(".draw button:has-text('Save')");
+  await page.waitForSelector(".said");
+  holds((await text(".said")).includes("In force"), "a shape is not in force at once");
+
+  await page.click("text=Draw a polygon");
+  const ground = await page.locator(".map .ground").boundingBox();
+  for (const [x, y] of [[0.2, 0.2], [0.35, 0.2], [0.3, 0.4]])
+    await page.mouse.click(ground.x + x * ground.width, ground.y + y * ground.height);
+  holds((await page.inputValue("[name=corners]")).split("\n").length === 3, "three presses are not three corners");
+  await page.fill("[name=name]", "garden");
+  await page.click(".draw button:has-text('Save')");
+  await page.waitForSelector(".waiting");
+  await seen("places-waiting");
+  await page.click(".waiting button");
+  await page.waitForSelector(".waiting", { state: "detached" });
+
+  await page.click(".names .name:has-text('clinic')");
+  await page.click("[aria-label='Draw anew: clinic, part 1']");
+  await page.fill("[name=radius]", "20");
+  expectErrors(1);
+  await page.click(".draw button:has-text('Save')");
+  await page.waitForSelector(".beside .problem");
+  holds((await text(".beside .problem")).includes("is secret"), "a secret place lost ground");
+  await page.click(".draw button:has-text('Cancel')");
+
+  await page.click("[aria-label='Draw it: stay 1']");
+  holds((await page.inputValue("[name=latitude]")) !== "", "a stay is not where it is drawn");
+});

@@ -1,0 +1,268 @@
+"""The owner's map: shapes in force at the next slot, names that wait for habits, and secrets that lose no ground."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import sqlite3
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet import DiscreetError, Released
+from discreet.gateway.own_store import Reading
+from discreet.gateway.sections import Page
+from discreet.gateway.tiles import Tiles
+from discreet.places import read_places, write_places
+from tests.gateway.people import CLOCK, PLACES, START, WHERE, readings, settled
+from tests.gateway.test_day import logged_in
+from tests.gateway.web import ROUTINE, Web, opened
+
+PATH = "/v1/owner/people/jane/map"
+PICTURE = b"\x89PNG\r\n\x1a\n and so on"
+
+
+def told(tmp_path: Path, story: Callable[[Web, Path], Awaitable[None]], **options: Any) -> None:
+    file = tmp_path / "places.geojson"
+    write_places(file, PLACES)
+    person = settled(routine=ROUTINE, outputs="suppress")
+
+    async def whole() -> None:
+        async with opened(tmp_path / "files", people=[person], maps={"jane": file}, **options) as web:
+            await logged_in(web)
+            web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
+            await story(web, file)
+
+    asyncio.run(whole())
+
+
+async def got(web: Web, path: str = PATH) -> Any:
+    answer = await web.client.get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def changed(web: Web, status: int = 200, **given: Any) -> Any:
+    version = (await got(web))["version"]
+    answer = await web.client.post(PATH, json={"version": version, **given})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def circle(where: tuple[float, float], radius: float) -> dict[str, Any]:
+    return {"middle": list(where), "radius": radius}
+
+
+def test_a_shape_is_in_force_at_the_next_slot_on_every_wire_and_in_the_file(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        headers = web.bearer("application")
+        away = (48.12, 11.50)
+        found = await changed(web, do="redraw", number=0, shape=circle(away, 80))
+        assert found["said"]["at_once"]
+        assert found["waiting"] is None
+        assert found["places"][0]["middle"] == list(away)
+        assert read_places(file).places[0].shape.middle == away
+        assert file.stat().st_mode & 0o777 == 0o600
+        instant = int(CLOCK.start_of(START.date(), 0).timestamp() + 1800) * 1_000_000
+        (row,) = await web.pass_slot(Reading("jane", "phone", instant, away, 10.0))
+        assert web.served.gateway.keeper.own.truth("jane", row.date)[row.slot] == "home"
+        assert row.output == Released("home"), "nothing is secret about home at night"
+        event = (await web.client.get("/v1/people/jane/now", headers=headers)).json()
+        assert (event["latitude"], event["longitude"], event["radius"]) == (*away, 80)
+
+    told(tmp_path, story)
+
+
+def test_a_name_that_habits_do_not_know_waits_and_changes_nothing(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        before = file.read_bytes()
+        found = await changed(web, do="add", name="gym", shape=circle((48.11, 11.51), 60))
+        assert not found["said"]["at_once"]
+        assert "gym" in found["said"]["words"]
+        assert [one["name"] for one in found["places"] if one["waits"]] == ["gym"]
+        assert "places.drawn.geojson" in found["waiting"]["learn"]
+        assert file.read_bytes() == before
+        drawn = file.with_name("places.drawn.geojson")
+        assert read_places(drawn).names == ("home", "work", "clinic", "gym")
+        assert drawn.stat().st_mode & 0o777 == 0o600
+        settled_now = web.served.gateway.keeper.people["jane"].settled
+        assert settled_now.places.names == PLACES.names
+        found = await changed(web, do="rename", name="gym", to="pool")  # what waits can be changed further
+        assert [one["name"] for one in found["places"]][-1] == "pool"
+        found = await changed(web, do="rename", name="pool", to="work")  # merged: another part of work
+        assert found["said"]["at_once"]
+        assert found["waiting"] is None
+        assert not drawn.exists()
+        assert read_places(file).names == ("home", "work", "clinic")
+        assert len(web.served.gateway.keeper.people["jane"].settled.places) == 4
+
+    told(tmp_path, story)
+
+
+def test_what_waits_can_be_let_go(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        await changed(web, do="rename", name="work", to="office")
+        answer = await web.client.delete(f"{PATH}/drawn")
+        assert answer.status_code == 200
+        assert [one["name"] for one in answer.json()["places"]] == ["home", "work", "clinic"]
+        assert not file.with_name("places.drawn.geojson").exists()
+
+    told(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"do": "redraw", "number": 2, "shape": circle(WHERE["clinic"], 100)},
+        {"do": "redraw", "number": 2, "shape": circle((48.21, 11.60), 150)},
+        {"do": "rename", "name": "clinic", "to": "hospital"},
+        {"do": "rename", "name": "clinic", "to": "work"},
+        {"do": "remove", "number": 2},
+        {"do": "add", "name": "reception", "shape": circle(WHERE["clinic"], 20)},
+        {"do": "add", "name": "work", "shape": circle(WHERE["clinic"], 20)},
+    ],
+)
+def test_a_secret_place_loses_no_ground(tmp_path: Path, change: dict[str, Any]) -> None:
+    async def story(web: Web, file: Path) -> None:
+        before = file.read_bytes()
+        refused = await changed(web, 400, **change)
+        assert "'clinic' is secret" in refused["error"]
+        assert "take the secret back" in refused["error"]
+        assert file.read_bytes() == before
+        assert not file.with_name("places.drawn.geojson").exists()
+        larger = await changed(web, do="redraw", number=2, shape=circle(WHERE["clinic"], 200))
+        assert larger["said"]["at_once"]
+
+    told(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"do": "erase"}, "add, redraw"),
+        ({"do": "add", "name": "unknown", "shape": circle((48.0, 11.0), 50)}, "meaning of its own"),
+        ({"do": "add", "name": "x", "shape": circle((98.0, 11.0), 50)}, "latitude"),
+        ({"do": "add", "name": "x", "shape": {"points": [[48.0, 11.0], [48.1, 11.0]]}}, "three corners"),
+        ({"do": "add", "name": "x", "shape": {"points": [[48.0, 11.0], [48.1, 11.1], [48.2, 11.2]]}}, "encloses"),
+        ({"do": "add", "name": "x", "shape": circle((48.0, 11.0), -5)}, "radius"),
+        ({"do": "add", "name": "x"}, "shape"),
+        ({"do": "redraw", "number": 7, "shape": circle((48.0, 11.0), 50)}, "no place 7"),
+        ({"do": "rename", "name": "nowhere", "to": "x"}, "nowhere"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    async def story(web: Web, file: Path) -> None:
+        assert words in (await changed(web, 400, **change))["error"]
+
+    told(tmp_path, story)
+
+
+def test_a_map_that_was_changed_elsewhere_is_looked_at_again(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        version = (await got(web))["version"]
+        await changed(web, do="redraw", number=0, shape=circle(WHERE["home"], 180))
+        late = {"version": version, "do": "redraw", "number": 0, "shape": circle(WHERE["home"], 90)}
+        assert (await web.client.post(PATH, json=late)).status_code == 409
+
+    told(tmp_path, story)
+
+
+def test_without_a_file_the_map_is_shown_and_not_changed(tmp_path: Path) -> None:
+    async def whole() -> None:
+        async with opened(tmp_path, people=[settled(routine=ROUTINE)]) as web:
+            await logged_in(web)
+            web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
+            assert (await got(web))["file"] is None
+            assert "people.jane.places" in (await changed(web, 400, do="remove", number=0))["error"]
+
+    asyncio.run(whole())
+
+
+def test_people_who_share_a_map_are_all_asked(tmp_path: Path) -> None:
+    file = tmp_path / "places.geojson"
+    write_places(file, PLACES)
+    jane = settled(routine=ROUTINE, outputs="suppress")
+    joe = replace(settled("joe", routine=ROUTINE, outputs="suppress"))
+
+    async def whole() -> None:
+        maps = {"jane": file, "joe": file}
+        async with opened(tmp_path / "files", people=[jane, joe], maps=maps) as web:
+            await logged_in(web)
+            web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
+            await changed(web, do="redraw", number=0, shape=circle(WHERE["home"], 190))
+            for one in web.served.gateway.keeper.people.values():
+                assert one.settled.places.places[0].shape.area > PLACES.places[0].shape.area
+
+    asyncio.run(whole())
+
+
+def test_what_is_unexplained_has_dots_and_suggestions(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        assert (await got(web, f"{PATH}/unexplained"))["dots"] == []
+        own = web.served.gateway.keeper.own
+        own.read(list(readings(("home",) * 6 + ("work",) * 6, START.date() - dt.timedelta(days=2))))
+        pool, seen = (48.13, 11.52), []
+        for day in (1, 2, 3):
+            begins = int(START.timestamp()) - day * 86_400 + 40_000
+            seen += [Reading("jane", "phone", (begins + 300 * k) * 1_000_000, pool, 10.0) for k in range(13)]
+        seen.append(Reading("jane", "phone", int(START.timestamp() - 1000) * 1_000_000, (48.3, 11.9), 900.0))
+        own.read(seen)
+        found = await got(web, f"{PATH}/unexplained")
+        assert found["count"] == 39, "one that may be 900 m off says no place"
+        assert found["dots"][0] == list(pool)
+        (suggestion,) = found["suggestions"]
+        assert suggestion["middle"] == pytest.approx(pool, abs=1e-4)
+        assert suggestion["days"] == 3
+        assert found["share"] > 0
+        assert set(found["hours"]) == {"home", "work", "clinic"}
+        await changed(web, do="add", name="pool", shape=circle(pool, suggestion["radius"]))
+        assert (await got(web, f"{PATH}/unexplained"))["dots"] == [], "what is drawn explains, though it waits"
+
+    told(tmp_path, story)
+
+
+def test_it_is_for_the_owner_in_person(tmp_path: Path) -> None:
+    async def whole() -> None:
+        async with opened(tmp_path, people=[settled(routine=ROUTINE)]) as web:
+            asked = (PATH, f"{PATH}/unexplained", "/v1/owner/tiles/1/0/0")
+            for path in asked:
+                assert (await web.client.get(path)).status_code == 401
+                for headers in (web.bearer("application"), web.bearer("source"), web.bearer("owner", None)):
+                    assert (await web.client.get(path, headers=headers)).status_code == 403
+            await logged_in(web)
+            assert (await web.client.post(PATH, json={"version": ""})).status_code == 403, "without the session's word"
+            assert (await web.client.delete(f"{PATH}/drawn")).status_code == 403
+
+    asyncio.run(whole())
+
+
+def tiles_at(path: Path, picture: bytes = PICTURE) -> Path:
+    with sqlite3.connect(path) as rows:
+        rows.execute("CREATE TABLE metadata (name TEXT, value TEXT)")
+        rows.execute("CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)")
+        rows.execute("INSERT INTO tiles VALUES (3, 4, 5, ?)", (picture,))
+    rows.close()
+    return path
+
+
+def test_tiles_of_the_owners_file_count_from_the_north(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        assert (await got(web))["tiles"] == {"least": 3, "most": 3}
+        answer = await web.client.get("/v1/owner/tiles/3/4/2")
+        assert (answer.content, answer.headers["content-type"]) == (PICTURE, "image/png")
+        for path in ("3/4/5", "4/4/2", "3/400/2", "99/0/0"):
+            assert (await web.client.get(f"/v1/owner/tiles/{path}")).status_code == 204
+        assert (await web.client.get("/v1/owner/tiles/3/4/x")).status_code == 404
+
+    told(tmp_path, story, page=Page(tiles_at(tmp_path / "here.mbtiles")))
+
+
+def test_tiles_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DiscreetError, match="no pictures"):
+        Tiles(tiles_at(tmp_path / "vector.mbtiles", b"\x1f\x8b a vector tile"))
+    (tmp_path / "text.mbtiles").write_text("no database at all, but long enough for its header to be looked at")
+    with pytest.raises(DiscreetError, match="no file of MBTiles"):
+        Tiles(tmp_path / "text.mbtiles")
