@@ -15,15 +15,16 @@ from discreet.errors import DiscreetError
 
 
 @contextmanager
-def written_whole(path: str | Path) -> Iterator[BinaryIO]:
+def written_whole(path: str | Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """Write beside the target, then rename: readers see the old file or the whole new one, never a part.
 
-    If the block raises, the target stays as it was and nothing is left beside it.
+    If the block raises, the target stays as it was and nothing is left beside it. A `private` file is for its owner
+    alone from its first byte on; unlike `private_files` this is for threads too.
     """
     target = Path(path)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
-        file = beside.open("xb")
+        file = os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb")
     except OSError as error:
         raise DiscreetError(
             f"{target}: cannot be written: {error.strerror}; choose a folder you can write to"

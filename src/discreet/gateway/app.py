@@ -37,8 +37,11 @@ from discreet.gateway.owner_http import owner_routes
 from discreet.gateway.owntracks_source import OwnTracksSource
 from discreet.gateway.page import page_routes
 from discreet.gateway.person import Settled
+from discreet.gateway.previews import Previews
 from discreet.gateway.restored import mended
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.secrets import PolicyFiles
+from discreet.gateway.secrets_http import secrets_routes
 from discreet.gateway.sections import JournalAt, Keeping, Rates, Server
 from discreet.gateway.settings import Settings
 from discreet.gateway.stream import BEAT, Streams
@@ -73,6 +76,8 @@ class Plan:
     broker: Broker | None = None
     owntracks: Sequence[OwnTracksSource] = ()
     home_assistant: Sequence[HomeAssistantSource] = ()
+    policy_files: Mapping[str, Path] = field(default_factory=dict)
+    """Where policies stand, of who has one that the owner's page may change."""
     wall: Callable[[], float] = time.time
     pace: float = 1.0
     beat: float = BEAT
@@ -104,6 +109,7 @@ def plan_of(settings: Settings) -> Plan:
         settings.broker,
         settings.owntracks,
         settings.home_assistant,
+        {name: one.policy for name, one in settings.people.items()},
     )
 
 
@@ -135,15 +141,17 @@ class Served:
         self.owner.on_ended(self.streams.end)
         self.figures = Figures(self.gateway, self.streams)
         people = {one.name: one for one in plan.people}
+        previews = Previews()
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.figures, self.notices),
             *day_routes(self.gateway, self.doors),
+            *secrets_routes(self.gateway, self.doors, PolicyFiles(plan.policy_files), previews),
             *page_routes(),
             *document_routes(),
         ]
-        self.tasks: list[Task] = [self._watch_tokens, self._look_nightly]
+        self.tasks: list[Task] = [self._watch_tokens, self._look_nightly, previews.watch]
         self._mount_wires(people)
 
     def _mount_wires(self, people: Mapping[str, Settled]) -> None:
@@ -169,10 +177,9 @@ class Served:
         while True:
             for one in self.plan.people:
                 today, _ = one.clock.locate(dt.datetime.fromtimestamp(self.plan.wall(), dt.UTC))
-                policy = self.plan.policies.get(one.name)
-                if policy is not None and asked.get(one.name) != today:
+                if one.name in self.plan.policies and asked.get(one.name) != today:
                     asked[one.name] = today
-                    own = self.gateway.keeper.own
+                    own, policy = self.gateway.keeper.own, self.gateway.keeper.people[one.name].settled.policy
                     self.notices[one.name] = await asyncio.to_thread(look, own, one.name, one.routine, policy, today)
             await asyncio.sleep(NIGHTLY)
 
