@@ -23,3 +23,21 @@ export function hour(zone: string): (instant: string) => string {
 export function moved(iso: string, days: number): string {
   return new Date(Date.parse(`${iso}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
+
+/** "a, b or c". */
+export const list = (words: string[], type: "conjunction" | "disjunction"): string =>
+  new Intl.ListFormat(undefined, { type }).format(words);
+
+/** A share with its sign: +3 %. */
+export const signed = (share: number): string =>
+  new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" }).format(share);
+
+/** Such as: Mon, 2 Mar. */
+export const dayShort = (iso: string): string =>
+  new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" })
+    .format(new Date(`${iso}T00:00:00Z`));
+
+/** A wall-clock time such as 07:30, as the reader writes it. */
+export const timeOf = (label: string): string =>
+  new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZone: "UTC" })
+    .format(new Date(`1970-01-01T${label}:00Z`));

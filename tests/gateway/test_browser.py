@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.web import Web, listening_web
+from discreet.choosing.policy_text import policy_file_text
+from tests.gateway.people import START, readings, settled
+from tests.gateway.web import ROUTINE, Web, listening_web
 
 SOURCES = Path(__file__).parents[2] / "dashboard"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -62,5 +64,22 @@ def test_what_an_owner_does(tmp_path: Path) -> None:
         async with listening_web(tmp_path / "files") as web:
             await web.pass_slots(5)
             await look(web, "owner", tmp_path, ("login", "today", "applications"))
+
+    asyncio.run(story())
+
+
+@needs_browser
+def test_a_secret_is_declared_previewed_and_saved(tmp_path: Path) -> None:
+    person = settled(routine=ROUTINE, outputs="suppress")
+    path = tmp_path / "policy.toml"
+    path.write_text(policy_file_text(person.policy, ROUTINE), encoding="utf-8")
+    at = readings(("home",) * 4 + ("work",) * 4 + ("clinic",) + ("home",) * 3, START.date())
+
+    async def story() -> None:
+        async with listening_web(tmp_path / "files", people=[person], policy_files={"jane": path}) as web:
+            for one in at:
+                await web.pass_slot(one)
+            await look(web, "secrets", tmp_path, ("secrets", "secrets-edited", "secrets-preview", "secrets-saved"))
+        assert "work at night" in path.read_text(encoding="utf-8")
 
     asyncio.run(story())
