@@ -85,7 +85,8 @@ export interface SecretsDocument {
   in_force: InForce; announced: InForce[]; draft: { of: string; delta: number }; already_told: AlreadyTold[];
   fixed: string | null;
 }
-export interface Meant { secrets: Declared[]; same: boolean; from: string; already_told: AlreadyTold[] }
+export interface Meant { secrets: Declared[]; same: boolean }
+export interface Tried extends Meant { from: string }
 export interface Shown {
   utility: { mean: number; half_width: number }; true: number; coarse: number; false: number; silent: number;
   holds: boolean | null; rests_on: string; worst: { secret: string; prior: number; belief: number } | null;
@@ -104,6 +105,8 @@ export const secrets = {
   read: (person: string) => ask<SecretsDocument>("GET", `${of(person)}/secrets`),
   check: (person: string, draft: Terms[]) =>
     ask<Meant>("POST", `${of(person)}/secrets/check`, { secrets: draft.map(bare) }),
+  try: (person: string, draft: Terms[]) =>
+    ask<Tried>("POST", `${of(person)}/secrets/try`, { secrets: draft.map(bare) }),
   save: (person: string, draft: Terms[], from: string) =>
     ask<SecretsDocument>("PUT", `${of(person)}/secrets`, { secrets: draft.map(bare), of: from }),
   preview: async (person: string, draft: Terms[]) =>

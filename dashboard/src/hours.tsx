@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { timeOf } from "./locale";
+import { runs } from "./slots";
 import { texts } from "./texts";
 
 const ROWS = 4; // quarters of a day: the same on a phone and on a desk
@@ -94,12 +95,12 @@ export function Hours({ times, prior, held, set }: { times: string[]; prior: num
 
 /** The same to look at: a line of the day, its held hours filled. */
 export function HeldHours({ slots, times }: { slots: number[] | null; times: string[] }) {
-  const held = slots === null ? times.map((_, slot) => slot) : slots;
+  const held = runs(times.map((_, slot) => slots === null || slots.includes(slot))).filter(([, , on]) => on);
   return (
     <svg class="held" viewBox={`0 0 ${times.length} 1`} preserveAspectRatio="none" role="img"
       aria-label={hoursInWords(slots, times)}>
       <rect class="ground" width={times.length} height="1" />
-      {held.map((slot) => <rect key={slot} class="filled" x={slot} width="1.02" height="1" />)}
+      {held.map(([first, count]) => <rect key={first} class="filled" x={first} width={count} height="1" />)}
     </svg>
   );
 }

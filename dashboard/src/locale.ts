@@ -28,9 +28,9 @@ export function moved(iso: string, days: number): string {
 export const list = (words: string[], type: "conjunction" | "disjunction"): string =>
   new Intl.ListFormat(undefined, { type }).format(words);
 
-/** A share with its sign: +3 %. */
-export const signed = (share: number): string =>
-  new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" }).format(share);
+/** A difference of shares, in percentage points. */
+export const points = (share: number): string =>
+  new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 }).format(100 * share);
 
 /** Such as: Mon, 2 Mar. */
 export const dayShort = (iso: string): string =>

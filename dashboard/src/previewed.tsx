@@ -1,12 +1,16 @@
 import { useState } from "preact/hooks";
-import type { PreviewedDay, Previewed, Shown, Told } from "./api";
+import type { PreviewedDay, Previewed, Shown, Terms, Told } from "./api";
 import { clock, dayName, dayShort, percent } from "./locale";
-import { overSlots } from "./slots";
+import { overSlots, runs } from "./slots";
 import { colour, Hours, label } from "./strip";
 import { texts } from "./texts";
 
+type Held = (context: string | null, slot: number) => boolean;
+
 /** What a draft would cost: figures beside each other, then the last days. */
-export function Cost({ found, secret }: { found: Previewed; secret: Set<string> }) {
+export function Cost({ found, secrets }: { found: Previewed; secrets: Terms[] }) {
+  const held: Held = (context, slot) => context !== null && secrets.some(
+    (one) => one.contexts.includes(context) && (one.slots === null || one.slots.includes(slot)));
   const words = texts.secrets;
   const { before, after } = found;
   const share = (key: "true" | "coarse" | "false" | "silent") => (one: Shown) => percent(one[key]);
@@ -35,7 +39,7 @@ export function Cost({ found, secret }: { found: Previewed; secret: Set<string> 
         </tbody>
       </table>
       <h3>{words.week}</h3>
-      {found.days.length === 0 ? <p>{words.noDays}</p> : <Days days={found.days} secret={secret} />}
+      {found.days.length === 0 ? <p>{words.noDays}</p> : <Days days={found.days} held={held} />}
     </section>
   );
 }
@@ -59,10 +63,11 @@ function Shares({ before, after }: { before: Shown; after: Shown }) {
   );
 }
 
+const EMPTY = "\u0000"; // a slot that is still to come; no label is this
 const HEIGHT = 20;
 const GAP = 3;
 
-function Days({ days, secret }: { days: PreviewedDay[]; secret: Set<string> }) {
+function Days({ days, held }: { days: PreviewedDay[]; held: Held }) {
   const words = texts.secrets;
   const found = new Set(days.flatMap((day) => day.slots.flatMap((one) => [one.true, label(one.told), label(one.would)]))
     .filter((one) => one !== null));
@@ -81,24 +86,25 @@ function Days({ days, secret }: { days: PreviewedDay[]; secret: Set<string> }) {
         </pattern>
       </svg>
       <div class="tried">
-        {days.map((day) => <TriedDay key={day.date} day={day} secret={secret} />)}
+        {days.map((day) => <TriedDay key={day.date} day={day} held={held} />)}
         {last && <div class="row"><span /><Hours day={last} /></div>}
       </div>
       <ul class="legend">
         {[...found].map((one) => (
           <li key={one}><svg viewBox="0 0 10 10" aria-hidden="true">
-            <rect class={secret.has(one) ? "cell secret" : "cell"} width="10" height="10" fill={colour(one)} />
-          </svg>{one}{secret.has(one) && ` (${texts.today.secretPlace})`}</li>
+            <rect class="cell" width="10" height="10" fill={colour(one)} /></svg>{one}</li>
         ))}
         <li><svg viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill="url(#quiet-hatch)" /></svg>
           {texts.today.silent}</li>
+        <li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="cell secret" width="10" height="10" fill="none" /></svg>
+          {texts.today.secretPlace}</li>
       </ul>
     </>
   );
 }
 
-/** Three rows of a day: true, told, would have been told. Where the last two differ, there is a mark between them. */
-function TriedDay({ day, secret }: { day: PreviewedDay; secret: Set<string> }) {
+/** Three rows of a day: true, told, would have been told. */
+function TriedDay({ day, held }: { day: PreviewedDay; held: Held }) {
   const words = texts.secrets;
   const time = clock(day.zone);
   const [at, setAt] = useState<number | null>(null);
@@ -106,11 +112,18 @@ function TriedDay({ day, secret }: { day: PreviewedDay; secret: Set<string> }) {
   const one = at === null ? undefined : day.slots[at];
   const sentence = !one ? "" : one.told === null ? texts.today.notYet
     : words.tried(time(one.start), time(one.end), one.true ?? texts.today.notKept, said(one.told), said(one.would));
-  const cell = (slot: number, empty: boolean, context: string | null, row: number) => (
-    <rect key={`${row}.${slot}`} class={context !== null && secret.has(context) ? "cell secret" : "cell"}
-      x={slot * 10} width={10.2} y={row * (HEIGHT + GAP)} height={HEIGHT}
-      fill={empty ? "var(--empty)" : context === null ? "url(#quiet-hatch)" : colour(context)} />
-  );
+  const rows = [
+    day.slots.map((each) => (each.told === null ? EMPTY : each.true)),
+    day.slots.map((each) => (each.told === null ? EMPTY : label(each.told))),
+    day.slots.map((each) => (each.told === null ? EMPTY : label(each.would))),
+  ];
+  const cells = (contexts: (string | null)[], row: number) =>
+    runs(contexts.map((context, slot) => `${held(context, slot) ? "!" : " "}${context ?? ""}`)).map(([first, count, kind]) => {
+      const context = contexts[first];
+      return <rect key={`${row}.${first}`} class={kind.startsWith("!") ? "cell secret" : "cell"}
+        x={first * 10} width={count * 10} y={row * (HEIGHT + GAP)} height={HEIGHT}
+        fill={context === EMPTY ? "var(--empty)" : context == null ? "url(#quiet-hatch)" : colour(context)} />;
+    });
   return (
     <div class="row">
       <span class="name">{dayShort(day.date)}
@@ -119,9 +132,7 @@ function TriedDay({ day, secret }: { day: PreviewedDay; secret: Set<string> }) {
       <div>
         <svg viewBox={`0 0 ${day.slots.length * 10} ${3 * HEIGHT + 2 * GAP}`} preserveAspectRatio="none"
           {...overSlots(day.slots.length, { at, look: setAt }, `${dayName(day.date)}. ${texts.today.stripHelp}`, sentence)}>
-          {day.slots.map((each) => cell(each.slot, each.told === null, each.true, 0))}
-          {day.slots.map((each) => cell(each.slot, each.told === null, label(each.told), 1))}
-          {day.slots.map((each) => cell(each.slot, each.told === null, label(each.would), 2))}
+          {rows.map(cells)}
           {at !== null && <rect class="cursor" x={at * 10} width={10} height={3 * HEIGHT + 2 * GAP} />}
         </svg>
         {sentence && <p class="quiet" aria-live="polite">{sentence}</p>}

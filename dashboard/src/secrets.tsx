@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import {
-  Refused, secrets as gateway, type AlreadyTold, type Declared, type Meant, type PreviewState, type SecretsDocument,
-  type Terms,
+  Refused, secrets as gateway, type AlreadyTold, type Declared, type PreviewState, type SecretsDocument, type Terms,
+  type Tried,
 } from "./api";
 import { HeldHours, Hours, hoursInWords } from "./hours";
 import { percent, timeOf } from "./locale";
@@ -146,13 +146,9 @@ function About({ secret, times, mark }: { secret: Terms | Declared; times: strin
   return (
     <>
       <h3>{secret.name} {mark && <span class="mark">{words.marks[mark]}</span>}</h3>
-      {known?.prior != null && known.limit != null && (
-        <p class="rise"><strong>{percent(known.prior)}</strong><Rise from={known.prior} to={known.limit} />
-          <strong>{percent(known.limit)}</strong></p>
-      )}
-      {known?.prior != null && known.limit != null
-        && <p>{words.may(words.where(secret.contexts), when, known.prior, known.limit)}</p>}
+      <p>{words.being(words.where(secret.contexts), when)}</p>
       <HeldHours slots={secret.slots} times={times} />
+      {known?.prior != null && known.limit != null && <Rise from={known.prior} to={known.limit} />}
       {known && <Priors secret={known} times={times} />}
     </>
   );
@@ -161,11 +157,14 @@ function About({ secret, times, mark }: { secret: Terms | Declared; times: strin
 /** From what habits tell to the limit, on a line from nothing to certainty. */
 function Rise({ from, to }: { from: number; to: number }) {
   return (
-    <svg viewBox="0 0 1000 12" preserveAspectRatio="none" role="img" aria-label={texts.secrets.from(from, to)}>
-      <rect class="ground" width="1000" height="12" />
-      <rect class="known" width={1000 * from} height="12" />
-      <rect class="filled" x={1000 * from} width={Math.max(4, 1000 * (to - from))} height="12" />
-    </svg>
+    <div class="rise">
+      <p>{texts.secrets.from(from, to)}</p>
+      <svg viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="ground" width="1000" height="12" />
+        <rect class="known" width={1000 * from} height="12" />
+        <rect class="filled" x={1000 * from} width={Math.max(4, 1000 * (to - from))} height="12" />
+      </svg>
+    </div>
   );
 }
 
@@ -295,8 +294,7 @@ function Editor({ found, person, secret, others, failed, done, cancel }: {
         <div aria-live="polite">
           {known?.prior != null && known.limit != null && !wrong && (
             <>
-              <p class="rise"><strong>{percent(known.prior)}</strong><Rise from={known.prior} to={known.limit} />
-                <strong>{percent(known.limit)}</strong></p>
+              <Rise from={known.prior} to={known.limit} />
               <Priors secret={known} times={found.times} />
             </>
           )}
@@ -317,7 +315,7 @@ function Draft({ found, person, draft, failed, discard, saved }: {
   saved: (document: SecretsDocument) => void;
 }) {
   const words = texts.secrets;
-  const [meant, setMeant] = useState<Meant | null>(null);
+  const [meant, setMeant] = useState<Tried | null>(null);
   const [wrong, setWrong] = useState("");
   const [state, setState] = useState<PreviewState | null>(null);
   const [busy, setBusy] = useState(false);
@@ -334,7 +332,7 @@ function Draft({ found, person, draft, failed, discard, saved }: {
   useEffect(() => {
     stop();
     setState(null);
-    gateway.check(person, draft).then((one) => {
+    gateway.try(person, draft).then((one) => {
       setMeant(one);
       setWrong("");
     }, refused);
@@ -385,7 +383,6 @@ function Draft({ found, person, draft, failed, discard, saved }: {
     });
   };
   const waiting = state !== null && !state.result && !state.problem;
-  const places = new Set([...draft, ...latest(found)].flatMap((one) => one.contexts));
   return (
     <section class="card draft" aria-labelledby="draft">
       <h2 id="draft">{words.draft}</h2>
@@ -393,7 +390,6 @@ function Draft({ found, person, draft, failed, discard, saved }: {
       {meant && <p>{words.draftWords(meant.from)}</p>}
       <p class="quiet">{words.tells}</p>
       <p class="quiet">{words.file}</p>
-      {meant && <Told told={meant.already_told} times={found.times} />}
       {waiting && (
         <p class="progress" role="status">{words.previewing}{" "}
           <progress aria-label={words.previewing} {...(state.total ? { value: state.done, max: state.total } : {})} />
@@ -401,7 +397,7 @@ function Draft({ found, person, draft, failed, discard, saved }: {
         </p>
       )}
       {state?.problem && <p class="problem" role="alert">{state.problem}</p>}
-      {state?.result && <Cost found={state.result} secret={places} />}
+      {state?.result && <Cost found={state.result} secrets={draft} />}
       <p class="acts">
         {waiting ? <button class="quiet" onClick={() => { stop(); setState(null); }}>{words.stop}</button>
           : <button class={state?.result ? "quiet" : ""} onClick={preview}>

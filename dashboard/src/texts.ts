@@ -1,6 +1,6 @@
 // Every text of the page, in one place: to translate the page, write this object in another language.
 
-import { date, dayName, list, percent, signed } from "./locale";
+import { date, dayName, list, percent, points } from "./locale";
 
 export const texts = {
   title: "discreet",
@@ -79,12 +79,11 @@ export const texts = {
     none: "Nothing is secret: everything is told as it is.",
     where: (contexts: string[]) => list(contexts, "disjunction"),
     each: "at each time",
-    any: "at any time of a day",
+    any: "at some time",
     allDay: "all day",
     run: (from: string, to: string) => `${from} to ${to}`,
-    may: (where: string, when: string, from: number, to: number) =>
-      `That you are at ${where}, ${when}: may be believed up to ${percent(to)}, where habits alone tell ${percent(from)}.`,
-    from: (from: number, to: number) => `from ${percent(from)} to at most ${percent(to)}`,
+    being: (where: string, when: string) => `Being at ${where}, ${when}.`,
+    from: (from: number, to: number) => `Belief may rise from ${percent(from)} to at most ${percent(to)}.`,
     most: (prior: number, mean: number, time: string | null) => time === null
       ? `Habits alone tell ${percent(prior)} on the likeliest day, ${percent(mean)} on average.`
       : `Habits alone tell ${percent(prior)} where it is likeliest (${time}), ${percent(mean)} on average of these hours.`,
@@ -109,22 +108,23 @@ export const texts = {
     wholeDay: "All day",
     noHours: "No hours",
     about: "It is about",
-    eachWords: "being there at each time: whoever asks for one moment learns no more than this",
-    anyWords: "having been there at any time of the day, however often it is looked at",
+    eachWords: "being there at a given time: no moment of these hours may become more certain than that",
+    anyWords: "having been there at some time of the day, or of one night: all that is told together says no more",
     delta: "How much more may be believed",
-    points: "percent more",
+    points: "percentage points",
     strength: (gain: number) => gain < 0.03 ? "hardly anything" : gain < 0.08 ? "a little" : gain < 0.16 ? "some"
       : gain < 0.31 ? "much" : "nearly all of it",
     done: "Put it into the draft",
     cancel: "Cancel",
     draft: "A draft, not saved yet",
-    draftWords: (date: string) => `Saved now, it holds from ${dayName(date)} on: at the cut after next. Until then what `
-      + "is in force stays.",
+    draftWords: (date: string) => `Saved now, it holds from ${dayName(date)} on, the cut after next. Until then what is `
+      + "in force stays, and what is told until then cannot be taken back: where somebody believes more than a new limit "
+      + "by then, it is listed here, and rises no further.",
     tells: "What the change itself may tell: that it comes at a later cut, and not when you make it, keeps it from "
       + "telling of today. From then on, somebody who watches may notice that more or less is told. Assume that they know "
       + "which secrets you have; what they may not know is when they are true, and that is what the limits are about.",
     file: "The policy file is written anew; comments that you wrote in it are lost.",
-    toldBefore: "Told before it was secret: this cannot be taken back, and rises no further.",
+    toldBefore: "Told before it was secret. It cannot be taken back, and rises no further:",
     toldOne: (secret: string, date: string, time: string, belief: number) =>
       `${secret}, ${dayName(date)} ${time}: believed at ${percent(belief)}`,
     preview: "See what it would cost",
@@ -145,9 +145,9 @@ export const texts = {
     silent: "silence",
     worth: "worth to applications",
     difference: (mean: number, half: number) => Math.abs(mean) <= half
-      ? `No difference that can be told apart (${signed(mean)} ± ${percent(half)}).`
-      : `Applications would have ${percent(Math.abs(mean))} ± ${percent(half)} ${mean < 0 ? "less" : "more"} of what they `
-        + "have now.",
+      ? `No difference that can be told apart from chance (${points(mean)} ± ${points(half)} percentage points).`
+      : `Its worth to applications ${mean < 0 ? "falls" : "rises"} by ${points(Math.abs(mean))} ± ${points(half)} `
+        + "percentage points.",
     audit: "audit",
     holds: (rests: string) => (rests === "proof" ? "every limit is kept, by proof" : "every limit is kept"),
     open: "not every limit is proven to be kept",

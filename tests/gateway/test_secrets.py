@@ -9,6 +9,7 @@ import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from discreet.gateway.keeper import Keeper
 from discreet.gateway.person import Settled
 from discreet.gateway.preview import Work, preview
 from discreet.gateway.previews import Previews
-from discreet.gateway.secrets import PolicyFiles, begins_of, draft_of, save, secrets_of
+from discreet.gateway.secrets import PolicyFiles, already_told, begins_of, draft_of, save, secrets_of
 from discreet.live import Stream
 from discreet.models.kinds import MONDAY
 from discreet.outputs import Skipped, to_wire
@@ -215,6 +216,19 @@ def test_whose_policy_stands_in_no_file_or_in_one_of_two_cannot_be_changed(tmp_p
     with pytest.raises(DiscreetError, match="no file"):
         save(one, PolicyFiles({}), "jane", STRICTER, BEFORE.policy.fingerprint)
     assert len(one.people["jane"].settled.history) == 1
+    closed(one)
+
+
+def test_what_was_told_before_it_was_secret_is_listed_by_date_and_slot(tmp_path: Path) -> None:
+    """From what `Session.already_told` says by slots since the stream began (its own test is with the mechanism's)."""
+    one = opened(tmp_path, NOW, BEFORE)
+    person = one.people["jane"]
+    assert already_told(person, person.session) == []
+    session: Any = SimpleNamespace(already_told={"clinic": {15: 0.4, 16: 0.5}})
+    assert already_told(person, session) == [
+        {"secret": "clinic", "date": "2026-03-03", "slot": 3, "belief": 0.4},
+        {"secret": "clinic", "date": "2026-03-03", "slot": 4, "belief": 0.5},
+    ]
     closed(one)
 
 
@@ -412,7 +426,8 @@ def test_secrets_over_http(tmp_path: Path) -> None:
         assert (await web.client.post(f"{PATH}/check", json=draft)).status_code == 403, "no csrf"
         headers = await csrf(web)
         meant = (await web.client.post(f"{PATH}/check", json=draft, headers=headers)).json()
-        assert meant["from"] == "2026-03-04"
+        tried = (await web.client.post(f"{PATH}/try", json=draft, headers=headers)).json()
+        assert tried == {**meant, "from": "2026-03-04"}
         assert not meant["same"]
         assert [one["gain"] for one in meant["secrets"]] == [0.05, 0.1]
         idle = {"secrets": [{"name": "nights", "contexts": ["home"], "slots": [0]}]}
@@ -466,8 +481,8 @@ def test_a_preview_over_http_has_what_would_have_been_told(tmp_path: Path) -> No
 
 def test_they_are_for_the_owner_in_person(tmp_path: Path) -> None:
     async def story(web: Web) -> None:
-        asked = [("GET", PATH), ("PUT", PATH), ("POST", f"{PATH}/check"), ("POST", f"{PATH}/preview")]
-        asked += [("GET", f"{PATH}/preview/x"), ("DELETE", f"{PATH}/preview/x")]
+        asked = [("GET", PATH), ("PUT", PATH), ("POST", f"{PATH}/check"), ("POST", f"{PATH}/try")]
+        asked += [("POST", f"{PATH}/preview"), ("GET", f"{PATH}/preview/x"), ("DELETE", f"{PATH}/preview/x")]
         for method, path in asked:
             assert (await web.client.request(method, path)).status_code == 401
             for headers in (web.bearer("application"), web.bearer("source"), web.bearer("owner", None)):

@@ -114,11 +114,10 @@ class Keeper:
             person.go_on_with(session, settled)
             self._changing = None
 
-    def tried(self, name: str, policy: Policy) -> tuple[Habits, Session]:
-        """What a change to this policy would be if it were made now, and the session after it; nothing changes."""
+    def tried(self, name: str, policy: Policy) -> Habits:
+        """What a change to this policy would be if it were made now; nothing changes."""
         person = self.people[name]
-        session, after = changed(person.session, person.settled.history[-1], person.settled.routine, policy)
-        return after, session
+        return changed(person.session, person.settled.history[-1], person.settled.routine, policy)[1]
 
     def change(self, name: str, policy: Policy, write: Callable[[], None] = lambda: None) -> Habits:
         """Announce another policy for the cut after next, between two slots; the same again changes nothing.

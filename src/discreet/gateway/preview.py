@@ -86,16 +86,19 @@ def preview(work: Work, told: Told) -> dict[str, Any]:
     difference = mean_of_weeks(np.array(after.by_week) - np.array(before.by_week))
     return {
         "weeks": work.weeks,
-        "before": _described(before),
-        "after": _described(after),
+        "before": _described(before, work.before),
+        "after": _described(after, work.after),
         "difference": {"mean": difference.mean, "half_width": difference.half_width},
         "would": _would(work, one_more),
     }
 
 
-def _described(one: Any) -> dict[str, Any]:
-    """A choice without its delta, which each secret may have its own of."""
+def _described(one: Any, policy: Policy) -> dict[str, Any]:
+    """A choice without its delta, which each secret may have its own of; of a window of any day its secret is named."""
     worst = None if one.worst is None else {key: getattr(one.worst, key) for key in ("secret", "prior", "belief")}
+    if worst is not None:
+        gains = {str(worst["secret"]): 0.0}
+        worst["secret"] = next(secret.name for secret in policy.secrets if policy.worst(secret, gains) is not None)
     shares = {key: getattr(one, key) for key in ("true", "coarse", "false", "silent", "holds", "rests_on")}
     return {"utility": dataclasses.asdict(one.utility), **shares, "worst": worst}
 

@@ -131,7 +131,7 @@ def by_slot(routine: Routine, secret: Secret) -> list[float]:
 
 
 def already_told(person: Person, session: Session) -> list[dict[str, Any]]:
-    """What was beyond its limit when a secret was declared, with when that was: it may rise no more."""
+    """What was beyond its limit when a secret came into force, with when that was: it may rise no more."""
     clock, start = person.settled.clock, person.head.start
     found = []
     for name, beliefs in session.already_told.items():
@@ -198,15 +198,21 @@ def refuse_idle(policy: Policy, before: Policy, routine: Routine) -> None:
 
 
 def checked(keeper: Keeper, name: str, policy: Policy) -> dict[str, Any]:
-    """What a change to a draft would mean if it were made now: from when it holds, and what was told by then."""
-    person = keeper.people[name]
-    refuse_idle(policy, person.settled.policy, person.settled.routine)
-    after, session = keeper.tried(name, policy)
+    """What the secrets of a draft mean, by habits alone; one that says nothing is refused."""
+    settled = keeper.people[name].settled
+    refuse_idle(policy, settled.policy, settled.routine)
     return {
-        "same": policy.fingerprint == person.settled.policy.fingerprint,
-        "from": after.date.isoformat(),
-        "already_told": already_told(person, session),
+        "secrets": described(policy, settled.routine),
+        "same": policy.fingerprint == settled.policy.fingerprint,
     }
+
+
+def tried(keeper: Keeper, name: str, policy: Policy) -> dict[str, Any]:
+    """From when a draft would hold if it were saved now; what cannot be announced is refused.
+
+    It is asked between two slots, and takes a small part of the margin.
+    """
+    return {"from": keeper.tried(name, policy).date.isoformat()}
 
 
 # --- saving

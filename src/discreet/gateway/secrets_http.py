@@ -24,7 +24,7 @@ from discreet.gateway.owner_http import document
 from discreet.gateway.preview import Work
 from discreet.gateway.previews import Previews, TooManyPreviewsError
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.secrets import ChangedError, PolicyFiles, checked, described, draft_of, save, secrets_of
+from discreet.gateway.secrets import ChangedError, PolicyFiles, checked, draft_of, save, secrets_of, tried
 from discreet.policy import Policy
 
 DRAFT: dict[str, type] = {"secrets": list}
@@ -43,6 +43,7 @@ def secrets_routes(gateway: Gateway, doors: Doors, files: PolicyFiles, previews:
         Route(path, looks.look, methods=["GET"]),
         Route(path, looks.put, methods=["PUT"]),
         Route(f"{path}/check", looks.check, methods=["POST"]),
+        Route(f"{path}/try", looks.attempt, methods=["POST"]),
         *_preview_routes(looks, previews, f"{path}/preview"),
     ]
 
@@ -59,33 +60,42 @@ class _Looks:
         return JSONResponse(await run_in_threadpool(secrets_of, self.gateway.keeper, self.files, person))
 
     async def check(self, request: Request) -> Response:
-        """What a draft would mean; nothing changes."""
+        """What a draft means, as it is made."""
         person = self.doors.present(request)
-        policy = await self.draft(person, await document(request, DRAFT))
-        routine = self.gateway.keeper.people[person].settled.routine
-        words = await _asked(partial(run_in_threadpool, described, policy, routine))
-        meant = await self.tried(person, policy)
-        return JSONResponse({"secrets": words, **meant})
+        _, meant = await self.draft(person, await document(request, DRAFT))
+        return JSONResponse(meant)
+
+    async def attempt(self, request: Request) -> Response:
+        """What a change to a draft would be; nothing changes."""
+        person = self.doors.present(request)
+        policy, meant = await self.draft(person, await document(request, DRAFT))
+        return JSONResponse({**meant, **await self.tried(person, policy)})
 
     async def put(self, request: Request) -> Response:
         """Save a draft; it is announced, and holds from the cut after next on."""
         person = self.doors.present(request)
         given = await document(request, DRAFT | {"of": str})
-        policy = await self.draft(person, given)
+        policy, _ = await self.draft(person, given)
         keeper = self.gateway.keeper
         saving = partial(save, keeper, self.files, person, policy, given["of"])
         await _asked(partial(self.gateway.between_slots, saving))
         await self.gateway.between_slots(keeper.prepare)
         return JSONResponse(await run_in_threadpool(secrets_of, keeper, self.files, person))
 
-    async def draft(self, person: str, given: dict[str, Any]) -> Policy:
-        """The policy that was sent."""
-        settled = self.gateway.keeper.people[person].settled
-        return await _asked(partial(run_in_threadpool, draft_of, given["secrets"], settled.policy, settled.routine))
+    async def draft(self, person: str, given: dict[str, Any]) -> tuple[Policy, dict[str, Any]]:
+        """The policy that was sent, and what it means."""
+        keeper = self.gateway.keeper
+
+        def read() -> tuple[Policy, dict[str, Any]]:
+            settled = keeper.people[person].settled
+            policy = draft_of(given["secrets"], settled.policy, settled.routine)
+            return policy, checked(keeper, person, policy)
+
+        return await _asked(partial(run_in_threadpool, read))
 
     async def tried(self, person: str, policy: Policy) -> dict[str, Any]:
-        """What it would mean, by a copy of the session as it is between two slots."""
-        return await _asked(partial(self.gateway.between_slots, partial(checked, self.gateway.keeper, person, policy)))
+        """By a copy of the session as it is between two slots."""
+        return await _asked(partial(self.gateway.between_slots, partial(tried, self.gateway.keeper, person, policy)))
 
 
 def _preview_routes(looks: _Looks, previews: Previews, path: str) -> list[Route]:
@@ -93,7 +103,7 @@ def _preview_routes(looks: _Looks, previews: Previews, path: str) -> list[Route]
 
     async def begin(request: Request) -> Response:
         person = doors.present(request)
-        policy = await looks.draft(person, await document(request, DRAFT))
+        policy, _ = await looks.draft(person, await document(request, DRAFT))
         await looks.tried(person, policy)
         settled = gateway.keeper.people[person].settled
         real = await run_in_threadpool(real_days, gateway, person)
