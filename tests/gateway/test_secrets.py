@@ -20,7 +20,7 @@ from discreet.choosing.policy_text import policy_file_text
 from discreet.gateway.journal import JournalError
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.person import Settled
-from discreet.gateway.preview import Work, preview
+from discreet.gateway.preview import Work, preview, within_bounds
 from discreet.gateway.previews import Previews
 from discreet.gateway.secrets import PolicyFiles, already_told, begins_of, draft_of, save, secrets_of
 from discreet.live import Stream
@@ -389,6 +389,16 @@ def test_a_preview_that_fails_says_so() -> None:
             assert words in state["problem"]
 
     asyncio.run(story())
+
+
+def test_a_preview_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    within_bounds()
+    monkeypatch.setattr("discreet.gateway.preview.SECONDS", 0)
+    with pytest.raises(DiscreetError, match="more than 0 seconds"):
+        within_bounds()
+    monkeypatch.setattr("discreet.gateway.preview.BYTES", 0)
+    with pytest.raises(MemoryError):
+        within_bounds()
 
 
 # --- the routes

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -27,6 +28,8 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.named import Spec
 from discreet.models.routine import Routine
 from discreet.policy import Policy
+
+resource: Any = import_module("resource") if os.name == "posix" else None
 
 WEEKS = 8
 """Weeks that are drawn."""
@@ -129,8 +132,13 @@ def main(given: BinaryIO, out: BinaryIO) -> None:
     work: Work = pickle.loads(given.read(length))  # from the gateway that started this, and nobody else
     threading.Thread(target=_end_with, args=(given,), daemon=True).start()
     say = _Said(out)
+
+    def told(done: int, total: int) -> None:
+        within_bounds()
+        say(done=done, total=total)
+
     try:
-        say(result=preview(work, lambda done, total: say(done=done, total=total)))
+        say(result=preview(work, told))
     except DiscreetError as error:
         say(problem=str(error))
     except MemoryError:
@@ -158,11 +166,21 @@ def bounded() -> None:
     """Take no more than is allowed, and let slots that are due go first."""
     with suppress(OSError, AttributeError):
         os.nice(10)
-    with suppress(ImportError, ValueError, OSError):  # not on every system
-        import resource
+    if resource is None:
+        return
+    for what, most in ((resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_DATA, BYTES)):
+        with suppress(ValueError, OSError):  # a service may not be allowed to; `within_bounds` looks all the same
+            resource.setrlimit(what, (most, most))
 
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-        resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
+
+def within_bounds() -> None:
+    """Stop where limits that the system could not set are passed; looked at after each day."""
+    if resource is not None:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        if used.ru_maxrss * (1 if sys.platform == "darwin" else 1024) > BYTES:
+            raise MemoryError
+        if used.ru_utime > SECONDS:
+            raise DiscreetError(f"this takes more than {SECONDS} seconds; try fewer secrets or fewer slots")
 
 
 def command() -> Sequence[str]:
