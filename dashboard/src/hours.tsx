@@ -37,7 +37,10 @@ export function Hours({ times, prior, held, set }: { times: string[]; prior: num
 
   const painted = (before: Set<number>, from: number, to: number, on: boolean) => {
     const after = new Set(before);
-    for (let slot = Math.min(from, to); slot <= Math.max(from, to); slot += 1) on ? after.add(slot) : after.delete(slot);
+    for (let slot = Math.min(from, to); slot <= Math.max(from, to); slot += 1) {
+      if (on) after.add(slot);
+      else after.delete(slot);
+    }
     set(after);
   };
   const below = (event: PointerEvent): number | null => {

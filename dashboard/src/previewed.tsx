@@ -96,8 +96,8 @@ function Days({ days, held }: { days: PreviewedDay[]; held: Held }) {
         ))}
         <li><svg viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill="url(#quiet-hatch)" /></svg>
           {texts.today.silent}</li>
-        <li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="cell secret" width="10" height="10" fill="none" /></svg>
-          {texts.today.secretPlace}</li>
+        <li><svg viewBox="0 0 10 10" aria-hidden="true">
+          <rect class="cell secret" width="10" height="10" fill="none" /></svg>{texts.today.secretPlace}</li>
       </ul>
     </>
   );
@@ -107,8 +107,10 @@ function Days({ days, held }: { days: PreviewedDay[]; held: Held }) {
 function TriedDay({ day, held }: { day: PreviewedDay; held: Held }) {
   const words = texts.secrets;
   const time = clock(day.zone);
+  const count = day.slots.length;
   const [at, setAt] = useState<number | null>(null);
-  const said = (told: Told | null) => label(told) ?? (told?.kind === "skipped" ? texts.today.skipped : texts.today.silent);
+  const said = (told: Told | null) =>
+    label(told) ?? (told?.kind === "skipped" ? texts.today.skipped : texts.today.silent);
   const one = at === null ? undefined : day.slots[at];
   const sentence = !one ? "" : one.told === null ? texts.today.notYet
     : words.tried(time(one.start), time(one.end), one.true ?? texts.today.notKept, said(one.told), said(one.would));
@@ -117,21 +119,23 @@ function TriedDay({ day, held }: { day: PreviewedDay; held: Held }) {
     day.slots.map((each) => (each.told === null ? EMPTY : label(each.told))),
     day.slots.map((each) => (each.told === null ? EMPTY : label(each.would))),
   ];
-  const cells = (contexts: (string | null)[], row: number) =>
-    runs(contexts.map((context, slot) => `${held(context, slot) ? "!" : " "}${context ?? ""}`)).map(([first, count, kind]) => {
+  const cells = (contexts: (string | null)[], row: number) => {
+    const kinds = contexts.map((context, slot) => `${held(context, slot) ? "!" : " "}${context ?? ""}`);
+    return runs(kinds).map(([first, count, kind]) => {
       const context = contexts[first];
       return <rect key={`${row}.${first}`} class={kind.startsWith("!") ? "cell secret" : "cell"}
         x={first * 10} width={count * 10} y={row * (HEIGHT + GAP)} height={HEIGHT}
         fill={context === EMPTY ? "var(--empty)" : context == null ? "url(#quiet-hatch)" : colour(context)} />;
     });
+  };
   return (
     <div class="row">
       <span class="name">{dayShort(day.date)}
         <small aria-hidden="true">{words.rows.map((name) => <span key={name}>{name}</span>)}</small>
       </span>
       <div>
-        <svg viewBox={`0 0 ${day.slots.length * 10} ${3 * HEIGHT + 2 * GAP}`} preserveAspectRatio="none"
-          {...overSlots(day.slots.length, { at, look: setAt }, `${dayName(day.date)}. ${texts.today.stripHelp}`, sentence)}>
+        <svg viewBox={`0 0 ${count * 10} ${3 * HEIGHT + 2 * GAP}`} preserveAspectRatio="none"
+          {...overSlots(count, { at, look: setAt }, `${dayName(day.date)}. ${texts.today.stripHelp}`, sentence)}>
           {rows.map(cells)}
           {at !== null && <rect class="cursor" x={at * 10} width={10} height={3 * HEIGHT + 2 * GAP} />}
         </svg>

@@ -66,7 +66,7 @@ export function Secrets({ person, out }: { person: string; out: () => void }) {
     <>
       <h1>{words.heading}</h1>
       <p>{words.words}</p>
-      {saved && <p class="saved" role="status">{saved}</p>}
+      {saved && <Saved words={saved} />}
       {problem && <p class="problem" role="alert">{problem}</p>}
       {found.fixed !== null && <p>{words.fixed} {found.fixed}</p>}
       <section aria-labelledby="latest">
@@ -74,8 +74,8 @@ export function Secrets({ person, out }: { person: string; out: () => void }) {
         {items.length === 0 && <p>{words.none}</p>}
         <ul class="cards secrets">
           {items.map((item, index) => editing === index ? <li key={index} class="editing">{editor(index, item)}</li> : (
-            <One key={index} item={item} found={found} fixed={fixed || editing !== null}
-              edit={() => setEditing(index)} put={(now) => put(index, now || item.was ? { was: item.was, now } : null)} />
+            <One key={index} item={item} found={found} fixed={fixed || editing !== null} edit={() => setEditing(index)}
+              put={(now) => put(index, now || item.was ? { was: item.was, now } : null)} />
           ))}
         </ul>
         {editing === "new" ? editor("new", { was: null, now: null })
@@ -88,23 +88,29 @@ export function Secrets({ person, out }: { person: string; out: () => void }) {
             shown(document);
             setProblem("");
             setSaved(words.saved(document.announced.at(-1)?.from ?? document.in_force.from));
-            scrollTo({ top: 0 });
           }} />
       )}
-      {announced && (
-        <section aria-labelledby="until">
-          <h2 id="until">{words.untilThen}</h2>
-          {found.in_force.secrets.length === 0 && <p>{words.none}</p>}
+      {announced && [found.in_force, ...found.announced.slice(0, -1)].map((one, k) => (
+        <section key={one.from} aria-label={k ? words.announced(one.from) : words.untilThen}>
+          <h2>{k ? words.announced(one.from) : words.untilThen}</h2>
+          {one.secrets.length === 0 && <p>{words.none}</p>}
           <ul class="cards secrets">
-            {found.in_force.secrets.map((one) => (
-              <li key={one.name} class="card"><About secret={one} times={found.times} /></li>
+            {one.secrets.map((each) => (
+              <li key={each.name} class="card"><About secret={each} times={found.times} /></li>
             ))}
           </ul>
         </section>
-      )}
+      ))}
       <Told told={found.already_told} times={found.times} />
     </>
   );
+}
+
+/** What was done; the focus goes there, since what was pressed is gone. */
+function Saved({ words }: { words: string }) {
+  const place = useRef<HTMLParagraphElement>(null);
+  useEffect(() => place.current?.focus(), []);
+  return <p class="saved" role="status" tabIndex={-1} ref={place}>{words}</p>;
 }
 
 /** A secret with its terms in words; it can be changed and dropped. */
@@ -137,6 +143,7 @@ function One({ item, found, fixed, edit, put }: {
   );
 }
 
+const inPercent = (share: number): number => Number((100 * share).toFixed(4)); // 7, and not 7.000000000000001
 const isDeclared = (one: Terms): one is Declared => "by_slot" in one;
 
 function About({ secret, times, mark }: { secret: Terms | Declared; times: string[]; mark?: string | null }) {
@@ -271,7 +278,7 @@ function Editor({ found, person, secret, others, failed, done, cancel }: {
         <p class="quiet">{known && words.bars(Math.max(0, ...known.by_slot))}</p>
         <p class="acts">
           <button type="button" class="quiet" onClick={() => hold(every())}>{words.wholeDay}</button>
-          <button type="button" class="quiet" onClick={() => changed({ slots: [], begins: null })}>{words.noHours}</button>
+          <button type="button" class="quiet" onClick={() => hold(new Set())}>{words.noHours}</button>
         </p>
       </fieldset>
       <fieldset><legend>{words.about}</legend>
@@ -286,11 +293,16 @@ function Editor({ found, person, secret, others, failed, done, cancel }: {
           <input type="range" min="1" max="50" value={Math.round(100 * gain)} aria-label={words.delta}
             aria-valuetext={`${percent(gain)}, ${words.strength(gain)}`}
             onInput={(event) => changed({ delta: event.currentTarget.valueAsNumber / 100 })} />
-          <label><input type="number" min="0" max="100" step="any" value={Number((100 * gain).toFixed(4))}
+          <label><input type="number" min="0" max="100" step="any" value={inPercent(gain)}
             aria-label={`${words.delta}, ${words.points}`}
             onInput={(event) => Number.isFinite(event.currentTarget.valueAsNumber)
               && changed({ delta: event.currentTarget.valueAsNumber / 100 })} />{words.points}</label>
         </div>
+        <label class="cap">{words.never}
+          <input type="number" min="0" max="100" step="any" value={terms.cap === null ? "" : inPercent(terms.cap)}
+            onInput={(event) => changed({
+              cap: event.currentTarget.value === "" ? null : event.currentTarget.valueAsNumber / 100,
+            })} /></label>
         <div aria-live="polite">
           {known?.prior != null && known.limit != null && !wrong && (
             <>
@@ -321,6 +333,8 @@ function Draft({ found, person, draft, failed, discard, saved }: {
   const [busy, setBusy] = useState(false);
   const running = useRef<{ name: string; ended: boolean } | null>(null);
   const text = JSON.stringify(draft);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []); // it may be far below what was pressed
 
   const stop = useCallback(() => {
     running.current = null; // who asks for it sees that, and ends it
@@ -385,9 +399,9 @@ function Draft({ found, person, draft, failed, discard, saved }: {
   const waiting = state !== null && !state.result && !state.problem;
   return (
     <section class="card draft" aria-labelledby="draft">
-      <h2 id="draft">{words.draft}</h2>
+      <h2 id="draft" tabIndex={-1} ref={heading}>{words.draft}</h2>
       {wrong && <p class="problem" role="alert">{wrong}</p>}
-      {meant && <p>{words.draftWords(meant.from)}</p>}
+      {meant && <p>{meant.same ? words.same : words.draftWords(meant.from)}</p>}
       <p class="quiet">{words.tells}</p>
       <p class="quiet">{words.file}</p>
       {waiting && (

@@ -86,7 +86,7 @@ export const texts = {
     from: (from: number, to: number) => `Belief may rise from ${percent(from)} to at most ${percent(to)}.`,
     most: (prior: number, mean: number, time: string | null) => time === null
       ? `Habits alone tell ${percent(prior)} on the likeliest day, ${percent(mean)} on average.`
-      : `Habits alone tell ${percent(prior)} where it is likeliest (${time}), ${percent(mean)} on average of these hours.`,
+      : `Habits alone tell ${percent(prior)} where it is likeliest (${time}), ${percent(mean)} on average of its hours.`,
     cap: (cap: number) => `Nowhere above ${percent(cap)}, except where habits tell about that much already.`,
     change: "Change",
     changeNamed: (name: string) => `Change ${name}`,
@@ -114,15 +114,17 @@ export const texts = {
     points: "percentage points",
     strength: (gain: number) => gain < 0.03 ? "hardly anything" : gain < 0.08 ? "a little" : gain < 0.16 ? "some"
       : gain < 0.31 ? "much" : "nearly all of it",
+    never: "And never above, in percent (may be left out)",
+    same: "Nothing would change.",
     done: "Put it into the draft",
     cancel: "Cancel",
     draft: "A draft, not saved yet",
-    draftWords: (date: string) => `Saved now, it holds from ${dayName(date)} on, the cut after next. Until then what is `
-      + "in force stays, and what is told until then cannot be taken back: where somebody believes more than a new limit "
-      + "by then, it is listed here, and rises no further.",
+    draftWords: (date: string) => `Saved now, it holds from ${dayName(date)} on, the cut after next. Until then what `
+      + "is in force stays, and what is told until then cannot be taken back: where somebody believes more than a new "
+      + "limit by then, it is listed here, and rises no further.",
     tells: "What the change itself may tell: that it comes at a later cut, and not when you make it, keeps it from "
-      + "telling of today. From then on, somebody who watches may notice that more or less is told. Assume that they know "
-      + "which secrets you have; what they may not know is when they are true, and that is what the limits are about.",
+      + "telling of today. From then on, somebody who watches may notice that more or less is told. Assume that they "
+      + "know which secrets you have; what they may not know is when they are true, and that is what the limits are about.",
     file: "The policy file is written anew; comments that you wrote in it are lost.",
     toldBefore: "Told before it was secret. It cannot be taken back, and rises no further:",
     toldOne: (secret: string, date: string, time: string, belief: number) =>
@@ -156,8 +158,8 @@ export const texts = {
     worstWords: (secret: string, from: number, to: number) => `${secret}: ${percent(from)} to ${percent(to)}`,
     nothing: "–",
     week: "Your last days",
-    weekWords: "What was true, what was told, and what would have been told: one draw of many, made for this look and kept "
-      + "nowhere.",
+    weekWords: "What was true, what was told, and what would have been told: one draw of many, made for this look and "
+      + "kept nowhere.",
     noDays: "Nothing that was true is kept yet, so there is no day to try it on.",
     rows: ["true", "told", "would"],
     tried: (time: string, to: string, truth: string, told: string, would: string) =>
