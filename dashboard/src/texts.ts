@@ -86,7 +86,7 @@ export const texts = {
     from: (from: number, to: number) => `Belief may rise from ${percent(from)} to at most ${percent(to)}.`,
     most: (prior: number, mean: number, time: string | null) => time === null
       ? `Habits alone tell ${percent(prior)} on the likeliest day, ${percent(mean)} on average.`
-      : `Habits alone tell ${percent(prior)} where it is likeliest (${time}), ${percent(mean)} on average of its hours.`,
+      : `Habits alone tell ${percent(prior)} where it is likeliest (${time}), ${percent(mean)} on average.`,
     cap: (cap: number) => `Nowhere above ${percent(cap)}, except where habits tell about that much already.`,
     change: "Change",
     changeNamed: (name: string) => `Change ${name}`,
@@ -124,7 +124,7 @@ export const texts = {
       + "limit by then, it is listed here, and rises no further.",
     tells: "What the change itself may tell: that it comes at a later cut, and not when you make it, keeps it from "
       + "telling of today. From then on, somebody who watches may notice that more or less is told. Assume that they "
-      + "know which secrets you have; what they may not know is when they are true, and that is what the limits are about.",
+      + "know which secrets you have; what they may not know is when they are true, and limits are about that.",
     file: "The policy file is written anew; comments that you wrote in it are lost.",
     toldBefore: "Told before it was secret. It cannot be taken back, and rises no further:",
     toldOne: (secret: string, date: string, time: string, belief: number) =>

@@ -17,14 +17,17 @@ import pytest
 from discreet import DiscreetError, Policy, Secret
 from discreet.choosing.choices import choice_of, drawn_weeks
 from discreet.choosing.policy_text import policy_file_text
+from discreet.gateway.app import plan_of
 from discreet.gateway.journal import JournalError
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.person import Settled
 from discreet.gateway.preview import Work, preview, within_bounds
 from discreet.gateway.previews import Previews
 from discreet.gateway.secrets import PolicyFiles, already_told, begins_of, draft_of, save, secrets_of
+from discreet.gateway.settings import Settings
 from discreet.live import Stream
 from discreet.models.kinds import MONDAY
+from discreet.models.store import save as save_model
 from discreet.outputs import Skipped, to_wire
 from discreet.policy import read_policy
 from discreet.randomness import SeededEntropy
@@ -232,6 +235,29 @@ def test_what_was_told_before_it_was_secret_is_listed_by_date_and_slot(tmp_path:
     closed(one)
 
 
+def test_the_file_of_the_settings_is_the_one_that_is_written_and_a_link_to_it_stays(tmp_path: Path) -> None:
+    save_model(tmp_path / "jane.model", ROUTINE)
+    _, path = files_in(tmp_path)
+    (tmp_path / "link.toml").symlink_to(path)
+    (tmp_path / "discreet.toml").write_text(
+        '[clock]\nslots = 12\nzone = "UTC"\n[people.jane]\nroutine = "jane.model"\npolicy = "link.toml"\n'
+        'carry = "4h"\n[people.jane.mechanism]\noutputs = "deceive"\n',
+        encoding="utf-8",
+    )
+    plan = plan_of(Settings.read(tmp_path / "discreet.toml"))
+    files = PolicyFiles(plan.policy_files)
+    one = opened(tmp_path, NOW, plan.people[0])
+    one.turn(next(boundaries(1)))
+    save(one, files, "jane", STRICTER, BEFORE.policy.fingerprint)
+    closed(one)
+    assert (tmp_path / "link.toml").is_symlink()
+    (again,) = plan_of(Settings.read(tmp_path / "discreet.toml")).people
+    assert again.policy.fingerprint == STRICTER.fingerprint
+    one = opened(tmp_path, NOW + 7300, again)
+    assert one.notes == [], "it was announced"
+    closed(one)
+
+
 def test_a_mechanism_that_cannot_change_refuses_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,6 +291,7 @@ def terms(**given: object) -> dict[str, object]:
         ([terms(slots=[])], "limited to no slot"),
         ([terms(slots=[12])], "the day has slots 0 to 11"),
         ([terms(name=" ")], "has no name"),
+        ([terms(name="x" * 201)], "at most 200"),
         ([terms(), terms()], "two secrets are named 'clinic'"),
         ([terms(at="never")], "use 'each'"),
         ([terms(contexts=list(ROUTINE.contexts))], "covers every context"),

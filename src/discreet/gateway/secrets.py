@@ -31,6 +31,9 @@ from discreet.session import Session
 MOST = 50
 """Secrets of a draft."""
 
+LONGEST = 200
+"""Letters of a secret's name."""
+
 KEYS = {"name", "contexts", "slots", "delta", "at", "begins", "cap"}
 
 
@@ -38,7 +41,7 @@ class PolicyFiles:
     """Which file each person's policy stands in; somebody without one can look at secrets, and not change them."""
 
     def __init__(self, files: Mapping[str, Path]) -> None:
-        self._files = files
+        self._files = {name: path.resolve() for name, path in files.items()}  # a link stays one
 
     def why_not(self, person: str) -> str | None:
         """Why a person's policy cannot be written; None where it can."""
@@ -164,6 +167,8 @@ def _secret_of(given: object, slots: int) -> Secret:
     if not isinstance(given, dict) or not given.keys() <= KEYS or not isinstance(given.get("name"), str):
         raise PolicyError(f"a secret is an object with {', '.join(sorted(KEYS))}")
     terms = {**given, "name": given["name"].strip(), "at": given.get("at", "each")}
+    if len(terms["name"]) > LONGEST:
+        raise PolicyError(f"the name of a secret has {len(terms['name'])} letters; give it at most {LONGEST}")
     contexts = terms.get("contexts")
     if not isinstance(contexts, list):
         raise PolicyError(f"contexts of secret {terms['name']!r} is no list of labels")
