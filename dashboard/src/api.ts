@@ -117,3 +117,54 @@ export function listen(person: string, told: () => void, live: (on: boolean) => 
   source.onerror = () => live(false);
   return () => source.close();
 }
+
+// Secrets: in force, announced, drafts and their previews.
+
+/** What a secret is declared by; `begins` null lets the gateway say where a window over the cut begins. */
+export interface Terms {
+  name: string; contexts: string[]; slots: number[] | null; delta: number | null; at: "each" | "any";
+  begins: number | null; cap: number | null;
+}
+export interface Declared extends Terms {
+  gain: number; prior: number | null; prior_at: number | null; mean: number | null; limit: number | null;
+  warnings: string[]; by_slot: number[];
+}
+export interface InForce { from: string; secrets: Declared[] }
+export interface AlreadyTold { secret: string; date: string; slot: number; belief: number }
+export interface SecretsDocument {
+  person: string; clock: { slots: number; zone: string; cut: string }; times: string[]; contexts: string[];
+  in_force: InForce; announced: InForce[]; draft: { of: string; delta: number }; already_told: AlreadyTold[];
+  fixed: string | null;
+}
+export interface Meant { secrets: Declared[]; same: boolean }
+export interface Tried extends Meant { from: string }
+export interface Shown {
+  utility: { mean: number; half_width: number }; true: number; coarse: number; false: number; silent: number;
+  holds: boolean | null; rests_on: string; worst: { secret: string; prior: number; belief: number } | null;
+}
+export interface PreviewedDay extends Day { slots: (Slot & { would: Told | null })[] }
+export interface Previewed {
+  weeks: number; before: Shown; after: Shown; difference: { mean: number; half_width: number }; days: PreviewedDay[];
+}
+export interface PreviewState { done: number; total: number | null; result: Previewed | null; problem: string | null }
+
+/** Terms alone: what the gateway says of a secret is not sent back to it. */
+const bare = ({ name, contexts, slots, delta, at, begins, cap }: Terms): Terms =>
+  ({ name, contexts, slots, delta, at, begins, cap });
+
+export const secrets = {
+  read: (person: string) => ask<SecretsDocument>("GET", `${of(person)}/secrets`),
+  check: (person: string, draft: Terms[]) =>
+    ask<Meant>("POST", `${of(person)}/secrets/check`, { secrets: draft.map(bare) }),
+  try: (person: string, draft: Terms[]) =>
+    ask<Tried>("POST", `${of(person)}/secrets/try`, { secrets: draft.map(bare) }),
+  save: (person: string, draft: Terms[], from: string) =>
+    ask<SecretsDocument>("PUT", `${of(person)}/secrets`, { secrets: draft.map(bare), of: from }),
+  preview: async (person: string, draft: Terms[]) =>
+    (await ask<{ preview: string }>("POST", `${of(person)}/secrets/preview`, { secrets: draft.map(bare) })).preview,
+  previewed: (person: string, name: string) => ask<PreviewState>("GET", `${of(person)}/secrets/preview/${name}`),
+  /** Also as the page is left: nobody waits for the answer. */
+  cancel: (person: string, name: string) => void fetch(`${of(person)}/secrets/preview/${name}`, {
+    method: "DELETE", headers: { "X-CSRF-Token": csrf }, keepalive: true,
+  }).catch(() => undefined),
+};

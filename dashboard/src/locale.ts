@@ -38,3 +38,20 @@ export function length(metres: number): string {
     metres < 1000 ? metres : metres / 1000,
   );
 }
+/** "a, b or c". */
+export const list = (words: string[], type: "conjunction" | "disjunction"): string =>
+  new Intl.ListFormat(undefined, { type }).format(words);
+
+/** A difference of shares, in percentage points. */
+export const points = (share: number): string =>
+  new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 }).format(100 * share);
+
+/** Such as: Mon, 2 Mar. */
+export const dayShort = (iso: string): string =>
+  new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" })
+    .format(new Date(`${iso}T00:00:00Z`));
+
+/** A wall-clock time such as 07:30, as the reader writes it. */
+export const timeOf = (label: string): string =>
+  new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZone: "UTC" })
+    .format(new Date(`1970-01-01T${label}:00Z`));

@@ -45,3 +45,14 @@ export function overSlots(
     },
   } as JSX.HTMLAttributes<SVGSVGElement>;
 }
+
+/** Neighbours of one kind joined: [first, how many, kind]. Seams are not drawn, and a week is a few hundred shapes. */
+export function runs<T>(kinds: T[]): [number, number, T][] {
+  const found: [number, number, T][] = [];
+  kinds.forEach((kind, at) => {
+    const last = found[found.length - 1];
+    if (last && last[2] === kind) last[1] += 1;
+    else found.push([at, 1, kind]);
+  });
+  return found;
+}

@@ -1,6 +1,6 @@
 // Every text of the page, in one place: to translate the page, write this object in another language.
 
-import { date, dateHour, length, number, percent } from "./locale";
+import { date, dateHour, dayName, length, list, number, percent, points } from "./locale";
 
 export const texts = {
   title: "discreet",
@@ -154,6 +154,102 @@ export const texts = {
 
   secrets: {
     heading: "Secrets",
+    words: "What nobody may find out from what applications are told. Habits tell something already; what is told may "
+      + "raise that by so much, and no more.",
+    inForce: "In force",
+    announced: (date: string) => `From ${dayName(date)} on`,
+    untilThen: "Until then",
+    none: "Nothing is secret: everything is told as it is.",
+    where: (contexts: string[]) => list(contexts, "disjunction"),
+    each: "at each time",
+    any: "at some time",
+    allDay: "all day",
+    run: (from: string, to: string) => `${from} to ${to}`,
+    being: (where: string, when: string) => `Being at ${where}, ${when}.`,
+    from: (from: number, to: number) => `Belief may rise from ${percent(from)} to at most ${percent(to)}.`,
+    most: (prior: number, mean: number, time: string | null) => time === null
+      ? `Habits alone tell ${percent(prior)} on the likeliest day, ${percent(mean)} on average.`
+      : `Habits alone tell ${percent(prior)} where it is likeliest (${time}), ${percent(mean)} on average.`,
+    cap: (cap: number) => `Nowhere above ${percent(cap)}, except where habits tell about that much already.`,
+    change: "Change",
+    changeNamed: (name: string) => `Change ${name}`,
+    drop: "Drop",
+    dropNamed: (name: string) => `Drop ${name}`,
+    keep: "Keep it after all",
+    keepNamed: (name: string) => `Keep ${name} after all`,
+    marks: { new: "new", changed: "changed", dropped: "dropped" } as Record<string, string>,
+    add: "Declare a secret",
+    editing: (name: string) => (name ? `The secret ${name}` : "A new secret"),
+    name: "Name, as only you see it",
+    contexts: "Places",
+    hours: "Hours",
+    hoursHelp: "Drag over the hours, or go with arrow keys and choose with space; shift and an arrow key choose on. "
+      + "The same hours hold on every day of the week.",
+    bars: (most: number) => `Bars: how likely it is by habits alone, at most ${percent(most)}.`,
+    hour: (from: string, to: string, prior: number | undefined) =>
+      `${from} to ${to}${prior === undefined ? "" : `, by habits ${percent(prior)}`}`,
+    wholeDay: "All day",
+    noHours: "No hours",
+    about: "It is about",
+    eachWords: "being there at a given time: no moment of these hours may become more certain than that",
+    anyWords: "having been there at some time of the day, or of one night: all that is told together says no more",
+    delta: "How much more may be believed",
+    points: "percentage points",
+    strength: (gain: number) => gain < 0.03 ? "hardly anything" : gain < 0.08 ? "a little" : gain < 0.16 ? "some"
+      : gain < 0.31 ? "much" : "nearly all of it",
+    never: "And never above, in percent (may be left out)",
+    same: "Nothing would change.",
+    done: "Put it into the draft",
+    cancel: "Cancel",
+    draft: "A draft, not saved yet",
+    draftWords: (date: string) => `Saved now, it holds from ${dayName(date)} on, the cut after next. Until then what `
+      + "is in force stays, and what is told until then cannot be taken back: where somebody believes more than a new "
+      + "limit by then, it is listed here, and rises no further.",
+    tells: "What the change itself may tell: that it comes at a later cut, and not when you make it, keeps it from "
+      + "telling of today. From then on, somebody who watches may notice that more or less is told. Assume that they "
+      + "know which secrets you have; what they may not know is when they are true, and limits are about that.",
+    file: "The policy file is written anew; comments that you wrote in it are lost.",
+    toldBefore: "Told before it was secret. It cannot be taken back, and rises no further:",
+    toldOne: (secret: string, date: string, time: string, belief: number) =>
+      `${secret}, ${dayName(date)} ${time}: believed at ${percent(belief)}`,
+    preview: "See what it would cost",
+    again: "See again",
+    previewing: "Trying it out…",
+    progress: (done: number, total: number) => `${done} of ${total} days`,
+    stop: "Stop",
+    save: "Save",
+    saved: (date: string) => `Saved. It holds from ${dayName(date)} on.`,
+    discard: "Discard",
+    cost: "What it would cost",
+    drawn: (weeks: number) => `Over ${weeks} weeks drawn from your habits, the same for both:`,
+    before: "As it is",
+    after: "The draft",
+    shownTrue: "told as it was",
+    coarse: "told more coarsely",
+    false: "told falsely",
+    silent: "silence",
+    worth: "worth to applications",
+    difference: (mean: number, half: number) => Math.abs(mean) <= half
+      ? `No difference that can be told apart from chance (${points(mean)} ± ${points(half)} percentage points).`
+      : `Its worth to applications ${mean < 0 ? "falls" : "rises"} by ${points(Math.abs(mean))} ± ${points(half)} `
+        + "percentage points.",
+    audit: "audit",
+    holds: (rests: string) => (rests === "proof" ? "every limit is kept, by proof" : "every limit is kept"),
+    open: "not every limit is proven to be kept",
+    broken: "a limit is exceeded",
+    worst: "most that was found",
+    worstWords: (secret: string, from: number, to: number) => `${secret}: ${percent(from)} to ${percent(to)}`,
+    nothing: "–",
+    week: "Your last days",
+    weekWords: "What was true, what was told, and what would have been told: one draw of many, made for this look and "
+      + "kept nowhere.",
+    noDays: "Nothing that was true is kept yet, so there is no day to try it on.",
+    rows: ["true", "told", "would"],
+    tried: (time: string, to: string, truth: string, told: string, would: string) =>
+      `${time} to ${to}: true is ${truth}, told was ${told}, would have been told: ${would}.`,
+    counts: (told: number, would: number, of: number) =>
+      `Of ${of} slots ${told} were shown; ${would} would have been.`,
+    fixed: "Secrets cannot be changed here:",
   },
 
   applications: {

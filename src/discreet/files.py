@@ -18,8 +18,8 @@ from discreet.errors import DiscreetError
 def written_whole(path: str | Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """Write beside the target, then rename: readers see the old file or the whole new one, never a part.
 
-    If the block raises, the target stays as it was and nothing is left beside it. A `private` file has mode 0600 from
-    its first byte on.
+    If the block raises, the target stays as it was and nothing is left beside it. A `private` file is for its owner
+    alone from its first byte on; unlike `private_files` this is for threads too.
     """
     target = Path(path)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")

@@ -473,14 +473,18 @@ def _policy_from(content: Mapping[str, object], clock: Clock | None) -> tuple[Po
 
 def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) -> Secret:
     where = f"[[secret]] number {number}"
-    _only(entry, {"name", "contexts", "slots", "between", "delta", "cap", "at"}, where)
+    _only(entry, {"name", "contexts", "slots", "between", "begins", "delta", "cap", "at"}, where)
     contexts = _labels(entry.get("contexts"), where)
     name = entry.get("name", " or ".join(sorted(contexts)))
     at = str(entry.get("at", "each"))
-    slots, begins = entry.get("slots"), 0
+    slots, begins = entry.get("slots"), entry.get("begins", 0)
     if slots is not None and not (isinstance(slots, list) and all(type(slot) is int for slot in slots)):
         raise PolicyError(f"slots of {where} is {slots!r}; give a list of slot numbers")
+    if type(begins) is not int:
+        raise PolicyError(f"begins of {where} is {begins!r}; give the number of the slot at which the window begins")
     if "between" in entry:
+        if "begins" in entry:
+            raise PolicyError(f"{where} has both begins and between, which says it already; keep one")
         if slots is not None:
             raise PolicyError(f"{where} has both slots and between; keep one")
         times = entry["between"]

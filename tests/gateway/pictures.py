@@ -15,7 +15,7 @@ from discreet.contexts import UNKNOWN
 from discreet.gateway.own_store import Reading
 from discreet.gateway.sections import Server
 from discreet.gateway.simulated import CLOCK, NAME, Life
-from tests.gateway.test_browser import look
+from tests.gateway.browser import look
 from tests.gateway.web import Wall, listening_web
 
 DAYS = 7

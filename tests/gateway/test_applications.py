@@ -15,9 +15,9 @@ import pytest
 from discreet import DiscreetError
 from discreet.gateway.view_settings import view_of, written
 from discreet.gateway.views import View
+from tests.gateway.browser import NODE, SOURCES
 from tests.gateway.people import START, readings, settled
 from tests.gateway.qr_reader import read
-from tests.gateway.test_browser import NODE, SOURCES
 from tests.gateway.test_day import logged_in
 from tests.gateway.web import ROUTINE, Web, events, listening_web, opened
 

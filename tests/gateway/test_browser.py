@@ -1,64 +1,12 @@
-"""The owner's page in a real browser: the stories of `dashboard/look/` do what an owner does; nothing is wrong."""
+"""The owner's page in a real browser: the first password, today, an application's token, and the door."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pytest
-
-from discreet.gateway.own_store import Reading
-from discreet.places import Circle, Place, Places, read_places, write_places
-from tests.gateway.people import PLACES, START, WHERE, settled
-from tests.gateway.web import ROUTINE, Web, listening_web
-
-SOURCES = Path(__file__).parents[2] / "dashboard"
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
-NODE = shutil.which("node")
-LONGEST = 120
-
-
-def _absent() -> str | None:
-    if CHROMIUM is None:
-        return "Chromium is not installed (Debian: apt-get install chromium)"
-    if NODE is None or not (SOURCES / "node_modules" / "playwright-core").is_dir():
-        return "what looks at the page is not installed (Node, and: make dashboard)"
-    return None
-
-
-needs_browser = pytest.mark.skipif(_absent() is not None, reason=str(_absent()))
-
-
-async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...]) -> None:
-    """Tell one story in the browser, while slots go on being told; it finds nothing wrong and takes its pictures."""
-    program = await asyncio.create_subprocess_exec(
-        str(NODE),
-        str(SOURCES / "look" / f"{story}.mjs"),
-        str(web.client.base_url).rstrip("/"),
-        str(web.served.owner.first),
-        str(folder),
-        env={**os.environ, "CHROMIUM": str(CHROMIUM)},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    looking = asyncio.create_task(program.communicate())
-    try:
-        async with asyncio.timeout(LONGEST):
-            while not looking.done():
-                await asyncio.wait([looking], timeout=3)
-                await web.pass_slot()
-        said, _ = await looking
-    finally:
-        if program.returncode is None:
-            program.kill()
-            await program.wait()
-    assert program.returncode == 0, said.decode()
-    for name in pictures:
-        assert (folder / f"{name}-320.png").stat().st_size > 1000
+from tests.gateway.browser import look, needs_browser
+from tests.gateway.web import listening_web
 
 
 @needs_browser
@@ -67,48 +15,5 @@ def test_what_an_owner_does(tmp_path: Path) -> None:
         async with listening_web(tmp_path / "files") as web:
             await web.pass_slots(5)
             await look(web, "owner", tmp_path, ("login", "today", "applications"))
-
-    asyncio.run(story())
-
-
-@needs_browser
-def test_the_map_of_places(tmp_path: Path) -> None:
-    file = tmp_path / "places.geojson"
-    here = {"campus": (48.152, 11.582, 700), "library": (48.155, 11.586, 90), "market": (48.118, 11.535, 80)}
-    more = [Place(name, Circle(*where)) for name, where in here.items()]
-    write_places(file, Places([*PLACES.places, *more]))
-    person = replace(settled(routine=ROUTINE, outputs="suppress"), places=read_places(file))
-
-    async def story() -> None:
-        async with listening_web(tmp_path / "files", people=[person], maps={"jane": file}) as web:
-            web.served.gateway.keeper.own.read(wandered())
-            await look(web, "places", tmp_path, ("places", "places-drawing", "places-waiting"))
-
-    asyncio.run(story())
-
-
-def wandered() -> list[Reading]:
-    """A week of somebody who is at home, walks to a pool that no place knows, and stays there for an hour."""
-    rng = np.random.default_rng(5)
-    home, pool = np.array(WHERE["home"]), np.array([48.126, 11.552])
-    found = []
-    for day in range(1, 8):
-        begins = int(START.timestamp()) - day * 86_400
-        walk = [home + (pool - home) * k / 12 for k in range(13)]
-        for k, where in enumerate([*[home] * 12, *walk, *[pool] * 12, *walk[::-1], *[home] * 12]):
-            at = tuple((where + rng.normal(0, 1e-4, 2)).tolist())
-            found.append(Reading("jane", "phone", (begins + 300 * k) * 1_000_000, at, 10.0))
-    return found
-
-
-@needs_browser
-def test_what_applications_get(tmp_path: Path) -> None:
-    file = tmp_path / "discreet.toml"
-    file.write_text("# settings\n")
-
-    async def story() -> None:
-        async with listening_web(tmp_path / "files", file=file) as web:
-            await web.pass_slots(5)
-            await look(web, "applications", tmp_path, ("view", "gets", "own-gets"))
 
     asyncio.run(story())

@@ -58,6 +58,8 @@ class Choice:
     rests_on: RestsOn
     worst: Witness | None
     """The most that the audit found to be gained on a secret, and from which prior."""
+    by_week: tuple[float, ...] = ()
+    """The mean worth of a slot in each of the weeks, which are the same for every choice."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,16 @@ def at_delta(policy: Policy, delta: float) -> Policy:
     """The policy with another delta; a secret with one of its own keeps the proportion."""
     if delta == policy.delta:
         return policy
-    if not 0 < delta <= 1:
-        raise DiscreetError(f"delta is {delta:g}; give a number above 0 and up to 1, such as 0.1")
+    checked_delta(delta, "delta")
     scale = delta / policy.delta if policy.delta else 1.0
     secrets = [one if one.delta is None else replace(one, delta=min(1.0, one.delta * scale)) for one in policy.secrets]
     return Policy(secrets, delta=delta)
+
+
+def checked_delta(delta: float, what: str) -> None:
+    """Refuse a delta that leaves nothing to tell, or is none."""
+    if not 0 < delta <= 1:
+        raise DiscreetError(f"{what} is {delta:g}; give a number above 0 and up to 1, such as 0.1")
 
 
 def spec_of(vocabulary: str, hierarchy: Hierarchy | None) -> Spec:
@@ -159,14 +166,22 @@ def choices(
     for secrets in policies:
         for name, spec in specs.items():
             mechanism = spec.make(routine.since(MONDAY), secrets)  # type: ignore[arg-type]  # without end, for adaptive
-            found.append(_choice(mechanism, secrets.delta, name, days, seed, one_more))
+            found.append(choice_of(mechanism, secrets.delta, name, days, seed, one_more))
     return Choices(tuple(found), weeks, seed)
 
 
-def _choice(
-    mechanism: AnyMechanism, delta: float, vocabulary: str, days: Sequence[Day], seed: int, day_done: Callable[[], None]
+def choice_of(
+    mechanism: AnyMechanism,
+    delta: float,
+    vocabulary: str,
+    days: Sequence[Day],
+    seed: int,
+    day_done: Callable[[], object],
 ) -> Choice:
-    """The same draws as `evaluate` makes, counted week by week."""
+    """What a mechanism without end would show of these weeks: the same draws as `evaluate` makes, week by week.
+
+    Where nothing is secret there is nothing to audit, and it holds.
+    """
     by_week = np.zeros(len(days) // 7)
     counts = dict.fromkeys(("true", "coarse", "false", "silent"), 0)
     slots = len(days[0])
@@ -175,12 +190,26 @@ def _choice(
         counts[_kind(moment.context, moment.output)] += 1
         if moment.ends_day:
             day_done()
-    judged = audit(mechanism, budget=KERNELS)
+    holds, rests_on, worst = _judged(mechanism)
+    by_week /= 7 * slots
     told = {kind: count / (len(days) * slots) for kind, count in counts.items()}
-    utility = mean_of_weeks(by_week / (7 * slots))
     return Choice(
-        delta, vocabulary, utility, **told, holds=judged.holds, rests_on=judged.rests_on, worst=judged.witness
+        delta,
+        vocabulary,
+        mean_of_weeks(by_week),
+        **told,
+        holds=holds,
+        rests_on=rests_on,
+        worst=worst,
+        by_week=tuple(by_week.tolist()),
     )
+
+
+def _judged(mechanism: AnyMechanism) -> tuple[bool | None, RestsOn, Witness | None]:
+    if mechanism.policy is not None and not mechanism.policy.secrets:
+        return True, "exact", None
+    judged = audit(mechanism, budget=KERNELS)
+    return judged.holds, judged.rests_on, judged.witness
 
 
 def _kind(context: str, output: object) -> str:

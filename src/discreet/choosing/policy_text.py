@@ -19,6 +19,25 @@ HEAD = (
     "you: take out what is no secret, add what is. docs/policy.md explains every key."
 )
 
+CHOSEN = (
+    "What is secret, and how much belief anybody may gain in it, as chosen on the owner's page, which writes this file "
+    "anew: comments of your own are lost then. docs/policy.md explains every key."
+)
+
+
+def policy_file_text(policy: Policy, routine: Routine) -> str:
+    """The file of any policy, which `read_policy` reads as the same one: each secret with what its delta means."""
+    clock = routine.clock
+    told = odds(routine, policy)
+    parts = [*_comment(CHOSEN), f"delta = {toml_value(policy.delta)}"]
+    parts += [] if policy.secrets else ["secret = []"]
+    if clock is not None:
+        parts += ["", "[clock]", *(f"{key} = {toml_value(getattr(clock, key))}" for key in ("slots", "zone", "cut"))]
+    for one in policy.secrets:
+        limit = [f"Belief may rise {odds_in_words(told[one.name])}."] if one.name in told else []
+        parts += ["", *(line for words in limit for line in _comment(words)), *_entry(one, None)]
+    return "\n".join(parts) + "\n"
+
 
 def suggested_text(suggested: Suggested, routine: Routine) -> str:
     """The policy file of suggestions; those that are only listed are comments, to be uncommented."""
@@ -46,6 +65,8 @@ def _entry(secret: Secret, between: tuple[str, str] | None) -> list[str]:
         pairs["between"] = list(between)
     elif secret.slots is not None:
         pairs["slots"] = sorted(secret.slots)
+    if between is None and secret.begins:
+        pairs["begins"] = secret.begins
     if secret.delta is not None:
         pairs["delta"] = secret.delta
     if secret.cap is not None:

@@ -41,8 +41,11 @@ from discreet.gateway.owner_http import owner_routes
 from discreet.gateway.owntracks_source import OwnTracksSource
 from discreet.gateway.page import page_routes
 from discreet.gateway.person import Settled
+from discreet.gateway.previews import Previews
 from discreet.gateway.restored import mended
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.secrets import PolicyFiles
+from discreet.gateway.secrets_http import secrets_routes
 from discreet.gateway.sections import JournalAt, Keeping, Page, Rates, Server
 from discreet.gateway.settings import Settings
 from discreet.gateway.stream import BEAT, Streams
@@ -88,6 +91,8 @@ class Plan:
     """The settings, if they are a file."""
     views_in_use: frozenset[str] = frozenset()
     """Views that the settings name elsewhere."""
+    policy_files: Mapping[str, Path] = field(default_factory=dict)
+    """Where policies stand, of who has one that the owner's page may change."""
     wall: Callable[[], float] = time.time
     pace: float = 1.0
     beat: float = BEAT
@@ -124,6 +129,7 @@ def plan_of(settings: Settings) -> Plan:
         settings.file,
         frozenset(one.view for one in settings.applications.values())
         | frozenset(one.view for one in (settings.broker.tells if settings.broker else ())),
+        {name: one.policy for name, one in settings.people.items()},
     )
 
 
@@ -159,6 +165,7 @@ class Served:
         self.figures = Figures(self.gateway, self.streams)
         people = {one.name: one for one in plan.people}
         self._teller: Teller | None = None
+        previews = Previews()
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
@@ -166,10 +173,11 @@ class Served:
             *application_routes(self.gateway, self.doors, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.doors),
             *map_routes(self.gateway, self.doors, Maps(keeper, plan.maps, self._redrawn), self._tiles),
+            *secrets_routes(self.gateway, self.doors, PolicyFiles(plan.policy_files), previews),
             *page_routes(),
             *document_routes(),
         ]
-        self.tasks: list[Task] = [self._watch_tokens, self._look_nightly]
+        self.tasks: list[Task] = [self._watch_tokens, self._look_nightly, previews.watch]
         self._mount_wires(people)
 
     def _redrawn(self, person: str, places: Places) -> None:
@@ -207,10 +215,9 @@ class Served:
         while True:
             for one in self.plan.people:
                 today, _ = one.clock.locate(dt.datetime.fromtimestamp(self.plan.wall(), dt.UTC))
-                policy = self.plan.policies.get(one.name)
-                if policy is not None and asked.get(one.name) != today:
+                if one.name in self.plan.policies and asked.get(one.name) != today:
                     asked[one.name] = today
-                    own = self.gateway.keeper.own
+                    own, policy = self.gateway.keeper.own, self.gateway.keeper.people[one.name].settled.policy
                     self.notices[one.name] = await asyncio.to_thread(look, own, one.name, one.routine, policy, today)
             await asyncio.sleep(NIGHTLY)
 

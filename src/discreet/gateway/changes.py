@@ -1,4 +1,4 @@
-"""Habits and policies that change while a stream goes on: announced when the gateway starts with others.
+"""Habits and policies that change while a stream goes on: announced at a start with others, or by the owner.
 
 What a stream was of from its beginning on is kept in the own store, because its mechanism is made of all of it. A
 change is written there first, and counts when the journal has a checkpoint of the mechanism with it: one that a crash
@@ -14,6 +14,7 @@ import itertools
 import json
 import tempfile
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -83,18 +84,21 @@ def mechanism_of(spec: Any, habits: Sequence[Habits], start: dt.date, first: int
     return mechanism
 
 
-def announced(
-    session: Session, own: OwnStore, journal: Journal, head: Head, before: Habits, routine: Routine, policy: Policy
-) -> Habits:
-    """Change a session to these habits and this policy from a later cut on, and write it down."""
+def changed(session: Session, before: Habits, routine: Routine, policy: Policy) -> tuple[Session, Habits]:
+    """The session with these habits and this policy from a later cut on; the one that is given stays as it is."""
     other = _name(routine) != _name(before.routine)
-    date = session.change(
+    after = copy(session)
+    date = after.change(
         policy=policy if policy.fingerprint != before.policy.fingerprint else None, routine=routine if other else None
     )
-    after = Habits(date, routine, policy, session.slot, session.private)
-    keep(own, head, after)
+    return after, Habits(date, routine, policy, after.slot, after.private)
+
+
+def announce(session: Session, own: OwnStore, journal: Journal, head: Head, history: Sequence[Habits]) -> None:
+    """Write down the change that is the last of a history; again, where a first try failed halfway."""
+    if len(own.habits(head.person, head.stream)) < len(history):
+        keep(own, head, history[-1])
     journal.append([], [(head.stream, session.slot, session.checkpoint().to_json())])
-    return after
 
 
 def keep(own: OwnStore, head: Head, habits: Habits) -> None:

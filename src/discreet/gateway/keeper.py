@@ -17,13 +17,15 @@ from contextlib import suppress
 from dataclasses import replace
 
 from discreet.errors import DiscreetError
-from discreet.gateway.changes import Habits, announced, in_words, keep, known
+from discreet.gateway.changes import Habits, announce, changed, in_words, keep, known
 from discreet.gateway.going_on import FIRST, begun, gone_on, unknown_to_own_store, unmarked
 from discreet.gateway.journal.base import Journal, JournalError, Row
 from discreet.gateway.makers import Makers
 from discreet.gateway.own_store import OwnStore, Reading
 from discreet.gateway.person import Drawn, Person, Settled
 from discreet.places.sightings import SECOND
+from discreet.policy import Policy
+from discreet.session import Session
 
 MARGIN = 2.0
 """Seconds from a boundary to telling."""
@@ -59,6 +61,7 @@ class Keeper:
         self._written: list[Row] = []  # and not returned yet
         self._unsettled: list[Drawn] = []  # written, and the own store has their bits still
         self._in_doubt = False  # whether a commit failed that may have happened all the same
+        self._changing: tuple[Person, Session, Settled] | None = None  # announced, and perhaps not written down yet
         self._makers = Makers()
         self.notes: list[str] = []
         """What the owner has to know of how it was opened."""
@@ -92,9 +95,45 @@ class Keeper:
             person.settled = replace(wanted, history=(first,))
         elif not history[-1].same(wanted.routine, wanted.policy):
             self._finish(person)
-            after = announced(person.session, self.own, self.journal, head, history[-1], wanted.routine, wanted.policy)
+            after = self._announced(person, wanted)
             self.notes.append(in_words(person.name, history[-1], after))
-            person.settled = replace(wanted, history=(*history, after))
+
+    def _announced(self, person: Person, wanted: Settled) -> Habits:
+        history = person.settled.history
+        session, after = changed(person.session, history[-1], wanted.routine, wanted.policy)
+        self._changing = (person, session, replace(wanted, history=(*history, after)))
+        self.finish_change()
+        return after
+
+    def finish_change(self) -> None:
+        """Write down a change that was begun. Until that is done no slot is decided: it would be by the old terms, and
+        after a restart it could not be told by which."""
+        if self._changing is not None:
+            person, session, settled = self._changing
+            announce(session, self.own, self.journal, person.head, settled.history)
+            person.go_on_with(session, settled)
+            self._changing = None
+
+    def tried(self, name: str, policy: Policy) -> Habits:
+        """What a change to this policy would be if it were made now; nothing changes."""
+        person = self.people[name]
+        return changed(person.session, person.settled.history[-1], person.settled.routine, policy)[1]
+
+    def change(self, name: str, policy: Policy, write: Callable[[], None] = lambda: None) -> Habits:
+        """Announce another policy for the cut after next, between two slots; the same again changes nothing.
+
+        `write` writes the file that a start reads, before the rest: after a stop in between, the start announces it.
+        What fails because of the disk is gone on with before the next slot is decided.
+        """
+        self.finish_change()
+        self._settle()
+        person = self.people[name]
+        if person.pending:
+            raise JournalError(f"{name}: a slot is being decided, and waits for the disk; try again when it is written")
+        if person.settled.history[-1].same(person.settled.routine, policy):
+            return person.settled.history[-1]
+        write()
+        return self._announced(person, replace(person.settled, policy=policy))
 
     def _finish(self, person: Person) -> None:
         """Erase the bits of the last slot, if a stop came before that: its private state is about to be renumbered."""
@@ -126,6 +165,7 @@ class Keeper:
         A slot that ended longer ago than the grace is skipped, unless it was stamped before the machine stopped. What
         was written before something failed is returned by the next turn that does not fail.
         """
+        self.finish_change()
         self._settle()
         while due := [person for person in self.people.values() if person.ends <= now]:
             first = min(person.ends for person in due)

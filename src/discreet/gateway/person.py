@@ -193,6 +193,10 @@ class Person:
         )
         return Drawn(row.linked(key, self._chain), session, stamp)
 
+    def go_on_with(self, session: Session, settled: Settled) -> None:
+        """A change is written down: what comes next is decided by it, and the kernel is that of the same slot."""
+        self._session, self.settled = session, settled
+
     def take(self, drawn: Drawn) -> None:
         """The row is written: it is the past now."""
         self._session, self._chain, self._pending = drawn.session, drawn.row.chain, None

@@ -20,8 +20,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from discreet.choosing.policy_text import policy_file_text
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN
+from discreet.files import written_whole
 from discreet.gateway.app import Plan, Served
 from discreet.gateway.folder import Folder
 from discreet.gateway.person import Settled
@@ -105,7 +107,7 @@ class Demo:
 
     def __init__(self, folder: Path, server: Server, seed: int = 7, slot: float = SLOT) -> None:
         self.life = Life(seed, slot)
-        plan = replace(self.life.plan(server), maps={NAME: folder / "places.geojson"})
+        plan = replace(_with_file(self.life.plan(server), folder), maps={NAME: folder / "places.geojson"})
         self.served = Served(plan, Folder.made(folder))
         self.served.gateway.keeper.prepare()  # the first run compiles, and a fast clock would not wait
         access = self.served.access
@@ -190,6 +192,15 @@ class Demo:
             file("/demo.js", "demo.js"),
             file("/demo.css", "demo.css"),
         ]
+
+
+def _with_file(plan: Plan, folder: Path) -> Plan:
+    """The plan with the policy in a file, as somebody real has it, so that the owner's page can change it."""
+    (one,) = plan.people
+    path = folder / "policy.toml"
+    with written_whole(path, private=True) as file:
+        file.write(policy_file_text(one.policy, one.routine).encode("utf-8"))
+    return replace(plan, policy_files={one.name: path})
 
 
 def at_port(server: Server, port: int | None) -> Server:

@@ -1,0 +1,66 @@
+// A secret is declared by dragging and by keys, refused where it would hide nothing, previewed, stopped, and saved.
+import { enter, expectErrors, holds, look, page, seen } from "./browser.mjs";
+
+const chosen = () => page.$$eval("[role=option][aria-selected=true]", (found) => found.map((one) => one.dataset.slot));
+const chip = (label) => page.locator(".chip", { hasText: new RegExp(`^${label}$`) }).click();
+const button = (name) => page.getByRole("button", { name, exact: true });
+
+await look(async () => {
+  await enter();
+  await page.click("a[href='#secrets']");
+  await page.waitForSelector(".secrets .card");
+  await seen("secrets");
+
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await button("Declare a secret").click();
+  await chip("home");
+  await button("No hours").click();
+  const count = await page.locator("[role=option]").count();
+  const cell = (slot) => page.locator(`[data-slot="${slot}"]`);
+  expectErrors(2); // a secret of no hours, and one that habits leave no doubt of
+  await page.waitForSelector(".editor .problem");
+  await cell(0).click();
+  await page.waitForFunction(() => document.querySelector(".editor .problem")?.textContent.includes("hides nothing"));
+
+  await chip("home");
+  await chip("work");
+  await cell(0).click();
+  holds((await chosen()).length === 0, "a second click does not take an hour back");
+  const box = async (slot) => {
+    const { x, y, width, height } = await cell(slot).boundingBox();
+    return [x + width / 2, y + height / 2];
+  };
+  await page.mouse.move(...(await box(0)));
+  await page.mouse.down();
+  await page.mouse.move(...(await box(2)), { steps: 4 });
+  await page.mouse.up();
+  holds(String(await chosen()) === "0,1,2", `dragging chose ${await chosen()}`);
+  await cell(2).focus();
+  await page.keyboard.press("Space");
+  await page.keyboard.press("End");
+  await page.keyboard.press("Space");
+  holds(String(await chosen()) === `0,1,${count - 1}`, `keys chose ${await chosen()}`);
+  await page.fill(".editor [name=name]", "work at night");
+  await page.getByLabel("How much more may be believed", { exact: true }).fill("4");
+  await page.waitForFunction(() => document.querySelector(".editor legend + .delta") !== null
+    && document.querySelector(".editor .rise") !== null && !document.querySelector(".editor .problem"));
+  await seen("secrets-edited");
+  await button("Put it into the draft").click();
+  await page.waitForSelector(".mark");
+
+  await button("See what it would cost").click();
+  await page.waitForSelector("progress");
+  await button("Stop").click();
+  await page.waitForSelector("progress", { state: "detached" });
+  await button("See what it would cost").click();
+  await page.waitForSelector(".cost table", { timeout: 60_000 }); // a process of its own computes it
+  holds((await page.locator(".tried svg[role=slider]").count()) >= 1, "no real day is shown");
+  await page.focus(".tried svg[role=slider]");
+  await page.keyboard.press("End");
+  await seen("secrets-preview");
+
+  await button("Save").click();
+  await page.waitForSelector(".saved");
+  holds((await page.locator("h2").first().textContent()).startsWith("From "), "what was saved is not announced");
+  await seen("secrets-saved");
+});

@@ -1,0 +1,56 @@
+"""The owner's page in a real browser: what a test needs to tell one of the stories of `dashboard/look/`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.web import Web
+
+SOURCES = Path(__file__).parents[2] / "dashboard"
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+NODE = shutil.which("node")
+LONGEST = 120
+
+
+def _absent() -> str | None:
+    if CHROMIUM is None:
+        return "Chromium is not installed (Debian: apt-get install chromium)"
+    if NODE is None or not (SOURCES / "node_modules" / "playwright-core").is_dir():
+        return "what looks at the page is not installed (Node, and: make dashboard)"
+    return None
+
+
+needs_browser = pytest.mark.skipif(_absent() is not None, reason=str(_absent()))
+
+
+async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...]) -> None:
+    """Tell one story in the browser, while slots go on being told; it finds nothing wrong and takes its pictures."""
+    program = await asyncio.create_subprocess_exec(
+        str(NODE),
+        str(SOURCES / "look" / f"{story}.mjs"),
+        str(web.client.base_url).rstrip("/"),
+        str(web.served.owner.first),
+        str(folder),
+        env={**os.environ, "CHROMIUM": str(CHROMIUM)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    looking = asyncio.create_task(program.communicate())
+    try:
+        async with asyncio.timeout(LONGEST):
+            while not looking.done():
+                await asyncio.wait([looking], timeout=3)
+                await web.pass_slot()
+        said, _ = await looking
+    finally:
+        if program.returncode is None:
+            program.kill()
+            await program.wait()
+    assert program.returncode == 0, said.decode()
+    for name in pictures:
+        assert (folder / f"{name}-320.png").stat().st_size > 1000
