@@ -266,3 +266,20 @@ def test_tiles_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.mbtiles").write_text("no database at all, but long enough for its header to be looked at")
     with pytest.raises(DiscreetError, match="no file of MBTiles"):
         Tiles(tmp_path / "text.mbtiles")
+
+
+def test_many_readings_are_looked_at_a_day_at_a_time_until_there_are_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(web: Web, file: Path) -> None:
+        own = web.served.gateway.keeper.own
+        for day in range(1, 6):
+            own.read(list(readings(("home",) * 12, START.date() - dt.timedelta(days=day))))
+        monkeypatch.setattr("discreet.gateway.unexplained.ENOUGH", 20)
+        assert (await got(web, f"{PATH}/unexplained"))["days"] == 2
+        monkeypatch.setattr("discreet.gateway.unexplained.ENOUGH", 1000)
+        found = await got(web, f"{PATH}/unexplained")
+        assert (found["days"], found["count"]) == (14, 0)
+        assert found["hours"]["home"] > 100
+
+    told(tmp_path, story)

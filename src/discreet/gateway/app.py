@@ -165,7 +165,7 @@ class Served:
             *owner_routes(self.doors, self.figures, self.notices),
             *application_routes(self.gateway, self.doors, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.doors),
-            *map_routes(self.gateway, self.doors, Maps(keeper, plan.maps, self._redrawn), self._tiles),
+            *map_routes(self.gateway, self.doors, Maps(keeper, plan.maps), self._redrawn, self._tiles),
             *page_routes(),
             *document_routes(),
         ]

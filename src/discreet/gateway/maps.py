@@ -41,10 +41,10 @@ class ChangedError(DiscreetError):
 
 @dataclass(frozen=True)
 class Said:
-    """What became of a change."""
+    """What became of a change: `taken` has who goes by another map from now on, and `waits` why nobody does yet."""
 
-    at_once: bool
-    words: str
+    taken: Mapping[str, Places]
+    waits: str = ""
 
 
 def drawn_file(path: Path) -> Path:
@@ -55,14 +55,8 @@ def drawn_file(path: Path) -> Path:
 class Maps:
     """Everybody's map: in force, as drawn, and its file. All of it is asked for in the thread that decides slots."""
 
-    def __init__(
-        self,
-        keeper: Keeper,
-        files: Mapping[str, Path],
-        redrawn: Callable[[str, Places], None] = lambda person, places: None,
-    ) -> None:
-        """`redrawn` is told of a map that is in force from now on."""
-        self._keeper, self._files, self._redrawn = keeper, files, redrawn
+    def __init__(self, keeper: Keeper, files: Mapping[str, Path]) -> None:
+        self._keeper, self._files = keeper, files
 
     def in_force(self, person: str) -> Places:
         """By which slots are decided."""
@@ -108,21 +102,17 @@ class Maps:
         waits = [words for name in sharing for words in judged(self._keeper.people[name], after)]
         if waits:
             write_places(drawn_file(file), after, private=True)
-            return Said(False, waits[0])
+            return Said({}, waits[0])
         write_places(file, after, private=True)
         drawn_file(file).unlink(missing_ok=True)
         for name in sharing:
-            self._take(name, after)
-        return Said(True, "in force from the slot on that is under way")
+            one = self._keeper.people[name]
+            one.settled = replace(one.settled, places=after)
+        return Said(dict.fromkeys(sharing, after))
 
     def discard(self, person: str) -> None:
         """Let go of what is drawn and not in force."""
         drawn_file(self._file(person)).unlink(missing_ok=True)
-
-    def _take(self, name: str, places: Places) -> None:
-        person = self._keeper.people[name]
-        person.settled = replace(person.settled, places=places)
-        self._redrawn(name, places)
 
     def _file(self, person: str) -> Path:
         file = self._files.get(person)
@@ -198,7 +188,7 @@ def added(name: str, shape: Shape) -> Callable[[Places], Places]:
     return lambda places: Places([*places.places, Place(name, shape)])
 
 
-def redrawn(number: int, shape: Shape) -> Callable[[Places], Places]:
+def reshaped(number: int, shape: Shape) -> Callable[[Places], Places]:
     """With another shape for a place, by its index."""
 
     def made(places: Places) -> Places:
