@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.clock import Clock
 from discreet.errors import DataError, DiscreetError
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.person import Person
+from discreet.gateway.section import duration_text
 from discreet.places.ground import same_shape, taken_from
 from discreet.places.named import Place, Places, checked_name
 from discreet.places.placefile import document_of, places_of, read_places, write_places
@@ -88,7 +88,7 @@ class Maps:
                 for k, place in enumerate(places.places)
             ],
             "no_tree": why,
-            "waiting": None if places is present else self._remedy(person, one.settled.clock),
+            "waiting": None if places is present else self._remedy(one, places),
         }
 
     def change(self, person: str, version: str, made: Callable[[Places], Places]) -> Said:
@@ -120,15 +120,19 @@ class Maps:
             raise DiscreetError(NO_FILE.format(person))
         return file
 
-    def _remedy(self, person: str, clock: Clock) -> dict[str, Any]:
-        """What brings a drawn map into force."""
-        file = drawn_file(self._files[person])
-        options = f"--slots {clock.slots} --zone {clock.zone} --cut {clock.cut}"
-        model = shlex.quote(f"{person}.drawn.model")
+    def _remedy(self, person: Person, drawn: Places) -> dict[str, Any]:
+        """What brings a drawn map into force. New names and secrets are kept, however rare: else they are `other`."""
+        file, settled, clock = drawn_file(self._files[person.name]), person.settled, person.settled.clock
+        new = [name for name in drawn.names if name not in known_names(person)]
+        words = ["discreet", "learn", "READINGS", "--places", file.name]
+        words += ["--slots", str(clock.slots), "--zone", clock.zone, "--cut", clock.cut]
+        words += ["--carry", duration_text(settled.hold)]
+        words += [word for name in (*sorted(secret_names(person)), *new) for word in ("--keep", name)]
+        model = f"{person.name}.drawn.model"
         return {
             "file": file.name,
-            "learn": f"discreet learn READINGS --places {shlex.quote(file.name)} {options} --out {model}",
-            "settings": {"routine": f"{person}.drawn.model", "places": file.name},
+            "learn": shlex.join([*words, "--out", model]),
+            "settings": {"routine": model, "places": file.name},
         }
 
 
