@@ -1,6 +1,19 @@
 // The map: moved by wheel and keys, a place drawn anew by its rim, a name that waits, a secret that loses no ground.
 import { enter, expectErrors, holds, look, page, seen } from "./browser.mjs";
 
+/** Two fingers on the map, drawn apart. */
+async function pinch(apart) {
+  const hands = await page.context().newCDPSession(page);
+  const { x, y, width, height } = await page.locator(".map .ground").boundingBox();
+  const at = (side, away) => ({ x: x + width / 2 + (side * away) / 2, y: y + height / 2, id: side + 1 });
+  const touch = (type, away) => hands.send("Input.dispatchTouchEvent", {
+    type, touchPoints: type === "touchEnd" ? [] : [at(-1, away), at(1, away)],
+  });
+  await touch("touchStart", 80);
+  for (let away = 80; away <= apart; away += 20) await touch("touchMove", away);
+  await touch("touchEnd", apart);
+}
+
 const text = (selector) => page.textContent(selector);
 
 await look(async () => {
@@ -19,6 +32,9 @@ await look(async () => {
   await page.mouse.wheel(0, 300);
   await page.keyboard.press("0");
   await page.waitForFunction((before) => document.querySelector(".map .bar text").textContent === before, wide);
+  await pinch(300);
+  await page.waitForFunction((before) => document.querySelector(".map .bar text").textContent !== before, wide);
+  await page.click("[aria-label='Show all places']");
 
   await page.click(".names .name:has-text('home')");
   await page.waitForSelector(".map .place.picked");

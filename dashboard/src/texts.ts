@@ -134,7 +134,7 @@ export const texts = {
     waitingWords:
       "Habits know places by their names. Until they are learned with this map, the map of before is in force, and "
       + "nothing that is told changes. What it takes, in the folder of discreet.toml:",
-    waitingLearn: "Learn habits from your readings with this map:",
+    waitingLearn: "Learn habits with this map, from the file of readings that discreet setup or discreet import made:",
     waitingSettings: (person: string) => `Name both files in discreet.toml, below [people.${person}]:`,
     waitingStart:
       "Start the gateway anew. The new habits are in force from the first cut on at which that breaks no limit, and it "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import shlex
 import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -11,15 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from discreet import DiscreetError, Released
+from discreet import DiscreetError, Released, Routine
+from discreet.cli import app
 from discreet.gateway.own_store import Reading
 from discreet.gateway.sections import Page
 from discreet.gateway.tiles import Tiles
+from discreet.models.store import load
 from discreet.places import read_places, write_places
 from tests.gateway.people import CLOCK, PLACES, START, WHERE, readings, settled
 from tests.gateway.test_day import logged_in
-from tests.gateway.web import ROUTINE, Web, opened
+from tests.gateway.web import ROUTINE, Wall, Web, opened
 
 PATH = "/v1/owner/people/jane/map"
 PICTURE = b"\x89PNG\r\n\x1a\n and so on"
@@ -83,7 +87,9 @@ def test_a_name_that_habits_do_not_know_waits_and_changes_nothing(tmp_path: Path
         assert not found["said"]["at_once"]
         assert "gym" in found["said"]["words"]
         assert [one["name"] for one in found["places"] if one["waits"]] == ["gym"]
-        assert "places.drawn.geojson" in found["waiting"]["learn"]
+        told_to = shlex.split(found["waiting"]["learn"])
+        assert told_to[:5] == ["discreet", "learn", "READINGS", "--places", "places.drawn.geojson"]
+        assert [told_to[k + 1] for k, word in enumerate(told_to) if word == "--keep"] == ["clinic", "gym"]
         assert file.read_bytes() == before
         drawn = file.with_name("places.drawn.geojson")
         assert read_places(drawn).names == ("home", "work", "clinic", "gym")
@@ -266,3 +272,61 @@ def test_tiles_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.mbtiles").write_text("no database at all, but long enough for its header to be looked at")
     with pytest.raises(DiscreetError, match="no file of MBTiles"):
         Tiles(tmp_path / "text.mbtiles")
+
+
+def test_many_readings_are_looked_at_a_day_at_a_time_until_there_are_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(web: Web, file: Path) -> None:
+        own = web.served.gateway.keeper.own
+        for day in range(1, 6):
+            own.read(list(readings(("home",) * 12, START.date() - dt.timedelta(days=day))))
+        monkeypatch.setattr("discreet.gateway.unexplained.ENOUGH", 20)
+        assert (await got(web, f"{PATH}/unexplained"))["days"] == 2
+        monkeypatch.setattr("discreet.gateway.unexplained.ENOUGH", 1000)
+        found = await got(web, f"{PATH}/unexplained")
+        assert (found["days"], found["count"]) == (14, 0)
+        assert found["hours"]["home"] > 100
+
+    told(tmp_path, story)
+
+
+def test_what_the_page_says_brings_a_drawn_map_into_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that it shows is run, its files are named, and a gateway of them goes on with the same stream."""
+    file, pool = tmp_path / "places.geojson", (48.13, 11.52)
+    commands: list[dict[str, Any]] = []
+
+    async def before() -> None:
+        person = settled(routine=ROUTINE, outputs="suppress")
+        async with opened(tmp_path / "files", people=[person], maps={"jane": file}) as web:
+            await logged_in(web)
+            web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
+            found = await changed(web, do="add", name="the pool", shape=circle(pool, 80))
+            commands.append(found["waiting"])
+            await web.pass_slots(3)
+
+    write_places(file, PLACES)
+    asyncio.run(before())
+    table = ["user,timestamp,latitude,longitude"]
+    for day in range(28):
+        for slot in range(12):
+            place = pool if slot == 9 and day % 2 else WHERE["work"] if 4 <= slot < 8 else WHERE["home"]
+            when = CLOCK.start_of(START.date() - dt.timedelta(days=day + 1), slot) + dt.timedelta(hours=1)
+            table.append(f"jane,{when.isoformat()},{place[0]},{place[1]}")
+    (tmp_path / "readings.csv").write_text("\n".join(table))
+    words = [word.replace("READINGS", "readings.csv") for word in shlex.split(commands[0]["learn"])]
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code == 0, done.output
+    routine = load(tmp_path / commands[0]["settings"]["routine"])
+    assert isinstance(routine, Routine)
+    assert {"clinic", "the pool"} <= set(routine.contexts)
+
+    async def after() -> None:
+        places = read_places(tmp_path / commands[0]["settings"]["places"])
+        person = replace(settled(routine=routine, outputs="suppress"), places=places)
+        async with opened(tmp_path / "files", wall=Wall(START.timestamp() + 21_600), people=[person]) as web:
+            (note,) = web.served.notes
+            assert "the habits changed" in note
+
+    asyncio.run(after())

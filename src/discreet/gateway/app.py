@@ -124,12 +124,12 @@ def plan_of(settings: Settings) -> Plan:
         settings.broker,
         settings.owntracks,
         settings.home_assistant,
-        settings.page,
-        {name: one.places for name, one in settings.people.items() if one.places is not None},
-        settings.file,
-        frozenset(one.view for one in settings.applications.values())
+        page=settings.page,
+        maps={name: one.places for name, one in settings.people.items() if one.places is not None},
+        file=settings.file,
+        views_in_use=frozenset(one.view for one in settings.applications.values())
         | frozenset(one.view for one in (settings.broker.tells if settings.broker else ())),
-        {name: one.policy for name, one in settings.people.items()},
+        policy_files={name: one.policy for name, one in settings.people.items()},
     )
 
 
@@ -166,13 +166,14 @@ class Served:
         people = {one.name: one for one in plan.people}
         self._teller: Teller | None = None
         previews = Previews()
+        self._map_files = dict(plan.maps)
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.figures, self.notices),
             *application_routes(self.gateway, self.doors, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.doors),
-            *map_routes(self.gateway, self.doors, Maps(keeper, plan.maps, self._redrawn), self._tiles),
+            *map_routes(self.gateway, self.doors, Maps(keeper, self._map_files), self._redrawn, self._tiles),
             *secrets_routes(self.gateway, self.doors, PolicyFiles(plan.policy_files), previews),
             *page_routes(),
             *document_routes(),

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.clock import Clock
 from discreet.errors import DataError, DiscreetError
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.person import Person
+from discreet.gateway.section import duration_text
 from discreet.places.ground import same_shape, taken_from
 from discreet.places.named import Place, Places, checked_name
 from discreet.places.placefile import document_of, places_of, read_places, write_places
@@ -41,10 +41,10 @@ class ChangedError(DiscreetError):
 
 @dataclass(frozen=True)
 class Said:
-    """What became of a change."""
+    """What became of a change: `taken` has who goes by another map from now on, and `waits` why nobody does yet."""
 
-    at_once: bool
-    words: str
+    taken: Mapping[str, Places]
+    waits: str = ""
 
 
 def drawn_file(path: Path) -> Path:
@@ -55,14 +55,8 @@ def drawn_file(path: Path) -> Path:
 class Maps:
     """Everybody's map: in force, as drawn, and its file. All of it is asked for in the thread that decides slots."""
 
-    def __init__(
-        self,
-        keeper: Keeper,
-        files: Mapping[str, Path],
-        redrawn: Callable[[str, Places], None] = lambda person, places: None,
-    ) -> None:
-        """`redrawn` is told of a map that is in force from now on."""
-        self._keeper, self._files, self._redrawn = keeper, files, redrawn
+    def __init__(self, keeper: Keeper, files: Mapping[str, Path]) -> None:
+        self._keeper, self._files = keeper, files
 
     def in_force(self, person: str) -> Places:
         """By which slots are decided."""
@@ -94,7 +88,7 @@ class Maps:
                 for k, place in enumerate(places.places)
             ],
             "no_tree": why,
-            "waiting": None if places is present else self._remedy(person, one.settled.clock),
+            "waiting": None if places is present else self._remedy(one, places),
         }
 
     def change(self, person: str, version: str, made: Callable[[Places], Places]) -> Said:
@@ -108,21 +102,17 @@ class Maps:
         waits = [words for name in sharing for words in judged(self._keeper.people[name], after)]
         if waits:
             write_places(drawn_file(file), after, private=True)
-            return Said(False, waits[0])
+            return Said({}, waits[0])
         write_places(file, after, private=True)
         drawn_file(file).unlink(missing_ok=True)
         for name in sharing:
-            self._take(name, after)
-        return Said(True, "in force from the slot on that is under way")
+            one = self._keeper.people[name]
+            one.settled = replace(one.settled, places=after)
+        return Said(dict.fromkeys(sharing, after))
 
     def discard(self, person: str) -> None:
         """Let go of what is drawn and not in force."""
         drawn_file(self._file(person)).unlink(missing_ok=True)
-
-    def _take(self, name: str, places: Places) -> None:
-        person = self._keeper.people[name]
-        person.settled = replace(person.settled, places=places)
-        self._redrawn(name, places)
 
     def _file(self, person: str) -> Path:
         file = self._files.get(person)
@@ -130,15 +120,19 @@ class Maps:
             raise DiscreetError(NO_FILE.format(person))
         return file
 
-    def _remedy(self, person: str, clock: Clock) -> dict[str, Any]:
-        """What brings a drawn map into force."""
-        file = drawn_file(self._files[person])
-        options = f"--slots {clock.slots} --zone {clock.zone} --cut {clock.cut}"
-        model = shlex.quote(f"{person}.drawn.model")
+    def _remedy(self, person: Person, drawn: Places) -> dict[str, Any]:
+        """What brings a drawn map into force. New names and secrets are kept, however rare: else they are `other`."""
+        file, settled, clock = drawn_file(self._files[person.name]), person.settled, person.settled.clock
+        new = [name for name in drawn.names if name not in known_names(person)]
+        words = ["discreet", "learn", "READINGS", "--places", file.name]
+        words += ["--slots", str(clock.slots), "--zone", clock.zone, "--cut", clock.cut]
+        words += ["--carry", duration_text(settled.hold)]
+        words += [word for name in (*sorted(secret_names(person)), *new) for word in ("--keep", name)]
+        model = f"{person.name}.drawn.model"
         return {
             "file": file.name,
-            "learn": f"discreet learn READINGS --places {shlex.quote(file.name)} {options} --out {model}",
-            "settings": {"routine": f"{person}.drawn.model", "places": file.name},
+            "learn": shlex.join([*words, "--out", model]),
+            "settings": {"routine": model, "places": file.name},
         }
 
 
@@ -198,7 +192,7 @@ def added(name: str, shape: Shape) -> Callable[[Places], Places]:
     return lambda places: Places([*places.places, Place(name, shape)])
 
 
-def redrawn(number: int, shape: Shape) -> Callable[[Places], Places]:
+def reshaped(number: int, shape: Shape) -> Callable[[Places], Places]:
     """With another shape for a place, by its index."""
 
     def made(places: Places) -> Places:

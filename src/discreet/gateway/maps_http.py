@@ -15,23 +15,25 @@ from starlette.routing import Route
 
 from discreet.errors import DiscreetError
 from discreet.gateway.doors import Doors
-from discreet.gateway.maps import ChangedError, Maps, added, redrawn, removed, renamed, shape_of
+from discreet.gateway.maps import ChangedError, Maps, added, removed, renamed, reshaped, shape_of
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.tiles import Tiles
 from discreet.gateway.unexplained import unexplained
 from discreet.places.named import Places
 
-DAYS = 14
-"""How many days back what is unexplained is looked for, as far as readings are kept."""
-
 Change = Callable[[Places], Places]
 
 
-def map_routes(gateway: Gateway, doors: Doors, maps: Maps, tiles: Tiles | None = None) -> list[Route]:
-    """What `app` mounts; all of it is for the owner who has logged in."""
+def map_routes(
+    gateway: Gateway, doors: Doors, maps: Maps, redrawn: Callable[[str, Places], None], tiles: Tiles | None = None
+) -> list[Route]:
+    """What `app` mounts; all of it is for the owner who has logged in. `redrawn` is told of a map that is in force."""
 
     async def described(person: str) -> dict[str, Any]:
-        found = await gateway.between_slots(partial(maps.described, person))
+        try:
+            found = await gateway.between_slots(partial(maps.described, person))
+        except DiscreetError as error:  # a file that somebody has edited
+            raise HTTPException(400, str(error)) from None
         return found | {"tiles": None if tiles is None else {"least": tiles.least, "most": tiles.most}}
 
     async def look(request: Request) -> Response:
@@ -46,7 +48,9 @@ def map_routes(gateway: Gateway, doors: Doors, maps: Maps, tiles: Tiles | None =
             raise HTTPException(409, str(error)) from None
         except DiscreetError as error:
             raise HTTPException(400, str(error)) from None
-        return JSONResponse(await described(person) | {"said": {"at_once": said.at_once, "words": said.words}})
+        for name, places in said.taken.items():
+            redrawn(name, places)
+        return JSONResponse(await described(person) | {"said": {"at_once": bool(said.taken), "words": said.waits}})
 
     async def discard(request: Request) -> Response:
         person = doors.present(request)
@@ -60,11 +64,8 @@ def map_routes(gateway: Gateway, doors: Doors, maps: Maps, tiles: Tiles | None =
         person = doors.present(request)
         settled = gateway.keeper.people[person].settled
         drawn = await gateway.between_slots(partial(maps.drawn, person))
-        now = gateway.wall()
-        asked = partial(
-            unexplained, gateway.keeper.own, person, drawn, settled.clock, settled.hold, now - DAYS * 86_400, now + 1
-        )
-        return JSONResponse(await run_in_threadpool(asked) | {"days": DAYS})
+        asked = partial(unexplained, gateway.keeper.own, person, drawn, settled.clock, settled.hold, gateway.wall())
+        return JSONResponse(await run_in_threadpool(asked))
 
     async def tile(request: Request) -> Response:
         doors.in_person(request)
@@ -98,7 +99,7 @@ def _change(given: dict[str, Any]) -> Change:
     """What a request asks for; an error names what is missing."""
     does = {
         "add": lambda: added(_text(given, "name"), shape_of(given.get("shape"))),
-        "redraw": lambda: redrawn(_number(given), shape_of(given.get("shape"))),
+        "redraw": lambda: reshaped(_number(given), shape_of(given.get("shape"))),
         "rename": lambda: renamed(_text(given, "name"), _text(given, "to")),
         "remove": lambda: removed(_number(given)),
     }

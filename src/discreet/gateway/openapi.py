@@ -133,6 +133,16 @@ PATHS: dict[str, Any] = {
             | REFUSALS,
         }
     },
+    "/v1/gets": {
+        "get": {
+            "summary": "This token's last answers, byte by byte, to be shown to whom they concern",
+            "parameters": [],
+            "responses": {
+                "200": _answer("requests that it may make, each with the text of its answer", {"type": "object"}),
+            }
+            | REFUSALS,
+        }
+    },
     "/v1/people/{person}/readings": {
         "post": {
             "summary": "Write readings; answered when they are on disk",

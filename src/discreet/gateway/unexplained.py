@@ -9,15 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from discreet.clock import Clock
+from discreet.clock import DAY_SECONDS, Clock
 from discreet.errors import DataError
-from discreet.gateway.own_store import OwnStore
+from discreet.gateway.own_store import OwnStore, Reading
 from discreet.places.find import Search, find_places
 from discreet.places.named import Places
 from discreet.places.plane import distances
 from discreet.places.shapes import CORNERS
 from discreet.places.sightings import SECOND, Sightings, coded
 from discreet.places.spent import spent_at
+
+DAYS = 14
+"""How far back it looks, as far as readings are kept."""
+
+ENOUGH = 30_000
+"""Readings after which no further day is looked at: one every 40 seconds for a fortnight."""
 
 MOST = 2_000
 """Dots on a map; of more, every second, third, ... is taken."""
@@ -29,16 +35,10 @@ SUGGESTED = 8
 """Places that are suggested, those with most time first."""
 
 
-def unexplained(
-    own: OwnStore, person: str, places: Places, clock: Clock, hold: float, since: float, until: float
-) -> dict[str, Any]:
-    """Between two instants: positions in no place, the share of time they are, suggestions, the time at each place."""
-    kept = [
-        one
-        for one in own.readings(person, round(since * SECOND), round(until * SECOND))
-        if one.accuracy is None or one.accuracy <= ACCURACY
-    ]
-    nothing = {"dots": [], "count": 0, "share": None, "suggestions": [], "hours": {}}
+def unexplained(own: OwnStore, person: str, places: Places, clock: Clock, hold: float, now: float) -> dict[str, Any]:
+    """Of the last days: positions in no place, the share of time they are, suggestions, the time at each place."""
+    kept, days = _last_days(own, person, now)
+    nothing = {"dots": [], "count": 0, "share": None, "suggestions": [], "hours": {}, "days": days}
     if not kept:
         return nothing
     seen = Sightings.of([one.instant for one in kept], [one.position for one in kept], [one.label for one in kept])
@@ -54,7 +54,20 @@ def unexplained(
         "share": spent.unexplained if spent.known else None,
         "suggestions": _suggested(seen, places, clock),
         "hours": {name: round(time, 1) for name, time in hours.items()},
+        "days": days,
     }
+
+
+def _last_days(own: OwnStore, person: str, now: float) -> tuple[list[Reading], int]:
+    """Readings that can say a place, and of how many days: a day at a time, for slots are decided meanwhile."""
+    found: list[Reading] = []
+    for days in range(DAYS):
+        until = now + 1 - days * DAY_SECONDS
+        some = own.readings(person, round((until - DAY_SECONDS) * SECOND), round(until * SECOND))
+        found[:0] = [one for one in some if one.accuracy is None or one.accuracy <= ACCURACY]
+        if len(found) > ENOUGH:
+            return found, days + 1
+    return found, DAYS
 
 
 def _suggested(seen: Sightings, places: Places, clock: Clock) -> list[dict[str, Any]]:
