@@ -194,7 +194,7 @@ class Person:
         return Drawn(row.linked(key, self._chain), session, stamp)
 
     def go_on_with(self, session: Session, settled: Settled) -> None:
-        """A change is written down: what comes next is decided by it, and the kernel is that of the same slot."""
+        """A change is written down: the slot that comes next is decided with it."""
         self._session, self.settled = session, settled
 
     def take(self, drawn: Drawn) -> None:

@@ -77,9 +77,7 @@ class Preview:
         except (TimeoutError, ValueError, OSError):
             self.state["problem"] = ENDED
         finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            await _gone(process)
 
     async def _heard(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None  # both are pipes
@@ -95,6 +93,18 @@ class Preview:
             if self.state["problem"] is not None:
                 return
         raise ValueError(ENDED)
+
+
+async def _gone(process: asyncio.subprocess.Process) -> None:
+    """End a process, and wait until it has: also where whoever waits is cancelled once more meanwhile."""
+    with suppress(ProcessLookupError):
+        process.kill()
+    if process.stdin is not None:
+        process.stdin.close()
+    waiting = asyncio.ensure_future(process.wait())
+    while not waiting.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(waiting)
 
 
 class Previews:
