@@ -13,11 +13,14 @@ from starlette.routing import Route
 
 from discreet.gateway.day import beliefs_of, day_of, days_of, places_of
 from discreet.gateway.doors import Doors
+from discreet.gateway.glance import MOST, STRIPS, Glances
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.watching import Watching
 
 
 def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
     """What `app` mounts; all of it is for the owner who has logged in."""
+    watching, glances = Watching(), Glances(gateway)
 
     async def days(request: Request) -> Response:
         person = doors.present(request)
@@ -25,14 +28,25 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
 
     async def day(request: Request) -> Response:
         person = doors.present(request)
-        date = _date(request)
-        return JSONResponse(await run_in_threadpool(day_of, gateway, person, doors.people[person].clock, date))
+        date, first = _date(request), _first(request)
+        await gateway.between_slots(partial(gateway.keeper.explain, person))
+        return JSONResponse(await run_in_threadpool(day_of, gateway, person, doors.people[person].clock, date, first))
+
+    async def glance(request: Request) -> Response:
+        person = doors.present(request)
+        strips = "strips" in request.query_params
+        dates = _dates(request, STRIPS if strips else MOST)
+        clock = doors.people[person].clock
+        found = await run_in_threadpool(partial(glances.of, person, clock, dates, strips=strips))
+        return JSONResponse({"days": found})
 
     async def beliefs(request: Request) -> Response:
         person = doors.present(request)
         date = _date(request)
         session = gateway.keeper.people[person].session
-        return JSONResponse(await gateway.between_slots(partial(beliefs_of, session, date)))
+        whole = "lines" not in request.query_params
+        found = partial(beliefs_of, watching, person, session, date, whole=whole)
+        return JSONResponse(await gateway.between_slots(found))
 
     async def places(request: Request) -> Response:
         person = doors.present(request)
@@ -42,13 +56,29 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
     return [
         Route(f"{path}/days", days, methods=["GET"]),
         Route(f"{path}/day", day, methods=["GET"]),
+        Route(f"{path}/glance", glance, methods=["GET"]),
         Route(f"{path}/beliefs", beliefs, methods=["GET"]),
         Route(f"{path}/places", places, methods=["GET"]),
     ]
 
 
-def _date(request: Request) -> dt.date:
+def _date(request: Request, name: str = "date") -> dt.date:
     try:
-        return dt.date.fromisoformat(request.query_params["date"])
+        return dt.date.fromisoformat(request.query_params[name])
     except (KeyError, ValueError):
-        raise HTTPException(400, "date: give a date, such as 2026-03-29") from None
+        raise HTTPException(400, f"{name}: give a date, such as 2026-03-29") from None
+
+
+def _dates(request: Request, most: int) -> list[dt.date]:
+    first, last = _date(request, "from"), _date(request, "to")
+    days = (last - first).days + 1
+    if not 1 <= days <= most:
+        raise HTTPException(400, f"from, to: give up to {most} days, the first first")
+    return [first + dt.timedelta(days=k) for k in range(days)]
+
+
+def _first(request: Request) -> int:
+    try:
+        return max(0, int(request.query_params.get("first", "0")))
+    except ValueError:
+        raise HTTPException(400, "first: give the number of a slot") from None

@@ -191,7 +191,7 @@ class Keeper:
             person.prepare()
 
     def explain(self, person: str | None = None) -> bool:
-        """Find out why something was withheld, one person's at a time; whether there is more to find out."""
+        """Find out why something was withheld, of one person or of some; whether there is more to find out."""
         with suppress(JournalError):  # it is for the owner to look at, and nothing is decided by it
             self.silences.explain(person)
         return len(self.silences) > 0

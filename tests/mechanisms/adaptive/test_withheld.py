@@ -15,7 +15,7 @@ from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.slots import Slot
 from discreet.mechanisms.adaptive.withheld import BINDING, InTheWay, Withheld, _in_the_way, _slot, withheld
 from discreet.models import MarkovChain
-from discreet.numerics import SLACK, TOTAL, FloatArray
+from discreet.numerics import SLACK, TOTAL, BoolArray, FloatArray, IntArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Released
 from tests.endless.routines import random_case
 from tests.strategies import searches
@@ -32,14 +32,14 @@ class Paths:
         self.paths = np.array([path for path in every if self._chance(chain, path) > 0])
         self.chance = np.array([self._chance(chain, path) for path in self.paths])
         self.mechanism = mechanism
-        self._privates: dict[frozenset[int], FloatArray] = {}
+        self._privates: dict[frozenset[int], IntArray] = {}
 
     @staticmethod
     def _chance(chain: MarkovChain, path: Any) -> float:
         steps = [chain.transitions[t, path[t], path[t + 1]] for t in range(len(path) - 1)]
         return float(chain.initial[path[0]] * np.prod(steps))
 
-    def privates(self, skips: set[int]) -> FloatArray:
+    def privates(self, skips: set[int]) -> IntArray:
         """(paths, slots): the private state; memory starts anew after a skip."""
         found = np.zeros(self.paths.shape, dtype=np.int64)
         for k, path in enumerate(self.paths):
@@ -49,7 +49,7 @@ class Paths:
                 found[k, t] = memory
         return found
 
-    def belief(self, columns: list[FloatArray], skips: set[int], visited: FloatArray) -> float:
+    def belief(self, columns: list[FloatArray], skips: set[int], visited: BoolArray) -> float:
         """P(visited | outputs with these columns)."""
         key = frozenset(skips)
         if key not in self._privates:
@@ -58,9 +58,9 @@ class Paths:
         weight = self.chance.copy()
         for t, column in enumerate(columns):
             weight *= column[privates[:, t]]
-        return float(weight[visited.astype(bool)].sum() / weight.sum())
+        return float(weight[visited].sum() / weight.sum())
 
-    def visited(self, secret: Secret, opens: int, closes: int) -> FloatArray:
+    def visited(self, secret: Secret, opens: int, closes: int) -> BoolArray:
         """(paths,): whether a path is in the secret at a slot from one to another at which it holds."""
         index = {context: k for k, context in enumerate(self.mechanism.model.contexts)}
         member = np.isin(self.paths, [index[one] for one in secret.contexts])
@@ -111,9 +111,7 @@ def alike(mechanism: Adaptive, state: Any, private: int) -> Any:
 
 @pytest.mark.parametrize(("outputs", "memory"), FORMS)
 @pytest.mark.parametrize("skip", [None, 1])
-def test_showing_the_truth_would_break_the_named_rows_and_no_other(
-    outputs: str, memory: str, skip: int | None
-) -> None:
+def test_showing_the_truth_would_break_the_named_rows_and_no_other(outputs: str, memory: str, skip: int | None) -> None:
     named = 0
     for seed in searches(12):
         for mechanism, state, private, o, why, paths, before, skips in visits(seed, outputs, memory, skip):
@@ -161,12 +159,12 @@ def events(mechanism: Adaptive) -> Iterator[tuple[Secret, int, int]]:
                 yield secret, t, window.closes
 
 
-def limit_of(mechanism: Adaptive, paths: Paths, secret: Secret, visited: FloatArray) -> float:
+def limit_of(mechanism: Adaptive, paths: Paths, secret: Secret, visited: BoolArray) -> float:
     prior = paths.belief([], set(), visited)
     return prior + mechanism.policy.row_delta(secret, prior)
 
 
-def without(slot: Slot, rows: tuple[Rows, ...], gone: FloatArray) -> tuple[Slot, tuple[Rows, ...]]:
+def without(slot: Slot, rows: tuple[Rows, ...], gone: BoolArray) -> tuple[Slot, tuple[Rows, ...]]:
     """The slot of one observer without some rows."""
     (view,), (own,) = slot.views, rows
     kept = view._replace(beyond=view.beyond[~gone], coefficients=view.coefficients[~gone])
@@ -206,7 +204,7 @@ def test_without_the_named_rows_more_is_shown_and_without_those_that_bind_nowher
     assert freed > 10
 
 
-def tight(mechanism: Adaptive, slot: Slot, weights: FloatArray) -> FloatArray:
+def tight(mechanism: Adaptive, slot: Slot, weights: FloatArray) -> BoolArray:
     """(J,): rows that some output meets with equality; of one that is never told, those that a state would exceed."""
     coefficients, told = slot.views[0].coefficients, slot.mass @ weights
     allowed = np.isfinite(mechanism.vocabulary.worth[slot.context])
