@@ -27,7 +27,6 @@ export const texts = {
   today: {
     earlier: "The day before",
     later: "The day after",
-    pick: "Date",
     latest: "Latest day",
     live: "Live",
     waiting: "Reconnecting…",
@@ -42,8 +41,36 @@ export const texts = {
     notYet: "not yet",
     secretPlace: "secret",
     shown: (told: number, of: number) => `${told} of ${of} slots were shown`,
+    shownShare: (share: number) => `${percent(share)} shown`,
     slot: (from: string, to: string, truth: string, told: string) =>
       `${from} to ${to}: true is ${truth}, applications were told ${told}.`,
+    why: {
+      because: (told: string | null, coarser: boolean) =>
+        told === null ? "Silent because" : coarser ? `Only ${told} was told because` : `${told} was told instead because`,
+      own: (because: string, truth: string) => `${because} ${truth} is secret itself.`,
+      truth: (because: string, truth: string, of: string, most: string) =>
+        `${because} showing ${truth} would have told of ${of}: ${most}.`,
+      told: (because: string, truth: string, of: string, most: string) =>
+        `${because} without ${truth} among it, that alone would have told of ${of}: ${most}.`,
+      chance: (truth: string, share: number, shown: boolean, of: string, most: string) =>
+        `By chance: ${truth} is shown in ${percent(share)} of such slots. Always showing it would ` +
+        (shown ? `tell of ${of}: ${most}.` : `leave the rest to tell of ${of}: ${most}.`),
+      of: (secret: string, time: string, day: string, others: number) =>
+        secret + (time && ` at ${time}`) + (day && ` on ${day}`) + (others ? `, and ${others} times more` : ""),
+      most: (belief: number, limit: number) => `${percent(belief)}, where ${percent(limit)} is the most`,
+      impossible: (because: string) => `${because} your habits have no place for it.`,
+      nothing: (because: string) => `${because} no better rule was found in time; no secret forbade more.`,
+    },
+    week: "The week",
+    weekDay: (day: string, shown: number, of: number) => `${day}: ${shown} of ${of} slots shown`,
+    weekEmpty: (day: string) => `${day}: nothing told`,
+    weekShown: (share: number) => `Over the week ${percent(share)} of what was decided was shown.`,
+    calendar: "Calendar",
+    calendarHelp: "Arrow keys go from day to day, Page up and Page down from month to month, Enter opens a day.",
+    earlierMonth: "The month before",
+    laterMonth: "The month after",
+    less: "little shown",
+    more: "much shown",
     beliefs: "What an observer may believe",
     beliefsWords:
       "Somebody who knows your habits, how this gateway decides, and everything that it told. Never above the limit.",
@@ -57,9 +84,12 @@ export const texts = {
     any: (name: string, delta: number) => `${name}, at any time of the day: at most ${percent(delta)} more`,
     at: (time: string, belief: number, prior: number, limit: number) =>
       `${time}: belief ${percent(belief)}, from habits alone ${percent(prior)}, limit ${percent(limit)}.`,
+    until: (time: string, belief: number, prior: number, limit: number) =>
+      `By what was told until ${time}: belief ${percent(belief)}, from habits alone ${percent(prior)}, ` +
+      `limit ${percent(limit)}.`,
+    byNow: (belief: number) => `By all that was told: ${percent(belief)}.`,
     notHeld: (time: string) => `${time}: not a secret at this time.`,
-    whole: (belief: number, prior: number, limit: number) =>
-      `Belief ${percent(belief)}, from habits alone ${percent(prior)}, limit ${percent(limit)}.`,
+    notTold: (time: string) => `${time}: not told yet.`,
     nearest: (time: string) => `Closest to the limit at ${time}.`,
     table: "As a table",
     time: "Time",

@@ -59,13 +59,16 @@ class Silence(NamedTuple):
     def facts(self) -> str | None:
         """What is kept of the reason, as JSON; None where what was told is the truth in the words of the habits."""
         why = self.mechanism.withheld(self.state, self.private, self.told)
-        if why is None:
-            return json.dumps({"share": 0.0, "rows": [], "others": 0}) if isinstance(self.told, Suppressed) else None
+        if why is None and not isinstance(self.told, Suppressed):
+            return None
         return json.dumps(self._facts(why), ensure_ascii=False)
 
-    def _facts(self, why: Withheld) -> dict[str, Any]:
+    def _facts(self, why: Withheld | None) -> dict[str, Any]:
+        """`possible`: whether habits have a place for what was true; where they have not, it is never shown."""
+        if why is None:
+            return {"possible": False, "share": 0.0, "rows": [], "others": 0}
         rows = [self._row(one) for one in why.rows[:NAMED]]
-        return {"share": why.share, "rows": rows, "others": max(0, len(why.rows) - NAMED)}
+        return {"possible": True, "share": why.share, "rows": rows, "others": max(0, len(why.rows) - NAMED)}
 
     def _row(self, one: InTheWay) -> dict[str, Any]:
         return {
