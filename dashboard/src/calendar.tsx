@@ -19,8 +19,8 @@ const shade = (one: Glance | undefined): number =>
   one && one.decided ? 1 + Math.min(4, Math.floor((5 * one.shown) / one.decided)) : 0;
 
 /** A month: a day is the darker the more was shown on it. */
-export function Calendar({ person, days, date, go }: {
-  person: string; days: Days; date: string; go: (date: string) => void;
+export function Calendar({ person, days, date, go, close }: {
+  person: string; days: Days; date: string; go: (date: string) => void; close: () => void;
 }) {
   const words = texts.today;
   const [at, setAt] = useState(date);
@@ -43,8 +43,12 @@ export function Calendar({ person, days, date, go }: {
   }, [at]);
 
   const within = (one: string): boolean => one >= (days.first ?? "") && one <= (days.last ?? "");
-  const step = (to: string) => setAt(to < (days.first ?? "") ? (days.first ?? to) : to > (days.last ?? "") ? (days.last ?? to) : to);
+  const step = (to: string) => {
+    const [least, most] = [days.first ?? to, days.last ?? to];
+    setAt(to < least ? least : to > most ? most : to);
+  };
   const pressed = (event: KeyboardEvent) => {
+    if (event.key === "Escape") close();
     const move = STEPS[event.key];
     if (!move) return;
     event.preventDefault();
@@ -63,7 +67,7 @@ export function Calendar({ person, days, date, go }: {
     );
   };
   return (
-    <section class="card calendar" aria-label={words.calendar}>
+    <section class="card calendar" aria-label={words.calendar} onKeyDown={pressed}>
       <div class="bar">
         <button class="quiet" aria-label={words.earlierMonth} disabled={at.slice(0, 7) <= (days.first ?? "").slice(0, 7)}
           onClick={() => step(movedMonths(at, -1))}>‹</button>
@@ -71,7 +75,7 @@ export function Calendar({ person, days, date, go }: {
         <button class="quiet" aria-label={words.laterMonth} disabled={at.slice(0, 7) >= (days.last ?? "").slice(0, 7)}
           onClick={() => step(movedMonths(at, 1))}>›</button>
       </div>
-      <table ref={grid} role="grid" aria-label={`${monthName(at)}. ${words.calendarHelp}`} onKeyDown={pressed}>
+      <table ref={grid} role="grid" aria-label={`${monthName(at)}. ${words.calendarHelp}`} >
         <thead><tr>
           {weeks[0]?.map((one) => <th key={one} scope="col" abbr={weekday(one, "long")}>{weekday(one, "short")}</th>)}
         </tr></thead>

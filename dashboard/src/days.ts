@@ -35,6 +35,23 @@ function withMoved(beliefs: Beliefs, news: Moved): Beliefs {
   return { ...beliefs, secrets };
 }
 
+/** The days there are, and the one that is picked, or the latest, whole. */
+async function read(person: string, picked: string | null): Promise<[Days, Seen | null]> {
+  const days = await api.days(person);
+  const date = picked ?? days.last;
+  if (!date) return [days, null];
+  const [day, beliefs] = await Promise.all([api.day(person, date), api.beliefs(person, date)]);
+  return [days, { day, beliefs }];
+}
+
+/** The same day with what was told since: the slots from the first that was not, and beliefs without what stands. */
+async function movedOn(person: string, { day, beliefs }: Seen): Promise<Seen> {
+  const [later, news] = await Promise.all([api.day(person, day.date, untold(day)), api.moved(person, day.date)]);
+  const slots = [...day.slots];
+  for (const one of later.slots) slots[one.slot] = one;
+  return { day: { ...day, slots }, beliefs: withMoved(beliefs, news) };
+}
+
 export interface Looked {
   days: Days | null; seen: Seen | null; latest: boolean; live: boolean; problem: string;
   go: (date: string | null) => void; again: () => void;
@@ -54,9 +71,12 @@ export function useDays(person: string, out: () => void): Looked {
   const shown = useRef<Seen | null>(null);
   shown.current = seen;
 
-  const tried = useCallback(async (number: number, call: () => Promise<void>) => {
+  /** Calls that were overtaken by another change nothing. */
+  const tried = useCallback(async <T,>(number: number, call: Promise<T>, done: (found: T) => void) => {
     try {
-      await call();
+      const found = await call;
+      if (number !== asked.current) return;
+      done(found);
       setProblem("");
     } catch (error) {
       if (error instanceof Refused && error.status === 401) out();
@@ -64,45 +84,37 @@ export function useDays(person: string, out: () => void): Looked {
     }
   }, []);
 
-  const load = useCallback(() => {
+  const load = useCallback(async () => {
     const number = ++asked.current;
     const before = picked === null ? undefined : kept.get(picked);
     if (before) setSeen(before); // at once; what later slots told of it follows
     loading.current = true;
-    return tried(number, async () => {
-      const found = await api.days(person);
-      const date = picked ?? found.last;
-      const [day, beliefs] = date ? await Promise.all([api.day(person, date), api.beliefs(person, date)]) : [null, null];
-      if (number !== asked.current) return; // another was asked for meanwhile
+    await tried(number, read(person, picked), ([found, one]) => {
       setDays(found);
-      setSeen(day && beliefs && kept.put(day.date, { day, beliefs }));
-    }).finally(() => {
-      if (number === asked.current) loading.current = false;
+      setSeen(one && kept.put(one.day.date, one));
     });
+    if (number === asked.current) loading.current = false;
   }, [person, picked]);
 
   const told = useCallback((date: string, slot: number) => {
     const now = shown.current;
     if (loading.current) return void (late.current = [date, slot]);
     setDays((before) => (before && before.last !== null && date > before.last ? { ...before, last: date } : before));
-    if (now === null || (picked === null && now.day.date !== date) || now.beliefs.why) return void load();
+    if (now === null || (picked === null && now.day.date !== date)) return void load();
     if (now.day.date !== date || slot < untold(now.day)) return;
-    const number = asked.current;
-    void tried(number, async () => {
-      const [day, news] = await Promise.all([api.day(person, date, untold(now.day)), api.moved(person, date)]);
-      if (number !== asked.current || shown.current?.day.date !== date) return;
-      const slots = [...shown.current.day.slots];
-      for (const one of day.slots) slots[one.slot] = one;
-      setSeen(kept.put(date, { day: { ...shown.current.day, slots }, beliefs: withMoved(shown.current.beliefs, news) }));
+    void tried(asked.current, movedOn(person, now), (one) => {
+      const same = shown.current?.day; // answers may overtake each other
+      if (same?.date === date && untold(one.day) >= untold(same)) setSeen(kept.put(date, one));
     });
   }, [person, picked, load]);
 
   useEffect(() => void load(), [load]);
   useEffect(() => listen(person, told, setLive), [person, told]);
   useEffect(() => {
-    const [date, slot] = late.current ?? ["", 0];
+    if (loading.current || !late.current) return;
+    const [date, slot] = late.current;
     late.current = null;
-    if (date && !loading.current) told(date, slot);
+    told(date, slot);
   }, [seen]);
   const go = (date: string | null) => setPicked(date !== null && date === days?.last ? null : date);
   return { days, seen, latest: picked === null, live, problem, go, again: () => void load() };

@@ -5,8 +5,9 @@ import { texts } from "./texts";
 
 const hues = new Map<string, number>();
 
-/** A colour of a context's own, the same on every day: hues a golden angle apart. */
+/** A colour of a context's own, the same on every day: hues a golden angle apart; what is unknown has none. */
 export function colour(context: string): string {
+  if (context === "unknown") return "var(--unknown)";
   if (!hues.has(context)) hues.set(context, Math.round((210 + hues.size * 137.5) % 360));
   return `hsl(${hues.get(context)} 52% 56%)`;
 }

@@ -6,6 +6,17 @@ const coarse = new Intl.NumberFormat(undefined, { style: "percent", maximumFract
 
 export const percent = (share: number): string => (share < 0.1 ? fine : coarse).format(share);
 
+const finest = [1, 2, 3, 4].map((digits) =>
+  new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: digits }));
+
+/** Two shares with as many digits as tell them apart. */
+export function apart(one: number, other: number): [string, string] {
+  const plain: [string, string] = [percent(one), percent(other)];
+  if (plain[0] !== plain[1]) return plain;
+  const found = finest.find((digits) => digits.format(one) !== digits.format(other)) ?? fine;
+  return [found.format(one), found.format(other)];
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {

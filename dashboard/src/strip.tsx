@@ -9,10 +9,10 @@ import { reason } from "./why";
 const HEIGHT = 44;
 const GAP = 8;
 
+/** Empty is what is not told yet, was off, or is no longer kept. */
 function cell(one: Slot, context: string | null, row: number) {
-  const empty = one.told === null;
-  const silent = !empty && context === null;
-  const fill = empty ? "var(--empty)" : silent ? "url(#hatch)" : colour(context ?? "");
+  const silent = row === 1 && one.told?.kind === "suppressed";
+  const fill = silent ? "url(#hatch)" : context === null ? "var(--empty)" : colour(context);
   return <rect key={`${row}.${one.slot}`} class="cell" x={one.slot * 10 + 0.5} width={9}
     y={row * (HEIGHT + GAP)} height={HEIGHT} fill={fill} />;
 }

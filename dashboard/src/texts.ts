@@ -1,6 +1,6 @@
 // Every text of the page, in one place: to translate the page, write this object in another language.
 
-import { date, percent } from "./locale";
+import { apart, date, percent } from "./locale";
 
 export const texts = {
   title: "discreet",
@@ -38,6 +38,7 @@ export const texts = {
     silent: "silence",
     skipped: "off",
     notKept: "no longer kept",
+    truthGone: "What was true on this day is no longer kept.",
     notYet: "not yet",
     secretPlace: "secret",
     shown: (told: number, of: number) => `${told} of ${of} slots were shown`,
@@ -48,16 +49,18 @@ export const texts = {
       because: (told: string | null, coarser: boolean) =>
         told === null ? "Silent because" : coarser ? `Only ${told} was told because` : `${told} was told instead because`,
       own: (because: string, truth: string) => `${because} ${truth} is secret itself.`,
-      truth: (because: string, truth: string, of: string, most: string) =>
-        `${because} showing ${truth} would have told of ${of}: ${most}.`,
-      told: (because: string, truth: string, of: string, most: string) =>
-        `${because} without ${truth} among it, that alone would have told of ${of}: ${most}.`,
-      chance: (truth: string, share: number, shown: boolean, of: string, most: string) =>
-        `By chance: ${truth} is shown in ${percent(share)} of such slots. Always showing it would ` +
-        (shown ? `tell of ${of}: ${most}.` : `leave the rest to tell of ${of}: ${most}.`),
-      of: (secret: string, time: string, day: string, others: number) =>
-        secret + (time && ` at ${time}`) + (day && ` on ${day}`) + (others ? `, and ${others} times more` : ""),
-      most: (belief: number, limit: number) => `${percent(belief)}, where ${percent(limit)} is the most`,
+      truth: (because: string, truth: string, of: string) => `${because} showing ${truth} would have told of ${of}.`,
+      told: (because: string, truth: string, told: string, of: string) =>
+        `${because}, were ${truth} shown, ${told} would have told of ${of}.`,
+      chance: (truth: string, share: number, by: string, of: string) =>
+        `By chance: ${truth} is shown in ${share < 0.001 ? `less than ${percent(0.001)}` : percent(share)} of such ` +
+        `slots. Were it always shown, ${by} would tell of ${of}.`,
+      of: (secret: string, time: string, day: string, others: number, belief: number, limit: number) => {
+        const [risen, most] = apart(belief, limit);
+        const when = (time && ` at ${time}`) + (day && ` on ${day}`);
+        return `${secret}${when} (${risen}, limit ${most})${others ? `, and of ${others} more` : ""}`;
+      },
+      it: "that",
       impossible: (because: string) => `${because} your habits have no place for it.`,
       nothing: (because: string) => `${because} no better rule was found in time; no secret forbade more.`,
     },
@@ -66,7 +69,7 @@ export const texts = {
     weekEmpty: (day: string) => `${day}: nothing told`,
     weekShown: (share: number) => `Over the week ${percent(share)} of what was decided was shown.`,
     calendar: "Calendar",
-    calendarHelp: "Arrow keys go from day to day, Page up and Page down from month to month, Enter opens a day.",
+    calendarHelp: "Arrow keys go from day to day, Page up and Page down from month to month, Enter opens a day, Escape closes.",
     earlierMonth: "The month before",
     laterMonth: "The month after",
     less: "little shown",

@@ -1,4 +1,4 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { Beliefs, Day } from "./api";
 import { BeliefOf, Key } from "./beliefs";
 import { Calendar } from "./calendar";
@@ -41,6 +41,7 @@ function Picker({ person, looked, day, go }: {
   const words = texts.today;
   const { days, latest, live } = looked;
   const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
   return (
     <>
       <div class="bar">
@@ -48,14 +49,19 @@ function Picker({ person, looked, day, go }: {
         <div class="picker">
           <button aria-label={words.earlier} disabled={day.date <= (days?.first ?? "")}
             onClick={() => go(moved(day.date, -1))}>‹</button>
-          <button aria-expanded={open} onClick={() => setOpen(!open)}>{words.calendar}</button>
+          <button ref={button} aria-expanded={open} onClick={() => setOpen(!open)}>{words.calendar}</button>
           <button aria-label={words.later} disabled={day.date >= (days?.last ?? "")}
             onClick={() => go(moved(day.date, 1))}>›</button>
           {!latest && <button onClick={() => go(null)}>{words.latest}</button>}
           {latest && <span class={live ? "live" : "live off"} role="status">{live ? words.live : words.waiting}</span>}
         </div>
       </div>
-      {open && days && <Calendar person={person} days={days} date={day.date} go={go} />}
+      {open && days && (
+        <Calendar person={person} days={days} date={day.date} go={go} close={() => {
+          setOpen(false);
+          button.current?.focus();
+        }} />
+      )}
     </>
   );
 }
@@ -69,6 +75,7 @@ function OfDay({ day, beliefs, at, look }: { day: Day; beliefs: Beliefs } & Look
   return (
     <section aria-label={words.strip}>
       <p class="figure">{decided.length ? words.shown(shown.length, decided.length) : words.nothing}</p>
+      {decided.length > 0 && decided.every((one) => one.true === null) && <p class="quiet">{words.truthGone}</p>}
       <Strip day={day} secret={secret} at={at} look={look} />
     </section>
   );

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, type Day, type Glance } from "./api";
 import { colour, label, runs, type Run } from "./labels";
-import { dayName, moved, shortDay, weekOf } from "./locale";
+import { moved, shortDay, weekOf } from "./locale";
 import { texts } from "./texts";
 
 /** A day as the glances have it, from the day itself: it moves with it. */
@@ -42,17 +42,13 @@ export function Week({ person, day, last, go }: {
 }
 
 function Row({ one, here, go }: { one: Glance; here: boolean; go: (date: string) => void }) {
-  const words = texts.today;
-  const name = one.decided
-    ? words.weekDay(dayName(one.date), one.shown, one.decided)
-    : words.weekEmpty(dayName(one.date));
   return (
     <li>
-      <button class="quiet" aria-label={name} aria-current={here ? "date" : undefined} disabled={!one.decided}
+      <button class="quiet" aria-current={here ? "date" : undefined} disabled={!one.decided}
         onClick={() => go(one.date)}>
         <span>{shortDay(one.date)}</span>
         <Small one={one} />
-        <span class="share">{one.decided ? words.shownShare(one.shown / one.decided) : ""}</span>
+        <span class="share">{one.decided ? texts.today.shownShare(one.shown / one.decided) : ""}</span>
       </button>
     </li>
   );
@@ -62,9 +58,8 @@ function Row({ one, here, go }: { one: Glance; here: boolean; go: (date: string)
 function Small({ one }: { one: Glance }) {
   const told = one.told ?? [];
   const blocks = useMemo(() => {
-    const above = runs((one.true ?? []).map((label, slot) => (told[slot] === null ? null : (label ?? ""))));
-    const below = runs(told);
-    return [...above.map((run) => block(run, 0)), ...below.map((run) => block(run, 12))];
+    const above = runs(one.true ?? []).map((run) => block(run, 0));
+    return [...above, ...runs(told).map((run) => block(run, 12))];
   }, [one]);
   return <svg viewBox={`0 0 ${Math.max(1, told.length)} 22`} preserveAspectRatio="none" aria-hidden="true">{blocks}</svg>;
 }

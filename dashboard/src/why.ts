@@ -2,7 +2,7 @@
 
 import type { Day, Slot } from "./api";
 import { clock, otherDay } from "./locale";
-import { label } from "./labels";
+import { label, toldWords } from "./labels";
 import { texts } from "./texts";
 
 /** The sentence of a slot; empty where the truth was told, or why it was not is not kept. */
@@ -16,8 +16,9 @@ export function reason(day: Day, one: Slot): string {
   if (!row) return words.nothing(because);
   if (row.own) return words.own(because, one.true);
   const time = row.slots === 1 ? clock(day.zone)(row.start) : ""; // a window has none of its own
-  const of = words.of(row.secret, time, otherDay(day.zone, one.start, row.start), why.others + why.rows.length - 1);
-  const most = words.most(row.belief, row.limit);
-  if (why.share > 0) return words.chance(one.true, why.share, row.by === "truth", of, most);
-  return row.by === "truth" ? words.truth(because, one.true, of, most) : words.told(because, one.true, of, most);
+  const other = otherDay(day.zone, one.start, row.start);
+  const of = words.of(row.secret, time, other, why.others + why.rows.length - 1, row.belief, row.limit);
+  const shown = row.by === "truth";
+  if (why.share > 0) return words.chance(one.true, why.share, shown ? words.it : toldWords(told), of);
+  return shown ? words.truth(because, one.true, of) : words.told(because, one.true, toldWords(told), of);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import suppress
 from functools import partial
 
 from starlette.concurrency import run_in_threadpool
@@ -11,16 +12,21 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from discreet.errors import DiscreetError
 from discreet.gateway.day import beliefs_of, day_of, days_of, places_of
 from discreet.gateway.doors import Doors
 from discreet.gateway.glance import MOST, STRIPS, Glances
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.watching import Watching
+from discreet.session import Session
 
 
 def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
     """What `app` mounts; all of it is for the owner who has logged in."""
     watching, glances = Watching(), Glances(gateway)
+
+    def session_of(person: str) -> Session:
+        return gateway.keeper.people[person].session
 
     async def days(request: Request) -> Response:
         person = doors.present(request)
@@ -43,10 +49,12 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
     async def beliefs(request: Request) -> Response:
         person = doors.present(request)
         date = _date(request)
-        session = gateway.keeper.people[person].session
         whole = "lines" not in request.query_params
-        found = partial(beliefs_of, watching, person, session, date, whole=whole)
-        return JSONResponse(await gateway.between_slots(found))
+        with suppress(DiscreetError):  # there are none of that date, which is said below
+            while not await gateway.between_slots(lambda: watching.follow(person, session_of(person), date)):
+                pass
+        found = await gateway.between_slots(lambda: beliefs_of(watching, person, session_of(person), date, whole=whole))
+        return JSONResponse(found)
 
     async def places(request: Request) -> Response:
         person = doors.present(request)

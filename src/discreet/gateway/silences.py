@@ -68,7 +68,7 @@ class Silence(NamedTuple):
         if why is None:
             return {"possible": False, "share": 0.0, "rows": [], "others": 0}
         rows = [self._row(one) for one in why.rows[:NAMED]]
-        return {"possible": True, "share": why.share, "rows": rows, "others": max(0, len(why.rows) - NAMED)}
+        return {"possible": True, "share": _brief(why.share), "rows": rows, "others": max(0, len(why.rows) - NAMED)}
 
     def _row(self, one: InTheWay) -> dict[str, Any]:
         return {
@@ -78,8 +78,8 @@ class Silence(NamedTuple):
             "start": self._instant(one.opens),
             "end": self._instant(one.closes + 1),
             "slots": one.closes - one.opens + 1,
-            "belief": one.belief,
-            "limit": one.limit,
+            "belief": _brief(one.belief),
+            "limit": _brief(one.limit),
         }
 
     def _instant(self, absolute: int) -> str:
@@ -112,6 +112,11 @@ class Silences:
         found = [(one.person, one.date, one.slot, facts) for one in every if (facts := _tried(one)) is not None]
         if found:
             self._own.keep_why(found)
+
+
+def _brief(value: float) -> float:
+    """Six digits: more than is shown, in half the room."""
+    return float(f"{value:.6g}")
 
 
 def _tried(one: Silence) -> str | None:

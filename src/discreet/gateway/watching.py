@@ -20,6 +20,10 @@ DAYS = 16
 """Days that are kept, of all people together: some 200 kB each with ten secrets and 96 slots."""
 
 
+AT_ONCE = 96
+"""Outputs that are taken in at a time: some 20 ms, on a small machine 150, which a slot that ends may wait for."""
+
+
 class Watched:
     """One day: the belief by all that was told until now, and how belief in each window grew over the day."""
 
@@ -79,13 +83,19 @@ class Watching:
 
     def of(self, person: str, session: Session, date: dt.date) -> Watched:
         """A date by all that was told until now; an error says from when on there are some (`Session.gains`)."""
+        while not self.follow(person, session, date):
+            pass
+        return self._days[person, date]
+
+    def follow(self, person: str, session: Session, date: dt.date) -> bool:
+        """Take in up to AT_ONCE outputs more; whether that was all. A long past is taken in between other work."""
         morning, likelihoods = session.since(date)
         found = self._days.pop((person, date), None)
         if found is None or found.morning is not morning:  # habits or policy changed: it is judged by others
             found = Watched(morning, date)
-        for likelihood in likelihoods[found.taken :]:
+        for likelihood in likelihoods[found.taken : found.taken + AT_ONCE]:
             found.take(likelihood)
         self._days[person, date] = found
         while len(self._days) > DAYS:
             self._days.popitem(last=False)
-        return found
+        return found.taken == len(likelihoods)
