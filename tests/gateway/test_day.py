@@ -17,7 +17,7 @@ from discreet.gateway.watching import Watching
 from discreet.mechanisms import Adaptive
 from discreet.numerics import SLACK
 from discreet.outputs import to_wire
-from tests.gateway.people import CLOCK, START, readings, settled
+from tests.gateway.people import CLOCK, START, closed, keeper, readings, settled
 from tests.gateway.web import ROUTINE, Web, opened
 
 PATH = "/v1/owner/people/jane"
@@ -148,17 +148,19 @@ def test_nothing_is_explained_at_a_boundary_and_what_cannot_be_keeps_nothing_els
     def broken(*_: object) -> None:
         raise ArithmeticError
 
-    async def story(web: Web) -> None:
-        keeper = web.served.gateway.keeper
-        monkeypatch.setattr(Adaptive, "withheld", broken)
-        await lived(web, 12)
-        await web.pass_slots(3)
-        assert len(keeper.silences) == 1, "they wait, by person"
-        assert not keeper.explain()
-        assert len(keeper.silences) == 0
-        assert keeper.own.why("jane", START.date()) == {}
-
-    told(tmp_path, story)
+    monkeypatch.setattr(Adaptive, "withheld", broken)
+    one = keeper(tmp_path, START.timestamp(), settled(routine=ROUTINE, outputs="suppress"))
+    at = CLOCK.start_of(START.date(), 0).timestamp()
+    for slot, reading in enumerate(readings(("clinic",) * CLOCK.slots, START.date()), 1):
+        one.read([reading], at + slot * CLOCK.slot_seconds)
+        assert len(one.turn(at + slot * CLOCK.slot_seconds)) == 1
+    assert len(one.silences) == 1, "they wait, by person"
+    assert not one.explain()
+    assert len(one.silences) == 0
+    assert one.own.why("jane", START.date()) == {}
+    monkeypatch.undo()
+    one.turn(one.next)
+    closed(one)
 
 
 def test_the_line_of_a_window_is_what_was_believed_after_each_slot(tmp_path: Path) -> None:
