@@ -82,11 +82,16 @@ async function calendar() {
   await page.waitForFunction(() => document.activeElement?.textContent === "3");
   await page.keyboard.press("ArrowDown"); // beyond what was told: it stays
   await page.waitForFunction(() => document.activeElement?.textContent === "3");
-  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter"); // it closes, and leads to the day
   await page.waitForSelector(".live");
-  await page.keyboard.press("Escape");
-  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-expanded") === "false");
+  const closed = () => page.waitForFunction(() => document.activeElement?.getAttribute("aria-expanded") === "false");
+  await closed();
   await page.keyboard.press("Enter");
+  await page.focus(".calendar [tabindex='0']");
+  await page.keyboard.press("Escape");
+  await closed();
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".calendar .shade-1, .calendar .shade-2, .calendar .shade-3");
 }
 
 /** As if the gateway had told for a year: earlier days are answered with copies of the first. */
@@ -141,6 +146,7 @@ await look(async () => {
   await calendar();
   await seen("calendar");
   await page.setViewportSize({ width: 1280, height: 900 });
+  await page.click("button[aria-expanded]");
   await page.click(".week li button:enabled");
   await page.waitForSelector(".week li:first-child [aria-current]");
 

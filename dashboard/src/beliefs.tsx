@@ -44,12 +44,12 @@ function path(values: Values, scale: number): string {
 
 const topOf = (limit: Values): number => Math.max(0.05, ...limit.map((one) => one ?? 0)) * 1.08;
 
-/** The slot at which belief is closest to its limit, of those that were told. */
+/** The slot at which belief is closest to its limit, of those that were told; of all, where it was held in none. */
 function closest(lines: Lines, told: number): number {
-  const room = lines.belief
-    .slice(0, told || lines.belief.length)
-    .map((belief, slot) => (belief === null ? 2 : (lines.limit[slot] ?? 2) - belief));
-  return room.indexOf(Math.min(...room));
+  const room = lines.belief.map((belief, slot) => (belief === null ? 2 : (lines.limit[slot] ?? 2) - belief));
+  const least = (values: number[]): number => values.indexOf(Math.min(...values));
+  const held = room.slice(0, told).some((one) => one < 2);
+  return least(held ? room.slice(0, told) : room);
 }
 
 /** What may be believed of one secret: a line over the day that can be read out, with its prior and its limit. */

@@ -42,8 +42,16 @@ function Picker({ person, looked, day, go }: {
   const { days, latest, live } = looked;
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  const chosen = (date: string) => {
+    close();
+    go(date);
+  };
   return (
-    <>
+    <div class="picking">
       <div class="bar">
         <h1>{dayName(day.date)}</h1>
         <div class="picker">
@@ -56,13 +64,8 @@ function Picker({ person, looked, day, go }: {
           {latest && <span class={live ? "live" : "live off"} role="status">{live ? words.live : words.waiting}</span>}
         </div>
       </div>
-      {open && days && (
-        <Calendar person={person} days={days} date={day.date} go={go} close={() => {
-          setOpen(false);
-          button.current?.focus();
-        }} />
-      )}
-    </>
+      {open && days && <Calendar person={person} days={days} date={day.date} go={chosen} close={close} />}
+    </div>
   );
 }
 
