@@ -123,6 +123,7 @@ class Together(NamedTuple):
     opening: float
     wall: list[float]
     processor: list[float]
+    explaining: list[float]
     again: float
     memory: float
     journal: float
@@ -135,7 +136,7 @@ def ended_together(people: int, folder: Path) -> Together:
     keeper = opened(folder, people, BEGAN + FROM * CLOCK.slot_seconds + 1)
     opening = time.perf_counter() - began
     rng, where = np.random.default_rng(1), list(WHERE.values())
-    wall, processor, at = [], [], BEGAN
+    wall, processor, explaining, at = [], [], [], BEGAN
     for slot in range(FROM, FROM + BOUNDARIES):
         at = BEGAN + slot * CLOCK.slot_seconds
         seen = [int(rng.integers(len(where))) for _ in range(people)]
@@ -146,6 +147,10 @@ def ended_together(people: int, folder: Path) -> Together:
         wall.append(time.perf_counter() - began)
         processor.append(time.process_time() - used)
         assert len(rows) == people
+        used = time.process_time()
+        while keeper.explain():
+            pass
+        explaining.append(time.process_time() - used)
     memory = (_memory() - before) / people
     keeper.journal.close()
     keeper.own.close()
@@ -155,7 +160,7 @@ def ended_together(people: int, folder: Path) -> Together:
     took = time.perf_counter() - began
     again.journal.close()
     again.own.close()
-    return Together(opening, wall, processor, took, memory, journal, own)
+    return Together(opening, wall, processor, explaining, took, memory, journal, own)
 
 
 def together(people: int = PEOPLE) -> None:
@@ -168,6 +173,7 @@ def together(people: int = PEOPLE) -> None:
     print(
         f"  {np.median(found.processor):.2f} s and {max(found.processor):.2f} s ({met(worst, TOGETHER, least=False)})"
     )
+    print(f"  after it, why things were withheld: median {np.median(found.explaining):.2f} s by the processor")
     print(f"  opened in {found.opening:.1f} s, again after {BOUNDARIES} slots in {found.again:.1f} s")
     print(f"  a person: {found.memory:.0f} kB of memory, {found.journal:.0f} kB of journal and {found.own:.0f} kB of")
     print("  own store after these")

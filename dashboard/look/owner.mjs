@@ -7,7 +7,7 @@ await look(async () => {
   await seen("login");
   await page.fill("[name=chosen]", password);
   await page.click("form button");
-  await page.waitForSelector("path.belief");
+  await page.waitForSelector(".plot path.belief", { state: "attached" });
 
   const before = await page.textContent(".figure");
   await page.waitForFunction((text) => document.querySelector(".figure")?.textContent !== text, before);

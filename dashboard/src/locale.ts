@@ -1,31 +1,92 @@
 // Numbers and dates as the reader's browser writes them; times in the zone of the person's clock.
+// Making a format takes longer than a hundred uses of it, so each is made once.
 
-export const percent = (share: number): string =>
-  new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 }).format(share);
+const fine = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const coarse = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 });
 
-export const date = (seconds: number): string =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: "medium" }).format(seconds * 1000);
+export const percent = (share: number): string => (share < 0.1 ? fine : coarse).format(share);
+
+const finest = [1, 2, 3, 4].map((digits) =>
+  new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: digits }));
+
+/** Two shares with as many digits as tell them apart. */
+export function apart(one: number, other: number): [string, string] {
+  const plain: [string, string] = [percent(one), percent(other)];
+  if (plain[0] !== plain[1]) return plain;
+  const found = finest.find((digits) => digits.format(one) !== digits.format(other)) ?? fine;
+  return [found.format(one), found.format(other)];
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const name = JSON.stringify(options);
+  let found = formats.get(name);
+  if (!found) formats.set(name, (found = new Intl.DateTimeFormat(undefined, options)));
+  return found;
+}
+
+const noon = (iso: string): Date => new Date(`${iso}T00:00:00Z`);
+
+export const date = (seconds: number): string => format({ dateStyle: "medium" }).format(seconds * 1000);
+
+export const dayName = (iso: string): string => format({ dateStyle: "full", timeZone: "UTC" }).format(noon(iso));
+
+export const shortDay = (iso: string): string =>
+  format({ weekday: "short", day: "numeric", timeZone: "UTC" }).format(noon(iso));
+
+export const weekday = (iso: string, width: "short" | "long"): string =>
+  format({ weekday: width, timeZone: "UTC" }).format(noon(iso));
+
+export const dayNumber = (iso: string): string => format({ day: "numeric", timeZone: "UTC" }).format(noon(iso));
+
+export const monthName = (iso: string): string =>
+  format({ month: "long", year: "numeric", timeZone: "UTC" }).format(noon(iso));
 
 /** A time by the hour. */
 export const dateHour = (seconds: number): string =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }).format(seconds * 1000);
-
-export const dayName = (iso: string): string =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeZone: "UTC" }).format(new Date(`${iso}T00:00:00Z`));
+  format({ dateStyle: "medium", timeStyle: "short" }).format(seconds * 1000);
 
 export function clock(zone: string): (instant: string) => string {
-  const format = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZone: zone });
-  return (instant) => format.format(new Date(instant));
+  const times = format({ hour: "2-digit", minute: "2-digit", timeZone: zone });
+  return (instant) => times.format(new Date(instant));
+}
+
+/** The name of the day that an instant is on; empty where it is that of `start`. */
+export function otherDay(zone: string, start: string, instant: string): string {
+  const days = format({ weekday: "long", day: "numeric", month: "long", timeZone: zone });
+  const name = days.format(new Date(instant));
+  return name === days.format(new Date(start)) ? "" : name;
 }
 
 /** For the hours below a line, where room is short. */
 export function hour(zone: string): (instant: string) => string {
-  const format = new Intl.DateTimeFormat(undefined, { hour: "numeric", timeZone: zone });
-  return (instant) => format.format(new Date(instant));
+  const hours = format({ hour: "numeric", timeZone: zone });
+  return (instant) => hours.format(new Date(instant));
 }
 
 export function moved(iso: string, days: number): string {
-  return new Date(Date.parse(`${iso}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+  return new Date(noon(iso).getTime() + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** The same day so many months later, or that month's last. */
+export function movedMonths(iso: string, months: number): string {
+  const there = noon(iso);
+  const day = there.getUTCDate();
+  there.setUTCDate(1);
+  there.setUTCMonth(there.getUTCMonth() + months);
+  const last = new Date(Date.UTC(there.getUTCFullYear(), there.getUTCMonth() + 1, 0)).getUTCDate();
+  there.setUTCDate(Math.min(day, last));
+  return there.toISOString().slice(0, 10);
+}
+
+interface Weeks { weekInfo?: { firstDay: number }; getWeekInfo?: () => { firstDay: number } }
+
+/** The first day of the week that a date is in, as the reader's language has weeks. */
+export function weekOf(iso: string): string {
+  const locale = new Intl.Locale(new Intl.DateTimeFormat().resolvedOptions().locale) as Intl.Locale & Weeks;
+  const first = locale.getWeekInfo?.().firstDay ?? locale.weekInfo?.firstDay ?? 1;
+  return moved(iso, -((noon(iso).getUTCDay() - first + 7) % 7));
 }
 
 export const number = (value: number, digits = 0): string =>
@@ -38,6 +99,7 @@ export function length(metres: number): string {
     metres < 1000 ? metres : metres / 1000,
   );
 }
+
 /** "a, b or c". */
 export const list = (words: string[], type: "conjunction" | "disjunction"): string =>
   new Intl.ListFormat(undefined, { type }).format(words);
@@ -48,10 +110,8 @@ export const points = (share: number): string =>
 
 /** Such as: Mon, 2 Mar. */
 export const dayShort = (iso: string): string =>
-  new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" })
-    .format(new Date(`${iso}T00:00:00Z`));
+  format({ weekday: "short", day: "numeric", month: "short", timeZone: "UTC" }).format(noon(iso));
 
 /** A wall-clock time such as 07:30, as the reader writes it. */
 export const timeOf = (label: string): string =>
-  new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZone: "UTC" })
-    .format(new Date(`1970-01-01T${label}:00Z`));
+  format({ hour: "2-digit", minute: "2-digit", timeZone: "UTC" }).format(new Date(`1970-01-01T${label}:00Z`));

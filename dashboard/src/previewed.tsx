@@ -2,7 +2,8 @@ import { useState } from "preact/hooks";
 import type { PreviewedDay, Previewed, Shown, Terms, Told } from "./api";
 import { clock, dayName, dayShort, percent } from "./locale";
 import { overSlots, runs } from "./slots";
-import { colour, Hours, label } from "./strip";
+import { colour, label } from "./labels";
+import { Hours } from "./strip";
 import { texts } from "./texts";
 
 type Held = (context: string | null, slot: number) => boolean;

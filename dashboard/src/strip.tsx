@@ -1,29 +1,29 @@
-import type { Day, Slot, Told } from "./api";
+import { useMemo } from "preact/hooks";
+import type { Day, Slot } from "./api";
+import { colour, label, runs, toldWords, trueWords } from "./labels";
 import { clock, hour } from "./locale";
 import { overSlots, type Looking } from "./slots";
 import { texts } from "./texts";
-
-const hues = new Map<string, number>();
-
-/** A colour of a context's own, the same on every day: hues a golden angle apart. */
-export function colour(context: string): string {
-  if (!hues.has(context)) hues.set(context, Math.round((210 + hues.size * 137.5) % 360));
-  return `hsl(${hues.get(context)} 52% 56%)`;
-}
-
-export const label = (told: Told | null): string | null => told?.context ?? told?.node ?? null;
-
-function toldWords(told: Told | null): string {
-  const words = texts.today;
-  return label(told) ?? (told === null ? words.notYet : told.kind === "skipped" ? words.skipped : words.silent);
-}
-
-function trueWords(one: Slot): string {
-  return one.true ?? (one.told === null ? texts.today.notYet : texts.today.notKept);
-}
+import { reason } from "./why";
 
 const HEIGHT = 44;
 const GAP = 8;
+
+/** Empty is what is not told yet, was off, or is no longer kept. */
+function cell(one: Slot, context: string | null, row: number) {
+  const silent = row === 1 && one.told?.kind === "suppressed";
+  const fill = silent ? "url(#hatch)" : context === null ? "var(--empty)" : colour(context);
+  return <rect key={`${row}.${one.slot}`} class="cell" x={one.slot * 10 + 0.5} width={9}
+    y={row * (HEIGHT + GAP)} height={HEIGHT} fill={fill} />;
+}
+
+/** An outline around each run of slots with a secret context. */
+function outlines(labels: (string | null)[], row: number, secret: Set<string>) {
+  return runs(labels.map((one) => (one !== null && secret.has(one) ? one : null))).map((run) => (
+    <rect key={`secret ${row}.${run.from}`} class="cell secret" fill="none" x={run.from * 10 + 0.5}
+      width={run.length * 10 - 1} y={row * (HEIGHT + GAP)} height={HEIGHT} />
+  ));
+}
 
 /** Two rows of cells, true above told. A hatched cell was silent, an outlined one is secret. */
 export function Strip({ day, secret, at, look }: { day: Day; secret: Set<string> } & Looking) {
@@ -35,36 +35,36 @@ export function Strip({ day, secret, at, look }: { day: Day; secret: Set<string>
   const sentence = chosen
     ? words.slot(time(chosen.start), time(chosen.end), trueWords(chosen), toldWords(chosen.told))
     : "";
-  const found = new Set(day.slots.flatMap((one) => [one.true, label(one.told)]).filter((one) => one !== null));
-  for (const one of found) colour(one);
-
-  const cell = (one: Slot, context: string | null, row: number) => {
-    const empty = one.told === null;
-    const silent = !empty && context === null;
-    const fill = empty ? "var(--empty)" : silent ? "url(#hatch)" : colour(context ?? "");
-    const edge = context !== null && secret.has(context) ? "cell secret" : "cell";
-    return <rect key={`${row}.${one.slot}`} class={edge} x={one.slot * 10 + 0.5} width={9}
-      y={row * (HEIGHT + GAP)} height={HEIGHT} fill={fill} />;
-  };
+  const because = chosen ? reason(day, chosen) : "";
+  const found = useMemo(() => {
+    const every = new Set(day.slots.flatMap((one) => [one.true, label(one.told)]).filter((one) => one !== null));
+    for (const one of every) colour(one);
+    return every;
+  }, [day]);
+  const cells = useMemo(() => [ // drawn anew when the day moves, not when another slot is looked at
+    day.slots.map((one) => cell(one, one.true, 0)),
+    day.slots.map((one) => cell(one, label(one.told), 1)),
+    outlines(day.slots.map((one) => one.true), 0, secret),
+    outlines(day.slots.map((one) => label(one.told)), 1, secret),
+  ], [day, secret]);
   return (
     <>
       <div class="strip">
         <div class="rows" aria-hidden="true"><span>{words.true}</span><span>{words.told}</span></div>
         <svg viewBox={`0 0 ${count * 10} ${2 * HEIGHT + GAP}`} preserveAspectRatio="none"
-          {...overSlots(count, { at: looked, look }, `${words.strip}. ${words.stripHelp}`, sentence)}>
+          {...overSlots(count, { at: looked, look }, `${words.strip}. ${words.stripHelp}`, `${sentence} ${because}`)}>
           <defs>
             <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
               <rect width="5" height="5" fill="var(--empty)" />
               <rect width="1.6" height="5" fill="var(--hatch)" />
             </pattern>
           </defs>
-          {day.slots.map((one) => cell(one, one.true, 0))}
-          {day.slots.map((one) => cell(one, label(one.told), 1))}
+          {cells}
           <rect class="cursor" x={looked * 10} y={0} width={10} height={2 * HEIGHT + GAP} />
         </svg>
       </div>
       <Hours day={day} />
-      <p class="read" aria-live="polite">{sentence}</p>
+      <p class="read why" aria-live="polite">{sentence}{because && <strong> {because}</strong>}</p>
       <ul class="legend">
         {[...found].map((one) => (
           <li key={one}><svg viewBox="0 0 10 10" aria-hidden="true">

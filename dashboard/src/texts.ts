@@ -1,6 +1,6 @@
 // Every text of the page, in one place: to translate the page, write this object in another language.
 
-import { date, dateHour, dayName, length, list, number, percent, points } from "./locale";
+import { apart, date, dateHour, dayName, length, list, number, percent, points } from "./locale";
 
 export const texts = {
   title: "discreet",
@@ -27,7 +27,6 @@ export const texts = {
   today: {
     earlier: "The day before",
     later: "The day after",
-    pick: "Date",
     latest: "Latest day",
     live: "Live",
     waiting: "Reconnecting…",
@@ -39,11 +38,42 @@ export const texts = {
     silent: "silence",
     skipped: "off",
     notKept: "no longer kept",
+    truthGone: "What was true on this day is no longer kept.",
     notYet: "not yet",
     secretPlace: "secret",
     shown: (told: number, of: number) => `${told} of ${of} slots were shown`,
+    shownShare: (share: number) => `${percent(share)} shown`,
     slot: (from: string, to: string, truth: string, told: string) =>
       `${from} to ${to}: true is ${truth}, applications were told ${told}.`,
+    why: {
+      because: (told: string | null, coarser: boolean) =>
+        told === null ? "Silent because" : coarser ? `Only ${told} was told because` : `${told} was told instead because`,
+      own: (because: string, truth: string) => `${because} ${truth} is secret itself.`,
+      truth: (because: string, truth: string, of: string) => `${because} showing ${truth} would have told of ${of}.`,
+      told: (because: string, truth: string, told: string, of: string) =>
+        `${because}, were ${truth} shown, ${told} would have told of ${of}.`,
+      chance: (truth: string, share: number, by: string, of: string) =>
+        `By chance: ${truth} is shown in ${share < 0.001 ? `less than ${percent(0.001)}` : percent(share)} of such ` +
+        `slots. Were it always shown, ${by} would tell of ${of}.`,
+      of: (secret: string, time: string, day: string, others: number, belief: number, limit: number) => {
+        const [risen, most] = apart(belief, limit);
+        const when = (time && ` at ${time}`) + (day && ` on ${day}`);
+        return `${secret}${when} (${risen}, limit ${most})${others ? `, and of ${others} more` : ""}`;
+      },
+      it: "that",
+      impossible: (because: string) => `${because} your habits have no place for it.`,
+      nothing: (because: string) => `${because} no better rule was found in time; no secret forbade more.`,
+    },
+    week: "The week",
+    weekDay: (day: string, shown: number, of: number) => `${day}: ${shown} of ${of} slots shown`,
+    weekEmpty: (day: string) => `${day}: nothing told`,
+    weekShown: (share: number) => `Over the week ${percent(share)} of what was decided was shown.`,
+    calendar: "Calendar",
+    calendarHelp: "Arrow keys go from day to day, Page up and Page down from month to month, Enter opens a day, Escape closes.",
+    earlierMonth: "The month before",
+    laterMonth: "The month after",
+    less: "little shown",
+    more: "much shown",
     beliefs: "What an observer may believe",
     beliefsWords:
       "Somebody who knows your habits, how this gateway decides, and everything that it told. Never above the limit.",
@@ -57,9 +87,12 @@ export const texts = {
     any: (name: string, delta: number) => `${name}, at any time of the day: at most ${percent(delta)} more`,
     at: (time: string, belief: number, prior: number, limit: number) =>
       `${time}: belief ${percent(belief)}, from habits alone ${percent(prior)}, limit ${percent(limit)}.`,
+    until: (time: string, belief: number, prior: number, limit: number) =>
+      `By what was told until ${time}: belief ${percent(belief)}, from habits alone ${percent(prior)}, ` +
+      `limit ${percent(limit)}.`,
+    byNow: (belief: number) => `By all that was told: ${percent(belief)}.`,
     notHeld: (time: string) => `${time}: not a secret at this time.`,
-    whole: (belief: number, prior: number, limit: number) =>
-      `Belief ${percent(belief)}, from habits alone ${percent(prior)}, limit ${percent(limit)}.`,
+    notTold: (time: string) => `${time}: not told yet.`,
     nearest: (time: string) => `Closest to the limit at ${time}.`,
     table: "As a table",
     time: "Time",

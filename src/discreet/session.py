@@ -429,6 +429,13 @@ class Session:
         laid: Mapping[str, Any] = belief.by_secret()
         return laid
 
+    def since(self, date: dt.date | str) -> tuple[EndlessBelief, list[FloatArray]]:
+        """Without end: the belief that a date began with, one of the last PAST_DAYS, and the likelihoods since."""
+        belief = self._now.belief
+        if not isinstance(belief, EndlessBelief):
+            raise DiscreetError("a session of one day has no other dates; ask for gains() alone")
+        return self._now.log.since(belief, date)
+
 
 class _Now(NamedTuple):
     """All that a release changes, replaced at once: an interrupt finds the slot released or not, never half."""

@@ -51,6 +51,14 @@ class Log(NamedTuple):
 
     def gains(self, now: EndlessBelief, date: dt.date | str) -> Mapping[str, FloatArray | float]:
         """The gains of one date, by filtering again from its morning with all of its rows kept."""
+        morning, likelihoods = self.since(now, date)
+        watched = now.adversary.watching(morning)
+        for likelihood in likelihoods:
+            watched = watched.after(likelihood)
+        return watched.on(as_date(date))
+
+    def since(self, now: EndlessBelief, date: dt.date | str) -> tuple[EndlessBelief, list[FloatArray]]:
+        """The belief that a date began with, and the likelihoods of all outputs since."""
         model = now.adversary.model
         asked = as_date(date)
         whole = [
@@ -58,11 +66,7 @@ class Log(NamedTuple):
         ]
         for number, day in enumerate(self.days):
             if whole[number] and model.date_of(day.belief.slot)[0] == asked:
-                watched = now.adversary.watching(day.belief)
-                for later in self.days[number:]:
-                    for likelihood in later.likelihoods:
-                        watched = watched.after(likelihood)
-                return watched.on(asked)
+                return day.belief, [one for later in self.days[number:] for one in later.likelihoods]
         first, last = model.date_of(self.days[0].belief.slot)[0], model.date_of(now.slot)[0]
         if not whole[0]:  # it went on from a checkpoint, or changed, within that day
             first += ONE_DAY

@@ -28,7 +28,7 @@ def _absent() -> str | None:
 needs_browser = pytest.mark.skipif(_absent() is not None, reason=str(_absent()))
 
 
-async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...]) -> None:
+async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...], pause: float = 3) -> None:
     """Tell one story in the browser, while slots go on being told; it finds nothing wrong and takes its pictures."""
     program = await asyncio.create_subprocess_exec(
         str(NODE),
@@ -44,7 +44,7 @@ async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...]) ->
     try:
         async with asyncio.timeout(LONGEST):
             while not looking.done():
-                await asyncio.wait([looking], timeout=3)
+                await asyncio.wait([looking], timeout=pause)
                 await web.pass_slot()
         said, _ = await looking
     finally:

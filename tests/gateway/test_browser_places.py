@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from discreet.gateway.own_store import Reading
 from discreet.places import Circle, Place, Places, read_places, write_places
-from tests.gateway.people import PLACES, START, WHERE, settled
 from tests.gateway.browser import look, needs_browser
-from tests.gateway.web import ROUTINE, Web, listening_web
+from tests.gateway.people import PLACES, START, WHERE, settled
+from tests.gateway.web import ROUTINE, listening_web
 
 
 @needs_browser

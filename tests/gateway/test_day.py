@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,11 @@ import numpy as np
 import pytest
 
 from discreet import Policy, Secret
+from discreet.gateway.watching import Watching
+from discreet.mechanisms import Adaptive
 from discreet.numerics import SLACK
-from tests.gateway.people import CLOCK, START, readings, settled
+from discreet.outputs import to_wire
+from tests.gateway.people import CLOCK, START, closed, keeper, readings, settled
 from tests.gateway.web import ROUTINE, Web, opened
 
 PATH = "/v1/owner/people/jane"
@@ -109,6 +113,120 @@ def test_beliefs_are_the_sessions_gains_above_the_prior_and_within_their_limits(
     told(tmp_path, story)
 
 
+def test_what_was_withheld_has_the_rows_that_bind(tmp_path: Path) -> None:
+    async def story(web: Web) -> None:
+        await logged_in(web)
+        contexts = ("home",) * 4 + ("work",) * 3 + ("clinic",) + ("home",) * 4
+        for one in readings(contexts, START.date()):
+            await web.pass_slot(one)
+        day = await got(web, f"day?date={DATE}")
+        silent = [one for one in day["slots"] if one["told"].get("context") != one["true"]]
+        assert [one["slot"] for one in silent if one["true"] == "clinic"] == [7]
+        for one in day["slots"]:
+            assert (one["why"] is not None) == (one in silent)
+        for one in silent:
+            why = one["why"]
+            assert 0 <= why["share"] < 1
+            first = why["rows"][0]
+            assert first["own"] == (one["true"] == "clinic")
+            assert {row["secret"] for row in why["rows"]} <= {secret.name for secret in POLICY.secrets}
+            assert all(0 < row["limit"] <= row["belief"] <= 1 and row["by"] in ("truth", "told") for row in why["rows"])
+            hours = [dt.datetime.fromisoformat(first[edge]).timestamp() / 3600 for edge in ("start", "end")]
+            assert hours[1] - hours[0] == 2 * first["slots"], "a slot has two hours"
+        assert silent[-1]["why"] == (await got(web, f"day?date={DATE}&first={silent[-1]['slot']}"))["slots"][0]["why"]
+        web.served.gateway.keeper.own.forget(START + dt.timedelta(days=60))
+        old = await got(web, f"day?date={DATE}")
+        assert [one["told"] for one in old["slots"]] == [one["told"] for one in day["slots"]], "what was told stays"
+        assert all(one["true"] is None and one["why"] is None for one in old["slots"])
+
+    told(tmp_path, story)
+
+
+def test_nothing_is_explained_at_a_boundary_and_what_cannot_be_keeps_nothing_else_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ArithmeticError
+
+    monkeypatch.setattr(Adaptive, "withheld", broken)
+    one = keeper(tmp_path, START.timestamp(), settled(routine=ROUTINE, outputs="suppress"))
+    at = CLOCK.start_of(START.date(), 0).timestamp()
+    for slot, reading in enumerate(readings(("clinic",) * CLOCK.slots, START.date()), 1):
+        one.read([reading], at + slot * CLOCK.slot_seconds)
+        assert len(one.turn(at + slot * CLOCK.slot_seconds)) == 1
+    assert len(one.silences) == 1, "they wait, by person"
+    assert not one.explain()
+    assert len(one.silences) == 0
+    assert one.own.why("jane", START.date()) == {}
+    monkeypatch.undo()
+    one.turn(one.next)
+    closed(one)
+
+
+def test_the_line_of_a_window_is_what_was_believed_after_each_slot(tmp_path: Path) -> None:
+    async def story(web: Web) -> None:
+        await logged_in(web)
+        gains = []
+        person = web.served.gateway.keeper.people["jane"]
+        for one in readings(("home",) * 4 + ("work",) * 8, START.date()):
+            await web.pass_slot(one)
+            gains.append(person.session.gains(DATE)["clinic today"])
+            if len(gains) == 5:
+                early = (await got(web, f"beliefs?date={DATE}"))["secrets"][1]
+                assert early["line"][5:] == [None] * 7
+                assert early["belief"] == pytest.approx(early["line"][4], abs=1e-12)
+        await web.pass_slots(2)
+        late = (await got(web, f"beliefs?date={DATE}"))["secrets"][1]
+        assert np.array(late["line"]) == pytest.approx(np.array(gains) + late["prior"], abs=1e-12)
+        assert late["belief"] - late["prior"] == pytest.approx(person.session.gains(DATE)["clinic today"], abs=1e-12)
+        brief = (await got(web, f"beliefs?date={DATE}&lines"))["secrets"]
+        assert brief[1] == {"name": "clinic today", "belief": late["belief"], "line": late["line"]}
+        assert set(brief[0]) == {"name", "belief"}
+
+    told(tmp_path, story)
+
+
+def test_days_that_are_looked_at_are_kept_and_not_without_end(tmp_path: Path) -> None:
+    async def story(web: Web) -> None:
+        person = web.served.gateway.keeper.people["jane"]
+        watching = Watching()
+        await lived(web, 12)
+        first = watching.of("jane", person.session, START.date())
+        for _ in range(11):
+            await web.pass_slots(CLOCK.slots)
+            found = watching.of("jane", person.session, START.date())
+            assert found is first
+            kept, anew = found.belief.on(START.date()), person.session.gains(DATE)
+            assert all(np.array_equal(kept[name], anew[name]) for name in anew), "to the last bit"
+        for back in range(11):
+            for name in ("jane", "as if somebody else"):
+                watching.of(name, person.session, START.date() + dt.timedelta(days=back))
+        assert len(watching) == 16
+
+    told(tmp_path, story)
+
+
+def test_a_glance_has_how_much_was_shown_and_the_strips_of_a_week(tmp_path: Path) -> None:
+    async def story(web: Web) -> None:
+        await logged_in(web)
+        await lived(web, 12)
+        await web.pass_slots(5)
+        rows = web.served.gateway.rows("jane")
+        for _ in range(2):  # read, and kept
+            first, second = (await got(web, f"glance?from={DATE}&to=2026-03-20"))["days"]
+            shown = sum("context" in to_wire(row.output) for row in rows if row.date == START.date())
+            assert first == {"date": DATE, "shown": shown, "decided": 12}
+            assert (second["date"], second["decided"]) == ("2026-03-03", 5)
+        day = await got(web, f"day?date={DATE}")
+        (strip, _) = (await got(web, f"glance?from={DATE}&to=2026-03-08&strips"))["days"]
+        assert strip["true"] == [one["true"] for one in day["slots"]]
+        assert strip["told"] == [one["told"].get("context", "") for one in day["slots"]]
+        await web.pass_slots(1)
+        assert (await got(web, f"glance?from={DATE}&to=2026-03-08"))["days"][1]["decided"] == 6
+
+    told(tmp_path, story)
+
+
 def test_places_have_their_shapes(tmp_path: Path) -> None:
     async def story(web: Web) -> None:
         await logged_in(web)
@@ -122,7 +240,7 @@ def test_places_have_their_shapes(tmp_path: Path) -> None:
 
 def test_they_are_for_the_owner_in_person(tmp_path: Path) -> None:
     async def story(web: Web) -> None:
-        asked = ("days", f"day?date={DATE}", f"beliefs?date={DATE}", "places")
+        asked = ("days", f"day?date={DATE}", f"glance?from={DATE}&to={DATE}", f"beliefs?date={DATE}", "places")
         for path in asked:
             assert (await web.client.get(f"{PATH}/{path}")).status_code == 401
             for headers in (web.bearer("application"), web.bearer("source"), web.bearer("owner", None)):
@@ -131,7 +249,16 @@ def test_they_are_for_the_owner_in_person(tmp_path: Path) -> None:
         for headers in (web.bearer("application"), web.bearer("owner", None)):
             answer = await web.client.get(f"{PATH}/day?date={DATE}", headers=headers)
             assert answer.status_code == 403, "a token beside the cookie is what counts"
-        for path in ("day", "day?date=yesterday", "beliefs"):
+        for path in (
+            "day",
+            "day?date=yesterday",
+            f"day?date={DATE}&first=x",
+            "beliefs",
+            "glance",
+            "glance?from=2026-03-02&to=2026-03-01",
+            "glance?from=2026-03-02&to=2026-04-13",
+            "glance?from=2026-03-02&to=2026-03-09&strips",
+        ):
             assert (await web.client.get(f"{PATH}/{path}")).status_code == 400
         assert (await web.client.get("/v1/owner/people/joe/days")).status_code == 404
 

@@ -7,6 +7,7 @@ session alone.
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from discreet.adversary.endless import EndlessAdversary
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
 from discreet.gateway.runtime import Gateway
-from discreet.numerics import FloatArray
+from discreet.gateway.watching import Watched, Watching
 from discreet.outputs import to_wire
 from discreet.places.named import Places
 from discreet.session import Session
@@ -29,13 +30,16 @@ def days_of(gateway: Gateway, person: str) -> dict[str, str | None]:
     return {"first": heads[0].start.isoformat(), "last": shown[0].isoformat()}
 
 
-def day_of(gateway: Gateway, person: str, clock: Clock, date: dt.date) -> dict[str, Any]:
-    """Every slot of a date: its times, what was told, and what was true where the own store still has it.
+def day_of(gateway: Gateway, person: str, clock: Clock, date: dt.date, first: int = 0) -> dict[str, Any]:
+    """Every slot of a date from one on: its times, what was told, what was true where the own store still has it, and
+    why something else was told than that (`silences`).
 
     None stands for what is not told yet, was never decided, or is not kept any more.
     """
-    told = {row.slot: to_wire(row.output) for row in gateway.rows(person, (date, -1), (date, clock.slots))}
-    true = gateway.keeper.own.truth(person, date)
+    rows = gateway.rows(person, (date, first - 1), (date, clock.slots))
+    told = {row.slot: to_wire(row.output) for row in rows}
+    own = gateway.keeper.own
+    true, why = own.truth(person, date), own.why(person, date)
     slots = [
         {
             "slot": slot,
@@ -43,38 +47,43 @@ def day_of(gateway: Gateway, person: str, clock: Clock, date: dt.date) -> dict[s
             "end": clock.end_of(date, slot).astimezone(dt.UTC).isoformat(),
             "told": told.get(slot),
             "true": true.get(slot) if slot in told else None,  # what is true before it is told is not shown beside it
+            "why": json.loads(why[slot]) if slot in told and slot in why else None,
         }
-        for slot in range(clock.slots)
+        for slot in range(first, clock.slots)
     ]
     return {"person": person, "date": date.isoformat(), "zone": clock.zone, "slots": slots}
 
 
-def beliefs_of(session: Session, date: dt.date) -> dict[str, Any]:
+def beliefs_of(
+    watching: Watching, person: str, session: Session, date: dt.date, *, whole: bool = True
+) -> dict[str, Any]:
     """Belief in each secret of a date by all that was told until now, with its prior and its limit.
 
-    A secret at each slot has a list of them, None where it is not held; one at any slot has one of each, of its window.
+    A secret at each slot has a list of them, None where it is not held: its belief is by all that was told until now,
+    later slots and days included. One at any slot has one of each, of its window, and a `line`: the belief after each
+    slot of the date, by what had been told until then. Not `whole`: belief and line alone, for who has the rest.
     `why` says in words why there are none: the session keeps the last days, and those since habits or policy changed.
     """
     try:
-        gains = session.gains(date)
+        watched = watching.of(person, session, date)
     except DiscreetError as error:
         return {"secrets": [], "why": str(error)}
+    belief = watched.belief
+    gains = belief.on(date)
     adversary: EndlessAdversary = session.belief.adversary
     told = session.already_told
-    return {
-        "secrets": [
-            _any(adversary, g, date, gains[name], told.get(name, {}))
-            if adversary.secrets.any_slot[g]
-            else _each(adversary, g, date, gains[name], told.get(name, {}))
-            for g, name in enumerate(adversary.secrets.names)
-        ],
-        "why": None,
-    }
+    secrets = []
+    for g, name in enumerate(adversary.secrets.names):
+        one = _any if adversary.secrets.any_slot[g] else _each
+        secrets.append(one(adversary, g, watched, gains[name], told.get(name, {})))
+    if not whole:
+        secrets = [{key: one[key] for key in ("name", "belief", "line") if key in one} for one in secrets]
+    return {"secrets": secrets, "why": None}
 
 
-def _each(adversary: EndlessAdversary, g: int, date: dt.date, gains: FloatArray, told: Any) -> dict[str, Any]:
+def _each(adversary: EndlessAdversary, g: int, watched: Watched, gains: Any, told: Any) -> dict[str, Any]:
     model, table = adversary.model, adversary.secrets
-    morning, held = model.slot_of(date), max(model.first, int(adversary.held_from[g]))
+    morning, held = model.slot_of(watched.date), max(model.first, int(adversary.held_from[g]))
     prior: list[float | None] = []
     belief: list[float | None] = []
     limit: list[float | None] = []
@@ -91,22 +100,15 @@ def _each(adversary: EndlessAdversary, g: int, date: dt.date, gains: FloatArray,
     return _named(adversary, g) | {"prior": prior, "belief": belief, "limit": limit}
 
 
-def _any(adversary: EndlessAdversary, g: int, date: dt.date, gain: float, told: Any) -> dict[str, Any]:
+def _any(adversary: EndlessAdversary, g: int, watched: Watched, gain: Any, told: Any) -> dict[str, Any]:
     """Of the window that opens on the date."""
-    morning, held = adversary.model.slot_of(date), max(adversary.model.first, int(adversary.held_from[g]))
-    opens = next(
-        (t for t in range(morning, morning + adversary.model.day_slots) if _opens(adversary, g, t, held)), None
-    )
+    opens = watched.windows.get(g)
     if opens is None:
-        return _named(adversary, g) | {"prior": None, "belief": None, "limit": None}
+        return _named(adversary, g) | {"prior": None, "belief": None, "limit": None, "line": None}
     prior = adversary.window(g, opens).prior
     limit = _limit(adversary, g, prior, told.get(opens))
-    return _named(adversary, g) | {"prior": prior, "belief": _share(prior + gain), "limit": limit}
-
-
-def _opens(adversary: EndlessAdversary, g: int, t: int, held: int) -> bool:
-    slot = t % adversary.model.day_slots
-    return t >= held and bool(adversary.secrets.active[g, slot]) and adversary.window(g, t).opens == t
+    line = [None if one is None else _share(one) for one in watched.lines[g]]
+    return _named(adversary, g) | {"prior": prior, "belief": _share(prior + gain), "limit": limit, "line": line}
 
 
 def _limit(adversary: EndlessAdversary, g: int, prior: float, told: float | None) -> float:

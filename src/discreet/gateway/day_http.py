@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import suppress
 from functools import partial
 
 from starlette.concurrency import run_in_threadpool
@@ -11,13 +12,21 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from discreet.errors import DiscreetError
 from discreet.gateway.day import beliefs_of, day_of, days_of, places_of
 from discreet.gateway.doors import Doors
+from discreet.gateway.glance import MOST, STRIPS, Glances
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.watching import Watching
+from discreet.session import Session
 
 
 def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
     """What `app` mounts; all of it is for the owner who has logged in."""
+    watching, glances = Watching(), Glances(gateway)
+
+    def session_of(person: str) -> Session:
+        return gateway.keeper.people[person].session
 
     async def days(request: Request) -> Response:
         person = doors.present(request)
@@ -25,14 +34,27 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
 
     async def day(request: Request) -> Response:
         person = doors.present(request)
-        date = _date(request)
-        return JSONResponse(await run_in_threadpool(day_of, gateway, person, doors.people[person].clock, date))
+        date, first = _date(request), _first(request)
+        await gateway.between_slots(partial(gateway.keeper.explain, person))
+        return JSONResponse(await run_in_threadpool(day_of, gateway, person, doors.people[person].clock, date, first))
+
+    async def glance(request: Request) -> Response:
+        person = doors.present(request)
+        strips = "strips" in request.query_params
+        dates = _dates(request, STRIPS if strips else MOST)
+        clock = doors.people[person].clock
+        found = await run_in_threadpool(partial(glances.of, person, clock, dates, strips=strips))
+        return JSONResponse({"days": found})
 
     async def beliefs(request: Request) -> Response:
         person = doors.present(request)
         date = _date(request)
-        session = gateway.keeper.people[person].session
-        return JSONResponse(await gateway.between_slots(partial(beliefs_of, session, date)))
+        whole = "lines" not in request.query_params
+        with suppress(DiscreetError):  # there are none of that date, which is said below
+            while not await gateway.between_slots(lambda: watching.follow(person, session_of(person), date)):
+                pass
+        found = await gateway.between_slots(lambda: beliefs_of(watching, person, session_of(person), date, whole=whole))
+        return JSONResponse(found)
 
     async def places(request: Request) -> Response:
         person = doors.present(request)
@@ -42,13 +64,29 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
     return [
         Route(f"{path}/days", days, methods=["GET"]),
         Route(f"{path}/day", day, methods=["GET"]),
+        Route(f"{path}/glance", glance, methods=["GET"]),
         Route(f"{path}/beliefs", beliefs, methods=["GET"]),
         Route(f"{path}/places", places, methods=["GET"]),
     ]
 
 
-def _date(request: Request) -> dt.date:
+def _date(request: Request, name: str = "date") -> dt.date:
     try:
-        return dt.date.fromisoformat(request.query_params["date"])
+        return dt.date.fromisoformat(request.query_params[name])
     except (KeyError, ValueError):
-        raise HTTPException(400, "date: give a date, such as 2026-03-29") from None
+        raise HTTPException(400, f"{name}: give a date, such as 2026-03-29") from None
+
+
+def _dates(request: Request, most: int) -> list[dt.date]:
+    first, last = _date(request, "from"), _date(request, "to")
+    days = (last - first).days + 1
+    if not 1 <= days <= most:
+        raise HTTPException(400, f"from, to: give up to {most} days, the first first")
+    return [first + dt.timedelta(days=k) for k in range(days)]
+
+
+def _first(request: Request) -> int:
+    try:
+        return max(0, int(request.query_params.get("first", "0")))
+    except ValueError:
+        raise HTTPException(400, "first: give the number of a slot") from None

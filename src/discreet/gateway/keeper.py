@@ -23,6 +23,7 @@ from discreet.gateway.journal.base import Journal, JournalError, Row
 from discreet.gateway.makers import Makers
 from discreet.gateway.own_store import OwnStore, Reading
 from discreet.gateway.person import Drawn, Person, Settled
+from discreet.gateway.silences import Silence, Silences
 from discreet.places.sightings import SECOND
 from discreet.policy import Policy
 from discreet.session import Session
@@ -63,6 +64,7 @@ class Keeper:
         self._in_doubt = False  # whether a commit failed that may have happened all the same
         self._changing: tuple[Person, Session, Settled] | None = None  # announced, and perhaps not written down yet
         self._makers = Makers()
+        self.silences = Silences(own)
         self.notes: list[str] = []
         """What the owner has to know of how it was opened."""
         unmarked(journal)
@@ -184,7 +186,10 @@ class Keeper:
         stamps = [person.stamped(self.own, self._bits) for person in people]
         self.own.stamp(stamps)
         drawn = [(person, person.drawn(stamp, self._key)) for person, stamp in zip(people, stamps, strict=True)]
+        withheld = [Silence.of(person, one) for person, one in drawn]
         self._write(drawn)
+        for silence in withheld:
+            self.silences.add(silence)
         self._unsettled += [one for _, one in drawn]
         with suppress(JournalError):  # the rows are written, and may be told; the bits are erased when that is possible
             self._settle()
@@ -224,6 +229,12 @@ class Keeper:
         """Compute everybody's next kernel, between boundaries."""
         for person in self.people.values():
             person.prepare()
+
+    def explain(self, person: str | None = None) -> bool:
+        """Find out why something was withheld, of one person or of some; whether there is more to find out."""
+        with suppress(JournalError):  # it is for the owner to look at, and nothing is decided by it
+            self.silences.explain(person)
+        return len(self.silences) > 0
 
     def leaves(self, row: Row, now: float) -> float:
         """When a row may leave: the first multiple of the margin after its boundary that is not past."""

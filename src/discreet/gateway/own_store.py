@@ -45,6 +45,12 @@ SCHEMA = (
         PRIMARY KEY (person, stream, number)
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE why (
+        person TEXT NOT NULL, date TEXT NOT NULL, slot INTEGER NOT NULL, facts TEXT NOT NULL,
+        PRIMARY KEY (person, date, slot)
+    ) WITHOUT ROWID;
+    """,
 )
 
 RETENTION = dt.timedelta(days=30)
@@ -205,13 +211,26 @@ class OwnStore:
             self._rows("SELECT slot, context FROM truth WHERE person = ? AND date = ?", (person, date.isoformat()))
         )
 
+    def keep_why(self, every: Iterable[tuple[str, dt.date, int, str]]) -> None:
+        """Keep why something else was told than the truth: person, date, slot, and the facts as JSON (`silences`)."""
+        with self._transaction() as run:
+            run.executemany(
+                "INSERT OR REPLACE INTO why VALUES (?, ?, ?, ?)",
+                ((person, date.isoformat(), slot, facts) for person, date, slot, facts in every),
+            )
+
+    def why(self, person: str, date: dt.date) -> dict[int, str]:
+        """The facts of each slot of a date in which something else was told than the truth, as far as they are kept."""
+        return dict(self._rows("SELECT slot, facts FROM why WHERE person = ? AND date = ?", (person, date.isoformat())))
+
     def forget(self, now: dt.datetime, retention: dt.timedelta = RETENTION) -> int:
-        """Erase readings and truth that are older than the retention; how many rows went."""
+        """Erase readings, truth, and why it was withheld, that are older than the retention; how many rows went."""
         edge = now - retention
         with self._transaction() as run:
             before = run.total_changes
             run.execute("DELETE FROM reading WHERE instant < ?", (int(edge.timestamp() * 1_000_000),))
-            run.execute("DELETE FROM truth WHERE date < ?", (edge.date().isoformat(),))
+            for table in ("truth", "why"):
+                run.execute(f"DELETE FROM {table} WHERE date < ?", (edge.date().isoformat(),))
             gone = run.total_changes - before
         if gone:
             self._empty_log()
@@ -220,7 +239,7 @@ class OwnStore:
     def erase(self, person: str) -> None:
         """Erase all that is kept of a person. The next slot is then a skip: memory is lost, and an observer knows."""
         with self._transaction() as run:
-            for table in ("reading", "stamp", "truth", "habits"):
+            for table in ("reading", "stamp", "truth", "why", "habits"):
                 run.execute(f"DELETE FROM {table} WHERE person = ?", (person,))
         self._empty_log()
 

@@ -128,6 +128,7 @@ class Gateway:
             try:
                 await self._tell_when_due(rows)
                 await loop.run_in_executor(self._decider, self.keeper.prepare)
+                await self._explain()
                 await self._until(self.keeper.next)
                 rows = await loop.run_in_executor(self._decider, self.keeper.turn, self.wall())
                 self.failing = False
@@ -137,6 +138,12 @@ class Gateway:
             except Exception as error:  # of one slot, or one person: the clock goes on, and the owner sees it
                 LOG.error("a slot could not be decided; it is tried again", extra={"kind": type(error).__name__})
                 rows = await self._stumbled()
+
+    async def _explain(self) -> None:
+        """Find out why something was withheld, person after person, while no slot is due."""
+        loop = asyncio.get_running_loop()
+        while self.wall() < self.keeper.next and await loop.run_in_executor(self._decider, self.keeper.explain):
+            pass
 
     async def _stumbled(self) -> Sequence[Row]:
         """Wait, and tell nothing: what was written and not told is returned by the next turn."""

@@ -20,6 +20,7 @@ from discreet.mechanisms.adaptive.family import Observer, fingerprints, observer
 from discreet.mechanisms.adaptive.machines import PAIRS, Histories, History, Memory
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
+from discreet.mechanisms.adaptive.withheld import Withheld, withheld
 from discreet.mechanisms.base import refuse_routine
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.utility import DAYS, STREAM_DAYS, TREE, simulated_utility, stream_utility, tree_utility
@@ -209,6 +210,13 @@ class Adaptive:
     def retraced(self, state: Any, output: Output, column: FloatArray) -> Any:
         """The public state of a stream after an output, by the likelihood (P,) that it had when it was drawn."""
         return self.machine.retraced(state, output, column)
+
+    def withheld(self, state: Any, private: int, told: Output) -> Withheld | None:
+        """Over a model without end, the rows because of which this was told and not the truth; None where it was."""
+        machine = self.machine.machine(state.cuts) if isinstance(self.machine, Changes) else self.machine
+        if not isinstance(machine, Endless):
+            raise DiscreetError("why something was withheld is known of streams; give Adaptive a routine.since(date)")
+        return withheld(machine, state, private, told)
 
     def restored(self, belief: Any, skipped: bool, cuts: tuple[int, ...] = (), others: tuple[Any, ...] = ()) -> Any:
         """The public state of a checkpoint, over a model without end."""

@@ -96,7 +96,14 @@ class EndlessSlots:
         self._fading = np.cumprod(np.concatenate([[1.0], np.full(LONG - 1, pacing.fading), [0.0]]))
 
     def slot(self, belief: EndlessBelief) -> Slot:
-        """Past rows depend on the state before, future ones on the one now, those inside on both."""
+        """Private states and coefficients, from the belief."""
+        return self.with_rows(belief)[0]
+
+    def with_rows(self, belief: EndlessBelief) -> tuple[Slot, Rows]:
+        """The same, and what its rows are about.
+
+        Past rows depend on the state before, future ones on the one now, those inside on both.
+        """
         adversary, t = self.adversary, belief.slot
         step, _, private = adversary.arrival(t)
         possible_before = belief.stack[0] > 0
@@ -116,7 +123,7 @@ class EndlessSlots:
         live = np.asarray(~(beyond <= DROPPED).all(axis=1))  # what is not a number is live
         believed = np.concatenate([belief.kept(), product(front.chance, belief.hidden())])
         limits = self._limits(rows.only(live), believed[live], t)
-        return Slot.of(possible, context, mass[possible], beyond[live], limits)
+        return Slot.of(possible, context, mass[possible], beyond[live], limits), rows.only(live)
 
     def _limits(self, rows: Rows, believed: FloatArray, t: int) -> FloatArray:
         """How far beyond its delta each gain may go now: less than nothing while some of it is held back.
@@ -217,8 +224,8 @@ class Endless(Remembering):
         self.adversary = self.family[0]
         self.horizon = max(one.horizon for one in self.family)  # refuses what looks too far ahead
         self.pacing = PACING.get((outputs, memory), PACING["deceive", memory]) if pacing is None else pacing
-        slots = FamilySlots([EndlessSlots(one, self.private_contexts, self.pacing) for one in self.family])
-        self.decider = Decider(slots, vocabulary, self.private_contexts)
+        self.slots = tuple(EndlessSlots(one, self.private_contexts, self.pacing) for one in self.family)
+        self.decider = Decider(FamilySlots(self.slots), vocabulary, self.private_contexts)
         if like is not None:
             self.decider.effort = like.decider.effort
         self._known: Known = Known() if like is None else like._known
