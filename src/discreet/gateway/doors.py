@@ -122,8 +122,8 @@ class Doors:
             raise HTTPException(403, "this is the owner's")
         return grant
 
-    def present(self, request: Request) -> str:
-        """The owner in person, by password and not by a token, and the person whom the path names.
+    def in_person(self, request: Request) -> None:
+        """The owner, by password and not by a token.
 
         A token reads what was released; what was true is for who can be asked for the password.
         """
@@ -131,6 +131,10 @@ class Doors:
         session = self.session(request)
         if session is None or session.grant != grant:
             raise HTTPException(403, "this shows what was true; log in with the owner's password")
+
+    def present(self, request: Request) -> str:
+        """The owner in person, and the person whom the path names."""
+        self.in_person(request)
         person = str(request.path_params["person"])
         if person not in self.people:
             raise HTTPException(404, "there is no such person")

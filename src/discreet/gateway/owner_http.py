@@ -32,7 +32,7 @@ def _entering(doors: Doors) -> list[Route]:
 
     async def first(request: Request) -> Response:
         check_origin(request)
-        given = await _document(request, {"token": str, "password": str})
+        given = await document(request, {"token": str, "password": str})
         try:
             cookie = await owner.begin(_address(request), given["token"], given["password"])
         except TooManyError as error:
@@ -43,7 +43,7 @@ def _entering(doors: Doors) -> list[Route]:
 
     async def login(request: Request) -> Response:
         check_origin(request)
-        given = await _document(request, {"password": str})
+        given = await document(request, {"password": str})
         try:
             cookie = await owner.login(_address(request), given["password"])
         except TooManyError as error:
@@ -91,7 +91,7 @@ def _tokens(doors: Doors) -> list[Route]:
     async def add(request: Request) -> Response:
         doors.owning(request)
         kinds: dict[str, type] = {"purpose": str, "person": str, "view": str, "now_only": bool, "name": str}
-        given = await _document(request, kinds | {"expires": int}, needed={"purpose"})
+        given = await document(request, kinds | {"expires": int}, needed={"purpose"})
         person, view = given.get("person"), given.get("view", WHOLE)
         if (person is not None and person not in doors.people) or view not in doors.views:
             raise HTTPException(400, "there is no such person, or no such view")
@@ -177,7 +177,7 @@ def _address(request: Request) -> str:
     return "" if request.client is None else request.client.host
 
 
-async def _document(request: Request, kinds: dict[str, type], needed: set[str] | None = None) -> dict[str, Any]:
+async def document(request: Request, kinds: dict[str, type], needed: set[str] | None = None) -> dict[str, Any]:
     """A JSON object with these keys, and of these kinds. A form of another site cannot send one."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "send JSON, as application/json")

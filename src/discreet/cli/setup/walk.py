@@ -350,7 +350,7 @@ class Walk:
 
 
 def _cost(choice: Choice) -> dict[str, object]:
-    from discreet.cli.policy import choice_json
+    from discreet.choosing.choices import choice_json
 
     return choice_json(choice)
 

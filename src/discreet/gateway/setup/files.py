@@ -6,6 +6,7 @@ the new, and the files of whichever it has.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,4 +130,7 @@ def stage(
 def move(staging: Path, file: Path) -> list[Path]:
     """Every staged file to its place beside the settings, which come last."""
     staged = sorted(staging.iterdir(), key=lambda path: (path.name == file.name, path.name))
+    for path in staged:
+        with path.open("rb+") as opened:
+            os.fsync(opened.fileno())  # or a name could be there before its bytes are, if the machine stops
     return [path.replace(file.parent / path.name) for path in staged]
