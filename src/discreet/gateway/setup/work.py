@@ -226,7 +226,7 @@ def _odds(one: Known) -> dict[str, float]:
 def compare(task: Task, secrets: Sequence[str], weeks: int = WEEKS) -> dict[str, Any]:
     """What each delta and vocabulary would show and tell, on drawn weeks and on a day; whether the habits are true.
 
-    The usual delta comes first, and each choice is told when it is known: nobody has to wait for those they do not want.
+    The usual delta comes first, and each choice is told when it is known: nobody waits for those they do not want.
     """
     from discreet.choosing.choices import DELTAS, VOCABULARIES, hierarchy_for
     from discreet.choosing.suggest import DELTA
