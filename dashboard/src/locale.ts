@@ -23,3 +23,11 @@ export function hour(zone: string): (instant: string) => string {
 export function moved(iso: string, days: number): string {
   return new Date(Date.parse(`${iso}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
+
+/** A length on the ground. */
+export function length(metres: number): string {
+  const unit = metres < 1000 ? "meter" : "kilometer";
+  return new Intl.NumberFormat(undefined, { style: "unit", unit, maximumSignificantDigits: 3 }).format(
+    metres < 1000 ? metres : metres / 1000,
+  );
+}

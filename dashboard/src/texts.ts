@@ -65,6 +65,18 @@ export const texts = {
     time: "Time",
   },
 
+  map: {
+    label: "Map of places, north up",
+    help: "Drag it, or use the arrow keys; plus and minus zoom, 0 shows all. Places are also listed beside it.",
+    drawHelp:
+      "Arrow keys move the map below the cross, Enter puts a point there, Backspace takes the last one back. "
+      + "The same can be typed as numbers beside it.",
+    closer: "Closer",
+    wider: "Wider",
+    whole: "Show all places",
+    north: "N",
+  },
+
   places: {
     heading: "Places",
   },
