@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.histories import phone_history
+from tests.gateway.first import empty_web
 from tests.gateway.web import Web, listening_web
 
 SOURCES = Path(__file__).parents[2] / "dashboard"
@@ -28,7 +30,7 @@ def _absent() -> str | None:
 needs_browser = pytest.mark.skipif(_absent() is not None, reason=str(_absent()))
 
 
-async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...]) -> None:
+async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...], *given: str) -> None:
     """Tell one story in the browser, while slots go on being told; it finds nothing wrong and takes its pictures."""
     program = await asyncio.create_subprocess_exec(
         str(NODE),
@@ -36,6 +38,7 @@ async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...]) ->
         str(web.client.base_url).rstrip("/"),
         str(web.served.owner.first),
         str(folder),
+        *given,
         env={**os.environ, "CHROMIUM": str(CHROMIUM)},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -45,7 +48,8 @@ async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...]) ->
         async with asyncio.timeout(LONGEST):
             while not looking.done():
                 await asyncio.wait([looking], timeout=3)
-                await web.pass_slot()
+                if web.served.gateway.keeper.people:
+                    await web.pass_slot()
         said, _ = await looking
     finally:
         if program.returncode is None:
@@ -62,5 +66,18 @@ def test_what_an_owner_does(tmp_path: Path) -> None:
         async with listening_web(tmp_path / "files") as web:
             await web.pass_slots(5)
             await look(web, "owner", tmp_path, ("login", "today", "applications"))
+
+    asyncio.run(story())
+
+
+@needs_browser
+def test_from_nothing_to_a_person_who_is_served(tmp_path: Path) -> None:
+    phone_history(tmp_path / "phone.csv", days=35)
+
+    async def story() -> None:
+        async with empty_web(tmp_path / "home") as web:
+            pictures = ("nothing", "bring", "places", "secrets", "costs", "application", "done")
+            names = tuple(f"first-{name}" for name in pictures)
+            await look(web, "first", tmp_path, names, str(tmp_path / "phone.csv"))
 
     asyncio.run(story())

@@ -197,6 +197,7 @@ class Served:
         own = await asyncio.to_thread(plan_of, replace(settings, people={name: settings.people[name]}))
         (settled,) = own.people
         await self.gateway.admit(settled)
+        self.doors.admit(settled)
         self._people[name] = settled
         policies = {**self.plan.policies, **own.policies}
         self.plan = replace(self.plan, people=[*self.plan.people, settled], policies=policies)

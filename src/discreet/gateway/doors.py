@@ -39,7 +39,8 @@ class Doors:
         rates: Rates | None = None,
     ) -> None:
         rates = rates or Rates()
-        self.access, self.owner, self.people = access, owner, people
+        self.access, self.owner = access, owner
+        self._people = dict(people)
         self.views: Mapping[str, View] = {WHOLE: View(), **views}
         self._forms: dict[tuple[str, str], Forms] = {}
         self._limits: Mapping[Purpose, Limit] = {
@@ -47,6 +48,15 @@ class Doors:
             "source": Limit(rates.source),
             "owner": Limit(OWNER),
         }
+
+    @property
+    def people(self) -> Mapping[str, Settled]:
+        """Everybody who is served, as they are settled now."""
+        return self._people
+
+    def admit(self, settled: Settled) -> None:
+        """One more person is served."""
+        self._people[settled.name] = settled
 
     def caller(self, request: Request) -> Grant:
         """The grant that a request brings: by a token, or by the owner's cookie."""

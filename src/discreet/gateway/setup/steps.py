@@ -73,6 +73,7 @@ class Steps:
                 "zone": self.clock.zone,
                 "zone_is_fixed": bool(self.settings.people),
                 "slots": self.clock.slots,
+                "cut": self.clock.cut,
                 "carry": answers.carry / 3600,
                 "taken": sorted(self.settings.people),
                 "limit": self.limit,
