@@ -4,13 +4,15 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import {
   bring, first, Refused, type Cost, type Day, type Finished, type FoundPlace, type Setup, type Shown, type Suggestion,
 } from "./api";
-import { bytes, dayName, number, percent } from "./locale";
+import { bytes, dayName, number } from "./locale";
 import { PlaceMap } from "./map";
 import { Strip } from "./strip";
 import { texts } from "./texts";
 
 const POLL = 600; // milliseconds between two looks at work that is under way
 const DAY = 86_400_000;
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 interface Step { setup: Setup; tried: (call: () => Promise<unknown>) => Promise<void> }
 
@@ -164,7 +166,7 @@ function Bring({ setup, tried }: Step) {
         onDragLeave={() => setOver(false)}
         onDrop={(event) => { event.preventDefault(); setOver(false); take(event.dataTransfer?.files); }}>
         <strong>{words.drop}</strong>
-        <span>{words.choose}</span>
+        <span class="button">{words.choose}</span>
         <input type="file" multiple disabled={busy || coming.length > 0}
           onChange={(event) => { take(event.currentTarget.files); event.currentTarget.value = ""; }} />
         <small>{words.limit(bytes(setup.limit))}</small>
@@ -380,9 +382,9 @@ function Choices({ setup, tried, again }: Step & { again: () => void }) {
           <h2>{words.day(dayName(costs.day.date))}</h2>
           <Strip day={told(setup, chosen)} secret={new Set(costs.day.secret)} at={at} look={look} />
           <h2>{words.truth}</h2>
-          <p>{costs.truth.words}.</p>
+          <p>{sentence(costs.truth.words)}</p>
           {untrue && (
-            <div class="notice"><p>{words.untrue} {costs.truth.remedy}.</p>
+            <div class="notice"><p>{words.untrue} {sentence(costs.truth.remedy)}</p>
               <label class="check"><input type="checkbox" checked={accepted}
                 onChange={(event) => setAccepted(event.currentTarget.checked)} /> {words.accept}</label></div>
           )}
@@ -446,7 +448,8 @@ function Last({ setup, tried, finished }: Step & { finished: (made: Finished) =>
     <form class="wide" onSubmit={go}>
       <p>{words.words}</p>
       {chosen && <p class="quiet">{texts.first.secrets.chosen(setup.secrets.join(", "))}.{" "}
-        {texts.first.secrets.strict[String(chosen.delta)]}: {percent(chosen.utility)}.</p>}
+        {texts.first.secrets.strict[String(chosen.delta)]}:{" "}
+        {texts.first.secrets.shown(chosen.utility, chosen.half_width)}.</p>}
       <label>{words.application}
         <input name="application" required maxLength={100} autocomplete="off" placeholder={words.applicationHint} />
       </label>

@@ -113,7 +113,7 @@ export const texts = {
       name: "What are you called here?",
       zone: "Your time zone",
       drop: "Drop files here",
-      choose: "or choose them",
+      choose: "Choose files",
       limit: (mb: string) => `Up to ${mb} in all.`,
       formats: "What can I bring?",
       known: [

@@ -74,7 +74,7 @@ def test_without_settings_it_says_what_comes_first(
     discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for given in (("serve",), ("serve", "--check"), ("serve", "--config", "none.toml")):
+    for given in (("serve", "--check"), ("serve", "--check", "--config", "none.toml"), ("serve", "--new-stream")):
         ran = discreet(*given)
         assert ran.code == 2
         assert "discreet setup HISTORY" in error_of(ran)

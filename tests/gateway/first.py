@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import uvicorn
 
+from discreet.errors import DiscreetError
 from discreet.gateway.app import Served, plan_of
 from discreet.gateway.folder import Folder
 from discreet.gateway.sections import Server
@@ -44,7 +45,11 @@ async def empty_web(folder: Path, wall: Wall | None = None, text: str | None = N
     bound = listening("127.0.0.1", 0)
     port = bound.getsockname()[1]
     plan = replace(plan_of(settings), server=Server(port=port), wall=wall)
-    served = Served(plan, Folder.made(folder / "discreet-data"), settings=settings)
+    try:
+        served = Served(plan, Folder.made(folder / "discreet-data"), settings=settings)
+    except DiscreetError:
+        bound.close()
+        raise
     assert served.steps is not None
     served.steps.weeks = 2
     server: uvicorn.Server = server_of(served)
@@ -107,6 +112,8 @@ def recorded(days: int = 21, first: dt.date = dt.date(2026, 1, 5)) -> bytes:
             place = "place 3" if date.weekday() == 1 and 17 <= hour < 19 else place
             latitude, longitude = WHERE[place]
             stamp = dt.datetime.combine(date, dt.time(), dt.UTC) + dt.timedelta(minutes=30 * half + 5)
-            report = f'{{"_type":"location","lat":{latitude},"lon":{longitude},"tst":{int(stamp.timestamp())},"acc":12}}'
+            report = (
+                f'{{"_type":"location","lat":{latitude},"lon":{longitude},"tst":{int(stamp.timestamp())},"acc":12}}'
+            )
             lines.append(f"{stamp:%Y-%m-%dT%H:%M:%SZ}\t*                 \t{report}")
     return ("\n".join(lines) + "\n").encode()

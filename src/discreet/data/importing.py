@@ -134,9 +134,10 @@ def format_of(path: Path) -> str:
         if file.read(len(ZIP)) == ZIP:
             return "zip"
     (entry,) = files_of([path], Reached(), lambda file, why: None)
-    held = recognised_for_import(entry.inner, entry.head())
-    if held is None:
-        raise DataError(_unrecognised(entry, entry.head()[:2]))
+    head = entry.head()
+    held = recognised_for_import(entry.inner, head)
+    if held is None or not head or head[:2] in UTF_16:
+        raise DataError(_unrecognised(entry, head[:2]))
     return held.name
 
 
@@ -298,6 +299,7 @@ class _Import:
             some += [f"{file}: in no format that is known" for file in self._unknown[:3]]
             return f"there is no file that can be read; {'; '.join(some) or 'the folder is empty'}"
         told = f"; the first: {self._first[0]}" if self._first else ""
+        told += "".join(f"; {file}: {why}" for file, why in self._not_read[:1])
         counts: Counter[str] = Counter()
         for one in self._files:
             counts += one.passed_over + one.left_out

@@ -150,7 +150,7 @@ class Served:
         self.figures = Figures(self.gateway, self.streams)
         people = self._people = {one.name: one for one in plan.people}
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
-        self.steps = None if settings is None else Steps(folder.path, settings, plan.limits.upload << 20)
+        self.steps = None if settings is None else Steps(folder.path, settings, plan.limits.upload * 1_000_000)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.figures, self.notices),

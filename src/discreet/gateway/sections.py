@@ -19,7 +19,7 @@ PORT = 8321
 
 LONGEST_MARGIN = 60.0
 
-UPLOAD = 2048
+UPLOAD = 2000
 """Megabytes that may be brought to the page in all: ten years of a phone's positions are some hundred."""
 
 

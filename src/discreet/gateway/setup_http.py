@@ -128,7 +128,7 @@ def _owned(doors: Doors, call: Handler) -> Handler:
         except NotNowError as error:
             raise HTTPException(409, str(error)) from None
         except TooLargeError as error:
-            raise HTTPException(413, str(error), {"Connection": "close"}) from None
+            raise HTTPException(413, str(error)) from None
         except JournalError:
             raise
         except DiscreetError as error:
@@ -147,7 +147,7 @@ async def _brought(steps: Steps, request: Request) -> File:
         await _filled(incoming, request)
         return await run_in_threadpool(steps.accept, incoming)
     except (ClientDisconnect, TimeoutError):
-        raise HTTPException(408, "the file did not come whole; bring it again", {"Connection": "close"}) from None
+        raise HTTPException(408, "the file did not come whole; bring it again") from None
     finally:
         await run_in_threadpool(incoming.gone)
 

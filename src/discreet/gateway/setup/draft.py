@@ -206,7 +206,7 @@ class Incoming:
         """Refuse what is too large, whether it is announced or has come."""
         if size > self.left:
             raise TooLargeError(
-                f"{self.name}: all files together may have {self._limit >> 20} MB; leave some out, or raise "
+                f"{self.name}: all files together may have {self._limit // 1_000_000} MB; leave some out, or raise "
                 "limits.upload in discreet.toml"
             )
 
