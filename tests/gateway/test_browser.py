@@ -75,7 +75,7 @@ def test_from_nothing_to_a_person_who_is_served(tmp_path: Path) -> None:
     phone_history(tmp_path / "phone.csv", days=35)
 
     async def story() -> None:
-        async with empty_web(tmp_path / "home") as web:
+        async with empty_web(tmp_path / "home", text="[clock]\nslots = 24\n") as web:
             pictures = ("bring", "places", "secrets", "costs", "application", "done")
             names = tuple(f"first-{name}" for name in pictures)
             await look(web, "first", tmp_path, names, str(tmp_path / "phone.csv"))

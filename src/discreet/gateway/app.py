@@ -194,6 +194,8 @@ class Served:
 
     async def admit(self, settings: Settings, name: str) -> None:
         """Serve somebody whom the settings name since the gateway was started."""
+        if name in self._people:
+            return
         own = await asyncio.to_thread(plan_of, replace(settings, people={name: settings.people[name]}))
         (settled,) = own.people
         await self.gateway.admit(settled)

@@ -18,7 +18,7 @@ from typing import Any
 from discreet.errors import DataError, DiscreetError
 from discreet.files import written_whole
 from discreet.gateway.setup.job import OUT
-from discreet.gateway.setup.work import FOUND, MODEL, PLACES, READINGS, UPLOADS
+from discreet.gateway.setup.work import FOUND, MODEL, PLACES, READINGS, UPLOADS, without_paths
 
 ANSWERS = "answers.json"
 INCOMING = "incoming-"
@@ -178,13 +178,9 @@ class Draft:
         """An error without where our copy of a file lies, and without an option that the page does not have."""
         from discreet.data.formats import format_names
 
-        for file in self.answers.files:
-            text = text.replace(f"{self.folder / UPLOADS / file.id}{os.sep}", "")
-        base = f"{self.folder / UPLOADS}{os.sep}"
-        while base in text:  # one that was refused, and is in no list
-            before, _, after = text.partition(base)
-            text = before + after.partition(os.sep)[2]
-        return text.replace("insist on one with --format (format=)", f"known are {', '.join(format_names())}")
+        return without_paths(self.folder, text).replace(
+            "insist on one with --format (format=)", f"known are {', '.join(format_names())}"
+        )
 
     def erase(self) -> None:
         """All of it."""

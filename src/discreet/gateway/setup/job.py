@@ -110,9 +110,11 @@ class Job:
 
 def _run(saying: Connection, work: Work, out: Path, given: tuple[Any, ...]) -> None:
     """In the process: files are for their owner alone."""
+    from discreet.gateway.logs import set_up
     from discreet.publish.pool import quiet_end
 
     quiet_end()
+    set_up(level=logging.INFO)
     os.umask(0o077)
     if hasattr(os, "nice"):
         os.nice(NICE)

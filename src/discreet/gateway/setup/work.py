@@ -7,6 +7,8 @@ that is thrown away unless it ends well, and returns what the page is to show: p
 from __future__ import annotations
 
 import datetime as dt
+import os
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,11 +83,16 @@ def read(task: Task, user: str | None) -> dict[str, Any]:
     task.report("finding", 0, 0)
     history = history_of(found, user, task.person)
     write_readings(task.out / READINGS, history.readings)
-    result = _summary(found, history.readings)
+    result = _summary(task, found, history.readings)
     return result | (_places(task) if history.positions else _labels(history.readings))
 
 
-def _summary(found: Imported, readings: pl.DataFrame) -> dict[str, Any]:
+def without_paths(draft: Path, text: str) -> str:
+    """Words on files that were brought, without where our copies of them lie."""
+    return re.sub(re.escape(f"{draft / UPLOADS}{os.sep}") + r"\d+" + re.escape(os.sep), "", text)
+
+
+def _summary(task: Task, found: Imported, readings: pl.DataFrame) -> dict[str, Any]:
     """How much there is, and what was left out."""
     stamps = readings["timestamp"]
     return {
@@ -102,8 +109,8 @@ def _summary(found: Imported, readings: pl.DataFrame) -> dict[str, Any]:
             }
             for one in found.files[:LISTED]
         ],
-        "first_bad": list(found.first_bad),
-        "not_read": [[Path(file).name, why] for file, why in found.not_read[:LISTED]],
+        "first_bad": [without_paths(task.draft, one) for one in found.first_bad],
+        "not_read": [[Path(file).name, without_paths(task.draft, why)] for file, why in found.not_read[:LISTED]],
         "unknown": [Path(file).name for file in found.unknown[:LISTED]],
     }
 
