@@ -169,9 +169,10 @@ export const texts = {
       again: "Choose other secrets",
       chosen: (names: string) => `Secret: ${names}`,
       cost: "How strict?",
-      costWords: "Stricter means that belief rises less, and that less is shown.",
+      costWords:
+        "Stricter means that belief rises less, and that less is shown. Health, belief, politics and the like get half.",
       strict: { "0.02": "Very strict", "0.05": "Strict", "0.1": "Usual", "0.2": "Mild" } as Record<string, string>,
-      points: (delta: number) => `at most ${Math.round(delta * 1000) / 10} points more`,
+      points: (delta: number) => `delta ${Math.round(delta * 1000) / 10} points`,
       shown: (mean: number, give: number) =>
         `${percent(mean)} of the time shown as it was, give or take ${Math.max(1, Math.round(give * 100))}`,
       falsely: (share: number) => `${percent(share)} told falsely`,
