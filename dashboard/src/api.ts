@@ -30,7 +30,7 @@ export interface BroughtHistory {
   places?: FoundPlace[]; labels?: string[]; unexplained?: number;
 }
 export interface Odds { delta: number; prior: number; limit: number }
-export interface Suggestion extends Odds { name: string; rule: string; why: string; proposed: boolean; contexts: string[] }
+export interface Proposed extends Odds { name: string; rule: string; why: string; proposed: boolean; contexts: string[] }
 export interface Cost {
   delta: number; vocabulary: string; utility: number; half_width: number; false: number; coarse: number; silent: number;
   holds: boolean | null; limits: Record<string, Odds>; told: Told[];
@@ -39,7 +39,7 @@ export interface Setup {
   step: number; person: string; zone: string; zone_is_fixed: boolean; slots: number; cut: string; carry: number;
   taken: string[]; limit: number; files: Brought[]; history: BroughtHistory | null;
   names: Record<string, string | null>;
-  habits: { days: number; few: boolean; unknown: number; suggestions: Suggestion[]; others: Suggestion[] } | null;
+  habits: { days: number; few: boolean; unknown: number; suggestions: Proposed[]; others: Proposed[] } | null;
   secrets: string[];
   costs: {
     choices: Cost[]; weeks: number; day: { date: string; true: string[]; secret: string[] };
@@ -49,8 +49,8 @@ export interface Setup {
   job: { name: string; what: string; done: number; total: number } | null;
   problem: string | null;
 }
-export interface Shown { token: string; secret: string; name: string }
-export interface Finished { person: string; application?: Shown; source?: Shown }
+export interface ShownOnce { token: string; secret: string; name: string }
+export interface Finished { person: string; application?: ShownOnce; source?: ShownOnce }
 
 export class Refused extends Error {
   constructor(readonly status: number, words: string) { super(words); }

@@ -2,9 +2,9 @@ import "./first.css";
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import {
-  bring, first, Refused, type Cost, type Day, type Finished, type FoundPlace, type Setup, type Shown, type Suggestion,
+  bring, first, Refused, type Cost, type Day, type Finished, type FoundPlace, type Proposed, type Setup, type ShownOnce,
 } from "./api";
-import { bytes, dayName, number } from "./locale";
+import { bytes, count, dayName } from "./locale";
 import { PlaceMap } from "./map";
 import { Strip } from "./strip";
 import { texts } from "./texts";
@@ -256,7 +256,7 @@ function Places({ setup, tried }: Step) {
                         onFocus={() => setPicked(called(one))}
                         onInput={(event) => { change(one, event.currentTarget.value); }} />
                     )}
-                    <small>{words.when(one.part, one.quarter)}, {words.time(number(one.hours), one.days)}
+                    <small>{words.when(one.part, one.quarter)}, {words.time(count(one.hours), one.days)}
                       {same && <em> · {words.same}</em>}</small>
                   </div>
                   <button type="button" class="quiet" disabled={busy || (name !== null && kept.length === 1)}
@@ -269,7 +269,7 @@ function Places({ setup, tried }: Step) {
           </ul>
         </div>
       )}
-      <p class="quiet">{words.found(number(history.readings), history.first, history.last)}{" "}
+      <p class="quiet">{words.found(count(history.readings), history.first, history.last)}{" "}
         {history.unexplained !== undefined && words.unexplained(history.unexplained)}</p>
       {leftOut.length > 0 && (
         <details><summary>{words.leftOut}</summary><ul>{leftOut.map((one) => <li key={one}>{one}</li>)}</ul></details>
@@ -312,7 +312,7 @@ function Suggested({ setup, tried, begun }: Step & { begun: () => void }) {
       begun();
     });
   };
-  const card = (one: Suggestion, own: boolean) => (
+  const card = (one: Proposed, own: boolean) => (
     <li key={one.name}>
       <label class={taken.has(one.name) ? "choice on" : "choice"}>
         <input type="checkbox" name="secret" value={one.name} checked={taken.has(one.name)}
@@ -477,7 +477,7 @@ function Done({ finished, done, heading }: {
   );
 }
 
-function Token({ made, use }: { made: Shown; use: string }) {
+function Token({ made, use }: { made: ShownOnce; use: string }) {
   const words = texts.first.finish;
   const field = useRef<HTMLInputElement>(null);
   const [copied, setCopied] = useState(false);

@@ -3,12 +3,12 @@
 export const percent = (share: number): string =>
   new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 }).format(share);
 
-export const number = (value: number): string => new Intl.NumberFormat().format(Math.round(value));
+export const count = (value: number): string => new Intl.NumberFormat().format(Math.round(value));
 
 /** Bytes as people say them. */
-export const bytes = (count: number): string => {
-  const unit = count >= 1e9 ? "gigabyte" : count >= 1e6 ? "megabyte" : "kilobyte";
-  const share = count / (count >= 1e9 ? 1e9 : count >= 1e6 ? 1e6 : 1e3);
+export const bytes = (size: number): string => {
+  const unit = size >= 1e9 ? "gigabyte" : size >= 1e6 ? "megabyte" : "kilobyte";
+  const share = size / (size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : 1e3);
   return new Intl.NumberFormat(undefined, { style: "unit", unit, maximumFractionDigits: 1 }).format(share);
 };
 

@@ -12,6 +12,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -229,9 +230,46 @@ def bring_to(steps: Steps, name: str, content: bytes) -> None:
     steps.accept(incoming)
 
 
-def test_each_step_survives_a_stop(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
-    from dataclasses import replace
+def ready(walked: tuple[Path, dict[str, Any]], data: Path, person: str) -> Draft:
+    """A draft in a data folder of which all but the last step is done."""
+    source, said = walked
+    shutil.copytree(source, data / "setup")
+    draft = Draft(data / "setup")  # without answers, what followed from them is taken away
+    for name in (work.READINGS, work.FOUND, work.PLACES, work.MODEL):
+        shutil.copyfile(source / name, draft.folder / name)
+    answers = {"person": person, "zone": "UTC", "history": said["read"], "habits": said["learn"]}
+    chosen = {"secrets": ("medical",), "costs": said["compare"], "delta": 0.1, "vocabulary": "suppress"}
+    draft.keep(replace(draft.answers, **answers, **chosen))
+    return draft
 
+
+def test_a_second_person_joins_over_the_wire(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        ready(walked, home / "discreet-data", "jane")
+        async with empty_web(home, text=f"{SLOTS}[limits]\nupload = 7\n") as web:
+            await enter(web)
+            assert (await web.client.post(f"{SETUP}/finish", json={})).json() == {"person": "jane"}
+            await web.pass_slot()
+            ready(walked, home / "discreet-data", "kim")
+        async with empty_web(home, web.wall) as web:
+            await enter(web)
+            found = await stands(web)
+            assert (found["zone_is_fixed"], found["taken"], found["step"]) == (True, ["jane"], 5)
+            made = (await web.client.post(f"{SETUP}/finish", json={"application": "tv"})).json()
+            assert (made["person"], made["application"]["name"]) == ("kim", "tv")
+            assert {row.person for row in await web.pass_slot()} == {"jane", "kim"}
+        settings = Settings.read(home / "discreet.toml")
+        assert (list(settings.people), settings.limits.upload) == (["jane", "kim"], 7)
+        assert settings.people["kim"].policy == home / "kim-policy.toml"
+
+    home.mkdir()
+    (home / "discreet-data").mkdir()
+    told(story)
+
+
+def test_each_step_survives_a_stop(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
     home = tmp_path / "home"
     steps = steps_in(home)
     bring_to(steps, "2026-01.rec", recorded())
@@ -290,18 +328,10 @@ os._exit(9)
 def test_a_kill_while_files_are_moved_leaves_what_can_go_on(
     tmp_path: Path, walked: tuple[Path, dict[str, Any]], moved: int
 ) -> None:
-    from dataclasses import replace
-
-    source, said = walked
+    said = walked[1]
     home = tmp_path / "home"
     settings = settings_in(home)
-    shutil.copytree(source, home / "data" / "setup")
-    draft = Draft(home / "data" / "setup")
-    answers = {"person": "jane", "zone": "UTC", "history": said["read"], "habits": said["learn"]}
-    chosen = {"secrets": ("medical",), "costs": said["compare"], "delta": 0.1, "vocabulary": "suppress"}
-    for name in (work.READINGS, work.FOUND, work.PLACES, work.MODEL):
-        shutil.copyfile(source / name, draft.folder / name)
-    draft.keep(replace(draft.answers, **answers, **chosen))
+    draft = ready(walked, home / "data", "jane")
     out, truth = tmp_path / "out", said["compare"]["truth"]["summary"]
     given = (settings.file, settings, ["medical"], 0.1, "suppress", truth)
     assert set(work.make(task(draft.folder, out), *given)["files"]) == FILES

@@ -133,7 +133,7 @@ class Doors:
         return grant
 
     def in_person(self, request: Request) -> None:
-        """The owner, by password and not by a token.
+        """The owner in person, by password and not by a token.
 
         A token reads what was released; what was true is for who can be asked for the password.
         """
