@@ -349,6 +349,49 @@ def test_a_kill_while_files_are_moved_leaves_what_can_go_on(
     assert not (Steps(home / "data", served, 1)._draft.folder).exists(), "it was done, and is cleared away"
 
 
+AT_WORK = """
+import os, sys, time
+from pathlib import Path
+from discreet.gateway.settings import Settings
+from discreet.gateway.setup.steps import Steps
+home = Path(sys.argv[1])
+if __name__ == "__main__":
+    steps = Steps(home / "data", Settings.of_nobody(home / "discreet.toml"), 10**7)
+    steps.read("jane", "UTC", 4, None)
+    print(steps._job._process.pid, flush=True)
+    os._exit(9)
+"""
+
+
+def test_a_kill_in_the_middle_of_work_leaves_what_can_go_on(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    bring_to(steps_in(home), "2026-01.rec", recorded())
+    script = tmp_path / "at_work.py"
+    script.write_text(AT_WORK, encoding="utf-8")
+    ran = subprocess.run([sys.executable, script, home], capture_output=True, timeout=90)
+    assert ran.returncode == 9, ran.stderr
+    deadline = time.monotonic() + 60
+    while alive(int(ran.stdout)):
+        assert time.monotonic() < deadline, "the work goes on for nobody"
+        time.sleep(0.1)
+    again = steps_in(home)
+    assert again.document()["step"] == 2
+    assert {path.name for path in (home / "data" / "setup").iterdir()} == {"answers.json", "uploads"}
+    again.read("jane", "UTC", 4, None)
+    assert idle(again)["step"] == 3
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
 def test_files_of_others_are_not_overwritten(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
     home = tmp_path / "home"
     steps = steps_in(home)
