@@ -6,6 +6,17 @@ const coarse = new Intl.NumberFormat(undefined, { style: "percent", maximumFract
 
 export const percent = (share: number): string => (share < 0.1 ? fine : coarse).format(share);
 
+const numbers = new Intl.NumberFormat();
+
+export const count = (value: number): string => numbers.format(Math.round(value));
+
+/** Bytes as people say them. */
+export const bytes = (size: number): string => {
+  const unit = size >= 1e9 ? "gigabyte" : size >= 1e6 ? "megabyte" : "kilobyte";
+  const share = size / (size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : 1e3);
+  return new Intl.NumberFormat(undefined, { style: "unit", unit, maximumFractionDigits: 1 }).format(share);
+};
+
 const finest = [1, 2, 3, 4].map((digits) =>
   new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: digits }));
 

@@ -2,6 +2,7 @@ import { render } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { api, type Session } from "./api";
 import { Applications } from "./applications";
+import { First } from "./first";
 import { OwnGets } from "./gets";
 import { Login } from "./login";
 import { Places } from "./places";
@@ -19,6 +20,7 @@ function Page() {
   const [owned, setOwned] = useState(true);
   const [at, setAt] = useState<Screen>(screen());
   const [person, setPerson] = useState("");
+  const [hash, setHash] = useState(location.hash.slice(1));
 
   const enter = useCallback(async () => {
     try {
@@ -33,6 +35,7 @@ function Page() {
       setState("failed");
     }
   }, []);
+  const adding = session !== null && (session.people.length === 0 || hash === "add");
   const leave = async () => {
     await api.logout().catch(() => undefined);
     setState("out");
@@ -40,7 +43,10 @@ function Page() {
 
   useEffect(() => {
     void enter();
-    const turned = () => setAt(screen());
+    const turned = () => {
+      setAt(screen());
+      setHash(location.hash.slice(1));
+    };
     addEventListener("hashchange", turned);
     return () => removeEventListener("hashchange", turned);
   }, []);
@@ -58,8 +64,8 @@ function Page() {
       <header>
         <strong>{texts.title}</strong>
         <nav>
-          {(Object.keys(texts.screens) as Screen[]).map((name) => (
-            <a key={name} href={`#${name}`} aria-current={name === at ? "page" : undefined}>{texts.screens[name]}</a>
+          {session.people.length > 0 && (Object.keys(texts.screens) as Screen[]).map((name) => (
+            <a key={name} href={`#${name}`} aria-current={name === at && !adding ? "page" : undefined}>{texts.screens[name]}</a>
           ))}
         </nav>
         {session.people.length > 1 && (
@@ -69,13 +75,19 @@ function Page() {
             </select>
           </label>
         )}
+        {session.people.length > 0 && !adding && <a class="add" href="#add">{texts.first.add}</a>}
         <button class="quiet" onClick={leave}>{texts.leave}</button>
       </header>
       <main id="content" tabIndex={-1}>
-        {at === "today" && <Today key={person} person={person} out={() => setState("out")} />}
-        {at === "places" && <Places key={person} person={person} out={() => setState("out")} />}
-        {at === "secrets" && <Secrets key={person} person={person} out={() => setState("out")} />}
-        {at === "applications" && <Applications session={session} />}
+        {adding && <First out={() => setState("out")} done={(name) => {
+          location.hash = "today";
+          setPerson(name);
+          void enter();
+        }} />}
+        {!adding && at === "today" && <Today key={person} person={person} out={() => setState("out")} />}
+        {!adding && at === "places" && <Places key={person} person={person} out={() => setState("out")} />}
+        {!adding && at === "secrets" && <Secrets key={person} person={person} out={() => setState("out")} />}
+        {!adding && at === "applications" && <Applications session={session} />}
       </main>
     </>
   );

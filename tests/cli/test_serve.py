@@ -74,7 +74,7 @@ def test_without_settings_it_says_what_comes_first(
     discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for given in (("serve",), ("serve", "--check"), ("serve", "--config", "none.toml")):
+    for given in (("serve", "--check"), ("serve", "--check", "--config", "none.toml"), ("serve", "--new-stream")):
         ran = discreet(*given)
         assert ran.code == 2
         assert "discreet setup HISTORY" in error_of(ran)
@@ -170,6 +170,27 @@ class Lives:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         return self._discreet("serve", "--port", port, *given)
+
+
+def test_without_settings_the_page_leads_to_them(
+    discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lives = Lives(discreet, monkeypatch)
+    ran = lives.serve()
+    assert ran.code == 0
+    assert re.search(r"Nobody is served yet. Open http://127.0.0.1:\d+/ and give it this token", ran.out)
+    assert re.search(r"^  \S{43}$", ran.out, re.MULTILINE)
+    assert [path.name for path in tmp_path.iterdir()] == ["discreet-data"]
+    Folder.made(tmp_path / "discreet-data")
+    access = Access(tmp_path / "discreet-data" / "access.db")
+    access.set_password("a hash")
+    access.close()
+    (tmp_path / "discreet.toml").write_text('[server]\nhosts = ["home.example"]\n', encoding="utf-8")
+    ran = lives.serve("--config", "discreet.toml")
+    assert ran.code == 0
+    assert "Go on at http://127.0.0.1:" in ran.out
+    assert discreet("serve", "--check").code == 2, "nobody is not in order"
 
 
 def test_a_restored_backup_is_refused_completed_or_broken_off(

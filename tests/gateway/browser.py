@@ -28,7 +28,7 @@ def _absent() -> str | None:
 needs_browser = pytest.mark.skipif(_absent() is not None, reason=str(_absent()))
 
 
-async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...], pause: float = 3) -> None:
+async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...], *given: str, pause: float = 3) -> None:
     """Tell one story in the browser, while slots go on being told; it finds nothing wrong and takes its pictures."""
     program = await asyncio.create_subprocess_exec(
         str(NODE),
@@ -36,6 +36,7 @@ async def look(web: Web, story: str, folder: Path, pictures: tuple[str, ...], pa
         str(web.client.base_url).rstrip("/"),
         str(web.served.owner.first),
         str(folder),
+        *given,
         env={**os.environ, "CHROMIUM": str(CHROMIUM)},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

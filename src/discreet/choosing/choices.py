@@ -235,3 +235,23 @@ def hierarchy_for(routine: Routine, places: Places | None) -> Hierarchy | None:
         return None
     on_map = set(places.names)
     return places.hierarchy(tuple(context for context in routine.contexts if context not in on_map))
+
+
+def choice_json(one: Choice) -> dict[str, object]:
+    """A choice for machines."""
+    worst = one.worst
+    return {
+        "delta": one.delta,
+        "vocabulary": one.vocabulary,
+        "utility": one.utility.mean,
+        "half_width": one.utility.half_width,
+        "true": one.true,
+        "coarse": one.coarse,
+        "false": one.false,
+        "silent": one.silent,
+        "holds": one.holds,
+        "rests_on": one.rests_on,
+        "worst": None
+        if worst is None
+        else {"secret": worst.secret, "prior": worst.prior, "belief": worst.belief, "gain": worst.gain},
+    }

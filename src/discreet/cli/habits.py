@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli.known import Told, known_json
 from discreet.cli.learners import Found
 from discreet.cli.terminal import note, percent, table
-from discreet.cli.truth import DAYS_REMEDY, draw, print_truth, truth_json
+from discreet.cli.truth import draw, print_truth, truth_json
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN
 from discreet.errors import DiscreetError, did_you_mean
@@ -134,6 +134,8 @@ def draw_weeks(chart: Path | None, weeks: Mapping[Path, Sequence[Rhythm]], summa
 
 def print_truths(truths: Mapping[Path, Truth], people: Sequence[str], accepted: bool) -> None:
     """Whether the habits hold: in full for one person, a line each for several."""
+    from discreet.evaluation.truth import DAYS_REMEDY
+
     if len(people) == 1:
         print()
         print_truth(next(iter(truths.values())), accepted)

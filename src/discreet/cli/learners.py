@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from discreet.cli.inputs import in_options
 from discreet.cli.known import Told
 from discreet.cli.terminal import note
-from discreet.cli.truth import DAYS_REMEDY, days_learned
+from discreet.cli.truth import days_learned
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, PolicyError
@@ -161,7 +161,7 @@ def _truth(
     before: MarkovChain | Models | Routine, last: Sequence[Day], policy: Policy | None, on: str, learned: int | None
 ) -> Truth:
     """Habits held against days that they have not learned."""
-    from discreet.evaluation.truth import any_context, check_days
+    from discreet.evaluation.truth import DAYS_REMEDY, any_context, check_days
 
     labels = list(dict.fromkeys(label for one in _chains(before) for label in one.contexts))
     return check_days(
@@ -182,7 +182,7 @@ def _chains(model: MarkovChain | Models | Routine) -> list[MarkovChain]:
 
 
 def _too_few() -> Truth:
-    from discreet.evaluation.truth import FEWEST, Truth
+    from discreet.evaluation.truth import DAYS_REMEDY, FEWEST, Truth
 
     return Truth("held-out days", (), f"too few days (it takes {FEWEST} that are held out)", DAYS_REMEDY)
 

@@ -246,6 +246,7 @@ def _verdict(compared: Choices) -> str:
 
 
 def _document(found: Suggested, compared: Choices, routine: Routine) -> dict[str, object]:
+    from discreet.choosing.choices import choice_json
     from discreet.choosing.odds import odds
     from discreet.policy import Policy
 
@@ -271,26 +272,6 @@ def _document(found: Suggested, compared: Choices, routine: Routine) -> dict[str
         "weeks": compared.weeks,
         "seed": compared.seed,
         "choices": [choice_json(one) for one in compared.choices],
-    }
-
-
-def choice_json(one: Choice) -> dict[str, object]:
-    """A choice for machines."""
-    worst = one.worst
-    return {
-        "delta": one.delta,
-        "vocabulary": one.vocabulary,
-        "utility": one.utility.mean,
-        "half_width": one.utility.half_width,
-        "true": one.true,
-        "coarse": one.coarse,
-        "false": one.false,
-        "silent": one.silent,
-        "holds": one.holds,
-        "rests_on": one.rests_on,
-        "worst": None
-        if worst is None
-        else {"secret": worst.secret, "prior": worst.prior, "belief": worst.belief, "gain": worst.gain},
     }
 
 

@@ -73,6 +73,8 @@ def serve(
     It listens at 127.0.0.1 unless the settings say otherwise. Tokens are made by discreet token. Stop it with Ctrl-C;
     it goes on where it was when it is started again. --json is for what --check finds.
 
+    Where there are no settings yet, its page leads there: bring your history, look at your places, choose your secrets.
+
     Example: discreet serve --demo
     """
     check_installed()
@@ -80,14 +82,15 @@ def serve(
         _demo(port)
         return
     file = config or CONFIG
-    _check_there(file)
+    if check or complete is not None or new_stream:
+        _check_there(file)
     from discreet.gateway.app import Served, checked, plan_of
     from discreet.gateway.folder import Folder
     from discreet.gateway.server import listening
     from discreet.gateway.settings import Settings
     from discreet.gateway.simulated import at_port
 
-    settings = Settings.read(file)
+    settings = Settings.read(file, nobody=not check) if file.exists() else Settings.of_nobody(file)
     with busy("reading habits, and making what decides"):
         plan = plan_of(settings)
         if check:
@@ -100,9 +103,10 @@ def serve(
     plan = replace(plan, server=at_port(plan.server, port))
     bound = listening(plan.server.host, plan.server.port)
     folder = Folder.made(folder_at(data, config, settings))
+    file.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as undone, busy("opening the files, and making what decides"):
         undone.callback(bound.close)
-        served = Served(plan, folder, complete=complete, new_stream=new_stream)
+        served = Served(plan, folder, complete=complete, new_stream=new_stream, settings=settings)
         undone.pop_all()
     for line in served.notes:
         note(line)
@@ -167,6 +171,8 @@ def _first_words(served: Served) -> str:
     host = (*at.hosts, "localhost")[0] if at.host in EVERYWHERE else f"[{at.host}]" if ":" in at.host else at.host
     address = f"{'https' if at.secure else 'http'}://{host}:{at.port}"
     count = len(served.plan.people)
+    if not count:
+        return _words_for_nobody(served, address)
     words = f"discreet serves {count} {'person' if count == 1 else 'people'} at {address}; the routes: {address}/docs"
     if served.owner.first is not None:
         words += (
@@ -182,6 +188,17 @@ def _first_words(served: Served) -> str:
             "  discreet token add application family --person NAME"
         )
     return words
+
+
+def _words_for_nobody(served: Served, address: str) -> str:
+    if served.owner.first is None:
+        return f"Nobody is served yet. Go on at {address}/ with the owner's password."
+    return (
+        f"Nobody is served yet. Open {address}/ and give it this token, which works once:\n"
+        f"  {served.owner.first}\n"
+        "It leads from your history to a running gateway. In a terminal: discreet setup HISTORY. To look at a made-up "
+        "person first: discreet serve --demo"
+    )
 
 
 def _run(served: Served, bound: object, words: str) -> None:

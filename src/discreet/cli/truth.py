@@ -47,11 +47,6 @@ Picture = Annotated[
     ),
 ]
 
-DAYS_REMEDY = (
-    "these days are not like those that were learned: learn from recent days alone, or from more of them; let weekdays "
-    "and weekends differ; look for labels that mean something else now"
-)
-
 
 def refused(truth: Truth, accepted: bool) -> bool:
     """Whether the answer is no: the habits do not hold, and nobody said to go on."""
@@ -124,7 +119,7 @@ def check_released(
 ) -> Truth:
     """Hold habits against the days that `evaluate` released: priors, and what an observer of its outputs believes."""
     from discreet.contexts import carry_forward
-    from discreet.evaluation.truth import Observer, Shown, check_days
+    from discreet.evaluation.truth import DAYS_REMEDY, Observer, Shown, check_days
     from discreet.evaluation.week import every_date
 
     given = {day.date for day in days}

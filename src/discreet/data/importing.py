@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.data.archives import LogEntry, Reached, files_of
+from discreet.data.archives import ZIP, LogEntry, Reached, files_of
 from discreet.data.bad_rows import SHOWN, described
 from discreet.data.entries import Entries, NoZoneError, of_log, of_table
 from discreet.data.formats import recognised_for_import
@@ -128,6 +128,28 @@ def import_logs(
     return job.result()
 
 
+def format_of(path: Path) -> str:
+    """What a file is, by its name and first bytes and before it is read: the name of its format, or `zip`."""
+    with path.open("rb") as file:
+        if file.read(len(ZIP)) == ZIP:
+            return "zip"
+    (entry,) = files_of([path], Reached(), lambda file, why: None)
+    head = entry.head()
+    held = recognised_for_import(entry.inner, head)
+    if held is None or not head or head[:2] in UTF_16:
+        raise DataError(_unrecognised(entry, head[:2]))
+    return held.name
+
+
+def _unrecognised(entry: LogEntry, start: bytes) -> str:
+    """What is wrong with a file that somebody named, by its first bytes."""
+    if not start:
+        return f"{entry.name}: the file is empty; copy it again"
+    if start in UTF_16:
+        return f"{entry.name}: is UTF-16 text; save it as UTF-8"
+    return f"{entry.name}: is in no format that is known; insist on one with --format (format=)"
+
+
 def write_readings(path: Path, readings: pl.DataFrame) -> None:
     """Write the table whole or not at all, as its ending says."""
     ending = ending_of(path, ENDINGS, "readings")
@@ -164,12 +186,8 @@ class _Import:
     def unrecognised(self, entry: LogEntry) -> None:
         """A file in no known format: an error only where somebody named it."""
         start = entry.head()[:2]
-        if not start and entry.named:
-            raise DataError(f"{entry.name}: the file is empty; copy it again")
-        if start in UTF_16:
-            raise DataError(f"{entry.name}: is UTF-16 text; save it as UTF-8")
-        if entry.named:
-            raise DataError(f"{entry.name}: is in no format that is known; insist on one with --format (format=)")
+        if entry.named or start in UTF_16:
+            raise DataError(_unrecognised(entry, start))
         self._unknown.append(entry.name)
 
     @contextmanager
@@ -281,6 +299,7 @@ class _Import:
             some += [f"{file}: in no format that is known" for file in self._unknown[:3]]
             return f"there is no file that can be read; {'; '.join(some) or 'the folder is empty'}"
         told = f"; the first: {self._first[0]}" if self._first else ""
+        told += "".join(f"; {file}: {why}" for file, why in self._not_read[:1])
         counts: Counter[str] = Counter()
         for one in self._files:
             counts += one.passed_over + one.left_out

@@ -33,6 +33,12 @@ from discreet.session import Session
 FEWEST = 7
 """Days or people below which nothing is said: a week, so that each day of it was there."""
 
+DAYS_REMEDY = (
+    "these days are not like those that were learned: learn from recent days alone, or from more of them; let weekdays "
+    "and weekends differ; look for labels that mean something else now"
+)
+"""What to do where habits are not true of later days."""
+
 GLIMPSES = 6
 """Slots a day that the second observer sees where there is no mechanism: one in four hours."""
 

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -48,6 +48,8 @@ from discreet.gateway.secrets import PolicyFiles
 from discreet.gateway.secrets_http import secrets_routes
 from discreet.gateway.sections import JournalAt, Keeping, Page, Rates, Server
 from discreet.gateway.settings import Settings
+from discreet.gateway.setup.steps import Steps
+from discreet.gateway.setup_http import UPLOAD, setup_routes
 from discreet.gateway.stream import BEAT, Streams
 from discreet.gateway.tiles import Tiles
 from discreet.gateway.views import View
@@ -136,8 +138,19 @@ def plan_of(settings: Settings) -> Plan:
 class Served:
     """A gateway with its routes, not yet running; `routes` and `tasks` may be added to before `app` is asked for."""
 
-    def __init__(self, plan: Plan, folder: Folder, *, complete: Path | None = None, new_stream: bool = False) -> None:
-        """`complete` and `new_stream` are what becomes of a restored backup (`restored.mended`)."""
+    def __init__(
+        self,
+        plan: Plan,
+        folder: Folder,
+        *,
+        complete: Path | None = None,
+        new_stream: bool = False,
+        settings: Settings | None = None,
+    ) -> None:
+        """`complete` and `new_stream` are what becomes of a restored backup (`restored.mended`).
+
+        With `settings` the page can add people to them.
+        """
         self.plan, self.folder = plan, folder
         self._tiles = None if plan.page.tiles is None else Tiles(plan.page.tiles)
         folder.lock()
@@ -148,6 +161,7 @@ class Served:
             key = folder.key()
             self.access = undone.enter_context(closing(Access(folder.access)))
             journal = undone.enter_context(closing(opened_journal(plan.journal, folder)))
+            check_not_lost(plan.people, journal)
             own = undone.enter_context(closing(OwnStore(folder.own)))
             self.notes: Sequence[str] = mended(
                 plan.people, journal, own, key, plan.wall(), complete=complete, new_stream=new_stream
@@ -163,20 +177,22 @@ class Served:
         self.streams = Streams(self.access, beat=plan.beat)
         self.owner.on_ended(self.streams.end)
         self.figures = Figures(self.gateway, self.streams)
-        people = {one.name: one for one in plan.people}
+        people = self._people = {one.name: one for one in plan.people}
         self._teller: Teller | None = None
         previews = Previews()
-        self._map_files = dict(plan.maps)
+        self._map_files, self._policy_files = dict(plan.maps), PolicyFiles(plan.policy_files)
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
+        self.steps = None if settings is None else Steps(folder.path, settings, plan.limits.upload * 1_000_000)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.figures, self.notices),
             *application_routes(self.gateway, self.doors, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.doors),
             *map_routes(self.gateway, self.doors, Maps(keeper, self._map_files), self._redrawn, self._tiles),
-            *secrets_routes(self.gateway, self.doors, PolicyFiles(plan.policy_files), previews),
+            *secrets_routes(self.gateway, self.doors, self._policy_files, previews),
             *page_routes(),
             *document_routes(),
+            *([] if self.steps is None else setup_routes(self.steps, self.doors, self.admit)),
         ]
         self.tasks: list[Task] = [self._watch_tokens, self._look_nightly, previews.watch]
         self._mount_wires(people)
@@ -222,12 +238,28 @@ class Served:
                     self.notices[one.name] = await asyncio.to_thread(look, own, one.name, one.routine, policy, today)
             await asyncio.sleep(NIGHTLY)
 
+    async def admit(self, settings: Settings, name: str) -> None:
+        """Serve somebody whom the settings name since the gateway was started."""
+        if name in self._people:
+            return
+        own = await asyncio.to_thread(plan_of, replace(settings, people={name: settings.people[name]}))
+        (settled,) = own.people
+        await self.gateway.admit(settled)
+        self.doors.admit(settled)
+        self._people[name] = settled
+        self._map_files.update(own.maps)
+        self._policy_files.admit(name, own.policy_files[name])
+        policies = {**self.plan.policies, **own.policies}
+        self.plan = replace(self.plan, people=[*self.plan.people, settled], policies=policies)
+        if self.steps is not None:
+            self.steps.settings = settings
+
     def app(self) -> ASGIApp:
         """The application that a server runs."""
         inner = Starlette(routes=self.routes, exception_handlers=HANDLERS, lifespan=self._lifespan)
         inner.router.redirect_slashes = False  # a redirect repeats the caller's address
         server = self.plan.server
-        return Guard(inner, server.answers_to, server.proxies, counted=self.figures.count)
+        return Guard(inner, server.answers_to, server.proxies, counted=self.figures.count, streamed=[UPLOAD])
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -238,6 +270,8 @@ class Served:
                 yield
             finally:
                 self.streams.end_all()
+                if self.steps is not None:
+                    await asyncio.to_thread(self.steps.cancel)
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
@@ -279,6 +313,15 @@ def opened_journal(at: JournalAt, folder: Folder) -> Journal:
         ) from None
     journal: Journal = made(at.url)
     return journal
+
+
+def check_not_lost(people: Sequence[Settled], journal: Journal) -> None:
+    """Nobody to serve, beside a journal of somebody: the settings are gone, and are not to be made anew by mistake."""
+    if not people and (known := journal.people()):
+        raise DiscreetError(
+            f"the settings name nobody, and the journal is of {', '.join(known[:3])}; put discreet.toml back, or give "
+            "it by --config FILE (or another folder by --data DIR)"
+        )
 
 
 def checked(people: Iterable[Settled]) -> None:

@@ -67,6 +67,10 @@ class Doors:
         self.views = others if view is None else {**others, name: view}
         self._forms = {key: forms for key, forms in self._forms.items() if key[1] != name}
 
+    def admit(self, settled: Settled) -> None:
+        """One more person is served."""
+        self._people[settled.name] = settled
+
     def caller(self, request: Request) -> Grant:
         """The grant that a request brings: by a token, or by the owner's cookie."""
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")

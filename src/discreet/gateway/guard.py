@@ -42,7 +42,11 @@ class RefusedError(Exception):
 
 
 class Guard:
-    """Stands before an application; `counted` is called with the status of each answer."""
+    """Stands before an application; `counted` is called with the status of each answer.
+
+    Bodies of `streamed` (method and path) are left to their route, which knows who calls before it reads, and bounds
+    them itself.
+    """
 
     def __init__(
         self,
@@ -52,11 +56,13 @@ class Guard:
         *,
         most: int = BODY,
         patience: float = PATIENCE,
+        streamed: Collection[tuple[str, str]] = (),
         counted: Callable[[int], None] = lambda status: None,
     ) -> None:
         self._app, self._proxies = app, frozenset(proxies)
         self._hosts = frozenset(host.lower() for host in hosts)
         self._most, self._patience, self._counted = most, patience, counted
+        self._streamed = frozenset(streamed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the application's life."""
@@ -73,8 +79,9 @@ class Guard:
             headers = [(name.lower(), value) for name, value in scope["headers"]]
             self._check_host(headers)
             scope = self._seen_through_proxies(scope, headers)
-            body = await self._body(scope, headers, receive)
-            await self._app(scope, _replayed(body, receive), answering)
+            if (scope["method"], scope["path"]) not in self._streamed:
+                receive = _replayed(await self._body(scope, headers, receive), receive)
+            await self._app(scope, receive, answering)
         except RefusedError as refused:
             await answering.refuse(refused.status, refused.words)
         except Exception as error:  # whatever it says may be private: its kind and no more is written down

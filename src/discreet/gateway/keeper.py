@@ -74,6 +74,14 @@ class Keeper:
         for name, person in self.people.items():
             self._change(person, wanted[name])
 
+    def admit(self, settled: Settled, now: float) -> None:
+        """Serve one more person; where that fails, everybody else is served as before."""
+        person = self._opened(settled, now)
+        if person.pending:
+            self._decide([person])
+        self._change(person, settled)
+        self.people = {**self.people, settled.name: person}
+
     def _opened(self, settled: Settled, now: float) -> Person:
         last = self.journal.last(settled.name)
         if last is not None and now < last.ends - BACK:

@@ -15,12 +15,14 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.gateway.journal.base import JournalError, Key, Row
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.own_store import RETENTION, Reading
+from discreet.gateway.person import Settled
 
 LOG = logging.getLogger("discreet.gateway")
 
@@ -129,7 +131,7 @@ class Gateway:
                 await self._tell_when_due(rows)
                 await loop.run_in_executor(self._decider, self.keeper.prepare)
                 await self._explain()
-                await self._until(self.keeper.next)
+                await self._until_next()
                 rows = await loop.run_in_executor(self._decider, self.keeper.turn, self.wall())
                 self.failing = False
             except JournalError:
@@ -150,6 +152,11 @@ class Gateway:
         self.failing = True
         await asyncio.sleep(LOOK)
         return ()
+
+    async def _until_next(self) -> None:
+        """Wait for the end of the next slot, which may be that of somebody who comes meanwhile."""
+        while (left := self.keeper.next - self.wall()) > 0:
+            await asyncio.sleep(min(left / self._pace, LOOK))
 
     async def _until(self, moment: float) -> None:
         """Wait for an instant of the wall clock, which may be set meanwhile."""
@@ -200,6 +207,11 @@ class Gateway:
         A slot that ends meanwhile waits for it, within the margin.
         """
         return await asyncio.get_running_loop().run_in_executor(self._decider, call)
+
+    async def admit(self, settled: Settled) -> None:
+        """Serve one more person, from the slot that is under way on."""
+        await self.between_slots(partial(self.keeper.admit, settled, self.wall()))
+        self._go_on(settled.name, self.wall())
 
     def on_told(self, send: Listener) -> None:
         """Call this with rows when they are told."""

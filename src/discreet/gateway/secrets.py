@@ -55,6 +55,10 @@ class PolicyFiles:
             )
         return None
 
+    def admit(self, person: str, file: Path) -> None:
+        """One more person's."""
+        self._files[person] = file.resolve()
+
     def changed(self, person: str, policy: Policy, routine: Routine) -> bool:
         """Whether somebody has written another policy there since."""
         file = self._files.get(person)

@@ -19,6 +19,9 @@ PORT = 8321
 
 LONGEST_MARGIN = 60.0
 
+UPLOAD = 2000
+"""Megabytes that may be brought to the page in all: ten years of a phone's positions are some hundred."""
+
 
 @dataclass(frozen=True)
 class Server:
@@ -149,22 +152,24 @@ class Application:
 
 @dataclass(frozen=True)
 class Rates:
-    """[limits]: requests a second of one token, and ten seconds' worth at once."""
+    """[limits]: requests a second of one token, and ten seconds' worth at once; megabytes of files that are brought."""
 
     application: Rate = APPLICATION
     source: Rate = SOURCE
+    upload: int = UPLOAD
 
     @classmethod
     def read(cls, at: Section) -> Rates:
         """From [limits]; all of it may be left out."""
-        rates = []
+        rates: dict[str, Rate] = {}
         for key, rate in (("application", APPLICATION), ("source", SOURCE)):
             given = at.whole(key, "give requests a second, such as 20", int(rate.a_second))
             if given < 1:
                 raise at.error(key, f"is {given}; give one a second at least")
-            rates.append(Rate(10 * given, given))
+            rates[key] = Rate(10 * given, given)
+        upload = at.whole("upload", "give megabytes, such as 2000", UPLOAD, 1, 1_000_000)
         at.done()
-        return cls(*rates)
+        return cls(rates["application"], rates["source"], upload)
 
 
 def read_view(name: str, at: Section) -> View:

@@ -30,6 +30,7 @@ from discreet.gateway.sections import (
     read_view,
     view_lines,
 )
+from discreet.gateway.setup.history import local_zone
 from discreet.gateway.views import WHOLE, View
 from discreet.mechanisms.named import Spec
 from discreet.models.parts import secrets_by_part
@@ -154,12 +155,16 @@ class Settings:
     page: Page = field(default_factory=Page)
 
     @classmethod
-    def read(cls, file: str | Path) -> Settings:
-        """Read it; what is wrong is an error that names the key. The files it names are there; `opened` reads them."""
+    def read(cls, file: str | Path, *, nobody: bool = False) -> Settings:
+        """Read it; what is wrong is an error that names the key. The files it names are there; `opened` reads them.
+
+        With `nobody` there need not be people yet, nor a time zone: the owner's page adds them.
+        """
         at = Section.of_file(Path(file))
-        clock = _clock(at.section("clock", "write it as a table, [clock]"))
         people = _named(at, "people", Person.read)
-        if not people:
+        zone = local_zone() if nobody and not people else None
+        clock = _clock(at.section("clock", "write it as a table, [clock]"), zone)
+        if not people and not nobody:
             raise at.error(
                 "people", "there is nobody; add [people.NAME] with routine and policy, or run discreet setup"
             )
@@ -188,6 +193,11 @@ class Settings:
         at.done()
         found._check_together(at)
         return found
+
+    @classmethod
+    def of_nobody(cls, file: Path) -> Settings:
+        """Where there is no file yet: all as it is unless said otherwise, and nobody to serve."""
+        return cls(file, Clock(48, local_zone()), {})
 
     def _check_together(self, at: Section) -> None:
         """What only the whole file shows: names of people and views elsewhere, and that secrets are for few eyes."""
@@ -261,9 +271,9 @@ def _named(at: Section, key: str, read: Callable[[str, Section], Read]) -> dict[
     return found
 
 
-def _clock(at: Section) -> Clock:
+def _clock(at: Section, zone_there: str | None) -> Clock:
     slots = at.whole("slots", "give the number of slots of a day, such as 48", 48)
-    zone = at.text("zone", "give a time zone, such as 'Europe/Paris'")
+    zone = at.text("zone", "give a time zone, such as 'Europe/Paris'", zone_there)
     cut = at.text("cut", "give the time at which a day is cut, such as '00:00'", "00:00")
     at.done()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import textwrap
@@ -11,31 +10,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.cli.inputs import ReadingOptions, in_options, seconds_of_duration, slots_of
+from discreet.cli.inputs import in_options, seconds_of_duration
 from discreet.cli.policy import WIDTH
 from discreet.cli.setup.asking import Asker
 from discreet.cli.terminal import note, percent, progress, table
 from discreet.clock import Clock
-from discreet.contexts import UNKNOWN, Day, merge_rare, shares
+from discreet.contexts import UNKNOWN, Day, shares
 from discreet.errors import DataError, DiscreetError, did_you_mean
+from discreet.gateway.setup import habits
+from discreet.gateway.setup.habits import FEWEST_DAYS, Mapped, chosen, draw_places, is_number, usual
+from discreet.gateway.setup.history import History, history_of, imported, local_zone, users_of, whose
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from discreet.choosing import Choice, Suggested
-    from discreet.evaluation.truth import Truth
-    from discreet.gateway.settings import Settings
     from discreet.hierarchy import Hierarchy
     from discreet.models.routine import Routine
     from discreet.places import Places
     from discreet.places.spent import Spent
     from discreet.policy import Policy
-
-MERGE_BELOW = 0.005
-"""As `discreet learn` has it: contexts with less of the time are `other`, unless a name or a secret keeps them."""
-
-FEWEST_DAYS = 14
-"""Below two weeks a routine knows each weekday once, and it is said."""
 
 KEEP = "keep"
 """The answer that leaves readings as they are."""
@@ -63,67 +55,7 @@ class Given:
     weeks: int
 
 
-@dataclass(frozen=True)
-class Names:
-    """The files of one person in the folder."""
-
-    readings: str
-    places: str
-    page: str
-    model: str
-    policy: str
-
-    @classmethod
-    def of(cls, person: str, settings: Settings | None) -> Names:
-        """Those of a folder's first person have plain names; those of others begin with theirs, unless settings say."""
-        from urllib.parse import quote
-
-        own = quote(person, safe=" @+,")
-        if settings is None or not settings.people:
-            return cls.called(f"{own}.model", "")
-        known = settings.people.get(person)
-        if known is None:
-            return cls.called(f"{own}.model", f"{own}-")
-        folder = settings.file.parent.resolve()
-        for path in (known.routine, known.policy, known.places):
-            if path is not None and path.resolve().parent != folder:
-                raise DiscreetError(
-                    f"{settings.file}: {path} lies elsewhere, and setup writes into one folder; move it there, or edit "
-                    "the settings by hand"
-                )
-        ending = "policy.toml"
-        prefix = known.policy.name.removesuffix(ending) if known.policy.name.endswith(ending) else ""
-        names = cls.called(known.routine.name, prefix)
-        map_ = names.places if known.places is None else known.places.name
-        return replace(names, policy=known.policy.name, places=map_)
-
-    @classmethod
-    def called(cls, model: str, prefix: str) -> Names:
-        """The names with a beginning."""
-        return cls(
-            f"{prefix}readings.parquet",
-            f"{prefix}places.geojson",
-            f"{prefix}places.html",
-            model,
-            f"{prefix}policy.toml",
-        )
-
-
 # --- 1. who, and by which clock
-
-
-def local_zone() -> str:
-    """The time zone of this computer, as far as it says; else UTC."""
-    found = os.environ.get("TZ", "").lstrip(":")
-    if not found:
-        try:
-            found = str(Path("/etc/localtime").resolve()).partition("zoneinfo/")[2]
-        except OSError:
-            found = ""
-    try:
-        return Clock(24, found).zone
-    except DiscreetError:
-        return "UTC"
 
 
 def ask_clock(ask: Asker, given: Given, before: Clock | None) -> Clock:
@@ -140,19 +72,6 @@ def ask_clock(ask: Asker, given: Given, before: Clock | None) -> Clock:
 
 
 # --- 2. readings
-
-
-@dataclass(frozen=True)
-class History:
-    """One person's readings, and what to say of how they were got."""
-
-    readings: pl.DataFrame
-    told: str
-
-    @property
-    def positions(self) -> int:
-        """Readings with a position."""
-        return int(self.readings["latitude"].count())
 
 
 def ask_history(ask: Asker, given: Given, person: str, zone: str, before: Path) -> History:
@@ -192,15 +111,11 @@ def _paths(text: str) -> list[Path]:
 
 
 def _imported(sources: Sequence[Path], person: str, zone: str, ask: Asker) -> History:
-    import polars as pl
-
-    from discreet.data.importing import import_logs
-
     with progress("reading") as report:
-        found = import_logs(sources, user=person, zone=zone, progress=report)
-    users = found.readings["user"].unique(maintain_order=True).to_list()
-    whose = person if person in users or len(users) > 1 else users[0]
-    if whose not in users:
+        found = imported(sources, person, zone, report)
+    user = whose(found, person)
+    if user is None:
+        users = users_of(found)
 
         def read(name: str) -> str:
             if name not in users:
@@ -208,24 +123,11 @@ def _imported(sources: Sequence[Path], person: str, zone: str, ask: Asker) -> Hi
             return name
 
         listed = ", ".join(users[:6]) + (", ..." if len(users) > 6 else "")
-        whose = ask.answer("--person", f"There are {len(users)} people ({listed}). Whose history is it?", read)
-    own = found.readings.filter(pl.col("user") == whose).with_columns(user=pl.lit(person))
-    left_out = sum(one.bad + one.left_out.total() for one in found.files)
-    files = f"{len(found.files)} file{'s' if len(found.files) > 1 else ''}"
-    return History(own, f"{files} read, {left_out} records left out (discreet import says which and why)")
+        user = ask.answer("--person", f"There are {len(users)} people ({listed}). Whose history is it?", read)
+    return history_of(found, user, person)
 
 
 # --- 3. places
-
-
-@dataclass(frozen=True)
-class Mapped:
-    """The map, and the time spent at each of its places."""
-
-    places: Places
-    spent: Spent
-    found: bool
-    """Now, and not kept from the last time."""
 
 
 def ask_places(
@@ -261,15 +163,6 @@ def ask_places(
     return replace(mapped, places=_named(ask, mapped.places, set(given.names), page))
 
 
-def draw_places(mapped: Mapped, person: str, page: Path) -> None:
-    """The map as a page."""
-    from discreet.files import written_whole
-    from discreet.places.page import places_page
-
-    with written_whole(page) as file:
-        file.write(places_page(mapped.places, mapped.spent, person).encode("utf-8", "replace"))
-
-
 def print_places(mapped: Mapped) -> None:
     """A line a place: when one is there says more than where it is."""
     rows = [
@@ -286,13 +179,9 @@ def print_places(mapped: Mapped) -> None:
 
 
 def _usual(spent: Spent, k: int) -> str:
-    """When one is there: the quarter of the day and the part of the week with most of the time."""
-    week = spent.week[k]
-    quarters = {"nights": range(6), "mornings": range(6, 12), "afternoons": range(12, 18), "evenings": range(18, 24)}
-    quarter = max(quarters, key=lambda name: week[:, quarters[name]].sum())
-    weekday, weekend = week[:5].sum() / 5, week[5:].sum() / 2
-    part = "weekday " if weekday > 2 * weekend else "weekend " if weekend > 2 * weekday else ""
-    return f"{part}{quarter}"
+    """When one is there."""
+    part, quarter = usual(spent, k)
+    return f"{part} {quarter}".strip()
 
 
 def _named(ask: Asker, places: Places, done: set[int], page: Path) -> Places:
@@ -314,38 +203,15 @@ def _named(ask: Asker, places: Places, done: set[int], page: Path) -> Places:
     return places
 
 
-def is_number(name: str) -> bool:
-    """Whether a place is called by its number, since nobody has named it."""
-    return re.fullmatch(r"place \d+", name) is not None
-
-
 # --- 4. habits
 
 
 def days_of(readings: Path, mapped: Mapped | None, clock: Clock, carry: str) -> list[Day]:
-    """The person's days, a context a slot, nothing merged."""
-    from discreet.data import read_days, read_place_days
-
+    """The person's days, a context a slot, nothing merged; errors speak of options."""
     try:
-        if mapped is not None:
-            found = read_place_days(readings, clock, mapped.places, hold=seconds_of_duration(carry))
-        else:
-            found = read_days(readings, clock, carry=slots_of(carry, clock))
+        return habits.days_of(readings, None if mapped is None else mapped.places, clock, seconds_of_duration(carry))
     except DataError as error:
         raise DataError(in_options(str(error))) from None
-    (days,) = found.people.values()
-    return days
-
-
-def learned(days: Sequence[Day], clock: Clock, keep: Sequence[str]) -> Routine:
-    """The routine of the days; what is rare is `other`, unless it has a name to go by or is secret."""
-    from discreet.choosing.suggest import RULES
-    from discreet.choosing.words import says
-    from discreet.models.routine import Routine
-
-    seen = shares(days)
-    telling = [label for label in seen if any(says(label, rule.patterns, rule.unless) for rule in RULES)]
-    return Routine.fit(merge_rare(days, MERGE_BELOW, keep=(*telling, *keep)), secrets=keep, clock=clock)
 
 
 def print_days(days: Sequence[Day], routine: Routine, carry: str) -> None:
@@ -386,21 +252,6 @@ def ask_secrets(ask: Asker, given: Given, routine: Routine, places: Places | Non
     return ask.answer("--secret", question, read, taken or None)
 
 
-def chosen(found: Suggested, names: Sequence[str], routine: Routine, places: Places | None) -> Suggested:
-    """The suggestions of these names, and contexts of these names as secrets of their own."""
-    from discreet.choosing import suggest
-
-    known = {one.name for one in found.suggestions}
-    own = [name for name in names if name not in known]
-    for name in own:
-        if name not in routine.contexts:
-            raise DiscreetError(f"there is no {name!r}; {did_you_mean(name, {*known, *routine.contexts})}")
-    if not names:
-        raise DiscreetError("nothing would be secret; name something")
-    again = suggest(routine, places, also=own)
-    return again.only([name for name in names if name in {one.name for one in again.suggestions}])
-
-
 # --- 6. what it costs, and how it looks
 
 
@@ -408,32 +259,15 @@ def print_preview(
     days: Sequence[Day], routine: Routine, policy: Policy, choice: Choice, tree: Hierarchy | None
 ) -> None:
     """The last day with a secret visit as applications would see it, and the cost."""
-    from discreet.choosing.choices import spec_of
     from discreet.cli.day_strip import print_day
-    from discreet.randomness import SeededEntropy
-    from discreet.session import Session
 
-    fitted = [day.fitted(routine.contexts) for day in days if day.date is not None]
-    visits = [day for day in fitted if _holds_a_secret(day, policy)]
-    day = (visits or fitted)[-1]
-    assert day.date is not None
+    day = habits.day_to_show(days, routine, policy)
+    told = habits.told_on(day, routine, policy, choice.vocabulary, tree)
     assert routine.clock is not None
-    mechanism = spec_of(choice.vocabulary, tree).make(routine.since(day.date), policy)  # type: ignore[arg-type]
-    with Session(mechanism, rng=SeededEntropy(0)) as today:
-        told = [today.release(context) for context in day.contexts]
     print(f"\n{day.date:%A %d %B %Y}, told with delta {policy.delta:g} and {choice.vocabulary}, as it might be:\n")
     print_day(routine.clock, day.contexts, told, policy.contexts)
     print()
     print(cost_in_words(choice))
-
-
-def _holds_a_secret(day: Day, policy: Policy) -> bool:
-    """Whether some secret is true of the day, at a slot at which it holds."""
-    return any(
-        context in secret.contexts and (secret.slots is None or slot in secret.slots)
-        for secret in policy.secrets
-        for slot, context in enumerate(day.contexts)
-    )
 
 
 def cost_in_words(choice: Choice) -> str:
@@ -447,35 +281,6 @@ def cost_in_words(choice: Choice) -> str:
     verdict = {True: "holds", False: "does not hold", None: "is open"}[choice.holds]
     proof = " by its proof" if choice.holds and choice.rests_on == "proof" else ""
     return f"Expected: {shown} of the time as it was, {', '.join(parts)}.\nAudit: it {verdict}{proof}, {IF}."
-
-
-# --- 7. are the habits true?
-
-
-def truth_of_days(days: Sequence[Day], clock: Clock, keep: Sequence[str], policy: Policy) -> Truth:
-    """Habits of the earlier days held against the last fifth, for the secrets, as discreet learn does it."""
-    from discreet.cli.truth import DAYS_REMEDY
-    from discreet.evaluation.truth import FEWEST, Truth, check_days
-    from discreet.models.held_out import split
-
-    earlier, last = split(days)
-    if not last:
-        return Truth("held-out days", (), f"too few days (it takes {FEWEST} that are held out)", DAYS_REMEDY)
-    before = learned(earlier, clock, keep)
-    return check_days(
-        before,
-        [day.fitted(before.contexts) for day in last],
-        policy,
-        on=f"the last {len(last)} days, by habits of the {len(earlier)} before,",
-        held_out=True,
-        learned_from=len(earlier),
-        remedy=DAYS_REMEDY,
-    )
-
-
-def reading_kept(carry: str) -> dict[str, str | None]:
-    """How the readings were read, for the model's file."""
-    return ReadingOptions(carry=carry).remembered()
 
 
 def numbered_names(given: Sequence[str] | None) -> dict[int, str]:

@@ -17,10 +17,12 @@ from discreet.cli.setup import steps
 from discreet.cli.setup.asking import Asker
 from discreet.cli.terminal import note, progress
 from discreet.errors import DiscreetError, did_you_mean
+from discreet.gateway.setup import habits
+from discreet.gateway.setup.habits import Mapped
 
 if TYPE_CHECKING:
     from discreet.choosing import Choice, Choices, Suggested
-    from discreet.cli.setup.steps import Given, Mapped
+    from discreet.cli.setup.steps import Given
     from discreet.contexts import Day
     from discreet.evaluation.truth import Truth
     from discreet.gateway.settings import Person, Settings
@@ -64,11 +66,12 @@ class Walk:
         """All questions, and then the files."""
         from discreet.gateway.section import duration_text
         from discreet.gateway.settings import CARRY
+        from discreet.gateway.setup.files import Names
 
         self._check()
         self.head("You")
         self.person = self._who()
-        self.names = steps.Names.of(self.person, self.before)
+        self.names = Names.of(self.person, self.before)
         known = None if self.before is None else self.before.people.get(self.person)
         self.carry = self.given.carry or (CARRY if known is None else duration_text(known.carry))
         self.clock = steps.ask_clock(self.ask, self.given, None if self.before is None else self.before.clock)
@@ -153,7 +156,7 @@ class Walk:
             write_places(self.staging / self.names.places, mapped.places)
         else:
             shutil.copyfile(before, self.staging / self.names.places)  # to the letter: people edit it
-        steps.draw_places(mapped, self.person, page)
+        habits.draw_places(mapped, self.person, page)
         return mapped
 
     def _habits(
@@ -173,10 +176,10 @@ class Walk:
             names = ", ".join(secret.name for secret in before.secrets)
             question = f"Keep the secrets of {path.name} ({names})?"
             kept = before if self.ask.agreed("--secret NAME", question, default=True) else None
-        named = () if mapped is None else tuple(name for name in mapped.places.names if not steps.is_number(name))
+        named = habits.named(None if mapped is None else mapped.places)
         given = tuple(label for label in self.given.secrets if label in shares(days))
         keep = tuple(sorted({*named, *given, *(() if kept is None else kept.contexts)}))
-        routine = steps.learned(days, self.clock, keep)
+        routine = habits.learned(days, self.clock, keep)
         if not self.quiet:
             steps.print_days(days, routine, self.carry)
         return days, routine, keep, kept
@@ -271,7 +274,7 @@ class Walk:
 
     def _truth(self, days: Sequence[Day], keep: Sequence[str], policy: Policy) -> Truth:
         """Whether the habits hold on days that were held out; if not, only the person can say to go on."""
-        truth = steps.truth_of_days(days, self.clock, (*keep, *policy.contexts), policy)
+        truth = habits.truth_of_days(days, self.clock, (*keep, *policy.contexts), policy)
         self.say(f"Are the habits true? {truth.untested or truth.figure}.")
         if truth.holds is False and not self.given.accept_model:
             self.say(f"They are not: what is promised rests on them. What to do: {truth.remedy}.")
@@ -298,33 +301,19 @@ class Walk:
         from discreet.choosing.choices import spec_of
         from discreet.choosing.policy_text import suggested_text
         from discreet.cli.inputs import seconds_of_duration
-        from discreet.gateway.settings import NAME, Person, Settings
-        from discreet.models.store import save
+        from discreet.gateway.settings import NAME
+        from discreet.gateway.setup.files import Decided, stage
 
-        save(self.staging / self.names.model, routine, truth.summary(), steps.reading_kept(self.carry))
         target = self.staging / self.names.policy
         if suggested is None:
             shutil.copyfile(self.folder / self.names.policy, target)
         else:
             target.write_text(suggested_text(suggested.at(policy.delta), routine), encoding="utf-8")
-        person = Person(
-            self.person,
-            self.staging / self.names.model,
-            target,
-            None if mapped is None else self.staging / self.names.places,
-            spec_of(choice.vocabulary, tree),
-            seconds_of_duration(self.carry),
-        )
-        alone = Settings(self.staging / NAME, self.clock, {self.person: person})
-        alone.file.write_text(alone.text(), encoding="utf-8")
-        Settings.read(alone.file).opened()
-        others = {} if self.before is None else dict(self.before.people)
-        self._tell_of_mechanism(others.get(self.person), person.mechanism)
-        whole = Settings(self.folder / NAME, self.clock, others | {self.person: person.moved(self.folder)})
-        if whole == self.before:
-            alone.file.unlink()  # as it is, with what the person wrote into it
-        else:
-            alone.file.write_text(whole.text(), encoding="utf-8")
+        spec, carry = spec_of(choice.vocabulary, tree), seconds_of_duration(self.carry)
+        decided = Decided(self.person, self.clock, carry, spec, mapped is not None)
+        stage(self.staging, self.folder / NAME, self.names, self.before, decided, routine, truth.summary())
+        known = None if self.before is None else self.before.people.get(self.person)
+        self._tell_of_mechanism(known, spec)
 
     def _tell_of_mechanism(self, before: Person | None, now: Spec) -> None:
         """Say what of a mechanism that somebody wrote by hand gives way."""
@@ -337,9 +326,9 @@ class Walk:
     def _move(self) -> list[Path]:
         """Every file to its place, the settings last: what they name is then there."""
         from discreet.gateway.settings import NAME
+        from discreet.gateway.setup.files import move
 
-        staged = sorted(self.staging.iterdir(), key=lambda path: (path.name == NAME, path.name))
-        return [path.replace(self.folder / path.name) for path in staged]
+        return move(self.staging, self.folder / NAME)
 
     def _end(self, files: Sequence[Path], choice: Choice) -> None:
         if self.quiet:
@@ -361,7 +350,7 @@ class Walk:
 
 
 def _cost(choice: Choice) -> dict[str, object]:
-    from discreet.cli.policy import choice_json
+    from discreet.choosing.choices import choice_json
 
     return choice_json(choice)
 

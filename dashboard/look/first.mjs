@@ -1,0 +1,70 @@
+// From nothing to a person who is served: a file is dropped, places are named, a secret is chosen, an application reads.
+import { readFileSync } from "node:fs";
+import { address, expectErrors, holds, look, page, password, seen, token } from "./browser.mjs";
+
+const history = readFileSync(process.argv[5], "utf8");
+
+/** A file dropped onto the page, as a person does it with a mouse. */
+async function drop(name, text) {
+  const data = await page.evaluateHandle(([name, text]) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], name));
+    return transfer;
+  }, [name, text]);
+  await page.dispatchEvent(".drop", "dragover", { dataTransfer: data });
+  await page.dispatchEvent(".drop", "drop", { dataTransfer: data });
+}
+const go = () => page.click(".go button:enabled");
+
+await look(async () => {
+  await page.goto(`${address}/`);
+  await page.fill("[name=token]", token);
+  await page.fill("[name=chosen]", password);
+  await page.click("form button");
+  await page.waitForSelector(".drop");
+
+  expectErrors(1);
+  await drop("holiday.jpg", "\u00ff\u00d8 no history");
+  await page.waitForSelector("[role=alert]");
+  holds((await page.textContent("[role=alert]")).includes("holiday.jpg"), "the error does not name the file");
+  await drop("phone.csv", history);
+  await page.waitForSelector(".files small");
+  await page.fill("[name=person]", "jane");
+  await page.fill("[name=zone]", "Europe/Paris");
+  await seen("first-bring");
+  await go();
+
+  await page.waitForSelector(".found input", { timeout: 40_000 });
+  await page.reload(); // where it stands survives
+  await page.waitForSelector(".found input");
+  await page.fill(".found li:nth-child(6) input", "hospital");
+  await page.fill(".found li:nth-child(7) input", "hospital");
+  await page.waitForSelector(".found em");
+  await page.click(".found li:nth-child(5) button");
+  await seen("first-places");
+  await go();
+
+  await page.waitForSelector("input[value=medical]", { timeout: 40_000 });
+  holds(await page.isChecked("input[value=medical]"), "the suggestion is not proposed");
+  await seen("first-secrets");
+  await go();
+  await page.waitForSelector("input[name=delta]:enabled", { timeout: 40_000 });
+  await page.waitForSelector(".strip");
+  await seen("first-costs");
+  await go();
+
+  await page.fill("[name=application]", "family");
+  await page.click("input[type=checkbox]");
+  await seen("first-application");
+  await go();
+  await page.waitForSelector(".once input", { timeout: 40_000 });
+  await seen("first-done");
+  const secrets = await page.locator(".once input").evaluateAll((all) => all.map((one) => one.value));
+  holds(secrets.length === 2, "there is no token of the phone");
+  const headers = { Authorization: `Bearer ${secrets[0]}` };
+  const reads = async () => (await fetch(`${address}/v1/people/jane/now`, { headers })).status;
+  holds([200, 204].includes(await reads()), "the application's token does not read");
+  await go();
+  await page.waitForSelector("a[href='#today'][aria-current=page]");
+  holds(!(await page.content()).includes(secrets[0]), "the secret stays on the page");
+});
