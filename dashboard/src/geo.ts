@@ -120,11 +120,11 @@ export function labels(spots: { text: string; at: Point; radius: number }[], siz
       [x, y + away + 0.65 * rem, "middle"], [x, y - away - 1, "middle"], [x + away, y + 0.3 * rem, "start"],
       [x - away, y + 0.3 * rem, "end"],
     ];
-    for (const [at, base, anchor] of tries) {
+    const passes = own < FOREMOST ? [0, spots.length] : [0]; // the second time, names may lie on spots
+    for (const [over, [at, base, anchor]] of passes.flatMap((one) => tries.map((each) => [one, each] as const))) {
       const left = anchor === "start" ? at : anchor === "end" ? at - wide : at - wide / 2;
       const box = { left, right: left + wide, top: base - (LINE - 0.2) * rem, bottom: base + 0.25 * rem };
       const inside = box.left >= 2 && box.right <= size.wide - 2 && box.top >= 2 && box.bottom <= size.high - 2;
-      const over = own < FOREMOST ? spots.length : 0; // their names may lie on spots
       const free = taken.every((one, k) => k === own || k < over || one.right <= box.left || one.left >= box.right
         || one.bottom <= box.top || one.top >= box.bottom);
       if (!inside || !free) continue;
