@@ -1,7 +1,7 @@
 // The gateway's routes for the owner. The session's word against forged writes is kept in memory alone.
 
 export interface Told { kind: string; context?: string; node?: string }
-/** A row that would be beyond its limit, had the truth been shown: `by` the truth itself, or by what was told instead. */
+/** A row that would be beyond its limit, had the truth been shown: `by` the truth, or by what was told instead. */
 export interface InTheWay {
   secret: string; own: boolean; by: "truth" | "told"; start: string; end: string; slots: number;
   belief: number; limit: number;
@@ -21,7 +21,9 @@ export interface Any extends Named {
 export type Secret = Each | Any;
 export interface Beliefs { secrets: Secret[]; why: string | null }
 /** What changes of beliefs while a day goes on. */
-export interface Moved { secrets: { name: string; belief: Line | number | null; line?: Line | null }[]; why: string | null }
+export interface Moved {
+  secrets: { name: string; belief: Line | number | null; line?: Line | null }[]; why: string | null;
+}
 /** A day's labels: "" for silence, null where nothing was decided, or is no longer kept. */
 export interface Glance {
   date: string; shown: number; decided: number; told?: (string | null)[]; true?: (string | null)[];

@@ -27,9 +27,10 @@ export function Calendar({ person, days, date, go, close }: {
   const [read, setRead] = useState<Glance[]>([]);
   const grid = useRef<HTMLTableElement>(null);
   const moving = useRef(false); // whether keys brought it here: then the day has the focus
-  const first = weekOf(`${at.slice(0, 7)}-01`);
+  const month = at.slice(0, 7);
+  const first = weekOf(`${month}-01`);
   const weeks = Array.from({ length: 6 }, (_, week) => Array.from({ length: 7 }, (_, k) => moved(first, 7 * week + k)))
-    .filter((week) => week.some((one) => one.slice(0, 7) === at.slice(0, 7)));
+    .filter((week) => week.some((one) => one.startsWith(month)));
 
   useEffect(() => setAt(date), [date]);
   useEffect(() => {
@@ -58,7 +59,7 @@ export function Calendar({ person, days, date, go, close }: {
   const cell = (one: string) => {
     const found = read.find((each) => each.date === one);
     const name = found ? words.weekDay(dayName(one), found.shown, found.decided) : words.weekEmpty(dayName(one));
-    const other = one.slice(0, 7) !== at.slice(0, 7);
+    const other = !one.startsWith(month);
     return (
       <td key={one} role="gridcell" aria-selected={one === date}>
         <button class={`day shade-${shade(found)}${other ? " other" : ""}`} aria-label={name}
@@ -69,10 +70,10 @@ export function Calendar({ person, days, date, go, close }: {
   return (
     <section class="card calendar" aria-label={words.calendar} onKeyDown={pressed}>
       <div class="bar">
-        <button class="quiet" aria-label={words.earlierMonth} disabled={at.slice(0, 7) <= (days.first ?? "").slice(0, 7)}
+        <button class="quiet" aria-label={words.earlierMonth} disabled={month <= (days.first ?? "").slice(0, 7)}
           onClick={() => step(movedMonths(at, -1))}>‹</button>
         <h2 aria-live="polite">{monthName(at)}</h2>
-        <button class="quiet" aria-label={words.laterMonth} disabled={at.slice(0, 7) >= (days.last ?? "").slice(0, 7)}
+        <button class="quiet" aria-label={words.laterMonth} disabled={month >= (days.last ?? "").slice(0, 7)}
           onClick={() => step(movedMonths(at, 1))}>›</button>
       </div>
       <table ref={grid} role="grid" aria-label={`${monthName(at)}. ${words.calendarHelp}`} >

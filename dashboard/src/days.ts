@@ -57,7 +57,7 @@ export interface Looked {
   go: (date: string | null) => void; again: () => void;
 }
 
-/** The day that is looked at, which is the latest until another is picked; `out` is called where the session is over. */
+/** The day that is looked at: the latest until another is picked. `out` is called where the session is over. */
 export function useDays(person: string, out: () => void): Looked {
   const kept = useRef(new Kept()).current;
   const [days, setDays] = useState<Days | null>(null);
@@ -109,7 +109,9 @@ export function useDays(person: string, out: () => void): Looked {
   }, [person, picked, load]);
 
   useEffect(() => void load(), [load]);
-  useEffect(() => listen(person, told, setLive), [person, told]);
+  const heard = useRef(told);
+  heard.current = told; // one stream, whichever day is looked at
+  useEffect(() => listen(person, (date, slot) => heard.current(date, slot), setLive), [person]);
   useEffect(() => {
     if (loading.current || !late.current) return;
     const [date, slot] = late.current;

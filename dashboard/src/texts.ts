@@ -47,7 +47,7 @@ export const texts = {
       `${from} to ${to}: true is ${truth}, applications were told ${told}.`,
     why: {
       because: (told: string | null, coarser: boolean) =>
-        told === null ? "Silent because" : coarser ? `Only ${told} was told because` : `${told} was told instead because`,
+        told === null ? "Silent because" : coarser ? `Only ${told} was told because` : `${told} was told because`,
       own: (because: string, truth: string) => `${because} ${truth} is secret itself.`,
       truth: (because: string, truth: string, of: string) => `${because} showing ${truth} would have told of ${of}.`,
       told: (because: string, truth: string, told: string, of: string) =>
@@ -69,7 +69,8 @@ export const texts = {
     weekEmpty: (day: string) => `${day}: nothing told`,
     weekShown: (share: number) => `Over the week ${percent(share)} of what was decided was shown.`,
     calendar: "Calendar",
-    calendarHelp: "Arrow keys go from day to day, Page up and Page down from month to month, Enter opens a day, Escape closes.",
+    calendarHelp:
+      "Arrow keys go from day to day, Page up and Page down from month to month, Enter opens a day, Escape closes.",
     earlierMonth: "The month before",
     laterMonth: "The month after",
     less: "little shown",

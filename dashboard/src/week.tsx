@@ -61,7 +61,8 @@ function Small({ one }: { one: Glance }) {
     const above = runs(one.true ?? []).map((run) => block(run, 0));
     return [...above, ...runs(told).map((run) => block(run, 12))];
   }, [one]);
-  return <svg viewBox={`0 0 ${Math.max(1, told.length)} 22`} preserveAspectRatio="none" aria-hidden="true">{blocks}</svg>;
+  const box = `0 0 ${Math.max(1, told.length)} 22`;
+  return <svg viewBox={box} preserveAspectRatio="none" aria-hidden="true">{blocks}</svg>;
 }
 
 const block = (run: Run, y: number) => (

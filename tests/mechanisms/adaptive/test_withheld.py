@@ -18,6 +18,7 @@ from discreet.models import MarkovChain
 from discreet.numerics import SLACK, TOTAL, BoolArray, FloatArray, IntArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Released
 from tests.endless.routines import random_case
+from tests.endless.test_observers import adaptive, others_of
 from tests.strategies import searches
 
 DAYS, SLOTS = 2, 3
@@ -139,6 +140,32 @@ def test_showing_the_truth_would_break_the_named_rows_and_no_other(outputs: str,
                     if hardly[:, side].any():
                         assert paths.belief([*before, hardly[:, side]], skips, visited) <= limit + SLACK, (seed, opens)
     assert named > 25
+
+
+def test_before_several_observers_each_row_is_believed_as_its_own_observer_does() -> None:
+    before = set()
+    for seed in searches(8):
+        case = random_case(seed, "total", contexts=3, slots=SLOTS)
+        mechanism = adaptive(case, others_of(case), "suppress", "last")
+        assert mechanism is not None, seed
+        state = mechanism.start()
+        kernel: Any = mechanism.kernel(state)
+        each = [Paths(mechanism, model.unrolled(DAYS)) for model in (case.endless, *mechanism.observers)]
+        secrets = {secret.name: secret for secret in case.policy.secrets}
+        for private in np.flatnonzero(state.belief.predicted() > 1e-3).tolist():
+            why = mechanism.withheld(state, private, SUPPRESSED)
+            assert why is not None
+            assert why.rows or why.share > 1 - 1e-9
+            truth, silence = int(mechanism.private_contexts[private]), mechanism.vocabulary.silence
+            always = moved(kernel, [private], truth, silence, 1.0)
+            for one in why.rows:
+                if one.closes < DAYS * SLOTS:
+                    paths = each[one.observer]
+                    visited = paths.visited(secrets[one.secret], one.opens, one.closes)
+                    found = paths.belief([always[:, truth if one.by == "truth" else silence]], set(), visited)
+                    assert found == pytest.approx(one.belief, abs=1e-9), (seed, one)
+                    before.add(one.observer)
+    assert before == {0, 1, 2}
 
 
 def _is_itself(mechanism: Adaptive, secret: Secret, context: int, t: int, one: InTheWay) -> bool:
