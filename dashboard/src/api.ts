@@ -253,8 +253,12 @@ const bare = ({ name, contexts, slots, delta, at, begins, cap }: Terms): Terms =
 
 export const secrets = {
   read: (person: string) => ask<SecretsDocument>("GET", `${of(person)}/secrets`),
-  check: (person: string, draft: Terms[]) =>
-    ask<Meant>("POST", `${of(person)}/secrets/check`, { secrets: draft.map(bare) }),
+  check: async (person: string, draft: Terms[]): Promise<Meant> => {
+    const path = `${of(person)}/secrets/check`;
+    const meant = await ask<Meant & { refused?: string }>("POST", path, { secrets: draft.map(bare) });
+    if (meant.refused !== undefined) throw new Refused(400, meant.refused);
+    return meant;
+  },
   try: (person: string, draft: Terms[]) =>
     ask<Tried>("POST", `${of(person)}/secrets/try`, { secrets: draft.map(bare) }),
   save: (person: string, draft: Terms[], from: string) =>

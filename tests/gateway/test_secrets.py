@@ -489,8 +489,8 @@ def test_secrets_over_http(tmp_path: Path) -> None:
         assert [one["gain"] for one in meant["secrets"]] == [0.05, 0.1]
         idle = {"secrets": [{"name": "nights", "contexts": ["home"], "slots": [0]}]}
         refused = await web.client.post(f"{PATH}/check", json=idle, headers=headers)
-        assert refused.status_code == 400
-        assert "hides nothing" in refused.json()["error"]
+        assert "hides nothing" in refused.json()["refused"]
+        assert (await web.client.post(f"{PATH}/try", json=idle, headers=headers)).status_code == 400
         assert (await web.client.put(PATH, json=draft, headers=headers)).status_code == 400
 
         saving = {**draft, "of": found["draft"]["of"]}

@@ -94,6 +94,7 @@ class Maps:
     def change(self, person: str, version: str, made: Callable[[Places], Places]) -> Said:
         """Draw the map anew; an error says why that cannot be, and then nothing has changed."""
         file = self._file(person)
+        self._keeper.finish_change()  # one that a failing disk cut short would put the old map back
         before = self.drawn(person)
         if version != version_of(before):
             raise ChangedError(CHANGED)

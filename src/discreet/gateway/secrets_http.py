@@ -60,9 +60,13 @@ class _Looks:
         return JSONResponse(await run_in_threadpool(secrets_of, self.gateway.keeper, self.files, person))
 
     async def check(self, request: Request) -> Response:
-        """What a draft means, as it is made."""
+        """What a draft means, as it is made, or why it would be refused: nobody has done anything wrong yet."""
         person = self.doors.present(request)
-        _, meant = await self.draft(person, await document(request, DRAFT))
+        given = await document(request, DRAFT)
+        try:
+            _, meant = await self.draft(person, given)
+        except HTTPException as refused:
+            meant = {"refused": refused.detail}
         return JSONResponse(meant)
 
     async def attempt(self, request: Request) -> Response:
