@@ -33,7 +33,7 @@ from discreet.publish.draws import RunKey
 from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.plan import Plan
 from discreet.publish.spark_read import NOBODY, EventTable, read_events, spark_schema, to_batches
-from discreet.publish.summary import Summary
+from discreet.publish.summary import TableSummary
 from discreet.publish.unfinished import Unfinished
 from discreet.publish.work import REPORTS, PublishWork, Work
 
@@ -70,7 +70,7 @@ class PublishedTable:
 
     table: Path
     report: Path
-    summary: Summary
+    summary: TableSummary
 
     def rows(self, session: SparkSession) -> DataFrame:
         """The published table; people in order of their names over the files, and events in theirs."""
@@ -113,7 +113,7 @@ def publish_table(
             _write_table(people, roles, folder / TABLE, partitions)
             _write_report(people, folder / REPORT)
             _mark_final(folder, summary)
-        summary = Summary.of_text((folder / FINAL).read_text())
+        summary = TableSummary.of_text((folder / FINAL).read_text())
         for made, wanted in ((folder / REPORT, report), (folder / TABLE, out)):
             if made.exists():
                 made.rename(wanted)
@@ -165,7 +165,7 @@ def _erase(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _mark_final(folder: Path, summary: Summary) -> None:
+def _mark_final(folder: Path, summary: TableSummary) -> None:
     part = folder / f"{FINAL}.part"
     part.write_text(summary.text())
     part.rename(folder / FINAL)
@@ -286,10 +286,10 @@ def whole_people(batches: Iterator[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
 # --- what is made of the records
 
 
-def _summed(people: DataFrame, table: EventTable) -> Summary:
+def _summed(people: DataFrame, table: EventTable) -> TableSummary:
     """What the records say in short: a part from each task, and no more, comes to the driver."""
     parts = people.mapInArrow(_sum_part, "summary string").collect()
-    summary = Summary.joined(Summary.of_text(part["summary"]) for part in parts)
+    summary = TableSummary.joined(TableSummary.of_text(part["summary"]) for part in parts)
     if summary.people == 0:
         name = ", ".join(table.data)
         if summary.bad:
@@ -303,12 +303,12 @@ def _sum_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         records = pl.DataFrame(pl.from_arrow(batch))
         skipped = records.filter(pl.col("person") == NOBODY)
-        parts += [Summary.of_bad(bad, told) for bad, told in skipped.select("bad", "problems").iter_rows()]
+        parts += [TableSummary.of_bad(bad, told) for bad, told in skipped.select("bad", "problems").iter_rows()]
         people = records.filter(pl.col("person") != NOBODY)
         if people.height:
-            parts.append(Summary.of(people))
+            parts.append(TableSummary.of(people))
     if parts:
-        told = pl.DataFrame({"summary": [Summary.joined(parts).text()]})
+        told = pl.DataFrame({"summary": [TableSummary.joined(parts).text()]})
         yield from to_batches(told, {"summary": pl.String})
 
 
