@@ -175,7 +175,7 @@ class FailsOnce:
 
 
 def test_a_task_that_fails_after_drawing_draws_the_same_again(session: Any, tmp_path: Path) -> None:
-    from discreet.publish.spark import by_person
+    from discreet.publish.spark_people import by_person
     from discreet.publish.spark_read import read_events
 
     plan, people = population()
@@ -201,7 +201,7 @@ def test_a_task_that_fails_after_drawing_draws_the_same_again(session: Any, tmp_
 
 
 def test_the_key_is_nowhere_that_spark_shows(session: Any, tmp_path: Path) -> None:
-    from discreet.publish.spark import by_person
+    from discreet.publish.spark_people import by_person
     from discreet.publish.spark_read import read_events
 
     plan, people = population(3)

@@ -82,9 +82,7 @@ class ManyFiles:
             whose = f"{self.files[0]} has" if odd else f"{self.files[0]} has not"
             raise DataError(f"{file}: {has} {whose}; give all files the same columns, or read them apart")
 
-    def _same_kinds(
-        self, kinds: dict[str, pl.DataType], frame: pl.DataFrame, columns: ColumnNames, file: Path
-    ) -> None:
+    def _same_kinds(self, kinds: dict[str, pl.DataType], frame: pl.DataFrame, columns: ColumnNames, file: Path) -> None:
         """Refuse a column that is text in one file and numbers in another: the first file's rows say what it means."""
         for role, name in columns.names().items():
             if role in frame.columns and kinds.setdefault(role, frame.schema[role]) != frame.schema[role]:

@@ -265,9 +265,7 @@ class _Counted:
     duplicates: int = 0
 
 
-def _ranges(
-    folder: Path, bounds: list[str], intervals: Intervals, words: _Words, counted: _Counted
-) -> Iterator[int]:
+def _ranges(folder: Path, bounds: list[str], intervals: Intervals, words: _Words, counted: _Counted) -> Iterator[int]:
     """Write a file for each range of people, from one bound to the next, and say how many people are in it."""
     runs = sorted(folder.glob("run *"))
     lows: list[str | None] = [None, *bounds[1:]]
@@ -334,5 +332,3 @@ def _people(frame: pl.DataFrame) -> list[tuple[int, int]]:
 def _trajectory(own: pl.DataFrame) -> Trajectory:
     events = own.select("activity", "time", "location").iter_rows()
     return Trajectory(own["person"][0], tuple(Event(*values) for values in events))
-
-

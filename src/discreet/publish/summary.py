@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from heapq import nsmallest
 from typing import Any
 
 import polars as pl
@@ -19,10 +20,14 @@ from discreet.data.bad_rows import SHOWN
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES
 from discreet.policy import Guarantee
-from discreet.publish.report import largest_of, weakest, worst_of
+from discreet.publish.report import PersonReport, largest_of, weakest, worst_of
+from discreet.publish.work import REPORTS, guarantee_of, known_of_plain, plain_report, report_of, reports_in
 
 STEPS = 10_000
 """Utilities are counted to four digits, so that the quantiles of parts can be joined exactly."""
+
+WORST = 100
+"""People whose reports a summary holds."""
 
 COUNTED = ("events", "pieces", "silent", "breached", "off_model", "settled", "duplicates", "unordered")
 
@@ -49,6 +54,8 @@ class TableSummary:
     """The weakest of anybody's; None of nobody."""
     utilities: Mapping[int, int]
     """How many people have a utility of so many of STEPS."""
+    worst: tuple[PersonReport, ...] = field(default=(), repr=False)
+    """Those with the largest gains, WORST of them, these first; equals in order of their names."""
     bad: int = 0
     """Rows that were skipped."""
     problems: tuple[str, ...] = field(default=())
@@ -71,8 +78,9 @@ class TableSummary:
             by_secret=worst_of([_largest(records, "by_secret")]),
             excess_by_secret=_largest(records, "excess_by_secret"),
             known=_known(records),
-            guarantee=weakest(_guarantee(one) for one in guarantees) if guarantees else None,
+            guarantee=weakest(guarantee_of(one) for one in guarantees) if guarantees else None,
             utilities=dict(sorted(steps.value_counts().iter_rows())),
+            worst=_worst(reports_in(_with_largest_gains(records))),
         )
 
     @classmethod
@@ -92,6 +100,7 @@ class TableSummary:
             known=merged(part.known for part in parts),
             guarantee=weakest(guarantees) if guarantees else None,
             utilities=dict(sorted(_summed(part.utilities for part in parts).items())),
+            worst=_worst(one for part in parts for one in part.worst),
             bad=sum(part.bad for part in parts),
             problems=tuple(one for part in parts for one in part.problems)[:SHOWN],
         )
@@ -99,7 +108,7 @@ class TableSummary:
     @classmethod
     def of_bad(cls, count: int, problems: Iterable[str]) -> TableSummary:
         """Of nobody, with rows that were skipped."""
-        return cls(0, 0, dict.fromkeys(COUNTED, 0), {}, 0.0, 0.0, {}, {}, (), None, {}, count, tuple(problems))
+        return cls(0, 0, dict.fromkeys(COUNTED, 0), {}, 0.0, 0.0, {}, {}, (), None, {}, (), count, tuple(problems))
 
     @property
     def events(self) -> int:
@@ -157,10 +166,12 @@ class TableSummary:
 
     def text(self) -> str:
         """As JSON, to be sent."""
-        plain = asdict(self)
-        if self.guarantee is not None:
-            plain["guarantee"]["covers"] = sorted(self.guarantee.covers)
-        return json.dumps(plain)
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        guarantee = (
+            None if self.guarantee is None else asdict(self.guarantee) | {"covers": sorted(self.guarantee.covers)}
+        )
+        plain |= {"known": [asdict(one) for one in self.known], "guarantee": guarantee}
+        return json.dumps(plain | {"worst": [plain_report(one) for one in self.worst]})
 
     @classmethod
     def of_text(cls, text: str) -> TableSummary:
@@ -170,12 +181,23 @@ class TableSummary:
         return cls(
             **{
                 **plain,
-                "known": tuple(map(_one_known, plain["known"])),
-                "guarantee": None if guarantee is None else _guarantee(guarantee),
+                "known": tuple(map(known_of_plain, plain["known"])),
+                "guarantee": None if guarantee is None else guarantee_of(guarantee),
                 "utilities": {int(step): people for step, people in plain["utilities"].items()},
+                "worst": tuple(map(report_of, plain["worst"])),
                 "problems": tuple(plain["problems"]),
             }
         )
+
+
+def _worst(people: Iterable[PersonReport]) -> tuple[PersonReport, ...]:
+    return tuple(nsmallest(WORST, people, key=lambda one: (-one.worst_gain, one.person)))
+
+
+def _with_largest_gains(records: pl.DataFrame) -> pl.DataFrame:
+    gains = pl.col("by_secret").list.eval(pl.element().struct.field("value")).list.max().fill_null(0.0)
+    chosen = records.select("person", gain=gains).sort("gain", "person", descending=[True, False]).head(WORST)
+    return records.select(*REPORTS).join(chosen.select("person"), on="person")
 
 
 def _summed(parts: Iterable[Mapping[Any, int]]) -> dict[Any, int]:
@@ -204,16 +226,8 @@ def _known(records: pl.DataFrame) -> tuple[Known, ...]:
         told_at=_slots("told_at"),
         uncapped_at=_slots("uncapped_at"),
     )
-    return tuple(_one_known(row) for row in found.iter_rows(named=True))
+    return tuple(known_of_plain(row) for row in found.iter_rows(named=True))
 
 
 def _slots(name: str) -> pl.Expr:
     return pl.col(name).list.explode(empty_as_null=False).unique().sort()
-
-
-def _one_known(plain: dict[str, Any]) -> Known:
-    return Known(**{**plain, "told_at": tuple(plain["told_at"]), "uncapped_at": tuple(plain["uncapped_at"])})
-
-
-def _guarantee(plain: Mapping[str, Any]) -> Guarantee:
-    return Guarantee(**{**plain, "covers": frozenset(plain["covers"])})
