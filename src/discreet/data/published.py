@@ -88,9 +88,7 @@ def write_frames(
         write(file, header, named, roles.get("user"))
 
 
-def _frames_as_csv(
-    file: BinaryIO, header: tuple[str, ...], frames: Iterator[pl.DataFrame], user: str | None
-) -> None:
+def _frames_as_csv(file: BinaryIO, header: tuple[str, ...], frames: Iterator[pl.DataFrame], user: str | None) -> None:
     """The bytes of `_write_csv`."""
     with as_text(file) as text:
         _csv_rows(text, iter([header]))

@@ -189,7 +189,5 @@ def _read(folder: Path, part: bytes) -> Done:
     if hashlib.sha256(content).digest() != check:
         raise DiscreetError(f"{folder}: what is kept is damaged; delete the folder and begin anew")
     file = io.BytesIO(content)
-    rows, reports = (
-        pl.read_ipc(io.BytesIO(file.read(int.from_bytes(file.read(LENGTH), "big")))) for _ in Done._fields
-    )
+    rows, reports = (pl.read_ipc(io.BytesIO(file.read(int.from_bytes(file.read(LENGTH), "big")))) for _ in Done._fields)
     return Done(rows, reports)
