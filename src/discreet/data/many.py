@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import polars as pl
@@ -54,7 +55,8 @@ class ManyFiles:
         for file, source, keys, size in zip(self.files, self._sources, self._keys, sizes, strict=True):
             self._same(header, self._whole(source, keys), file)
             given = {role: name for role, name in columns.names().items() if name in keys}
-            inside = replace(columns, **dict.fromkeys(given))  # what folders say, files need not
+            unread: dict[str, Any] = dict.fromkeys(given)  # what folders say, files need not
+            inside = replace(columns, **unread)
             for batch in source.batches(inside):
                 self._same_kinds(kinds, batch.frame, columns, file)
                 frame = batch.frame.with_columns(

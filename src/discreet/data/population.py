@@ -50,12 +50,10 @@ ROW_GROUP = 10_000
 WHOLE = "whole"
 """The file that says that all ranges are written, and what is in them."""
 
-COLUMNS = ("person", "activity", "time", "location")
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Population:
-    """People in order of their names, in a folder; `frames` gives them some at a time."""
+    """People in order of their names, in a folder; `files` gives them some at a time."""
 
     folder: Path
     events: int
@@ -80,21 +78,9 @@ class Population:
 
     def __iter__(self) -> Iterator[Trajectory]:
         """One trajectory after another, without timestamps."""
-        for frame in self._files():
+        for frame in self.files():
             for low, high in _people(frame):
                 yield _trajectory(frame[low:high])
-
-    def frames(self, events: int, people: int) -> Iterator[pl.DataFrame]:
-        """Whole people in their order, some at a time: as many as have so many events, or as many as these."""
-        for frame in self._files():
-            first = count = 0
-            for low, high in _people(frame):
-                count += 1
-                if high - first >= events or count >= people:
-                    yield frame[first:high]
-                    first, count = high, 0
-            if first < frame.height:
-                yield frame[first:]
 
     def names(self) -> Iterator[str]:
         """Everybody's, in order."""
@@ -107,12 +93,13 @@ class Population:
         """The trajectories of some people, in order of their names."""
         wanted = pl.Series(list(names), dtype=pl.String).implode()
         found = []
-        for frame in self._files():
+        for frame in self.files():
             chosen = frame.filter(pl.col("person").is_in(wanted))
             found += [_trajectory(chosen[low:high]) for low, high in _people(chosen)]
         return found
 
-    def _files(self) -> Iterator[pl.DataFrame]:
+    def files(self) -> Iterator[pl.DataFrame]:
+        """Tables of whole people, an event a row: person, activity, time, location."""
         for number in range(len(self.ranges)):
             yield pl.read_parquet(_range_file(self.folder, number), memory_map=False)
 

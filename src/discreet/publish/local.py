@@ -30,7 +30,7 @@ FIRST_EVENTS = 200
 MOST_EVENTS = 20_000
 """And at most: rows and reports of so many events take a few megabytes."""
 
-SECONDS = 0.5
+SECONDS = 0.25
 """What a process is sent is to keep it busy for so long, about: sending costs little beside it, the end finds all of
 them at work, and no more is lost where a run is interrupted."""
 
