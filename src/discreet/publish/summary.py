@@ -50,8 +50,8 @@ class TableSummary:
     by_secret: Mapping[str, float]
     excess_by_secret: Mapping[str, float]
     known: tuple[Known, ...]
-    guarantee: Guarantee | None
-    """The weakest of anybody's; None of nobody."""
+    weakest: Guarantee | None
+    """The guarantee of whom least is promised; None of nobody."""
     utilities: Mapping[int, int]
     """How many people have a utility of so many of STEPS."""
     worst: tuple[PersonReport, ...] = field(default=(), repr=False)
@@ -78,7 +78,7 @@ class TableSummary:
             by_secret=worst_of([_largest(records, "by_secret")]),
             excess_by_secret=_largest(records, "excess_by_secret"),
             known=_known(records),
-            guarantee=weakest(guarantee_of(one) for one in guarantees) if guarantees else None,
+            weakest=weakest(guarantee_of(one) for one in guarantees) if guarantees else None,
             utilities=dict(sorted(steps.value_counts().iter_rows())),
             worst=_worst(reports_in(_with_largest_gains(records))),
         )
@@ -87,7 +87,7 @@ class TableSummary:
     def joined(cls, parts: Iterable[TableSummary]) -> TableSummary:
         """One of people who were summed up apart."""
         parts = list(parts)
-        guarantees = [part.guarantee for part in parts if part.guarantee is not None]
+        guarantees = [part.weakest for part in parts if part.weakest is not None]
         return cls(
             people=sum(part.people for part in parts),
             breached_people=sum(part.breached_people for part in parts),
@@ -98,7 +98,7 @@ class TableSummary:
             by_secret=worst_of(part.by_secret for part in parts),
             excess_by_secret=largest_of(part.excess_by_secret for part in parts),
             known=merged(part.known for part in parts),
-            guarantee=weakest(guarantees) if guarantees else None,
+            weakest=weakest(guarantees) if guarantees else None,
             utilities=dict(sorted(_summed(part.utilities for part in parts).items())),
             worst=_worst(one for part in parts for one in part.worst),
             bad=sum(part.bad for part in parts),
@@ -155,6 +155,13 @@ class TableSummary:
         """The largest gain on any secret of anybody."""
         return max(self.by_secret.values(), default=0.0)
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """The weakest that holds for somebody: no more than this is promised of the table."""
+        if self.weakest is None:
+            raise DiscreetError("there is nobody to report on; publish at least one person")
+        return self.weakest
+
     def utility_at(self, quantile: float) -> float:
         """The utility that this share of the people have at most, to four digits."""
         passed = 0
@@ -167,22 +174,21 @@ class TableSummary:
     def text(self) -> str:
         """As JSON, to be sent."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        guarantee = (
-            None if self.guarantee is None else asdict(self.guarantee) | {"covers": sorted(self.guarantee.covers)}
-        )
-        plain |= {"known": [asdict(one) for one in self.known], "guarantee": guarantee}
+        if self.weakest is not None:
+            plain["weakest"] = asdict(self.weakest) | {"covers": sorted(self.weakest.covers)}
+        plain["known"] = [asdict(one) for one in self.known]
         return json.dumps(plain | {"worst": [plain_report(one) for one in self.worst]})
 
     @classmethod
     def of_text(cls, text: str) -> TableSummary:
         """What `text` wrote."""
         plain = json.loads(text)
-        guarantee = plain["guarantee"]
+        guarantee = plain["weakest"]
         return cls(
             **{
                 **plain,
                 "known": tuple(map(known_of_plain, plain["known"])),
-                "guarantee": None if guarantee is None else guarantee_of(guarantee),
+                "weakest": None if guarantee is None else guarantee_of(guarantee),
                 "utilities": {int(step): people for step, people in plain["utilities"].items()},
                 "worst": tuple(map(report_of, plain["worst"])),
                 "problems": tuple(plain["problems"]),
