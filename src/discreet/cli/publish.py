@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.data.population import Population
     from discreet.evaluation.truth import Truth
     from discreet.events import Events, Intervals, Trajectory
+    from discreet.mechanisms.named import Spec
     from discreet.policy import Policy
     from discreet.publish import PersonReport, Plan, Summary
     from discreet.publish.spark_read import EventTable
@@ -117,6 +118,14 @@ def publish(
             rich_help_panel=HABITS,
         ),
     ] = 10_000,
+    models: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Learned habits: taken from this folder and not learned again, or written to it if it is not there.",
+            rich_help_panel=HABITS,
+        ),
+    ] = None,
     intervals: Annotated[
         str,
         typer.Option(
@@ -198,6 +207,8 @@ def publish(
     spec = read_spec(mechanism, option)  # what is wrong with it is told before the work
     if habits == "chain" and (topics is not None or sweeps is not None):
         raise DiscreetError("--topics and --sweeps are not for --habits chain; leave them out")
+    if habits == "chain" and models is not None:
+        raise DiscreetError("--models is not for --habits chain, which learns nothing beforehand; leave it out")
     if workers > 1:
         begin()  # processes have imported what they need when the habits are learned
     columns = EventColumns(user or None, time, location, activity)
@@ -211,7 +222,8 @@ def publish(
         sample = run.sample(learn_from)
         rules: dict[str, Any] = {"habits": habits, "sweeps": sweeps, "piece_length": length}
         with _naming(policy), progress("learning habits") as tell:
-            plan = Plan.learn(sample, stated, spec, topics=topics, events=run.vocabulary, progress=tell, **rules)
+            learn = partial(Plan.learn, sample, stated, spec, topics=topics, progress=tell, **rules)
+            plan = _planned(learn, run.vocabulary, models, stated, spec, length)
         relearn = partial(Plan.learn, policy=stated, mechanism=spec, **rules)
         truth = _check(plan, sample, relearn, topics)
         draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
@@ -350,6 +362,21 @@ def _check(plan: Plan, sample: list[Trajectory], relearn: Callable[..., Plan], t
         topics = plan.habits.model.topics
     with progress("holding habits against events") as tell:
         return check_table(plan, sample, partial(relearn, topics=topics), progress=tell)
+
+
+def _planned(
+    learn: Callable[..., Plan], events: Events, models: Path | None, stated: Policy, spec: Spec, length: int | None
+) -> Plan:
+    """The plan by habits that were kept, or by habits that are learned now, and kept if a folder is named."""
+    from discreet.publish import Plan, policy_for
+    from discreet.publish.habits_file import load_habits, save_habits
+
+    if models is not None and models.exists():
+        return Plan(load_habits(models), policy_for(stated, events), spec, length)
+    plan = learn(events=events)
+    if models is not None:
+        save_habits(models, plan.habits)
+    return plan
 
 
 def _refuse(truth: Truth, out: Path, json: bool) -> None:
