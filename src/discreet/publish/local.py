@@ -18,6 +18,7 @@ from discreet.publish.person import given_of
 from discreet.publish.plan import Plan, Progress
 from discreet.publish.pool import checked_workers, in_order
 from discreet.publish.report import PersonReport, Report, Summary, refuse_twice
+from discreet.publish.tables import MOST_BYTES
 from discreet.publish.work import PEOPLE, Done, PublishWork, Work, reports_in, trajectories_of
 
 if TYPE_CHECKING:
@@ -145,7 +146,8 @@ def _done(
         before = _Before(plan, people, unfinished)
         yield from before.done()
         left = before.left()
-    with closing(carried_out(PublishWork(plan, key), left, workers)) as fresh:
+    work = PublishWork(plan, key, MOST_BYTES // workers)  # all processes together keep as much as one
+    with closing(carried_out(work, left, workers)) as fresh:
         for done in fresh:
             if unfinished is not None:
                 unfinished.add(done)
