@@ -11,7 +11,7 @@ from discreet.data.published import check_target, read_published, write_frames
 from discreet.errors import DataError
 from discreet.events import Trajectory
 
-ROWS = [
+ROWS: list[tuple[str, ...]] = [
     ("ann", "2026-03-01T08:00:00Z", "bar", "drink"),
     ("bob", "2026-03-01T20:00:00Z", "a/b=c", "work"),
     ("ann", "2026-03-02T03:00:00Z", "bar", "work"),

@@ -36,7 +36,7 @@ def mixed(seed: int, number: int = 600) -> list[tuple[str, ...]]:
     """Rows out of order, some of them twice, at offsets that differ from row to row, of people of all alphabets."""
     rng = random.Random(seed)
     people = ["ann", "Ann", "zoë", "zo", "日本", "😀", "\x7f", "ﬀ", "b" * 40, *(f"p{k}" for k in range(30))]
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for _ in range(number):
         hour, ahead = rng.randrange(24), rng.choice(["+00:00", "+05:30", "-08:00", "Z"])
         when = f"2026-03-0{rng.randrange(1, 4)}T{hour:02}:00:00{ahead}"
