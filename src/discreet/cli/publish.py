@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from json import dumps
@@ -13,19 +13,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from discreet.cli import options
-from discreet.cli.inputs import in_options, read_spec
+from discreet.cli.inputs import read_spec
 from discreet.cli.known import known_json, print_known
+from discreet.cli.publish_spark import Counted, SparkEngine, Target, check_spark, spark_engine, spoken
 from discreet.cli.terminal import note, print_json, progress, table
 from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_truth, refused, truth_json
-from discreet.errors import DataError, DiscreetError, PolicyError
+from discreet.errors import DiscreetError, PolicyError
 
 if TYPE_CHECKING:
     from discreet.data import EventColumns, Source
     from discreet.data.population import Population
     from discreet.evaluation.truth import Truth
-    from discreet.events import Intervals, Trajectory
+    from discreet.events import Events, Intervals, Trajectory
+    from discreet.mechanisms.named import Spec
     from discreet.policy import Policy
     from discreet.publish import PersonReport, Plan, Summary
+    from discreet.publish.spark_read import EventTable
+    from discreet.publish.summary import TableSummary
     from discreet.publish.unfinished import Unfinished
 
 HABITS = "The habits"
@@ -114,6 +118,14 @@ def publish(
             rich_help_panel=HABITS,
         ),
     ] = 10_000,
+    models: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Learned habits: taken from this folder and not learned again, or written to it if it is not there.",
+            rich_help_panel=HABITS,
+        ),
+    ] = None,
     intervals: Annotated[
         str,
         typer.Option(
@@ -140,6 +152,14 @@ def publish(
     workers: Annotated[
         int, typer.Option(metavar="N", help="Processes that people are published by; the table is the same.")
     ] = 1,
+    engine: Annotated[
+        Literal["local", "spark"],
+        typer.Option(help="What people are published by: this machine's processes, or Spark; the rows are the same."),
+    ] = "local",
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Of --engine spark: local[2], spark://host:7077, ...; else spark-submit's."),
+    ] = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -159,8 +179,8 @@ def publish(
 
     Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
     """
-    from discreet.data import EventColumns, open_source, published_columns
-    from discreet.data.published import check_target, checked_parts
+    from discreet.data import EventColumns
+    from discreet.data.published import check_target
     from discreet.events import Intervals
     from discreet.publish import Plan
     from discreet.publish.plan import checked_length
@@ -173,7 +193,12 @@ def publish(
     checked_length(length)
     checked_workers(workers)
     checked_sample(learn_from)
-    check_target(out, data, parted=bool(partition_by))
+    if engine == "spark":
+        check_spark(out, workers, partition_by)
+    else:
+        check_target(out, data, parted=bool(partition_by))
+    if master is not None and engine != "spark":
+        raise DiscreetError("--master is of --engine spark; give both, or neither")
     if report_file is not None:
         check_report(report_file, out, data)
     if not resume:
@@ -182,56 +207,67 @@ def publish(
     spec = read_spec(mechanism, option)  # what is wrong with it is told before the work
     if habits == "chain" and (topics is not None or sweeps is not None):
         raise DiscreetError("--topics and --sweeps are not for --habits chain; leave them out")
+    if habits == "chain" and models is not None:
+        raise DiscreetError("--models is not for --habits chain, which learns nothing beforehand; leave it out")
     if workers > 1:
         begin()  # processes have imported what they need when the habits are learned
     columns = EventColumns(user or None, time, location, activity)
-    source = open_source(data)
-    with _spoken():
-        roles, left_out = published_columns(source, columns)
-    parts = checked_parts(partition_by or (), roles)
-    with _run(out, seed, resume) as run:
-        read = _read(source, run.people, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
-        sample = _sampled(read, learn_from, run)
+    reading = _Reading(data, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
+    begun: AbstractContextManager[_Local | SparkEngine]
+    if engine == "spark":
+        begun = spark_engine(reading.spark(), out, report_file, seed, resume, master)
+    else:
+        begun = _local(reading, out, partition_by or (), report_file, seed, resume, workers)
+    with _kept(out), begun as run:
+        sample = run.sample(learn_from)
         rules: dict[str, Any] = {"habits": habits, "sweeps": sweeps, "piece_length": length}
         with _naming(policy), progress("learning habits") as tell:
-            plan = Plan.learn(sample, stated, spec, topics=topics, events=read.vocabulary, progress=tell, **rules)
+            learn = partial(Plan.learn, sample, stated, spec, topics=topics, progress=tell, **rules)
+            plan = _planned(learn, run.vocabulary, models, stated, spec, length)
         relearn = partial(Plan.learn, policy=stated, mechanism=spec, **rules)
         truth = _check(plan, sample, relearn, topics)
         draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
         if refused(truth, accept_model):
             _refuse(truth, out, json)
-        target = _Target(out, roles, parts, report_file)
-        summary = _publish(plan, read, target, run, seed, workers)
-    about = _About(plan, summary, read, len(sample), left_out, target, seed)
+        summary = run.publish(plan)
+    about = _About(plan, summary, run.read, len(sample), run.left_out, run.target, seed)
     if json:
         print_json(about.document() | {"truth": truth_json(truth, accept_model)})
     else:
         about.print(truth)
         print()
         print_truth(truth, accept_model)
-    _tell(plan, read, left_out, seed)
+    _tell(plan, run.read, run.left_out, seed)
     if summary.breached:
         raise typer.Exit(1)
 
 
 @dataclass(frozen=True)
-class _Target:
-    """Where the table goes and how, and the reports."""
+class _Reading:
+    """How the table is read."""
 
-    out: Path
-    roles: dict[str, str]
-    parts: list[str]
-    report: Path | None
+    data: Path
+    intervals: Intervals
+    columns: EventColumns
+    naive_zone: str | None
+    skip_bad: bool
+
+    def spark(self) -> EventTable:
+        """The same for Spark."""
+        from discreet.publish.spark_read import EventTable
+
+        data, zone = (str(self.data),), self.naive_zone
+        return EventTable(data, self.intervals, self.columns, naive_zone=zone, skip_bad=self.skip_bad)
 
 
 @contextmanager
-def _run(out: Path, seed: int | None, resume: bool) -> Iterator[Unfinished]:
-    """What is kept until the table is written; where that fails, say what is left of it."""
-    from discreet.publish.unfinished import Unfinished, unfinished
+def _kept(out: Path) -> Iterator[None]:
+    """Where a run fails, say what is left of it."""
+    from discreet.publish.unfinished import Unfinished
 
     try:
-        with unfinished(out, seed, resume=resume) as run:
-            yield run
+        with spoken():
+            yield
     except BaseException:
         kept = Unfinished.beside(out)
         if kept.exists():
@@ -240,6 +276,53 @@ def _run(out: Path, seed: int | None, resume: bool) -> Iterator[Unfinished]:
                 "private as the data; go on with --resume, or delete it"
             )
         raise
+
+
+@dataclass(frozen=True)
+class _Local:
+    """This machine: people sorted on disk, published by processes."""
+
+    read: Population
+    run: Unfinished
+    left_out: list[str]
+    target: Target
+    seed: int | None
+    workers: int
+
+    @property
+    def vocabulary(self) -> Events:
+        """All events that occur."""
+        return self.read.vocabulary
+
+    def sample(self, most: int) -> list[Trajectory]:
+        """The people whom habits are learned from."""
+        return _sampled(self.read, most, self.run)
+
+    def publish(self, plan: Plan) -> Summary:
+        """Write the table."""
+        return _publish(plan, self.read, self.target, self.run, self.seed, self.workers)
+
+
+@contextmanager
+def _local(
+    reading: _Reading,
+    out: Path,
+    partition_by: Sequence[str],
+    report: Path | None,
+    seed: int | None,
+    resume: bool,
+    workers: int,
+) -> Iterator[_Local]:
+    from discreet.data import open_source, published_columns
+    from discreet.data.published import checked_parts
+    from discreet.publish.unfinished import unfinished
+
+    source = open_source(reading.data)
+    roles, left_out = published_columns(source, reading.columns)
+    target = Target(out, roles, checked_parts(partition_by, roles), report)
+    with unfinished(out, seed, resume=resume) as run:
+        rules = (reading.intervals, reading.columns, reading.naive_zone, reading.skip_bad)
+        yield _Local(_read(source, run.people, *rules), run, left_out, target, seed, workers)
 
 
 def _sampled(read: Population, most: int, run: Unfinished) -> list[Trajectory]:
@@ -252,7 +335,7 @@ def _sampled(read: Population, most: int, run: Unfinished) -> list[Trajectory]:
     return read.of(sampled(read.names(), most, run.key))
 
 
-def _publish(plan: Plan, read: Population, target: _Target, run: Unfinished, seed: int | None, workers: int) -> Summary:
+def _publish(plan: Plan, read: Population, target: Target, run: Unfinished, seed: int | None, workers: int) -> Summary:
     """Write the table, and the reports where they are asked for."""
     from discreet.data.published import write_frames
     from discreet.publish import publish_people
@@ -279,6 +362,21 @@ def _check(plan: Plan, sample: list[Trajectory], relearn: Callable[..., Plan], t
         topics = plan.habits.model.topics
     with progress("holding habits against events") as tell:
         return check_table(plan, sample, partial(relearn, topics=topics), progress=tell)
+
+
+def _planned(
+    learn: Callable[..., Plan], events: Events, models: Path | None, stated: Policy, spec: Spec, length: int | None
+) -> Plan:
+    """The plan by habits that were kept, or by habits that are learned now, and kept if a folder is named."""
+    from discreet.publish import Plan, policy_for
+    from discreet.publish.habits_file import load_habits, save_habits
+
+    if models is not None and models.exists():
+        return Plan(load_habits(models), policy_for(stated, events), spec, length)
+    plan = learn(events=events)
+    if models is not None:
+        save_habits(models, plan.habits)
+    return plan
 
 
 def _refuse(truth: Truth, out: Path, json: bool) -> None:
@@ -315,15 +413,6 @@ def _naming(policy: Path | None) -> Iterator[None]:
         raise PolicyError(f"{policy or '--secret'}: {error}") from None
 
 
-@contextmanager
-def _spoken() -> Iterator[None]:
-    """Errors about columns speak of options."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(in_options(str(error))) from None
-
-
 def _read(
     source: Source,
     folder: Path,
@@ -334,7 +423,7 @@ def _read(
 ) -> Population:
     from discreet.data.population import read_population
 
-    with _spoken(), progress(f"reading {Path(source.name).name}") as report:
+    with progress(f"reading {Path(source.name).name}") as report:
         return read_population(
             source, folder, intervals, columns=columns, naive_zone=naive_zone, skip_bad=skip_bad, progress=report
         )
@@ -345,11 +434,11 @@ class _About:
     """What is said of a table that was published."""
 
     plan: Plan
-    report: Summary
-    read: Population
+    report: Summary | TableSummary
+    read: Counted
     sample: int
     left_out: list[str]
-    target: _Target
+    target: Target
     seed: int | None
 
     def document(self) -> dict[str, Any]:
@@ -504,7 +593,7 @@ def _person(one: PersonReport) -> dict[str, Any]:
     }
 
 
-def _tell(plan: Plan, read: Population, left_out: list[str], seed: int | None) -> None:
+def _tell(plan: Plan, read: Counted, left_out: list[str], seed: int | None) -> None:
     """What only the publisher may know goes to stderr."""
     if doubt := _doubt(plan):
         note(f"warning: {doubt}")

@@ -25,5 +25,10 @@ def checked_sample(most: int) -> None:
 
 def sampled(people: Iterable[str], most: int, key: RunKey) -> list[str]:
     """At most so many of the people, in order of their names; the others are not held."""
-    lots = ((hmac.digest(key.key, b"discreet sample:" + one.encode(), "sha256"), one) for one in people)
+    lots = ((lot(one, key), one) for one in people)
     return sorted(one for _, one in nsmallest(most, lots))
+
+
+def lot(person: str, key: RunKey) -> bytes:
+    """What a person draws."""
+    return hmac.digest(key.key, b"discreet sample:" + person.encode(), "sha256")
