@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -144,7 +145,8 @@ def _done(
     left = people
     if unfinished is not None:
         before = _Before(plan, people, unfinished)
-        yield from before.done()
+        with closing(before.done(workers)) as as_it_was:
+            yield from as_it_was
         left = before.left()
     work = PublishWork(plan, key, MOST_BYTES // workers)  # all processes together keep as much as one
     with closing(carried_out(work, left, workers)) as fresh:
@@ -161,11 +163,20 @@ class _Before:
         self._plan, self._people, self._unfinished = plan, people, unfinished
         self._here: pl.DataFrame | None = None
 
-    def done(self) -> Iterator[Done]:
-        for done in self._unfinished.done():
-            given = self._next(done.rows.height)
-            self._same(done, given)
-            yield done
+    def done(self, workers: int) -> Generator[Done, None, None]:
+        """What was done, once it is seen that the same people are given now, to the same plan, in the same build."""
+        again = (self._next(part.rows.height) for part in self._unfinished.done())
+        with closing(carried_out(_GivenWork(self._plan), again, workers)) as coming:
+            now = (row for answer in coming for row in answer.reports.iter_rows())
+            for part in self._unfinished.done():
+                for was in part.reports.select("person", "given").iter_rows():
+                    if next(now, None) != was:
+                        raise DiscreetError(
+                            f"{self._unfinished.folder}: {was[0]!r} was published from other events or habits, or by "
+                            "another build, than are given now; go on with the same, or delete the folder and begin "
+                            "anew"
+                        )
+                yield part
 
     def left(self) -> Iterator[pl.DataFrame]:
         if self._here is not None and self._here.height:
@@ -185,15 +196,16 @@ class _Before:
             rows -= parts[-1].height
         return pl.concat(parts) if parts else pl.DataFrame(schema=PEOPLE)
 
-    def _same(self, done: Done, given: pl.DataFrame) -> None:
-        """Refuse to go on from people who were published from something else than is given now."""
-        found = {one.person: given_of(self._plan, one) for one in trajectories_of(given)}
-        for person, was in done.reports.select("person", "given").iter_rows():
-            if found.get(person) != was:
-                raise DiscreetError(
-                    f"{self._unfinished.folder}: {person!r} was published from other events or habits, or by "
-                    "another build, than are given now; go on with the same, or delete the folder and begin anew"
-                )
+
+@dataclass(frozen=True)
+class _GivenWork:
+    """`given_of` each person."""
+
+    plan: Plan
+
+    def __call__(self, people: pl.DataFrame) -> Done:
+        found = [(one.person, given_of(self.plan, one)) for one in trajectories_of(people)]
+        return Done(people.clear(), pl.DataFrame(found, schema=["person", "given"], orient="row"))
 
 
 # --- some people at a time
