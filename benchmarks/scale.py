@@ -31,8 +31,9 @@ from discreet.publish.work import PEOPLE
 EVENTS = 20
 """Of each person."""
 
-ARCHETYPES = 1_000
-"""Kinds of people in the large table: those of a kind have the same habits, and share tables and programmes."""
+ARCHETYPES = 100
+"""Kinds of people in the large table: those of a kind have the same habits, and share tables and programmes. The tables
+of so many stay within what a process keeps."""
 
 ACTIVITIES, LOCATIONS = 4, 6
 PARTS = ("local", "spark", "stream", "speed")
