@@ -155,7 +155,8 @@ def costs() -> Iterator[str]:
     kinds = pl.concat([table.with_columns(person=pl.lit(f"{k} ") + pl.col("person")) for k in range(4)]).sort("person")
     learned = trajectories(topic_model(people=60, topics=4, sizes=(4, 3, 6), seed=5), length=EVENTS, seed=5)
     policy = Policy("activity=activity 1", delta=0.2)
-    topics = Plan.learn(learned[:40], policy, topics=4, sweeps=400, piece_length=50)
+    events = Events.from_trajectories(learned, occurring_only=True)
+    topics = Plan.learn(learned[:40], policy, topics=4, sweeps=400, events=events, piece_length=50)
     newcomers = pl.DataFrame(
         [(one.person, *event.values) for one in learned[40:] for event in one.events], schema=PEOPLE, orient="row"
     )

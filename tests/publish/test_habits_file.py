@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import DiscreetError, FileFormatError
-from discreet.events import Trajectory
+from discreet.events import Event, Trajectory
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import ChainHabits, Plan, RunKey, TopicHabits, publish_person
@@ -22,7 +22,9 @@ def test_kept_habits_publish_as_learned_ones_do(tmp_path: Path, habits: str) -> 
     kept = Plan(load_habits(tmp_path / "habits"), plan.policy, plan.mechanism, plan.piece_length)
     assert kept.habits.name == plan.habits.name
     newcomer = Trajectory("somebody else", people[0].events)
-    for one in [*people[:4], newcomer]:
+    stranger = Trajectory("stranger", (Event("never seen", "interval 1", "location 1"), *people[0].events))
+    assert publish_person(kept, stranger, RunKey.of_seed(1))[1].off_model == 1
+    for one in [*people[:4], newcomer, stranger]:
         assert publish_person(kept, one, RunKey.of_seed(1)) == publish_person(plan, one, RunKey.of_seed(1))
     with pytest.raises(DiscreetError, match="is there already"):
         save_habits(tmp_path / "habits", plan.habits)

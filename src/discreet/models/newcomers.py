@@ -43,8 +43,8 @@ def newcomer(model: TopicModel | EventModel, pieces: Sequence[Trajectory], slots
 
 
 def _codes(model: TopicModel | EventModel, pieces: Sequence[Trajectory]) -> tuple[IntArray, IntArray]:
-    """(N,) which events, and (N,) 1 where a piece starts."""
-    found = [model.events.codes(piece) for piece in pieces]
+    """(N,) which events, and (N,) 1 where a piece starts; events that the topics have no place for are left out."""
+    found = [codes[codes >= 0] for codes in (model.events.codes(piece, missing=-1) for piece in pieces)]
     first = [np.arange(len(own)) == 0 for own in found]
     if not found:
         raise DiscreetError("a person without events has no habits; leave such people out")

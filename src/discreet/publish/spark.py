@@ -184,6 +184,7 @@ class SparkRun:
 
     def publish(self, plan: Plan) -> PublishedTable:
         """Publish everybody by the plan; both folders then stand at their places."""
+        _ = self.header  # what is wrong with the table is told first
         self._same_as_begun(plan)
         if not (self.folder / FINAL).exists():
             people = self._people(plan)
