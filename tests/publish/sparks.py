@@ -19,8 +19,8 @@ from discreet.publish.spark_read import EventTable
 from discreet.publish.spark_session import missing, spark_session
 from discreet.publish.work import reports_in
 
-LOCAL = "local[2,2]"
-"""Two cores, and a task may fail once."""
+LOCAL = "local[2,3]"
+"""Two cores, and a task may fail twice: once for each table of people that it is given."""
 
 CLUSTER = "local-cluster[2,1,1024]"
 """Two executors of one core and 1,024 MB, each a process that shares nothing with the driver."""
