@@ -35,7 +35,7 @@ def test_spark_publishes_and_reports_as_this_machine_does(
     assert rows.equals(pl.read_parquet(tmp_path / "local.parquet"))
     for name in ("utility", "breach_rate"):  # sums in another order
         assert spark.pop(name) == pytest.approx(local.pop(name), rel=1e-12)
-    assert [one["secret"] for one in spark.pop("known")] == [one["secret"] for one in local.pop("known")]
+    assert [one["name"] for one in spark.pop("known")] == [one["name"] for one in local.pop("known")]
     for document in documents.values():
         document.pop("out")
     assert local == spark

@@ -27,7 +27,7 @@ from discreet.publish.key_file import write_key
 from discreet.publish.spark_read import EventTable
 from discreet.publish.unfinished import Unfinished
 from discreet.publish.work import Done, PublishWork, Work
-from tests.publish.sparks import LOCAL, needs_spark, report_in, rows_in, session_at, written
+from tests.publish.sparks import LOCAL, clock, needs_spark, report_in, rows_in, session_at, times_of, written
 
 pytestmark = needs_spark
 
@@ -257,7 +257,7 @@ def test_a_run_that_is_killed_is_gone_on_with_and_draws_the_same(
     process.wait()
     key = read_key(kept / "key")
     assert not out.exists()
-    table = written(people, tmp_path / "events.parquet")
+    table = EventTable((str(tmp_path / "events.parquet"),), clock(times_of(people)))
     with pytest.raises(DiscreetError, match="--resume"):
         publish_table(session, plan, table, out)
     with pytest.raises(DiscreetError, match="begun without --seed"):
