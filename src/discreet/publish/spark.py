@@ -1,0 +1,414 @@
+"""Publishing by Spark: the same work on the same people, wherever they are, and one output, whole or none.
+
+    files -> sound rows -> people together (a shuffle) -> work -> a record a person, written once
+                                                                     |-> the published table
+                                                                     |-> the report
+
+Spark computes a thing again whenever it likes: a task that failed or is slow, a frame that is read twice. So draws come
+from a key (`draws`), and table and report are both read from the records that were written, never from the work. What
+is kept until the end is in a folder beside the table, for its owner alone: the key, which workers read from its file,
+and the records. Nothing that grows with the people comes to the driver, but the sample that habits are learned from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from discreet import errors
+from discreet.data.streams import ending_of
+from discreet.errors import DataError, DiscreetError
+from discreet.events import Event, Events, Trajectory
+from discreet.numerics import digest_of
+from discreet.publish.draws import RunKey, build
+from discreet.publish.key_file import erase_key, read_key, write_key
+from discreet.publish.plan import Plan
+from discreet.publish.sample import lot
+from discreet.publish.spark_people import RECORDS, by_person
+from discreet.publish.spark_read import NOBODY, SCHEMA, EventTable, is_remote, read_events, spark_schema, to_batches
+from discreet.publish.summary import TableSummary
+from discreet.publish.unfinished import Unfinished
+from discreet.publish.work import REPORTS, PublishWork, trajectories_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+TASKS = 4
+"""Tasks of the work for each core: one with a person of very many events then keeps one core busy, and no other."""
+
+TASK_BYTES = 16 * 2**20
+"""Of the files that are read, for each task of the work: it has the events of a few thousand people in memory."""
+
+KEY, SOUND, PEOPLE, TABLE, REPORT, FINAL, GIVEN = "key", "sound", "people", "table", "report", "final", "given"
+"""In the folder of a run: its key, the sound rows, the records, what is made of them, a mark that these are whole, and
+a digest of what it was begun with."""
+
+DONE = "_SUCCESS"
+"""What Spark writes last to a folder."""
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """Where a published table and its report are, and what they say in short."""
+
+    table: Path
+    report: Path
+    summary: TableSummary
+
+    def rows(self, session: SparkSession) -> DataFrame:
+        """The published table; people in order of their names over the files, and events in theirs."""
+        return session.read.parquet(self.table.absolute().as_uri())
+
+    def reports(self, session: SparkSession) -> DataFrame:
+        """A row a person (`work.REPORTS`). It speaks of the truth."""
+        return session.read.parquet(self.report.absolute().as_uri())
+
+
+def report_beside(out: Path) -> Path:
+    """Where the report on a table is, unless told otherwise."""
+    return out.with_name(f"{out.name.removesuffix('.parquet')}.report.parquet")
+
+
+def publish_table(
+    session: SparkSession,
+    plan: Plan,
+    table: EventTable,
+    out: Path,
+    *,
+    report: Path | None = None,
+    seed: int | None = None,
+    resume: bool = False,
+    partitions: int | None = None,
+) -> PublishedTable:
+    """Publish a table as a folder of Parquet files, with the report in a folder for its owner alone.
+
+    Both folders appear whole or not at all. A run that was not finished is gone on with by `resume`: with the key that
+    it had, so that what is drawn again is drawn alike. `partitions` are the tasks of the work, by default `TASKS` a
+    core, and more for large files.
+    """
+    with spark_run(session, table, out, report=report, seed=seed, resume=resume, partitions=partitions) as run:
+        return run.publish(plan)
+
+
+@contextmanager
+def spark_run(
+    session: SparkSession,
+    table: EventTable,
+    out: Path,
+    *,
+    report: Path | None = None,
+    seed: int | None = None,
+    resume: bool = False,
+    partitions: int | None = None,
+) -> Iterator[SparkRun]:
+    """A run from its key to its end: what is kept of it is gone afterwards, but where it fails after it has drawn."""
+    report = report_beside(out) if report is None else report
+    _check_targets(out, report, table)
+    with told_plainly(), _folder(out, seed, resume) as folder:
+        yield SparkRun(session, table, folder, out, report, partitions)
+
+
+@dataclass(frozen=True)
+class SparkRun:
+    """What can be asked of a table that is to be published, and its publishing."""
+
+    session: SparkSession
+    table: EventTable
+    folder: Path
+    out: Path
+    report: Path
+    partitions: int | None
+
+    @cached_property
+    def _read(self) -> tuple[DataFrame, list[str]]:
+        return read_events(self.session, self.table)
+
+    @property
+    def header(self) -> list[str]:
+        """The columns of the table that is read."""
+        return self._read[1]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """{role: column} in the order of the table."""
+        places = self.table.columns.find(self.table.data[0], self.header)
+        return {role: self.header[place] for role, place in sorted(places.items(), key=lambda item: item[1])}
+
+    @cached_property
+    def _sound(self) -> DataFrame:
+        """The sound rows, read once and written down: habits are learned from them before they are published."""
+        target = self.folder / SOUND
+        if not (target / DONE).exists():
+            shutil.rmtree(target, ignore_errors=True)
+            self._read[0].write.parquet(target.as_uri())
+        return self.session.read.schema(spark_schema(SCHEMA)).parquet(target.as_uri())
+
+    @cached_property
+    def _events(self) -> DataFrame:
+        return self._sound.where(self._sound["person"] != NOBODY)
+
+    def people(self) -> int:
+        """How many there are."""
+        found: int = self._events.select("person").distinct().count()
+        return found
+
+    def vocabulary(self) -> Events:
+        """All events that occur, of everybody: as many rows come to the driver as there are different events."""
+        distinct = self._events.dropDuplicates(["person", "instant", "activity", "location"])
+        timed = distinct.mapInArrow(partial(_timed, self.table), "activity string, time string, location string")
+        counted = timed.groupBy("activity", "time", "location").count().collect()
+        if not counted:
+            self._refuse_nobody(_summed(self._sound.mapInArrow(_sum_skipped, "summary string")))
+        return Events.from_counts(Counter({Event(*values): count for *values, count in counted}), occurring_only=True)
+
+    def sample(self, most: int) -> list[Trajectory]:
+        """At most so many people, those that `sample.sampled` would choose, in order of their names."""
+        people = self._events.select("person").distinct()
+        lots = people.mapInArrow(partial(_lots, self.folder / KEY), "lot string, person string")
+        chosen = lots.orderBy("lot", "person").limit(most).select("person")
+        rows = self._events.join(chosen.hint("broadcast"), "person").select(*SCHEMA).toArrow()
+        events, _ = self.table.cleaned(pl.DataFrame(pl.from_arrow(rows)))
+        return list(trajectories_of(events))
+
+    def publish(self, plan: Plan) -> PublishedTable:
+        """Publish everybody by the plan; both folders then stand at their places."""
+        _ = self.header  # what is wrong with the table is told first
+        self._same_as_begun(plan)
+        if not (self.folder / FINAL).exists():
+            people = self._people(plan)
+            summary = _summed(people.mapInArrow(_sum_part, "summary string"))
+            self._refuse_nobody(summary)
+            _write_table(people, self.roles, self.folder / TABLE, self.partitions)
+            _write_report(people, self.folder / REPORT)
+            _mark_final(self.folder, summary)
+        for made, wanted in ((self.folder / REPORT, self.report), (self.folder / TABLE, self.out)):
+            if made.exists():
+                made.rename(wanted)
+        return PublishedTable(self.out, self.report, TableSummary.of_text((self.folder / FINAL).read_text()))
+
+    def _people(self, plan: Plan) -> DataFrame:
+        """The record of each person, as it was written: once."""
+        target = self.folder / PEOPLE
+        if not (target / DONE).exists():
+            shutil.rmtree(target, ignore_errors=True)  # of a job that was not finished: it draws the same again
+            rows = self._sound if (self.folder / SOUND).exists() else self._read[0]
+            tasks = self.partitions or tasks_for(self.session, self.table)
+            work = PublishWork(plan, self.folder / KEY)
+            by_person(self.session, rows, self.table, work, tasks).write.parquet(target.as_uri())
+        return self.session.read.schema(spark_schema(RECORDS)).parquet(target.as_uri())
+
+    def _same_as_begun(self, plan: Plan) -> None:
+        """Refuse to go on with other data or rules than a run was begun with: its records are of those."""
+        files = [(path, *_stamp(path)) for path in sorted(_local_files(self.table))]
+        options = sorted(plan.mechanism.options.plain().items())
+        rules = [repr(self.table), plan.policy.fingerprint, plan.mechanism.name, repr(options), plan.piece_length]
+        given = digest_of([str(files), *map(str, rules), plan.habits.name, build()]).hex()
+        path = self.folder / GIVEN
+        if not path.exists():
+            path.write_text(given)
+        elif path.read_text() != given:
+            raise DiscreetError(
+                f"{self.folder}: the run was begun with other data, habits or rules, or by another build; go on with "
+                "the same, or delete the folder and begin anew"
+            )
+
+    def _refuse_nobody(self, summary: TableSummary) -> None:
+        if summary.people:
+            return
+        shutil.rmtree(self.folder / PEOPLE, ignore_errors=True)
+        name = ", ".join(self.table.data)
+        if summary.bad:
+            raise DataError(f"{name}: none of the {summary.bad} rows can be used; the first: {summary.problems[0]}")
+        raise DataError(f"{name}: the table has no rows; expected one {self.table.columns.one_row} a row")
+
+
+def tasks_for(session: SparkSession, table: EventTable) -> int:
+    """How many tasks the work is cut to."""
+    size = sum(_stamp(path)[0] for path in _local_files(table))
+    cores: int = session.sparkContext.defaultParallelism
+    return max(TASKS * cores, -(-size // TASK_BYTES))
+
+
+def _local_files(table: EventTable) -> list[Path]:
+    from discreet.data.many import files_of, is_many
+
+    paths = [Path(one) for one in table.data if not is_remote(one)]
+    return [file for path in paths for file in (files_of(path)[0] if is_many(path) else [path])]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """What says whether a file is the same."""
+    about = path.stat()
+    return about.st_size, about.st_mtime_ns
+
+
+# --- a run's folder
+
+
+def _check_targets(out: Path, report: Path, table: EventTable) -> None:
+    ending_of(out, (".parquet",), "a published table of Spark, which is a folder of Parquet files")
+    for path in (out, report):
+        if not path.parent.is_dir():
+            raise DataError(f"{path}: there is no folder {path.parent}; make it, or choose another")
+        if path.exists() and not (Unfinished.beside(out) / FINAL).exists():
+            raise DataError(f"{path}: is there already; delete it, or choose another place")
+
+
+@contextmanager
+def _folder(out: Path, seed: int | None, resume: bool) -> Iterator[Path]:
+    folder = Unfinished.beside(out).absolute()
+    if folder.exists() and not resume:
+        Unfinished.refuse(out)
+    if folder.exists():
+        key = read_key(folder / KEY)
+        if key.seed != seed:
+            was = "without --seed" if key.seed is None else f"with --seed {key.seed}"
+            raise DiscreetError(f"{folder}: the run was begun {was}; go on with it likewise")
+        if not (folder / PEOPLE).exists():
+            shutil.rmtree(folder / SOUND, ignore_errors=True)  # the data may have changed since
+    else:
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise DiscreetError(
+                f"{out}: cannot be written: {error.strerror}; choose a folder you can write to"
+            ) from None
+        write_key(folder / KEY, RunKey.new() if seed is None else RunKey.of_seed(seed))
+    try:
+        yield folder
+    except BaseException:
+        if not (folder / PEOPLE).exists():  # nothing was drawn that could have been seen
+            _erase(folder)
+        raise
+    _erase(folder)
+
+
+def _erase(folder: Path) -> None:
+    """Forget all of a run, its key first."""
+    erase_key(folder / KEY)
+    shutil.rmtree(folder)
+
+
+def _mark_final(folder: Path, summary: TableSummary) -> None:
+    part = folder / f"{FINAL}.part"
+    part.write_text(summary.text())
+    part.rename(folder / FINAL)
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Errors of workers as they were raised there, and those of Spark in a line."""
+    try:
+        yield
+    except (DiscreetError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
+            raise
+        raise _told(str(error)) from error
+
+
+def _told(text: str) -> DiscreetError:
+    own = re.search(r"discreet\.errors\.(\w+): (.*)", text)
+    if own is not None and hasattr(errors, own[1]):
+        found: DiscreetError = getattr(errors, own[1])(own[2].strip())
+        return found
+    if "No space left on device" in text:
+        return DiscreetError("the disk is full; make room, and go on with --resume")
+    why = next((line.strip() for line in reversed(text.splitlines()) if "Exception:" in line or "Error:" in line), "")
+    return DiscreetError(f"Spark could not finish: {why or text.splitlines()[0]}; nothing was written")
+
+
+# --- in workers
+
+
+def _timed(table: EventTable, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    schema: dict[str, Any] = {"activity": pl.String, "time": pl.String, "location": pl.String}
+    for batch in batches:
+        yield from to_batches(table.timed(pl.DataFrame(pl.from_arrow(batch))), schema)
+
+
+def _lots(key_file: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    key = read_key(key_file)
+    for batch in batches:
+        people = pl.DataFrame(pl.from_arrow(batch))["person"].to_list()
+        drawn = pl.DataFrame({"lot": [lot(one, key).hex() for one in people], "person": people})
+        yield from to_batches(drawn, {"lot": pl.String, "person": pl.String})
+
+
+def _sum_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    parts = []
+    for batch in batches:
+        records = pl.DataFrame(pl.from_arrow(batch))
+        skipped = records.filter(pl.col("person") == NOBODY)
+        parts += [TableSummary.of_bad(bad, told) for bad, told in skipped.select("bad", "problems").iter_rows()]
+        people = records.filter(pl.col("person") != NOBODY)
+        if people.height:
+            parts.append(TableSummary.of(people))
+    yield from _summary_sent(parts)
+
+
+def _sum_skipped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = [row for batch in batches for row in batch.to_pylist() if row["person"] == NOBODY]
+    yield from _summary_sent([TableSummary.of_bad(row["instant"], json.loads(row["activity"])) for row in rows])
+
+
+def _summary_sent(parts: list[TableSummary]) -> Iterator[pa.RecordBatch]:
+    if parts:
+        told = pl.DataFrame({"summary": [TableSummary.joined(parts).text()]})
+        yield from to_batches(told, {"summary": pl.String})
+
+
+# --- what is made of the records
+
+
+def _summed(parts: DataFrame) -> TableSummary:
+    """What the records say in short: a part from each task, and no more, comes to the driver."""
+    return TableSummary.joined(TableSummary.of_text(part["summary"]) for part in parts.collect())
+
+
+def _write_table(people: DataFrame, roles: dict[str, str], target: Path, partitions: int | None) -> None:
+    """People in order of their names, over all files: the order in which they were read is left behind."""
+    from pyspark.sql.functions import col, explode
+
+    ordered = people.where(col("person") != NOBODY).select("person", "shown")
+    parted = (partitions, "person") if partitions is not None else ("person",)
+    events = ordered.repartitionByRange(*parted).sortWithinPartitions("person")
+    events = events.select("person", explode("shown").alias("event"))
+    held = {
+        "user": col("person"),
+        "timestamp": col("event.time"),
+        "location": col("event.location"),
+        "activity": col("event.activity"),
+    }
+    _write(events.select(*(held[role].alias(name) for role, name in roles.items())), target)
+
+
+def _write_report(people: DataFrame, target: Path) -> None:
+    from pyspark.sql.functions import col
+
+    _write(people.where(col("person") != NOBODY).select(*REPORTS, "duplicates", "unordered"), target)
+    target.chmod(0o700)
+
+
+def _write(frame: DataFrame, target: Path) -> None:
+    """Files part-00000.parquet and so on, and nothing else: Spark's own marks would hinder other readers."""
+    shutil.rmtree(target, ignore_errors=True)
+    frame.write.parquet(target.as_uri())
+    for path in target.iterdir():
+        if path.suffix != ".parquet" or path.name.startswith("."):
+            path.unlink()
+    for number, path in enumerate(sorted(target.iterdir())):
+        os.replace(path, target / f"part-{number:05d}.parquet")
