@@ -44,7 +44,9 @@ def main(options: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks scale", description=__doc__)
     parser.add_argument("--parts", default=",".join(PARTS), help="which, separated by commas")
     parser.add_argument("--people", type=int, default=2_000, help="for the gain of two processes")
-    parser.add_argument("--memory-people", type=int, default=20_000, help="in the table whose memory is watched")
+    parser.add_argument(
+        "--memory-people", type=int, default=20_000, help="in the table whose memory is watched; 0: none"
+    )
     parser.add_argument("--rounds", type=int, default=2, help="of the comparison, the best of which counts")
     given = parser.parse_args(options or [])
     for part in given.parts.split(","):
@@ -82,7 +84,8 @@ def local(people: int, memory_people: int, rounds: int) -> Iterator[str]:
     cpu = {workers: min(one.cpu for one in each) for workers, each in found.items()}
     yield f"  2 workers against 1, once started, best of {rounds}: {rate[2] / rate[1]:.2f}x (bar: 1.8x)"
     yield f"  by processor time, whatever else runs: {2 * cpu[1] / cpu[2]:.2f}x on two free cores"
-    yield from memory(memory_people)
+    if memory_people:
+        yield from memory(memory_people)
 
 
 def own_habits(people: int) -> tuple[Plan, pl.DataFrame]:

@@ -162,10 +162,10 @@ def test_files_that_are_not_what_they_should_be(tmp_path: Path, name: str, skip_
     assert "\n" not in str(raised.value)
 
 
-def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+def test_a_folder_without_files_is_told(tmp_path: Path) -> None:
     for name in ("t.csv", "t.parquet"):
         (tmp_path / name).mkdir()
-        with pytest.raises(DataError, match="Is a directory"):
+        with pytest.raises(DataError, match="the folder holds no files; check the path"):
             read_days(tmp_path / name, CLOCK)
 
 

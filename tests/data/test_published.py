@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import gzip
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from discreet.data import EventColumns, published_columns, read_published, write_published
 from discreet.data.published import Row, check_target
+from discreet.data.releases import sink_parquet
 from discreet.errors import DataError
 from discreet.outputs import PartialEvent
 
@@ -121,3 +124,16 @@ def test_a_table_that_was_not_published_is_told(tmp_path: Path, text: str, told:
     (tmp_path / "out.csv").write_text(text)
     with pytest.raises(DataError, match=told):
         read_published(tmp_path / "out.csv", EventColumns())
+
+
+class Full(io.BytesIO):
+    """A file on a disk without room."""
+
+    def write(self, content: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_disk_that_is_full_is_an_error_of_the_file() -> None:
+    frames = iter([pl.DataFrame({"who": ["ann"]})])
+    with pytest.raises(OSError, match="No space left on device"):
+        sink_parquet(Full(), {"who": pl.String()}, frames)

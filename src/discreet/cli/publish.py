@@ -21,6 +21,8 @@ from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_truth, refu
 from discreet.errors import DiscreetError, PolicyError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from discreet.data import EventColumns, Source
     from discreet.data.population import Population
     from discreet.evaluation.truth import Truth
@@ -342,15 +344,19 @@ def _publish(plan: Plan, read: Population, target: Target, run: Unfinished, seed
     from discreet.publish.report_file import write_reports
     from discreet.publish.work import reports_in
 
-    write = partial(write_frames, target.out, target.roles, by=target.parts)
+    def write(frames: Iterator[pl.DataFrame]) -> None:
+        write_frames(target.out, target.roles, reported(frames), by=target.parts)
+
+    def reported(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        yield from frames
+        if target.report is not None:  # before the table has its name: where reports cannot be written, there is none
+            reports = (one for done in run.all_done() for one in reports_in(done.reports))
+            write_reports(target.report, reports, [secret.name for secret in plan.policy.secrets])
+
     with progress("publishing") as tell:
-        summary = publish_people(
+        return publish_people(
             plan, read.files(), len(read), write, seed=seed, progress=tell, workers=workers, unfinished=run
         )
-    if target.report is not None:
-        reports = (one for done in run.all_done() for one in reports_in(done.reports))
-        write_reports(target.report, reports, [secret.name for secret in plan.policy.secrets])
-    return summary
 
 
 def _check(plan: Plan, sample: list[Trajectory], relearn: Callable[..., Plan], topics: int | None) -> Truth:

@@ -10,13 +10,12 @@ from typing import BinaryIO, TextIO
 from urllib.parse import quote
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from discreet.data.bad_rows import described
 from discreet.data.columns import EventColumns
 from discreet.data.formats import open_source
 from discreet.data.many import NO_VALUE, ManyFiles
-from discreet.data.releases import ROW_GROUP
+from discreet.data.releases import ROW_GROUP, sink_parquet
 from discreet.data.source import Source
 from discreet.data.streams import as_text, ending_of, written_as
 from discreet.errors import DataError, did_you_mean
@@ -103,7 +102,7 @@ def _frames_as_csv(file: BinaryIO, header: tuple[str, ...], frames: Iterator[pl.
 def _frames_as_parquet(
     file: BinaryIO, header: tuple[str, ...], frames: Iterator[pl.DataFrame], _user: str | None
 ) -> None:
-    _sink(file, header, _of_height(frames, ROW_GROUP))
+    sink_parquet(file, {name: pl.String() for name in header}, _of_height(frames, ROW_GROUP))
 
 
 def _of_height(frames: Iterator[pl.DataFrame], height: int) -> Iterator[pl.DataFrame]:
@@ -199,16 +198,4 @@ def _csv_rows(text: TextIO, rows: Iterator[tuple[str | None, ...]]) -> None:
 def _write_parquet(file: BinaryIO, header: tuple[str, ...], rows: Iterator[tuple[str | None, ...]]) -> None:
     schema: dict[str, pl.DataType] = {name: pl.String() for name in header}
     groups = (pl.DataFrame([first, *islice(rows, ROW_GROUP - 1)], schema=schema, orient="row") for first in rows)
-    _sink(file, header, groups)
-
-
-def _sink(file: BinaryIO, header: tuple[str, ...], groups: Iterator[pl.DataFrame]) -> None:
-    """Write row groups as they come."""
-    schema: dict[str, pl.DataType] = {name: pl.String() for name in header}
-
-    def frames(
-        _columns: list[str] | None, _where: pl.Expr | None, _rows: int | None, _batch: int | None
-    ) -> Iterator[pl.DataFrame]:
-        yield from groups
-
-    register_io_source(frames, schema=schema).sink_parquet(file, row_group_size=ROW_GROUP)
+    sink_parquet(file, schema, groups)

@@ -10,7 +10,7 @@ import csv
 import datetime as dt
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -112,10 +112,22 @@ PARQUET_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-def _write_parquet(file: BinaryIO, releases: _Counted) -> None:
-    def frames(
+def sink_parquet(file: BinaryIO, schema: Mapping[str, pl.DataType], frames: Iterable[pl.DataFrame]) -> None:
+    """Write tables as row groups, as they come. A disk that is full is an OSError, as it is for other files."""
+
+    def source(
         _columns: list[str] | None, _where: pl.Expr | None, _rows: int | None, _batch: int | None
     ) -> Iterator[pl.DataFrame]:
+        yield from frames
+
+    try:
+        register_io_source(source, schema=dict(schema)).sink_parquet(file, row_group_size=ROW_GROUP)
+    except pl.exceptions.PolarsError as error:
+        raise OSError(next(iter(str(error).splitlines()), "no reason is given")) from None
+
+
+def _write_parquet(file: BinaryIO, releases: _Counted) -> None:
+    def frames() -> Iterator[pl.DataFrame]:
         rows = map(row_of, releases)
         for first in rows:
             group = [first, *islice(rows, ROW_GROUP - 1)]
@@ -128,7 +140,7 @@ def _write_parquet(file: BinaryIO, releases: _Counted) -> None:
         shown = None if start is None else start.astimezone(dt.UTC)
         return release.person, release.date, release.slot, shown, release.kind, text_of(release.output)
 
-    register_io_source(frames, schema=PARQUET_SCHEMA).sink_parquet(file, row_group_size=ROW_GROUP)
+    sink_parquet(file, PARQUET_SCHEMA, frames())
 
 
 def read_releases(path: str | Path) -> Iterator[Release]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from discreet.data.published import ENDINGS
-from discreet.data.releases import ROW_GROUP
+from discreet.data.releases import ROW_GROUP, sink_parquet
 from discreet.data.streams import as_text, ending_of, written_as
 from discreet.errors import DiscreetError
 from discreet.publish.report import PersonReport
@@ -49,14 +48,8 @@ def write_reports(path: Path, reports: Iterable[PersonReport], secrets: Sequence
                 csv.writer(text, lineterminator="\n").writerows([tuple(schema)])
                 csv.writer(text, lineterminator="\n").writerows(rows)
             return
-
-        def frames(
-            _columns: list[str] | None, _where: pl.Expr | None, _rows: int | None, _batch: int | None
-        ) -> Iterator[pl.DataFrame]:
-            for first in rows:
-                yield pl.DataFrame([first, *islice(rows, ROW_GROUP - 1)], schema=schema, orient="row")
-
-        register_io_source(frames, schema=schema).sink_parquet(file, row_group_size=ROW_GROUP)
+        groups = (pl.DataFrame([first, *islice(rows, ROW_GROUP - 1)], schema=schema, orient="row") for first in rows)
+        sink_parquet(file, schema, groups)
 
 
 def _row(one: PersonReport, secrets: Sequence[str]) -> tuple[object, ...]:
