@@ -248,6 +248,62 @@ def _moment(table: DataFrame, column: str) -> Any:
     return epoch.when(cell.rlike(r"[T ][0-9:.]+(Z|[+-][0-9]{2}:?[0-9]{2})$"), F.try_to_timestamp(cell))
 
 
+# --- a query over folders
+
+
+def started(
+    readings: DataFrame,
+    following: Following,
+    *,
+    out: Path,
+    checkpoint: Path,
+    since: dt.date | None = None,
+    every: float = 2.0,
+) -> StreamingQuery:
+    """The query that writes releases as Parquet files to a folder, begun or gone on with.
+
+    It looks every so many seconds; where recorded readings are replayed, it ends when all that is there is read.
+    """
+    check_folders(following, out=out, checkpoint=checkpoint)
+    DayKeys.kept_in(following.keys)
+    checkpoint.mkdir(mode=0o700, parents=True, exist_ok=True)  # states hold the truth
+    writer = followed(readings, following, since=since).writeStream.queryName("discreet stream").format("parquet")
+    writer = writer.option("path", str(out)).option("checkpointLocation", str(checkpoint))
+    if since is not None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=f"{round(every * 1000)} milliseconds").start()
+
+
+def spread(spark: SparkSession) -> None:
+    """As many parts as there are cores, unless told otherwise: each has a state store that every batch commits.
+
+    The number stays what it was when the stream was begun; Spark takes it from the checkpoint.
+    """
+    if spark.sparkContext.getConf().get("spark.sql.shuffle.partitions") is None:
+        spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+
+
+def check_folders(following: Following, *, out: Path, checkpoint: Path) -> None:
+    """Refuse folders that do not belong together: releases would be lost, or drawn anew, in silence."""
+    begun_before = (checkpoint / "offsets").is_dir()
+    if not begun_before and (out / SINK_LOG).is_dir():
+        raise DiscreetError(
+            f"{out}: was written by a stream whose checkpoint is not {checkpoint}, and Spark would take new batches "
+            "for old ones; give its checkpoint, or another folder"
+        )
+    if begun_before and not out.is_dir():
+        raise DiscreetError(f"{out}: the stream of {checkpoint} wrote elsewhere; give its folder")
+    if begun_before and not following.keys.is_dir():
+        raise DiscreetError(
+            f"{following.keys}: there are no keys, and without those of the stream of {checkpoint} its last batch would "
+            "be drawn anew; give their folder, or begin a new stream"
+        )
+
+
+SINK_LOG = "_spark_metadata"
+"""Where Spark's file sink writes which files count."""
+
+
 # --- keys
 
 
