@@ -91,6 +91,20 @@ class Table:
 
         `order` counts rows over all files of the source. A table without any sound row is an error.
         """
+        yield from self.parts(progress)
+        name, one_row = self._source.name, self._columns.one_row
+        if self.rows == 0 and self.passed_over:
+            raise DataError(
+                f"{name}: holds {self.passed_over} readings and none with a {one_row}; "
+                "positions become labels on a map: make one with discreet places, and give it as --places"
+            )
+        if self.rows == 0:
+            raise DataError(f"{name}: the table has a header and no rows; expected one {one_row} a row")
+        if self.rows == self.bad.count:
+            raise DataError(f"{name}: none of the {self.rows} rows can be used; the first: {self.bad.first[0]}")
+
+    def parts(self, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
+        """The same of a source that is a part of a table, and may have no sound row."""
         for whole in self._source.batches(self._columns):
             batch = self._of_the_kind(whole)
             sound = self._sound(batch)
@@ -102,16 +116,6 @@ class Table:
                 yield sound
             if progress is not None:
                 progress(batch.done, batch.total)
-        name, one_row = self._source.name, self._columns.one_row
-        if self.rows == 0 and self.passed_over:
-            raise DataError(
-                f"{name}: holds {self.passed_over} readings and none with a {one_row}; "
-                "positions become labels on a map: make one with discreet places, and give it as --places"
-            )
-        if self.rows == 0:
-            raise DataError(f"{name}: the table has a header and no rows; expected one {one_row} a row")
-        if self.rows == self.bad.count:
-            raise DataError(f"{name}: none of the {self.rows} rows can be used; the first: {self.bad.first[0]}")
 
     def _of_the_kind(self, batch: Batch) -> Batch:
         """Without the rows that hold something else, where the table is one that was imported.

@@ -131,7 +131,7 @@ def read_trajectories(
     unordered = int(rows.select((pl.col("instant") < before).sum()).item())
     distinct = rows.unique(maintain_order=True)
     ordered = distinct.sort("person", "instant", maintain_order=True)
-    ordered = ordered.with_columns(time=_interval(intervals))
+    ordered = ordered.with_columns(time=interval_of(intervals))
     return Trajectories(
         people=tuple(people.names),
         rows=table.rows,
@@ -145,7 +145,7 @@ def read_trajectories(
     )
 
 
-def _interval(intervals: Intervals) -> pl.Expr:
+def interval_of(intervals: Intervals) -> pl.Expr:
     """The number of each instant's interval: `Intervals.locate`, a column at a time."""
     second = zone_named(intervals.zone or "UTC").wall(pl.col("instant")) // SECOND % 86_400
     part = pl.lit(pl.Series(intervals.starts, dtype=pl.Int64)).search_sorted(second, side="right").cast(pl.Int64) - 1

@@ -1,0 +1,257 @@
+"""Tables of events that Spark's workers read: a sound row an event, by the rules and the code of `data.table`.
+
+Parquet is read by Spark, which splits it, and judged here batch by batch. Other formats are read here, a file a task:
+only so a quoted line break, a header of another order and a misshapen row mean the same as elsewhere.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import polars as pl
+
+from discreet.data.columns import ColumnNames, EventColumns
+from discreet.data.formats import open_source
+from discreet.data.formats.parquet import EXPECTED, Parquet
+from discreet.data.instants import Epoch, zone_named
+from discreet.data.source import Batch, Origin, stem
+from discreet.data.table import Table
+from discreet.data.trajectories import interval_of
+from discreet.errors import DataError
+from discreet.events import Intervals
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA: dict[str, Any] = {
+    "person": pl.String,
+    "instant": pl.Int64,
+    "order": pl.Int64,
+    "activity": pl.String,
+    "location": pl.String,
+}
+"""Of what is read: microseconds, and where a row stands among all, which decides between events of one instant."""
+
+NOBODY = ""
+"""No person is called so. Its rows say of each part how many rows were skipped (`instant`), and why (`activity`)."""
+
+FILE_BITS = 19
+"""Of `order`, for the number of the file; the others, but the sign, for the row in it."""
+
+
+@dataclass(frozen=True)
+class EventTable:
+    """A table of events to be read by many: files, folders or patterns, and the rules of `read_trajectories`."""
+
+    data: tuple[str, ...]
+    intervals: Intervals = field(default_factory=Intervals)
+    columns: EventColumns = field(default_factory=EventColumns)
+    naive_zone: str | None = None
+    epoch: Epoch = "auto"
+    skip_bad: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.data:
+            raise DataError("there is no table to read; give a file, a folder of Parquet files or a pattern")
+        if self.naive_zone is not None:
+            zone_named(self.naive_zone)  # what is wrong with it is told here, not by a worker
+        object.__setattr__(self, "intervals", self.intervals.on(self.naive_zone))
+
+    def sound(self, source: Any) -> Table:
+        """The sound rows of one source."""
+        return Table(source, self.columns, zone=self.naive_zone, epoch=self.epoch, skip_bad=self.skip_bad)
+
+    def files(self) -> list[str]:
+        """The files of a table that is not Parquet, in order of their names; nothing for Parquet."""
+        found: list[str] = []
+        for one in self.data:
+            if "://" in one:
+                return []
+            held = sorted(glob.glob(one)) or [one]
+            found += [str(Path(path).absolute()) for path in held]
+        kinds = {Path(path).is_dir() or _is_parquet(Path(path)) for path in found}
+        if len(kinds) > 1:
+            raise DataError(f"{', '.join(self.data)}: Parquet and other files in one table; give them as one format")
+        return [] if True in kinds else found
+
+    def cleaned(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Events of whole persons in order, and for each person how many rows were duplicates and out of order.
+
+        The rules of `read_trajectories`: order is that of instants, then of rows; rows that say the same are one event.
+        """
+        rows = rows.sort("person", "order")
+        distinct = rows.unique(["person", "instant", "activity", "location"], keep="first", maintain_order=True)
+        counts = (
+            rows.group_by("person", maintain_order=True)
+            .agg(
+                read=pl.len().cast(pl.Int64),
+                unordered=(pl.col("instant") < pl.col("instant").cum_max()).sum().cast(pl.Int64),
+            )
+            .join(distinct.group_by("person").agg(kept=pl.len().cast(pl.Int64)), on="person", maintain_order="left")
+        )
+        counts = counts.select("person", "unordered", duplicates=pl.col("read") - pl.col("kept"))
+        names = pl.Series(list(self.intervals.names), dtype=pl.String)
+        events = distinct.sort("person", "instant", maintain_order=True).with_columns(
+            time=pl.lit(names).gather(interval_of(self.intervals))
+        )
+        return events, counts
+
+
+def _is_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return Parquet().recognises(path, file.read(4))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
+
+
+def read_events(session: SparkSession, table: EventTable) -> tuple[DataFrame, list[str]]:
+    """The sound rows of a table (SCHEMA), and the columns that it has; nothing is read yet but the header."""
+    files = table.files()
+    if not files:
+        return _read_parquet(session, table)
+    header = list(open_source(files[0]).header)
+    table.columns.find(files[0], header)
+    numbered = session.sparkContext.parallelize(list(enumerate(files)), len(files)).toDF("file long, path string")
+    return numbered.mapInArrow(partial(_read_files, table), spark_schema(SCHEMA)), header
+
+
+def _read_files(table: EventTable, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for one in batch.to_pylist():
+            sound = table.sound(one["path"])
+            yield from _sent(sound, sound.batches(), one["file"])
+
+
+def _sent(table: Table, parts: Iterator[pl.DataFrame], file: int) -> Iterator[pa.RecordBatch]:
+    for part in parts:
+        yield from _arranged(part.with_columns(order=pl.col("order") + (file << (63 - FILE_BITS))))
+    bad = table.bad
+    if bad.count:
+        told = [(NOBODY, bad.count, 0, json.dumps(bad.first), None)]
+        yield from to_batches(pl.DataFrame(told, schema=SCHEMA, orient="row"), SCHEMA)
+
+
+def _arranged(sound: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    rows = sound.select(
+        person="user", instant="timestamp_instant", order="order", activity="activity", location="location"
+    )
+    yield from to_batches(rows, SCHEMA)
+
+
+# --- Parquet, which Spark splits
+
+
+def _read_parquet(session: SparkSession, table: EventTable) -> tuple[DataFrame, list[str]]:
+    from pyspark.errors import PySparkException
+    from pyspark.sql.functions import col
+
+    try:
+        frame = session.read.parquet(*(_address(one) for one in table.data))
+    except PySparkException as error:
+        why = next(iter(str(error).splitlines()), "")
+        raise DataError(f"{', '.join(table.data)}: cannot be read as Parquet ({why}); check the path") from None
+    header = frame.columns
+    table.columns.find(table.data[0], header)
+    kinds, held = table.columns.kinds(), dict(frame.dtypes)
+    roles = []
+    for role, name in table.columns.names().items():
+        _check_type(table.data[0], name, role, kinds[role], held[name])
+        column = col(f"`{name}`")
+        roles.append((column.cast("string") if kinds[role] == "text" else column).alias(role))
+    # The names are read off the files, not out of rows, and are as many as these.
+    files = {_plain_path(path): number for number, path in enumerate(sorted(frame.inputFiles()))}
+    chosen = frame.select(*roles, col("_metadata.file_path").alias("file"), col("_metadata.row_index").alias("row"))
+    return chosen.mapInArrow(partial(_read_split, table, files), spark_schema(SCHEMA)), header
+
+
+def _address(path: str) -> str:
+    return path if "://" in path else str(Path(path).absolute())
+
+
+def _plain_path(address: str) -> str:
+    return unquote(address.removeprefix("file:")).replace("///", "/", 1) if address.startswith("file:") else address
+
+
+def _check_type(file: str, name: str, role: str, kind: Any, held: str) -> None:
+    whole = held in ("tinyint", "smallint", "int", "bigint")
+    fits = {
+        "text": held == "string" or whole,
+        "time": held in ("string", "timestamp", "timestamp_ntz", "double", "float") or whole,
+    }
+    if not fits[kind]:
+        raise DataError(f"{file}: column {name!r} holds {held}; the {role} must be {EXPECTED[kind]}")
+
+
+def _read_split(
+    table: EventTable, files: dict[str, int], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Sound rows of a part of the files, whose rows say from which file and row they are."""
+    source = _Split(batches)
+    sound = table.sound(source)
+    for part in sound.parts():
+        file = files[_plain_path(part["file"][0])]
+        yield from _arranged(part.with_columns(order=pl.col("number") - 1 + (file << (63 - FILE_BITS))))
+    yield from _sent(sound, iter(()), 0)
+
+
+class _Split:
+    """Batches that Spark has read, as a source: one file at a time."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self.name = "a part of the table"
+        self.header: Sequence[str] = ()
+
+    def batches(self, columns: ColumnNames) -> Iterator[Batch]:
+        for one in self._batches:
+            frame = pl.DataFrame(pl.from_arrow(one)).with_columns(number=pl.col("row") + 1)
+            for file in frame.partition_by("file", maintain_order=True):
+                path = Path(_plain_path(file["file"][0]))
+                yield Batch(Origin(str(path), "row", stem(path, Parquet.endings)), file)
+
+
+# --- tables of polars as Spark takes them
+
+
+def spark_schema(schema: dict[str, Any]) -> str:
+    """A schema in Spark's words."""
+    return ", ".join(f"`{name}` {_spark_type(kind)}" for name, kind in schema.items())
+
+
+def _spark_type(kind: Any) -> str:
+    match kind:
+        case pl.List():
+            return f"array<{_spark_type(kind.inner)}>"
+        case pl.Struct():
+            return f"struct<{', '.join(f'{one.name}: {_spark_type(one.dtype)}' for one in kind.fields)}>"
+    return {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double", pl.Boolean: "boolean"}[kind]
+
+
+def to_batches(frame: pl.DataFrame, schema: dict[str, Any]) -> list[pa.RecordBatch]:
+    """A table as Spark takes it: its columns in the order of the schema, texts and lists with short offsets."""
+    import pyarrow as pa
+
+    wanted = pa.schema([(name, _arrow_type(kind)) for name, kind in schema.items()])
+    table: pa.Table = frame.select(list(schema)).to_arrow(compat_level=pl.CompatLevel.oldest())
+    batches: list[pa.RecordBatch] = table.cast(wanted).combine_chunks().to_batches()
+    return batches
+
+
+def _arrow_type(kind: Any) -> Any:
+    import pyarrow as pa
+
+    match kind:
+        case pl.List():
+            return pa.list_(_arrow_type(kind.inner))
+        case pl.Struct():
+            return pa.struct([(one.name, _arrow_type(one.dtype)) for one in kind.fields])
+    return {pl.String: pa.string(), pl.Int64: pa.int64(), pl.Float64: pa.float64(), pl.Boolean: pa.bool_()}[kind]

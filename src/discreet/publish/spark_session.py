@@ -1,0 +1,140 @@
+"""The start of a Spark session: what is missing is said with its remedy, and local ones stay on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JAVA = 17
+"""The oldest that Spark 4 runs on."""
+
+GET_JAVA = (
+    f"Spark needs Java {JAVA} or newer: on Debian and Ubuntu `apt install openjdk-{JAVA}-jre-headless`, on macOS "
+    f"`brew install openjdk@{JAVA}`; if it is there, let JAVA_HOME name its folder"
+)
+
+SETTINGS = {
+    "spark.sql.adaptive.enabled": "true",
+    # Tables of events hold timestamps with and without a zone; neither may depend on where a machine stands.
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # A worker that ran one task keeps compiled kernels, and tables of mechanisms, for the next.
+    "spark.python.worker.reuse": "true",
+}
+
+LOCAL = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Spark's page shows plans and settings to whoever opens it.
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""For masters on this machine."""
+
+
+def is_local(master: str) -> bool:
+    """Whether a master runs on this machine alone."""
+    return master.startswith("local")
+
+
+def java_version() -> int | None:
+    """The version of the Java that Spark would start; None where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None:
+        return None
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(found[1]) if found else None
+
+
+def missing() -> str | None:
+    """What Spark lacks on this machine, with the remedy; None where it can be started."""
+    try:
+        import pandas  # noqa: F401
+        import pyarrow  # noqa: F401
+        import pyspark
+    except ImportError as error:
+        return f"{error.name} is not installed; `pip install 'discreet[spark]'`"
+    release = int(pyspark.__version__.split(".")[0])
+    if release != 4:
+        return f"pyspark {pyspark.__version__} is installed, and 4 is needed; `pip install 'discreet[spark]'`"
+    found = java_version()
+    if found is None:
+        return f"there is no Java; {GET_JAVA}"
+    if found < JAVA:
+        return f"this is Java {found}; {GET_JAVA}"
+    return None
+
+
+def spark_session(
+    master: str | None = None, *, name: str = "discreet", settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session at a master, such as local[2] or spark://host:7077; without one, that of spark-submit, or all cores.
+
+    Settings of one's own win. Workers run this Python, unless PYSPARK_PYTHON names another.
+    """
+    lacks = missing()
+    if lacks is not None:
+        raise DiscreetError(lacks)
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    submitted = SparkSession.getActiveSession()
+    if submitted is not None and master is None:
+        return submitted
+    builder: Any = SparkSession.builder.appName(name)
+    # Under spark-submit the master, and what else was said there, is in the environment, and must not be overruled.
+    stated = master if master is not None else os.environ.get("MASTER") or _submitted_master() or "local[*]"
+    chosen = {**SETTINGS, **(LOCAL if is_local(stated) else {}), **(settings or {})}
+    if master is not None or _submitted_master() is None:
+        builder = builder.master(stated)
+    if is_local(stated):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except Exception as error:  # Java's own reasons come as many kinds
+        why = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise DiscreetError(f"Spark did not start at {stated}: {why}; check --master and its log above") from error
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _submitted_master() -> str | None:
+    """The master that spark-submit was given."""
+    if os.environ.get("PYSPARK_GATEWAY_PORT") is None:
+        return None
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    master: str | None = SparkConf().get("spark.master")
+    return master
+
+
+@contextmanager
+def running(
+    master: str | None = None, *, name: str = "discreet", settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """A session for the block, stopped at its end."""
+    session = spark_session(master, name=name, settings=settings)
+    try:
+        yield session
+    finally:
+        session.stop()
