@@ -125,10 +125,17 @@ def test_what_ended_longer_ago_than_the_grace_is_skipped(tmp_path: Path) -> None
 
 
 def test_whoever_begins_in_the_middle_of_a_day_shows_nothing_of_before(tmp_path: Path) -> None:
-    following = folder_of(tmp_path, ["ann"], margin=0)
+    following = folder_of(tmp_path, ["ann", "bob"], archetypes=1, margin=0)
     now = end_of(MONDAY, 4) + 1
-    engine = Engine(following, ["ann"], now=now, since=None)
-    assert keys_of(list(engine.batch([], end_of(MONDAY, 6)))) == [("ann", MONDAY, 5), ("ann", MONDAY, 6)]
+    engine = Engine(following, ["ann", "bob"], now=now, since=None)
+    releases = list(engine.batch([], end_of(MONDAY, 6)))
+    assert keys_of(releases) == [(name, MONDAY, slot) for name in ("ann", "bob") for slot in (5, 6)]
+    person = engine.people.get("bob")
+    assert person is not None
+    by_itself = engine.people.stream(person, MONDAY, b"", None)
+    for _ in range(5):
+        by_itself.skip()
+    assert engine.people.first_state(person, MONDAY, 5).decode() == by_itself.state()
 
 
 @pytest.mark.parametrize("date", [dt.date(2026, 3, 29), dt.date(2026, 10, 25), dt.date(2026, 6, 1)])

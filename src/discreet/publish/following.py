@@ -50,6 +50,9 @@ PEOPLE = 50_000
 MECHANISMS = 512 * 2**20
 """Bytes of mechanisms that a process keeps, about."""
 
+FIRST_STATES = 1_000
+"""Of habits that begin at one slot, which a process remembers."""
+
 
 @dataclass(frozen=True)
 class Following:
@@ -141,6 +144,7 @@ class People:
         self.keys = DayKeys(following.keys)
         self._known: Recent[str, Person] = Recent(PEOPLE)
         self._made: Recent[tuple[str, dt.date], AnyMechanism] = Recent(MECHANISMS, weight)
+        self._first: Recent[tuple[str, dt.date, int], dict[str, Any]] = Recent(FIRST_STATES)
 
     def get(self, name: str) -> Person | None:
         """A person, or None if there is no model of theirs."""
@@ -192,6 +196,21 @@ class People:
             raise DiscreetError(f"{person.name}: {NOT_ENDLESS}")
         return stream
 
+    def first_state(self, person: Person, start: dt.date, slot: int) -> bytes:
+        """The state of a stream whose slots before this one of its first date are skipped; empty where none is.
+
+        Nothing is drawn in them, so it is the same for all who share habits, but for the name.
+        """
+        key = person.decision, start, slot
+        known = self._first.get(key)
+        if known is None:
+            stream = self.stream(person, start, b"", None)
+            for _ in range(slot):
+                stream.skip()
+            known = json.loads(stream.state()) if slot else {}
+            self._first.keep(key, known)
+        return json.dumps({**known, "person": person.name}, ensure_ascii=False).encode() if slot else b""
+
 
 NOT_ENDLESS = (
     "a stream is without end, and here each day starts anew; give a routine with a clock (discreet learn without "
@@ -236,11 +255,8 @@ def begun(people: People, person: Person, now: int, since: dt.date | None = None
     Slots of the date before the present one are skipped and not shown: there was no stream then.
     """
     start, slot = slot_at(person.clock, now) if since is None else (since, 0)
-    stream = people.stream(person, start, b"", None)
-    for _ in range(slot):
-        stream.skip()
     held = Held(start, slot, _due(people, person, start, slot), {})
-    return State(held.to_bytes(), stream.state().encode() if slot else b"")
+    return State(held.to_bytes(), people.first_state(person, start, slot))
 
 
 def _due(people: People, person: Person, start: dt.date, slot: int) -> int:

@@ -67,7 +67,7 @@ def _without_model(name: str) -> None:
     _log.warning("readings of %r are left out: there is no model of theirs", name)
 
 
-class Follower(StatefulProcessor):
+class Follower(StatefulProcessor):  # type: ignore[misc]  # pyspark is not looked into
     """One person's states and timer; all that is decided is decided by `following`."""
 
     def __init__(self, following: Following, since: dt.date | None) -> None:
@@ -295,8 +295,8 @@ def check_folders(following: Following, *, out: Path, checkpoint: Path) -> None:
         raise DiscreetError(f"{out}: the stream of {checkpoint} wrote elsewhere; give its folder")
     if begun_before and not following.keys.is_dir():
         raise DiscreetError(
-            f"{following.keys}: there are no keys, and without those of the stream of {checkpoint} its last batch would "
-            "be drawn anew; give their folder, or begin a new stream"
+            f"{following.keys}: there are no keys, and without those of the stream of {checkpoint} its last batch "
+            "would be drawn anew; give their folder, or begin a new stream"
         )
 
 
