@@ -292,18 +292,14 @@ def test_a_key_is_needed_until_the_last_slot_of_its_day_is_told(after: int) -> N
 
 
 def test_what_was_used_longest_ago_is_forgotten_first() -> None:
-    kept: Recent[str, list[int]] = Recent(10, len)
-    growing = [0] * 4
-    kept.keep("a", growing)
-    kept.keep("b", [0] * 4)
-    assert kept.get("a") is growing
-    kept.keep("c", [0] * 4)
-    assert [name for name in "abc" if kept.get(name) is not None] == ["a", "c"]
-    growing.extend([0] * 90)
-    while kept.get("c") is not None:  # weighed again when it is used 4, 8, ... times
-        kept.get("a")
-    assert len(kept) == 1
-    assert kept.get("a") is growing
+    kept: Recent[str, int] = Recent(2)
+    for number, name in enumerate("ab"):
+        kept.keep(name, number)
+    assert kept.get("a") == 0
+    kept.keep("c", 2)
+    assert [kept.get(name) for name in "abc"] == [0, None, 2]
+    kept.keep("c", 3)
+    assert (kept.get("c"), len(kept)) == (3, 2)
 
 
 def test_states_tell_no_key_and_outputs_no_state(tmp_path: Path) -> None:

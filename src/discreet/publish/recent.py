@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Generic, TypeVar
-
-from discreet.numerics import power_of_two
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-def _one(_: object) -> int:
-    return 1
-
-
 class Recent(Generic[Key, Value]):
-    """At most so much, by the sum of sizes; each counts as one unless `size` says otherwise.
+    """The last so many that were used."""
 
-    As mechanisms grow while they are used, sizes are looked at again after 1, 2, 4, ... uses. What was used last stays,
-    however large it is.
-    """
-
-    def __init__(self, most: int, size: Callable[[Value], int] = _one) -> None:
-        self._most, self._size = most, size
-        self._kept: OrderedDict[Key, tuple[Value, int, int]] = OrderedDict()  # with uses and size
-        self._total = 0
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Key, Value] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -34,22 +23,13 @@ class Recent(Generic[Key, Value]):
     def get(self, key: Key) -> Value | None:
         """What is kept, if it is."""
         found = self._kept.get(key)
-        if found is None:
-            return None
-        self._put(key, *found)
-        return found[0]
+        if found is not None:
+            self._kept.move_to_end(key)
+        return found
 
     def keep(self, key: Key, value: Value) -> None:
         """Keep it, in the place of what was kept before."""
-        self._put(key, value, 0, 0)
-
-    def _put(self, key: Key, value: Value, uses: int, size: int) -> None:
-        if key in self._kept:
-            self._total -= self._kept.pop(key)[2]
-        uses += 1
-        if power_of_two(uses):
-            size = self._size(value)
-        self._kept[key] = value, uses, size
-        self._total += size
-        while self._total > self._most and len(self._kept) > 1:
-            self._total -= self._kept.popitem(last=False)[1][2]
+        self._kept[key] = value
+        self._kept.move_to_end(key)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
