@@ -13,8 +13,15 @@ demo: .venv
 serve: .venv
 	$(BIN)/discreet serve --demo
 
-test: .venv
+test: .venv .venv/spark-installed
 	$(BIN)/python -m pytest -n 2
+
+# Spark is large and needs Java, so that only tests bring it, and only where there is a Java; without it, those tests say
+# that they were left out.
+.venv/spark-installed: pyproject.toml | .venv
+	if command -v java > /dev/null || [ -n "$$JAVA_HOME" ]; then \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[spark]' && touch $@; \
+	else echo 'no Java: the tests of Spark are left out (docs/population.md says how to get it)'; fi
 
 check: .venv
 	$(BIN)/ruff check .
@@ -26,11 +33,11 @@ format: .venv
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv
+bench: .venv .venv/spark-installed
 	$(BIN)/python -m benchmarks
 
 # The same properties as `make test`, on thousands of random models instead of hundreds.
-audit: .venv
+audit: .venv .venv/spark-installed
 	DISCREET_SEARCH=long $(BIN)/python -m pytest -n 2 tests
 
 # The owner's page, from its sources (needs Node). What is built is committed: pip install needs no Node. The digests say

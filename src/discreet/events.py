@@ -234,6 +234,11 @@ class Events:
             seen.update(trajectory.events)
         if not seen:
             raise DiscreetError("there are no trajectories; give at least one")
+        return cls.from_counts(seen, occurring_only=occurring_only)
+
+    @classmethod
+    def from_counts(cls, seen: Mapping[Event, int], *, occurring_only: bool = False) -> Events:
+        """The same from how often each event occurs."""
         counts: tuple[Counter[str], ...] = tuple(Counter() for _ in ATTRIBUTES)
         for event, count in seen.items():
             for counter, value in zip(counts, event.values, strict=True):

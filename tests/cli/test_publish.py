@@ -4,7 +4,7 @@ import csv
 import datetime as dt
 import os
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ import pytest
 
 from discreet.events import Trajectory
 from discreet.models.simulate_events import topic_model, trajectories
-from discreet.publish import Plan, Report, RunKey, publish, publish_person
+from discreet.publish import Plan, RunKey, Summary, publish_people, publish_person
 from discreet.publish import person as person_work
 from discreet.publish.person import Published
+from discreet.publish.work import trajectories_of
 from tests.cli.conftest import Discreet, error_of
 
 HOURS = {"interval 1": 2, "interval 2": 8, "interval 3": 20}
@@ -154,7 +155,9 @@ def test_ctrl_c_leaves_no_table_and_resume_goes_on(
             raise KeyboardInterrupt
         return person_work.published(plan, one, *more)
 
-    monkeypatch.setattr("discreet.publish.local.published", pressed)
+    monkeypatch.setattr("discreet.publish.work.published", pressed)
+    for size in ("FIRST_EVENTS", "MOST_EVENTS"):
+        monkeypatch.setattr(f"discreet.publish.local.{size}", 1)  # one person at a time
     ran = discreet(*given(cards, out, *options))
     assert ran.code == 130
     assert "go on with --resume" in ran.err
@@ -176,11 +179,13 @@ def test_a_worker_could_publish_what_the_command_asks_for(
 ) -> None:
     sent: list[bytes] = []
 
-    def spied(plan: Plan, trajectories: Sequence[Trajectory], *arguments: Any, **options: Any) -> Report:
-        sent.extend(pickle.dumps((publish_person, plan, one, RunKey.of_seed(1))) for one in trajectories)
-        return publish(plan, trajectories, *arguments, **options)
+    def spied(plan: Plan, people: Iterable[pl.DataFrame], *arguments: Any, **options: Any) -> Summary:
+        frames = list(people)
+        everybody = [one for frame in frames for one in trajectories_of(frame)]
+        sent.extend(pickle.dumps((publish_person, plan, one, RunKey.of_seed(1))) for one in everybody)
+        return publish_people(plan, frames, *arguments, **options)
 
-    monkeypatch.setattr("discreet.publish.publish", spied)
+    monkeypatch.setattr("discreet.publish.publish_people", spied)
     out = tmp_path / "out.csv"
     ran = discreet(*given(cards, out, "--secret", "activity=activity 1", "--option", "plan=lazy", *habits))
     assert ran.code == 0, ran.err

@@ -21,6 +21,7 @@ from discreet.data import write_published
 from discreet.data.published import Row
 from discreet.errors import DiscreetError
 from discreet.events import Events, Trajectory
+from discreet.outputs import PartialEvent
 from discreet.publish import ChainHabits, Plan, Report, publish
 from discreet.publish.person import published
 from discreet.publish.plan import Habits
@@ -28,6 +29,12 @@ from discreet.publish.unfinished import Unfinished, unfinished
 from tests.publish.plans import plan_of
 
 ROLES = {"user": "who", "timestamp": "when", "location": "where", "activity": "what"}
+
+
+@pytest.fixture(autouse=True)
+def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """People are worked on one at a time, so that some are done before others."""
+    monkeypatch.setattr("discreet.publish.local.CHUNK", 1)
 
 
 @pytest.fixture
@@ -93,10 +100,10 @@ def test_without_a_seed_it_goes_on_with_the_same_key(plan: Plan, people: list[Tr
     interrupt(plan, people, table, 2, seed=None)
     run = Unfinished.resumed(table, None)
     done = list(run.done())
-    assert [one.report.person for one in done] == [one.person for one in people]
+    assert [one.reports["person"].to_list() for one in done] == [[one.person] for one in people]
     rows: list[Row] = []
     publish(plan, people, rows.extend, unfinished=run)
-    assert rows == [(one.report.person, row) for one in done for row in one.rows]
+    assert rows == [(person, PartialEvent(*row)) for one in done for person, *row in one.rows.iter_rows()]
     again: list[Row] = []
     fresh = Unfinished(tmp_path, run.key)
     (tmp_path / "done").write_bytes(b"")
@@ -118,7 +125,7 @@ def test_what_is_kept_is_for_its_owner_alone_and_goes_with_the_end(
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
-def test_a_line_that_was_not_written_to_its_end_is_made_again(
+def test_a_part_that_was_not_written_to_its_end_is_made_again(
     plan: Plan, people: list[Trajectory], tmp_path: Path
 ) -> None:
     whole, table = tmp_path / "whole.csv", tmp_path / "table.csv"
@@ -153,12 +160,12 @@ def test_a_run_goes_on_with_the_same_alone(plan: Plan, people: list[Trajectory],
     assert not table.exists()
 
 
-def test_a_damaged_line_is_told(plan: Plan, people: list[Trajectory], tmp_path: Path) -> None:
+def test_what_is_damaged_is_told(plan: Plan, people: list[Trajectory], tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     interrupt(plan, people, table, 2)
     done = Unfinished.beside(table) / "done"
-    done.write_bytes(b"{}" + done.read_bytes()[2:])
-    with pytest.raises(DiscreetError, match="a line is damaged"):
+    done.write_bytes(done.read_bytes()[:-1] + b"?")
+    with pytest.raises(DiscreetError, match="what is kept is damaged"):
         write(plan, people, table, resume=True)
     assert not table.exists()
 
@@ -198,7 +205,7 @@ def test_a_process_that_is_ended_leaves_no_table_and_is_gone_on_with(tmp_path: P
     _, told = process.communicate(timeout=60)
     assert process.returncode != 0, told
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
-    kept = [one.report.person for one in Unfinished.resumed(table, None).done()]
+    kept = [one for done in Unfinished.resumed(table, None).done() for one in done.reports["person"]]
     assert 0 < len(kept) < 400
     key = Unfinished.resumed(table, None).key
     write_many(str(table), True)
@@ -224,10 +231,7 @@ class Deadly:
         return self.habits.of(pieces, slots)
 
 
-def test_a_worker_that_dies_leaves_no_table(
-    plan: Plan, people: list[Trajectory], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("discreet.publish.local.BATCH_PEOPLE", 1)
+def test_a_worker_that_dies_leaves_no_table(plan: Plan, people: list[Trajectory], tmp_path: Path) -> None:
     whole, table = tmp_path / "whole.csv", tmp_path / "table.csv"
     deadly = replace(plan, habits=Deadly(plan.habits, people[-1].person, os.getpid()))
     table.write_text("what was there before")

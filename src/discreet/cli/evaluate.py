@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from discreet.cli import options
+from discreet.cli.family import Family
 from discreet.cli.inputs import (
     Maker,
     ReadingOptions,
@@ -16,8 +19,9 @@ from discreet.cli.inputs import (
     read_policy_for,
     read_spec,
 )
-from discreet.cli.known import known_json, print_known
-from discreet.cli.terminal import note, print_json, progress, table
+from discreet.cli.known import Told, known_json, print_known
+from discreet.cli.people import Workers, each_person
+from discreet.cli.terminal import Progress, note, print_json, progress, table
 from discreet.cli.truth import (
     IF,
     AcceptModel,
@@ -32,8 +36,11 @@ from discreet.cli.truth import (
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
+    from discreet.clock import Clock
     from discreet.contexts import Day
     from discreet.evaluation.metrics import Evaluation
+    from discreet.evaluation.truth import Truth
+    from discreet.mechanisms.named import Spec
     from discreet.models.parts import AnyModel
     from discreet.policy import Policy
 
@@ -52,6 +59,7 @@ def evaluate(
         ),
     ] = None,
     seed: options.Seed = 0,
+    workers: Workers = 1,
     accept_model: AcceptModel = False,
     picture: Picture = None,
     person: options.Person = None,
@@ -76,61 +84,172 @@ def evaluate(
     that the habits were learned from look better than others will, and the answer says so; --split 0.7 learns anew
     from the first days and judges the rest. The table speaks of the truth: keep it to yourself.
 
+    Where --model is a folder with a model for each person, as learn writes it, each person of the file is judged by
+    their own model, as if alone.
+
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml
     """
+    spec = read_spec(mechanism, option)
+    given: dict[str, Any] = {
+        "user": user,
+        "time": time,
+        "context": context,
+        "start": start,
+        "end": end,
+        "naive_zone": naive_zone,
+        "carry": carry,
+        "skip_bad": skip_bad,
+        "person": person,
+        "separator": separator,
+        "time_format": time_format,
+        "places": places,
+    }
+    judge = partial(_judge, spec, split, seed)
+    if model.is_dir():
+        _everybody(data, model, policy, spec, given, judge, workers, picture, accept_model, json)
+        return
+    habits = read_model(model)
+    secrets = read_policy_for(policy, habits)
+    reading = ReadingOptions.as_learned(model, **given)
+    carried = reading.carried(habits.clock)
+    days, readings = reading.as_they_came().read_one(data, habits)
+    with progress("evaluating") as report:
+        found = judge(_Person("", habits, secrets, days, carried), report)
+    draw(picture, found.truth, f"{spec.name}: where an observer is 10 % sure, is it 10 %?")
+    if json:
+        document = found.document(accept_model)
+        print_json({"mechanism": spec.name, **document, "bad_rows": readings.bad.count})
+    else:
+        found.print(spec.name, secrets, accept_model)
+        if readings.bad.count:
+            note(f"{readings.bad.count} bad rows were skipped")
+    if found.breached or refused(found.truth, accept_model):
+        raise typer.Exit(1)
+
+
+class _Person(NamedTuple):
+    """One person as a process is sent them."""
+
+    name: str
+    habits: AnyModel
+    policy: Policy
+    days: list[Day]
+    carried: int
+
+
+class _Judged(NamedTuple):
+    """What a person's days showed and told."""
+
+    name: str
+    clock: Clock | None
+    joined: bool
+    """Whether days are judged as one stream."""
+    days: int
+    learned: int | None
+    results: dict[str | None, Evaluation]
+    truth: Truth
+    told: Told
+    endless: bool
+    split: float | None
+    seed: int
+
+    @property
+    def breached(self) -> bool:
+        """Whether some secret was, on some day."""
+        return any(result.breached for result in self.results.values())
+
+    def document(self, accepted: bool) -> dict[str, Any]:
+        """For machines."""
+        parts = [{"part": part, **asdict(result)} for part, result in self.results.items()]
+        return {
+            "without_end": self.endless,
+            "seed": self.seed,
+            "breached": self.breached,
+            "split": self.split,
+            "learned_days": self.learned,
+            "parts": parts,
+            "known": known_json(self.told),
+            "truth": truth_json(self.truth, accepted),
+        }
+
+    def print(self, mechanism: str, policy: Policy, accepted: bool) -> None:
+        """For people."""
+        print_known(self.told, self.clock)
+        if self.learned:
+            print(f"{_seen_before(self.learned, self.days)}\n")
+        for part, result in self.results.items():
+            _print(mechanism + (f", {part}s" if part else ""), result, policy, joined=self.joined)
+        if self.joined and not self.endless:
+            print(f"{ends_at_midnight(mechanism)}.")
+        print_truth(self.truth, accepted)
+
+
+def _judge(spec: Spec, split: float | None, seed: int, one: _Person, report: Progress | None = None) -> _Judged:
+    """Release one person's days as an experiment, and hold the habits against them."""
     from discreet.adversary.known import known
     from discreet.evaluation.week import evaluate_parts
     from discreet.models.routine import Routine
 
-    spec = read_spec(mechanism, option)
-    habits = read_model(model)
-    secrets = read_policy_for(policy, habits)
-    make = Maker(spec, secrets)
-    reading = ReadingOptions.as_learned(
-        model,
-        user=user,
-        time=time,
-        context=context,
-        start=start,
-        end=end,
-        naive_zone=naive_zone,
-        carry=carry,
-        skip_bad=skip_bad,
-        person=person,
-        separator=separator,
-        time_format=time_format,
-        places=places,
-    )
-    carried = reading.carried(habits.clock)
-    days, readings = reading.as_they_came().read_one(data, habits)
+    habits, days, make = one.habits, one.days, Maker(spec, one.policy)
     if split is not None:
-        habits, days = _parted(habits, days, secrets, split, carried)
+        habits, days = _parted(habits, days, one.policy, split, one.carried)
     learned = already_learned(habits, days)
+    results = evaluate_parts(habits, make, days, carry=one.carried, seed=seed, progress=report)
+    truth = check_released(habits, make, days, one.policy, spec.name, carry=one.carried, seed=seed)
+    told, joined = known(habits, one.policy), isinstance(habits, Routine)
+    return _Judged(one.name, habits.clock, joined, len(days), learned, results, truth, told, make.endless, split, seed)
+
+
+def _everybody(
+    data: Path,
+    model: Path,
+    policy: Path,
+    spec: Spec,
+    given: dict[str, Any],
+    judge: partial[_Judged],
+    workers: int,
+    picture: Path | None,
+    accepted: bool,
+    json: bool,
+) -> None:
+    """Each person of a file by their own model: a line a person, in order of their names."""
+    from discreet.models.store import files_in
+
+    if picture is not None:
+        raise DiscreetError("--picture is of one person; give one model of the folder")
+    family = Family(files_in(model), policy, spec)
+    family.read(data, ReadingOptions.as_learned(family.any_file, **given))
+    found = []
     with progress("evaluating") as report:
-        results = evaluate_parts(habits, make, days, carry=carried, seed=seed, progress=report)
-    truth = check_released(habits, make, days, secrets, spec.name, carry=carried, seed=seed)
-    draw(picture, truth, f"{spec.name}: where an observer is 10 % sure, is it 10 %?")
-    breached = any(result.breached for result in results.values())
-    told = known(habits, secrets)
+        coming = (
+            _Person(name, family.habits[name], family.policies[name], days, family.carried)
+            for name, days in family.days.items()
+        )
+        for done, one in enumerate(each_person(judge, coming, workers), 1):
+            found.append(one)
+            report(done, len(family))
+    no = [one for one in found if one.breached or refused(one.truth, accepted)]
     if json:
-        parts = [{"part": part, **asdict(result)} for part, result in results.items()]
-        document = {"mechanism": spec.name, "without_end": make.endless, "seed": seed, "breached": breached}
-        document |= {"split": split, "learned_days": learned}
-        held = {"known": known_json(told), "truth": truth_json(truth, accept_model)}
-        print_json({**document, "parts": parts, **held, "bad_rows": readings.bad.count})
+        people = [{"person": one.name, **one.document(accepted)} for one in found]
+        print_json({"mechanism": spec.name, "people": people, "bad_rows": family.bad})
     else:
-        joined = isinstance(habits, Routine)
-        print_known(told, habits.clock)
-        if learned:
-            print(f"{_seen_before(learned, len(days))}\n")
-        for part, result in results.items():
-            _print(spec.name + (f", {part}s" if part else ""), result, secrets, joined=joined)
-        if joined and not make.endless:
-            print(f"{ends_at_midnight(spec.name)}.")
-        print_truth(truth, accept_model)
-        if readings.bad.count:
-            note(f"{readings.bad.count} bad rows were skipped")
-    if breached or refused(truth, accept_model):
+        rows = [
+            [
+                one.name + (f", {part}s" if part else ""),
+                str(result.days),
+                f"{result.utility:.4f}",
+                f"{result.breach_rate:.4f}",
+                f"{result.worst_gain:.4f}",
+                {None: "not tested", True: "yes", False: "NO"}[one.truth.holds],
+            ]
+            for one in found
+            for part, result in one.results.items()
+        ]
+        print(table(["person", "days", "utility", "breach rate", "worst gain", "habits hold"], rows))
+        print(f"\n{len(found) - len(no)} of {len(found)} people are breached nowhere and have habits that hold")
+        if family.bad:
+            note(f"{family.bad} bad rows were skipped")
+    if no:
         raise typer.Exit(1)
 
 

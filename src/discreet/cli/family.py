@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.cli.inputs import Maker, ReadingOptions, ends_at_midnight, read_model, read_policy_for
+from discreet.cli.people import each_person
 from discreet.cli.terminal import note
 from discreet.cli.truth import warn
 from discreet.errors import DataError, DiscreetError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.named import Spec
     from discreet.models.parts import AnyModel
     from discreet.outputs import Release
+    from discreet.policy import Policy
 
 LISTED = 5
 """Names in a message."""
@@ -95,21 +97,65 @@ class Family:
         assert self.clock is not None  # seen to above
         return self.dates * self.clock.slots
 
-    def releases(self) -> Iterator[Release]:
-        """Person after person, each in a stream of their own."""
-        from discreet.live import Stream, span
+    def releases(self, workers: int = 1) -> Iterator[Release]:
+        """Person after person, each in a stream of their own, which draws from the operating system's entropy.
 
-        for name, days in self.days.items():
-            make = Maker(self.spec, self.policies[name])
-            start = span(days)[0]
-            with Stream(self.habits[name], make, start=start, carry=self.carried, person=days[0].person) as stream:
-                yield from stream.releases(days)
-            self.off_model += stream.off_model
-            self.daily = self.daily or ends(stream)
+        Several processes hold the releases of a few people; one holds none.
+        """
+        if workers == 1:
+            for name in self.days:
+                with self._stream(name) as stream:
+                    yield from stream.releases(self.days[name])
+                self._count(stream.off_model, ends(stream))
+            return
+        everybody = (self._one(name) for name in self.days)
+        for one in each_person(_released, everybody, workers):
+            yield from one.releases
+            self._count(one.off_model, one.daily)
+
+    def _one(self, name: str) -> _One:
+        return _One(self.habits[name], self.spec, self.policies[name], self.days[name], self.carried)
+
+    def _stream(self, name: str) -> Stream:
+        return self._one(name).stream()
+
+    def _count(self, off_model: int, daily: bool) -> None:
+        self.off_model += off_model
+        self.daily = self.daily or daily
 
     def tell(self) -> None:
         """What only these people may know."""
         _tell(self.daily, self.spec.name, self.bad, self.off_model)
+
+
+class _One(NamedTuple):
+    """One person as a process is sent them."""
+
+    habits: AnyModel
+    spec: Spec
+    policy: Policy
+    days: list[Day]
+    carried: int
+
+    def stream(self) -> Stream:
+        """The person's own."""
+        from discreet.live import Stream, span
+
+        make = Maker(self.spec, self.policy)
+        start = span(self.days)[0]
+        return Stream(self.habits, make, start=start, carry=self.carried, person=self.days[0].person)
+
+
+class _Released(NamedTuple):
+    releases: list[Release]
+    off_model: int
+    daily: bool
+
+
+def _released(one: _One) -> _Released:
+    with one.stream() as stream:
+        releases = list(stream.releases(one.days))
+    return _Released(releases, stream.off_model, ends(stream))
 
 
 def tell(stream: Stream, name: str, skipped: int = 0) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
 from discreet.cli import options
 from discreet.cli.habits import (
+    Summary,
     draw_truths,
     draw_weeks,
     hint_unknown,
@@ -22,6 +24,7 @@ from discreet.cli.inputs import ReadingOptions
 from discreet.cli.known import Told, print_known
 from discreet.cli.learners import (
     Anew,
+    Found,
     Learner,
     More,
     declared_by,
@@ -31,9 +34,11 @@ from discreet.cli.learners import (
     refuse,
     told_of,
 )
+from discreet.cli.people import Workers, each_person
 from discreet.cli.terminal import note, print_json, progress
 from discreet.cli.truth import AcceptModel, Picture, refused
 from discreet.clock import Clock
+from discreet.contexts import Day
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -143,6 +148,7 @@ def learn(
             rich_help_panel=HABITS,
         ),
     ] = None,
+    workers: Workers = 1,
     accept_model: AcceptModel = False,
     picture: Picture = None,
     chart: Annotated[
@@ -169,7 +175,6 @@ def learn(
 
     Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """
-    from discreet.models.rhythm import rhythms
     from discreet.models.store import save_all
 
     reading = ReadingOptions(
@@ -192,13 +197,13 @@ def learn(
     truths: dict[Path, Truth] = {}
     weeks: dict[Path, Sequence[Rhythm]] = {}
     told: Told = {}
+    work = partial(_learn, learner, secrets, accept_model)
+    coming = ((name, files[name], days) for name, days in readings.people.items())
     with progress("learning") as report:
-        for done, (name, days) in enumerate(readings.people.items(), 1):
-            file, found = files[name], learner.learn(days)
-            models[file], truths[file] = found.model, found.truth
-            told = told_of(found.model, secrets, learner.clock)
-            weeks[file] = rhythms(found.days, learner.clock)
-            summaries.append(summary_of(name, file, found, learner.clock, told, weeks[file], accepted=accept_model))
+        for done, one in enumerate(each_person(work, coming, workers), 1):
+            models[one.file], truths[one.file], weeks[one.file] = one.found.model, one.found.truth, one.week
+            told = one.told
+            summaries.append(one.summary)
             report(done, len(readings.people))
     hint_unvisited(learner.kept if update is None else (), readings.labels)
     hint_unknown(summaries, reading.carry)
@@ -221,6 +226,28 @@ def learn(
     if no:
         note(f"nothing was saved in {out}: the habits do not hold on held-out days")
         raise typer.Exit(1)
+
+
+class _Learned(NamedTuple):
+    """What came of one person."""
+
+    file: Path
+    found: Found
+    told: Told
+    week: Sequence[Rhythm]
+    summary: Summary
+
+
+def _learn(learner: Learner, secrets: Path | None, accepted: bool, person: tuple[str, Path, list[Day]]) -> _Learned:
+    """One person's habits, and what is said of them."""
+    from discreet.models.rhythm import rhythms
+
+    name, file, days = person
+    found = learner.learn(days)
+    told = told_of(found.model, secrets, learner.clock)
+    week = rhythms(found.days, learner.clock)
+    summary = summary_of(name, file, found, learner.clock, told, week, accepted=accepted)
+    return _Learned(file, found, told, week, summary)
 
 
 def _files(out: Path, people: list[str]) -> dict[str, Path]:

@@ -19,6 +19,7 @@ from discreet.cli.inputs import (
     read_spec,
 )
 from discreet.cli.live import Lines, Now, by_lines, by_the_clock, keep, opened, utc_now
+from discreet.cli.people import Workers
 from discreet.cli.terminal import print_json, progress
 from discreet.cli.truth import warn
 from discreet.errors import DiscreetError
@@ -67,6 +68,7 @@ def release(
         ),
     ] = None,
     option: options.MechanismOptions = None,
+    workers: Workers = 1,
     person: options.Person = None,
     carry: options.LearnedCarry = None,
     places: options.PlacesFile = None,
@@ -118,7 +120,8 @@ def release(
         _has_dates(data, date, now, state)
         family = Family(files_in(model), policy, spec)
         family.read(data, ReadingOptions.as_learned(family.any_file, **given))
-        _write(_followed(family.releases(), family.outputs), family.dates, spec.name, out, json, people=len(family))
+        rows = family.releases(workers)
+        _write(_followed(rows, family.outputs), family.dates, spec.name, out, json, people=len(family))
         family.tell()
         return
     habits = read_model(model)

@@ -96,21 +96,25 @@ class EventModel:
     @cached_property
     def initial(self) -> FloatArray:
         """(K,): topics of first events, drawn to how frequent topics are."""
-        return _drawn_to(self._share, self._totals.starts, Concentrations().start * self.topics)
+        return drawn_to(self._share, self._totals.starts, Concentrations().start * self.topics)
 
     @cached_property
     def transitions(self) -> FloatArray:
         """(U, K, K): each person's transitions, drawn to everybody's."""
-        steps = self._totals.steps
-        shared = _drawn_to(self._share, steps.sum(axis=0), Concentrations().transition * self.topics)
-        return _drawn_to(shared, steps, self.strengths.transition)
+        return drawn_to(self.shared_transition, self._totals.steps, self.strengths.transition)
+
+    @cached_property
+    def shared_transition(self) -> FloatArray:
+        """(K, K): everybody's, of somebody of whom nothing is known."""
+        steps = self._totals.steps.sum(axis=0)
+        return drawn_to(self._share, steps, Concentrations().transition * self.topics)
 
     @cached_property
     def emissions(self) -> FloatArray:
         """(K, n): P(event | topic), of somebody of whom nothing is known."""
         counts = np.zeros((self.topics, len(self.events.contexts)))
         np.add.at(counts.T, self._totals.event, self._totals.topics)
-        return _drawn_to(self.learned.raked, counts, self.strengths.emission)
+        return drawn_to(self.learned.raked, counts, self.strengths.emission)
 
     @cached_property
     def _own(self) -> FloatArray:
@@ -125,7 +129,7 @@ class EventModel:
         pairs = slice(*np.searchsorted(totals.person, [u, u + 1]))
         counts = np.zeros_like(self.emissions)
         counts[:, totals.event[pairs]] = totals.topics[pairs].T
-        return _drawn_to(self.emissions, counts, self.strengths.person)
+        return drawn_to(self.emissions, counts, self.strengths.person)
 
     def person(self, person: str, slots: int) -> HiddenMarkovModel:
         """One person's model of trajectories of `slots` events: the same transition after each."""
@@ -154,7 +158,7 @@ class EventModel:
         )
 
 
-def _drawn_to(base: FloatArray, counts: FloatArray, strength: float) -> FloatArray:
+def drawn_to(base: FloatArray, counts: FloatArray, strength: float) -> FloatArray:
     """The mean of a Dirichlet distribution around `base` that weighs `strength` events, given counts (..., n)."""
     return np.asarray((counts + strength * base) / (counts.sum(axis=-1, keepdims=True) + strength))
 

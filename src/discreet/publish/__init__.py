@@ -1,10 +1,10 @@
 """Publishing tables of events: a plan for all people, carried out person after person."""
 
 from discreet.publish.draws import RunKey
-from discreet.publish.local import publish
+from discreet.publish.local import publish, publish_people
 from discreet.publish.person import publish_person
 from discreet.publish.plan import ChainHabits, Plan, TopicHabits, policy_for
-from discreet.publish.report import PersonReport, PieceReport, Report
+from discreet.publish.report import PersonReport, PieceReport, Report, Summary
 
 __all__ = [
     "ChainHabits",
@@ -13,8 +13,10 @@ __all__ = [
     "Plan",
     "Report",
     "RunKey",
+    "Summary",
     "TopicHabits",
     "policy_for",
     "publish",
+    "publish_people",
     "publish_person",
 ]

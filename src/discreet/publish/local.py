@@ -1,28 +1,41 @@
-"""Publishing on one machine: person after person, in this process or in several, memory bounded by a few people."""
+"""Publishing on one machine: some people at a time, in this process or in several, memory bounded by a few people."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
 
 from discreet.errors import DiscreetError
 from discreet.events import Trajectory
+from discreet.outputs import PartialEvent
 from discreet.publish.draws import RunKey
-from discreet.publish.person import Published, given_of, published
+from discreet.publish.person import given_of
 from discreet.publish.plan import Plan, Progress
 from discreet.publish.pool import checked_workers, in_order
-from discreet.publish.report import PersonReport, Report, refuse_twice
-from discreet.publish.tables import Tables
+from discreet.publish.report import PersonReport, Report, Summary, refuse_twice
+from discreet.publish.work import PEOPLE, Done, PublishWork, Work, reports_in, trajectories_of
 
 if TYPE_CHECKING:
     from discreet.data.published import Row
     from discreet.publish.unfinished import Unfinished
 
-BATCH_EVENTS = 400
-BATCH_PEOPLE = 40
-"""What a process is sent at once, about: sending costs little beside it, and the end finds all of them at work."""
+FIRST_EVENTS = 200
+"""Events that a process is sent at once, at first."""
+
+MOST_EVENTS = 20_000
+"""And at most: rows and reports of so many events take a few megabytes."""
+
+SECONDS = 0.25
+"""What a process is sent is to keep it busy for so long, about: sending costs little beside it, the end finds all of
+them at work, and no more is lost where a run is interrupted."""
+
+CHUNK = 1_000
+"""People of a list that are made a table at a time."""
 
 
 def publish(
@@ -49,23 +62,62 @@ def publish(
     if not people:
         raise DiscreetError("there is nobody to publish; give at least one trajectory")
     refuse_twice(people)
-    checked_workers(workers)
     order = sorted(range(len(people)), key=people.__getitem__)
     reports: list[PersonReport] = []
 
-    def rows() -> Generator[Row, None, None]:
-        with closing(_people(plan, trajectories, order, _key(seed, unfinished), workers, unfinished)) as coming:
-            for one in coming:
-                yield from ((one.report.person, event) for event in one.rows)
-                reports.append(one.report)
+    def write_rows(frames: Iterator[pl.DataFrame]) -> None:
+        write((person, PartialEvent(*shown)) for frame in frames for person, *shown in frame.iter_rows())
+
+    publish_people(
+        plan,
+        _frames(trajectories, order),
+        len(people),
+        write_rows,
+        seed=seed,
+        progress=progress,
+        workers=workers,
+        unfinished=unfinished,
+        each=reports.append,
+    )
+    return Report(tuple(reports))
+
+
+def publish_people(
+    plan: Plan,
+    people: Iterable[pl.DataFrame],
+    number: int,
+    write: Callable[[Iterator[pl.DataFrame]], object],
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    workers: int = 1,
+    unfinished: Unfinished | None = None,
+    each: Callable[[PersonReport], object] | None = None,
+) -> Summary:
+    """The same for tables of whole people in order of their names, `number` of them, however many that is.
+
+    `write` takes tables of rows (`work.PEOPLE`), `each` every person's report; what is held of them is the summary.
+    """
+    checked_workers(workers)
+    summary = Summary()
+
+    def rows() -> Generator[pl.DataFrame, None, None]:
+        key = _key(seed, unfinished)
+        with closing(_done(plan, iter(people), key, workers, unfinished)) as coming:
+            for done in coming:
+                yield done.rows
+                for one in reports_in(done.reports):
+                    summary.add(one)
+                    if each is not None:
+                        each(one)
                 if progress is not None:
-                    progress(len(reports), len(people))
+                    progress(summary.people, number)
 
     with closing(rows()) as made:
         write(made)
-    if len(reports) < len(people):
-        raise DiscreetError(f"only {len(reports)} of {len(people)} people were written; let `write` take every row")
-    return Report(tuple(reports))
+    if summary.people < number:
+        raise DiscreetError(f"only {summary.people} of {number} people were written; let `write` take every row")
+    return summary
 
 
 def _key(seed: int | None, unfinished: Unfinished | None) -> RunKey:
@@ -76,71 +128,128 @@ def _key(seed: int | None, unfinished: Unfinished | None) -> RunKey:
     return RunKey.new() if seed is None else RunKey.of_seed(seed)
 
 
-def _people(
-    plan: Plan,
-    trajectories: Sequence[Trajectory],
-    order: Sequence[int],
-    key: RunKey,
-    workers: int,
-    unfinished: Unfinished | None,
-) -> Generator[Published, None, None]:
-    """Everybody in this order: those who are done as they were, then the others."""
-    start = 0
+def _frames(trajectories: Sequence[Trajectory], order: Sequence[int]) -> Iterator[pl.DataFrame]:
+    """People in this order as tables, without the timestamps, which nobody needs."""
+    for start in range(0, len(order), CHUNK):
+        chosen = [trajectories[place] for place in order[start : start + CHUNK]]
+        rows = [(one.person, *event.values) for one in chosen for event in one.events]
+        yield pl.DataFrame(rows, schema=PEOPLE, orient="row")
+
+
+def _done(
+    plan: Plan, people: Iterator[pl.DataFrame], key: RunKey, workers: int, unfinished: Unfinished | None
+) -> Generator[Done, None, None]:
+    """Everybody in their order: those who are done as they were, then the others."""
+    left = people
     if unfinished is not None:
-        for start, one in enumerate(unfinished.done(), 1):
-            if start > len(order) or one.given != given_of(plan, trajectories[order[start - 1]]):
+        before = _Before(plan, people, unfinished)
+        yield from before.done()
+        left = before.left()
+    with closing(carried_out(PublishWork(plan, key), left, workers)) as fresh:
+        for done in fresh:
+            if unfinished is not None:
+                unfinished.add(done)
+            yield done
+
+
+class _Before:
+    """Those who are done when a run goes on, held against those who are given now, and who is left then."""
+
+    def __init__(self, plan: Plan, people: Iterator[pl.DataFrame], unfinished: Unfinished) -> None:
+        self._plan, self._people, self._unfinished = plan, people, unfinished
+        self._here: pl.DataFrame | None = None
+
+    def done(self) -> Iterator[Done]:
+        for done in self._unfinished.done():
+            given = self._next(done.rows.height)
+            self._same(done, given)
+            yield done
+
+    def left(self) -> Iterator[pl.DataFrame]:
+        if self._here is not None and self._here.height:
+            yield self._here
+        yield from self._people
+
+    def _next(self, rows: int) -> pl.DataFrame:
+        """So many rows of those who are given now."""
+        parts: list[pl.DataFrame] = []
+        while rows:
+            if self._here is None or not self._here.height:
+                self._here = next(self._people, None)
+                if self._here is None:
+                    break
+            parts.append(self._here[:rows])
+            self._here = self._here[rows:]
+            rows -= parts[-1].height
+        return pl.concat(parts) if parts else pl.DataFrame(schema=PEOPLE)
+
+    def _same(self, done: Done, given: pl.DataFrame) -> None:
+        """Refuse to go on from people who were published from something else than is given now."""
+        found = {one.person: given_of(self._plan, one) for one in trajectories_of(given)}
+        for person, was in done.reports.select("person", "given").iter_rows():
+            if found.get(person) != was:
                 raise DiscreetError(
-                    f"{unfinished.folder}: {one.report.person!r} was published from other events or habits, or by "
+                    f"{self._unfinished.folder}: {person!r} was published from other events or habits, or by "
                     "another build, than are given now; go on with the same, or delete the folder and begin anew"
                 )
-            yield one
-    coming = (trajectories[place] for place in order[start:])
-    if workers == 1 or start == len(order):
-        tables = Tables()
-        fresh: Generator[Published, None, None] = (published(plan, one, key, tables) for one in coming)
-    else:
-        fresh = _by_workers(plan, coming, key, workers)
-    with closing(fresh):
-        for one in fresh:
-            if unfinished is not None:
-                unfinished.add(one)
-            yield one
 
 
-def _by_workers(
-    plan: Plan, people: Iterator[Trajectory], key: RunKey, workers: int
-) -> Generator[Published, None, None]:
-    batches = in_order(_publish_batch, _batches(people), workers, prepare=_prepare, given=(plan, key))
-    with closing(batches):
+# --- some people at a time
+
+
+def carried_out(work: Work, people: Iterable[pl.DataFrame], workers: int) -> Generator[Done, None, None]:
+    """What comes of a work on tables of whole people, in their order, by this process or by several."""
+    pace = Pace()
+    batches = pace.cut(people)
+    if workers == 1:
         for batch in batches:
-            yield from batch
+            started = time.perf_counter()
+            done = work(batch)
+            pace.took(batch.height, time.perf_counter() - started)
+            yield done
+        return
+    with closing(in_order(_work_on, batches, workers, prepare=_prepare, given=(work,))) as coming:
+        for events, seconds, done in coming:
+            pace.took(events, seconds)
+            yield done
 
 
-def _batches(people: Iterator[Trajectory]) -> Iterator[list[Trajectory]]:
-    """People in their order, some at a time, without the timestamps, which nobody needs."""
-    batch: list[Trajectory] = []
-    events = 0
-    for one in people:
-        batch.append(replace(one, timestamps=None))
-        events += len(one)
-        if events >= BATCH_EVENTS or len(batch) >= BATCH_PEOPLE:
-            yield batch
-            batch, events = [], 0
-    if batch:
-        yield batch
+class Pace:
+    """How many events are worked on at once, by how long those before took."""
+
+    def __init__(self) -> None:
+        self.events = FIRST_EVENTS
+
+    def took(self, events: int, seconds: float) -> None:
+        """So many events took so long; the next are at most four times as many as were wanted before."""
+        wanted = events * SECONDS / max(seconds, 1e-6)
+        self.events = int(min(max(wanted, 1), 4 * self.events, MOST_EVENTS))
+
+    def cut(self, people: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Whole people with about so many events, at least one of them; a table is not joined with the next."""
+        for frame in people:
+            if not frame.height:
+                continue
+            ends = np.cumsum(frame["person"].rle().struct.field("len").to_numpy())
+            start = 0
+            while start < frame.height:
+                end = int(ends[np.searchsorted(ends, min(start + self.events, frame.height))])
+                yield frame[start:end]
+                start = end
 
 
 # --- in a process of its own
 
-_given: tuple[Plan, RunKey, Tables]
+_work: Work
 
 
-def _prepare(plan: Plan, key: RunKey) -> None:
+def _prepare(work: Work) -> None:
     """What a worker needs for everybody, sent once."""
-    global _given
-    _given = plan, key, Tables()
+    global _work
+    _work = work
 
 
-def _publish_batch(batch: list[Trajectory]) -> list[Published]:
-    plan, key, tables = _given
-    return [published(plan, one, key, tables) for one in batch]
+def _work_on(batch: pl.DataFrame) -> tuple[int, float, Done]:
+    started = time.perf_counter()
+    done = _work(batch)
+    return batch.height, time.perf_counter() - started, done

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal, Protocol, get_args
 
 from discreet.contracts import Model
@@ -78,8 +78,17 @@ class TopicHabits:
         )
 
     def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
-        """The person's hidden Markov model."""
-        return self.model.person(pieces[0].person, slots), self.model.events
+        """The person's hidden Markov model; of one who is not in the sample that topics were learned from, too."""
+        person = pieces[0].person
+        if person in self._learned:
+            return self.model.person(person, slots), self.model.events
+        from discreet.models.newcomers import newcomer  # compiles
+
+        return newcomer(self.model, pieces, slots), self.model.events
+
+    @cached_property
+    def _learned(self) -> frozenset[str]:
+        return frozenset(self.model.people)
 
     @classmethod
     def learn(
@@ -88,6 +97,7 @@ class TopicHabits:
         topics: int | None = None,
         *,
         whole_events: bool = True,
+        events: Events | None = None,
         secrets: Sequence[Collection[str]] = (),
         sweeps: int = SWEEPS,
         seed: int = 0,
@@ -96,9 +106,11 @@ class TopicHabits:
         """From all people's pieces; without a number of topics, the one that predicts held-out `secrets` and events.
 
         The sampler takes people in order of their names: habits are public, and must not depend on who came first.
+        Where the pieces are those of a sample, `events` are everybody's.
         """
         ordered = sorted(pieces, key=lambda piece: piece.person)  # stable: each person's pieces stay in order
-        events = Events.from_trajectories(ordered, occurring_only=True)
+        if events is None:
+            events = Events.from_trajectories(ordered, occurring_only=True)
         fit = partial(TopicModel.fit, ordered, events=events, sweeps=sweeps, seed=seed, progress=progress)
         if topics is not None and not whole_events:
             return cls(fit(topics))
@@ -169,6 +181,7 @@ class Plan:
         topics: int | None = None,
         sweeps: int | None = None,
         piece_length: int | None = 50,
+        events: Events | None = None,
         progress: Progress | None = None,
     ) -> Plan:
         """The plan for these people, gone through twice: the policy is laid over their events, and habits are learned.
@@ -176,6 +189,9 @@ class Plan:
         `habits` are topics of all people together over whole events, `topics` of them or as many as predict held-out
         secrets and events, by at most `sweeps` of the sampler; or "topics", the same with activity, time and location
         independent within a topic, as Li and Sun (2020) have them; or a "chain" over each person's own events.
+
+        Where these people are a sample of those who are to be published, `events` are everybody's: the policy is laid
+        over them, and whoever is not in the sample has a model of the same form (`models.newcomers`).
         """
         checked_length(piece_length)
         if habits not in get_args(HabitsName):
@@ -184,13 +200,16 @@ class Plan:
             raise DiscreetError(
                 "a number of topics or sweeps is for habits='events' or 'topics'; leave it out for a chain"
             )
-        laid = policy_for(policy, Events.from_trajectories(trajectories, occurring_only=True))
+        if events is None:
+            events = Events.from_trajectories(trajectories, occurring_only=True)
+        laid = policy_for(policy, events)
         known: Habits = ChainHabits()
         if habits != "chain":
             known = TopicHabits.learn(
                 cut_all(trajectories, piece_length),
                 topics,
                 whole_events=habits == "events",
+                events=events,
                 secrets=[secret.contexts for secret in laid.secrets],
                 sweeps=SWEEPS if sweeps is None else sweeps,
                 progress=progress,

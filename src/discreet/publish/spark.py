@@ -7,7 +7,7 @@
 Spark computes a thing again whenever it likes: a task that failed or is slow, a frame that is read twice. So draws come
 from a key (`draws`), and table and report are both read from the records that were written, never from the work. What
 is kept until the end is in a folder beside the table, for its owner alone: the key, which workers read from its file,
-and the records. Nothing that grows with the people comes to the driver.
+and the records. Nothing that grows with the people comes to the driver, but the sample that habits are learned from.
 """
 
 from __future__ import annotations
@@ -16,43 +16,34 @@ import json
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from discreet import errors
-from discreet.data.published import check_target
 from discreet.data.streams import ending_of
 from discreet.errors import DataError, DiscreetError
-from discreet.publish.draws import RunKey
+from discreet.events import Event, Events, Trajectory
+from discreet.numerics import digest_of
+from discreet.publish.draws import RunKey, build
 from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.plan import Plan
-from discreet.publish.spark_read import NOBODY, EventTable, read_events, spark_schema, to_batches
-from discreet.publish.summary import Summary
+from discreet.publish.sample import lot
+from discreet.publish.spark_people import RECORDS, by_person
+from discreet.publish.spark_read import NOBODY, SCHEMA, EventTable, read_events, spark_schema, to_batches
+from discreet.publish.summary import TableSummary
 from discreet.publish.unfinished import Unfinished
-from discreet.publish.work import REPORTS, PublishWork, Work
+from discreet.publish.work import REPORTS, PublishWork, trajectories_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.broadcast import Broadcast
     from pyspark.sql import DataFrame, SparkSession
-
-SHOWN = pl.List(pl.Struct({"activity": pl.String, "time": pl.String, "location": pl.String}))
-RECORDS: dict[str, Any] = {
-    **REPORTS,
-    "shown": SHOWN,
-    "duplicates": pl.Int64,
-    "unordered": pl.Int64,
-    "bad": pl.Int64,
-    "problems": pl.List(pl.String),
-}
-"""A record a person: the report, what is shown of each event, and what became of the rows read. Records of `NOBODY` say
-how many rows were skipped."""
 
 TASKS = 4
 """Tasks of the work for each core: one with a person of very many events then keeps one core busy, and no other."""
@@ -60,8 +51,12 @@ TASKS = 4
 TASK_BYTES = 16 * 2**20
 """Of the files that are read, for each task of the work: it has the events of a few thousand people in memory."""
 
-KEY, PEOPLE, TABLE, REPORT, FINAL = "key", "people", "table", "report", "final"
-"""In the folder of a run: its key, the records, what is made of them, and a mark that these are whole."""
+KEY, SOUND, PEOPLE, TABLE, REPORT, FINAL, GIVEN = "key", "sound", "people", "table", "report", "final", "given"
+"""In the folder of a run: its key, the sound rows, the records, what is made of them, a mark that these are whole, and
+a digest of what it was begun with."""
+
+DONE = "_SUCCESS"
+"""What Spark writes last to a folder."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ class PublishedTable:
 
     table: Path
     report: Path
-    summary: Summary
+    summary: TableSummary
 
     def rows(self, session: SparkSession) -> DataFrame:
         """The published table; people in order of their names over the files, and events in theirs."""
@@ -103,37 +98,175 @@ def publish_table(
     it had, so that what is drawn again is drawn alike. `partitions` are the tasks of the work, by default `TASKS` a
     core, and more for large files.
     """
+    with spark_run(session, table, out, report=report, seed=seed, resume=resume, partitions=partitions) as run:
+        return run.publish(plan)
+
+
+@contextmanager
+def spark_run(
+    session: SparkSession,
+    table: EventTable,
+    out: Path,
+    *,
+    report: Path | None = None,
+    seed: int | None = None,
+    resume: bool = False,
+    partitions: int | None = None,
+) -> Iterator[SparkRun]:
+    """A run from its key to its end: what is kept of it is gone afterwards, but where it fails after it has drawn."""
     report = report_beside(out) if report is None else report
     _check_targets(out, report, table)
-    with told_plainly(), _run(out, seed, resume) as folder:
-        if not (folder / FINAL).exists():
-            roles = _write_people(session, plan, table, folder, partitions)
-            people = session.read.schema(spark_schema(RECORDS)).parquet((folder / PEOPLE).as_uri())
-            summary = _summed(people, table)
-            _write_table(people, roles, folder / TABLE, partitions)
-            _write_report(people, folder / REPORT)
-            _mark_final(folder, summary)
-        summary = Summary.of_text((folder / FINAL).read_text())
-        for made, wanted in ((folder / REPORT, report), (folder / TABLE, out)):
+    with told_plainly(), _folder(out, seed, resume) as folder:
+        yield SparkRun(session, table, folder, out, report, partitions)
+
+
+@dataclass(frozen=True)
+class SparkRun:
+    """What can be asked of a table that is to be published, and its publishing."""
+
+    session: SparkSession
+    table: EventTable
+    folder: Path
+    out: Path
+    report: Path
+    partitions: int | None
+
+    @cached_property
+    def _read(self) -> tuple[DataFrame, list[str]]:
+        return read_events(self.session, self.table)
+
+    @property
+    def header(self) -> list[str]:
+        """The columns of the table that is read."""
+        return self._read[1]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """{role: column} in the order of the table."""
+        places = self.table.columns.find(self.table.data[0], self.header)
+        return {role: self.header[place] for role, place in sorted(places.items(), key=lambda item: item[1])}
+
+    @cached_property
+    def _sound(self) -> DataFrame:
+        """The sound rows, read once and written down: habits are learned from them before they are published."""
+        target = self.folder / SOUND
+        if not (target / DONE).exists():
+            shutil.rmtree(target, ignore_errors=True)
+            self._read[0].write.parquet(target.as_uri())
+        return self.session.read.schema(spark_schema(SCHEMA)).parquet(target.as_uri())
+
+    @cached_property
+    def _events(self) -> DataFrame:
+        return self._sound.where(self._sound["person"] != NOBODY)
+
+    def people(self) -> int:
+        """How many there are."""
+        found: int = self._events.select("person").distinct().count()
+        return found
+
+    def vocabulary(self) -> Events:
+        """All events that occur, of everybody: as many rows come to the driver as there are different events."""
+        distinct = self._events.dropDuplicates(["person", "instant", "activity", "location"])
+        timed = distinct.mapInArrow(partial(_timed, self.table), "activity string, time string, location string")
+        counted = timed.groupBy("activity", "time", "location").count().collect()
+        if not counted:
+            self._refuse_nobody(_summed(self._sound.mapInArrow(_sum_skipped, "summary string")))
+        return Events.from_counts(Counter({Event(*values): count for *values, count in counted}), occurring_only=True)
+
+    def sample(self, most: int) -> list[Trajectory]:
+        """At most so many people, those that `sample.sampled` would choose, in order of their names."""
+        people = self._events.select("person").distinct()
+        lots = people.mapInArrow(partial(_lots, self.folder / KEY), "lot string, person string")
+        chosen = lots.orderBy("lot", "person").limit(most).select("person")
+        rows = self._events.join(chosen.hint("broadcast"), "person").select(*SCHEMA).toArrow()
+        events, _ = self.table.cleaned(pl.DataFrame(pl.from_arrow(rows)))
+        return list(trajectories_of(events))
+
+    def publish(self, plan: Plan) -> PublishedTable:
+        """Publish everybody by the plan; both folders then stand at their places."""
+        self._same_as_begun(plan)
+        if not (self.folder / FINAL).exists():
+            people = self._people(plan)
+            summary = _summed(people.mapInArrow(_sum_part, "summary string"))
+            self._refuse_nobody(summary)
+            _write_table(people, self.roles, self.folder / TABLE, self.partitions)
+            _write_report(people, self.folder / REPORT)
+            _mark_final(self.folder, summary)
+        for made, wanted in ((self.folder / REPORT, self.report), (self.folder / TABLE, self.out)):
             if made.exists():
                 made.rename(wanted)
-    return PublishedTable(out, report, summary)
+        return PublishedTable(self.out, self.report, TableSummary.of_text((self.folder / FINAL).read_text()))
+
+    def _people(self, plan: Plan) -> DataFrame:
+        """The record of each person, as it was written: once."""
+        target = self.folder / PEOPLE
+        if not (target / DONE).exists():
+            shutil.rmtree(target, ignore_errors=True)  # of a job that was not finished: it draws the same again
+            rows = self._sound if (self.folder / SOUND).exists() else self._read[0]
+            tasks = self.partitions or tasks_for(self.session, self.table)
+            work = PublishWork(plan, self.folder / KEY)
+            by_person(self.session, rows, self.table, work, tasks).write.parquet(target.as_uri())
+        return self.session.read.schema(spark_schema(RECORDS)).parquet(target.as_uri())
+
+    def _same_as_begun(self, plan: Plan) -> None:
+        """Refuse to go on with other data or rules than a run was begun with: its records are of those."""
+        files = [(path, *_stamp(path)) for path in sorted(_local_files(self.table))]
+        options = sorted(plan.mechanism.options.plain().items())
+        rules = [repr(self.table), plan.policy.fingerprint, plan.mechanism.name, repr(options), plan.piece_length]
+        given = digest_of([str(files), *map(str, rules), plan.habits.name, build()]).hex()
+        path = self.folder / GIVEN
+        if not path.exists():
+            path.write_text(given)
+        elif path.read_text() != given:
+            raise DiscreetError(
+                f"{self.folder}: the run was begun with other data, habits or rules, or by another build; go on with "
+                "the same, or delete the folder and begin anew"
+            )
+
+    def _refuse_nobody(self, summary: TableSummary) -> None:
+        if summary.people:
+            return
+        shutil.rmtree(self.folder / PEOPLE, ignore_errors=True)
+        name = ", ".join(self.table.data)
+        if summary.bad:
+            raise DataError(f"{name}: none of the {summary.bad} rows can be used; the first: {summary.problems[0]}")
+        raise DataError(f"{name}: the table has no rows; expected one {self.table.columns.one_row} a row")
+
+
+def tasks_for(session: SparkSession, table: EventTable) -> int:
+    """How many tasks the work is cut to."""
+    size = sum(_stamp(path)[0] for path in _local_files(table))
+    cores: int = session.sparkContext.defaultParallelism
+    return max(TASKS * cores, -(-size // TASK_BYTES))
+
+
+def _local_files(table: EventTable) -> list[Path]:
+    from discreet.data.many import files_of, is_many
+
+    paths = [Path(one) for one in table.data if "://" not in one]
+    return [file for path in paths for file in (files_of(path)[0] if is_many(path) else [path])]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """What says whether a file is the same."""
+    about = path.stat()
+    return about.st_size, about.st_mtime_ns
+
+
+# --- a run's folder
 
 
 def _check_targets(out: Path, report: Path, table: EventTable) -> None:
-    ending_of(out, (".parquet",), "a published table of Spark, a folder of Parquet files")
-    check_target(out, Path(table.data[0]))
+    ending_of(out, (".parquet",), "a published table of Spark, which is a folder of Parquet files")
     for path in (out, report):
+        if not path.parent.is_dir():
+            raise DataError(f"{path}: there is no folder {path.parent}; make it, or choose another")
         if path.exists() and not (Unfinished.beside(out) / FINAL).exists():
             raise DataError(f"{path}: is there already; delete it, or choose another place")
 
 
-# --- a run, from its key to its end
-
-
 @contextmanager
-def _run(out: Path, seed: int | None, resume: bool) -> Iterator[Path]:
-    """The folder of a run, gone at its end and kept where it fails after the work has begun."""
+def _folder(out: Path, seed: int | None, resume: bool) -> Iterator[Path]:
     folder = Unfinished.beside(out).absolute()
     if folder.exists() and not resume:
         Unfinished.refuse(out)
@@ -142,6 +275,8 @@ def _run(out: Path, seed: int | None, resume: bool) -> Iterator[Path]:
         if key.seed != seed:
             was = "without --seed" if key.seed is None else f"with --seed {key.seed}"
             raise DiscreetError(f"{folder}: the run was begun {was}; go on with it likewise")
+        if not (folder / PEOPLE).exists():
+            shutil.rmtree(folder / SOUND, ignore_errors=True)  # the data may have changed since
     else:
         try:
             folder.mkdir(mode=0o700)
@@ -165,7 +300,7 @@ def _erase(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _mark_final(folder: Path, summary: Summary) -> None:
+def _mark_final(folder: Path, summary: TableSummary) -> None:
     part = folder / f"{FINAL}.part"
     part.write_text(summary.text())
     part.rename(folder / FINAL)
@@ -195,107 +330,21 @@ def _told(text: str) -> DiscreetError:
     return DiscreetError(f"Spark could not finish: {why or text.splitlines()[0]}; nothing was written")
 
 
-# --- the work
+# --- in workers
 
 
-def _write_people(
-    session: SparkSession, plan: Plan, table: EventTable, folder: Path, partitions: int | None
-) -> dict[str, str]:
-    """Write a record a person, unless all of them are there; {role: column} in the order of the table."""
-    rows, header = read_events(session, table)
-    roles = {role: header[place] for role, place in _places(table, header)}
-    target = folder / PEOPLE
-    if not (target / "_SUCCESS").exists():
-        shutil.rmtree(target, ignore_errors=True)  # of a job that was not finished: it draws the same again
-        work = PublishWork(plan, folder / KEY)
-        by_person(session, rows, table, work, partitions or tasks_for(session, table)).write.parquet(target.as_uri())
-    return roles
-
-
-def _places(table: EventTable, header: list[str]) -> list[tuple[str, int]]:
-    return sorted(table.columns.find(table.data[0], header).items(), key=lambda item: item[1])
-
-
-def tasks_for(session: SparkSession, table: EventTable) -> int:
-    """How many tasks the work is cut to."""
-    paths = [Path(one) for one in table.data if "://" not in one]
-    size = sum(file.stat().st_size for path in paths for file in ([path] if path.is_file() else path.rglob("*")))
-    cores: int = session.sparkContext.defaultParallelism
-    return max(TASKS * cores, -(-size // TASK_BYTES))
-
-
-def by_person(session: SparkSession, rows: DataFrame, table: EventTable, work: Work, partitions: int) -> DataFrame:
-    """A record a person (RECORDS). The work is sent once to each process that works, and not once a task."""
-    sent: Broadcast[Work] = session.sparkContext.broadcast(work)
-    together = rows.repartition(partitions, "person").sortWithinPartitions("person")
-    return together.mapInArrow(partial(_worked, table, sent), spark_schema(RECORDS))
-
-
-def _worked(table: EventTable, sent: Broadcast[Work], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    work = sent.value
-    for rows in whole_people(batches):
-        skipped = rows.filter(pl.col("person") == NOBODY)
-        if skipped.height:
-            yield from to_batches(_skipped(skipped), RECORDS)
-        people = rows.filter(pl.col("person") != NOBODY)
-        if people.height:
-            yield from to_batches(_records(table, work, people), RECORDS)
-
-
-def _records(table: EventTable, work: Work, rows: pl.DataFrame) -> pl.DataFrame:
-    people, counts = table.cleaned(rows)
-    done = work(people)
-    shown = done.rows.group_by("person", maintain_order=True).agg(
-        pl.struct("activity", "time", "location").alias("shown")
-    )
-    joined = done.reports.join(shown, on="person", maintain_order="left").join(
-        counts, on="person", maintain_order="left"
-    )
-    return joined.with_columns(bad=pl.lit(0, pl.Int64), problems=pl.lit([], pl.List(pl.String)))
-
-
-def _skipped(rows: pl.DataFrame) -> pl.DataFrame:
-    told = [(NOBODY, bad, json.loads(problems)) for bad, problems in rows.select("instant", "activity").iter_rows()]
-    known: dict[str, Any] = {"person": pl.String, "bad": pl.Int64, "problems": pl.List(pl.String)}
-    return pl.DataFrame(told, schema=known, orient="row").select(
-        pl.col(name) if name in known else pl.lit(None, kind).alias(name) for name, kind in RECORDS.items()
-    )
-
-
-def whole_people(batches: Iterator[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
-    """Tables of whole persons from batches of sorted rows, which end wherever they are full.
-
-    What is held is a batch, or the rows of one person, who may have more of them than a batch.
-    """
-    held: list[pl.DataFrame] = []
+def _timed(table: EventTable, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    schema: dict[str, Any] = {"activity": pl.String, "time": pl.String, "location": pl.String}
     for batch in batches:
-        rows = pl.DataFrame(pl.from_arrow(batch))
-        if not rows.height:
-            continue
-        last = rows["person"][-1]
-        others = int((rows["person"] != last).sum())  # sorted, so they come first
-        if others or (held and held[-1]["person"][-1] != last):
-            held.append(rows.head(others))
-            yield pl.concat(held)
-            held = []
-        held.append(rows.tail(rows.height - others))
-    if held:
-        yield pl.concat(held)
+        yield from to_batches(table.timed(pl.DataFrame(pl.from_arrow(batch))), schema)
 
 
-# --- what is made of the records
-
-
-def _summed(people: DataFrame, table: EventTable) -> Summary:
-    """What the records say in short: a part from each task, and no more, comes to the driver."""
-    parts = people.mapInArrow(_sum_part, "summary string").collect()
-    summary = Summary.joined(Summary.of_text(part["summary"]) for part in parts)
-    if summary.people == 0:
-        name = ", ".join(table.data)
-        if summary.bad:
-            raise DataError(f"{name}: none of the {summary.bad} rows can be used; the first: {summary.problems[0]}")
-        raise DataError(f"{name}: the table has no rows; expected one event a row")
-    return summary
+def _lots(key_file: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    key = read_key(key_file)
+    for batch in batches:
+        people = pl.DataFrame(pl.from_arrow(batch))["person"].to_list()
+        drawn = pl.DataFrame({"lot": [lot(one, key).hex() for one in people], "person": people})
+        yield from to_batches(drawn, {"lot": pl.String, "person": pl.String})
 
 
 def _sum_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -303,13 +352,30 @@ def _sum_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         records = pl.DataFrame(pl.from_arrow(batch))
         skipped = records.filter(pl.col("person") == NOBODY)
-        parts += [Summary.of_bad(bad, told) for bad, told in skipped.select("bad", "problems").iter_rows()]
+        parts += [TableSummary.of_bad(bad, told) for bad, told in skipped.select("bad", "problems").iter_rows()]
         people = records.filter(pl.col("person") != NOBODY)
         if people.height:
-            parts.append(Summary.of(people))
+            parts.append(TableSummary.of(people))
+    yield from _summary_sent(parts)
+
+
+def _sum_skipped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = [row for batch in batches for row in batch.to_pylist() if row["person"] == NOBODY]
+    yield from _summary_sent([TableSummary.of_bad(row["instant"], json.loads(row["activity"])) for row in rows])
+
+
+def _summary_sent(parts: list[TableSummary]) -> Iterator[pa.RecordBatch]:
     if parts:
-        told = pl.DataFrame({"summary": [Summary.joined(parts).text()]})
+        told = pl.DataFrame({"summary": [TableSummary.joined(parts).text()]})
         yield from to_batches(told, {"summary": pl.String})
+
+
+# --- what is made of the records
+
+
+def _summed(parts: DataFrame) -> TableSummary:
+    """What the records say in short: a part from each task, and no more, comes to the driver."""
+    return TableSummary.joined(TableSummary.of_text(part["summary"]) for part in parts.collect())
 
 
 def _write_table(people: DataFrame, roles: dict[str, str], target: Path, partitions: int | None) -> None:
@@ -317,10 +383,9 @@ def _write_table(people: DataFrame, roles: dict[str, str], target: Path, partiti
     from pyspark.sql.functions import col, explode
 
     ordered = people.where(col("person") != NOBODY).select("person", "shown")
-    ordered = (
-        ordered.repartitionByRange("person") if partitions is None else ordered.repartitionByRange(partitions, "person")
-    )
-    events = ordered.sortWithinPartitions("person").select("person", explode("shown").alias("event"))
+    parted = (partitions, "person") if partitions is not None else ("person",)
+    events = ordered.repartitionByRange(*parted).sortWithinPartitions("person")
+    events = events.select("person", explode("shown").alias("event"))
     held = {
         "user": col("person"),
         "timestamp": col("event.time"),

@@ -6,7 +6,6 @@ only so a quoted line break, a header of another order and a misshapen row mean 
 
 from __future__ import annotations
 
-import glob
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from discreet.data.columns import ColumnNames, EventColumns
 from discreet.data.formats import open_source
 from discreet.data.formats.parquet import EXPECTED, Parquet
 from discreet.data.instants import Epoch, zone_named
+from discreet.data.many import files_of, is_many
 from discreet.data.source import Batch, Origin, stem
 from discreet.data.table import Table
 from discreet.data.trajectories import interval_of
@@ -71,16 +71,16 @@ class EventTable:
 
     def files(self) -> list[str]:
         """The files of a table that is not Parquet, in order of their names; nothing for Parquet."""
-        found: list[str] = []
+        found: list[Path] = []
         for one in self.data:
             if "://" in one:
                 return []
-            held = sorted(glob.glob(one)) or [one]
-            found += [str(Path(path).absolute()) for path in held]
-        kinds = {Path(path).is_dir() or _is_parquet(Path(path)) for path in found}
+            path = Path(one).absolute()
+            found += files_of(path)[0] if is_many(path) else [path]
+        kinds = set(map(_is_parquet, found))
         if len(kinds) > 1:
             raise DataError(f"{', '.join(self.data)}: Parquet and other files in one table; give them as one format")
-        return [] if True in kinds else found
+        return [] if True in kinds else list(map(str, found))
 
     def cleaned(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Events of whole persons in order, and for each person how many rows were duplicates and out of order.
@@ -98,11 +98,12 @@ class EventTable:
             .join(distinct.group_by("person").agg(kept=pl.len().cast(pl.Int64)), on="person", maintain_order="left")
         )
         counts = counts.select("person", "unordered", duplicates=pl.col("read") - pl.col("kept"))
+        return self.timed(distinct.sort("person", "instant", maintain_order=True)), counts
+
+    def timed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows with the part of the day in which they happened."""
         names = pl.Series(list(self.intervals.names), dtype=pl.String)
-        events = distinct.sort("person", "instant", maintain_order=True).with_columns(
-            time=pl.lit(names).gather(interval_of(self.intervals))
-        )
-        return events, counts
+        return rows.with_columns(time=pl.lit(names).gather(interval_of(self.intervals)))
 
 
 def _is_parquet(path: Path) -> bool:

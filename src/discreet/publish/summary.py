@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from heapq import nsmallest
 from typing import Any
 
 import polars as pl
@@ -20,21 +20,25 @@ from discreet.data.bad_rows import SHOWN
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES
 from discreet.policy import Guarantee
-from discreet.publish.report import largest_of, weakest, worst_of
+from discreet.publish.report import PersonReport, largest_of, weakest, worst_of
+from discreet.publish.work import REPORTS, guarantee_of, known_of_plain, plain_report, report_of, reports_in
 
-BINS = 1000
-"""Utility is counted to a thousandth, so that quantiles of parts can be joined exactly."""
+STEPS = 10_000
+"""Utilities are counted to four digits, so that the quantiles of parts can be joined exactly."""
+
+WORST = 100
+"""People whose reports a summary holds."""
 
 COUNTED = ("events", "pieces", "silent", "breached", "off_model", "settled", "duplicates", "unordered")
 
 
 @dataclass(frozen=True)
-class Summary:
-    """Sums and extremes over people; `Summary.joined` of parts is that of all of them."""
+class TableSummary:
+    """Sums and extremes over people; `TableSummary.joined` of parts is that of all of them."""
 
     people: int
-    unbreached: int
-    """People with no breached position."""
+    breached_people: int
+    """People with a breached position."""
     counts: Mapping[str, int]
     """Sums over people of COUNTED."""
     shown: Mapping[str, int]
@@ -46,44 +50,47 @@ class Summary:
     by_secret: Mapping[str, float]
     excess_by_secret: Mapping[str, float]
     known: tuple[Known, ...]
-    guarantee: Guarantee | None
-    """The weakest of anybody's; None of nobody."""
+    weakest: Guarantee | None
+    """The guarantee of whom least is promised; None of nobody."""
     utilities: Mapping[int, int]
-    """How many people have a utility of so many thousandths, rounded down."""
+    """How many people have a utility of so many of STEPS."""
+    worst: tuple[PersonReport, ...] = field(default=(), repr=False)
+    """Those with the largest gains, WORST of them, these first; equals in order of their names."""
     bad: int = 0
     """Rows that were skipped."""
     problems: tuple[str, ...] = field(default=())
     """What was wrong with the first few."""
 
     @classmethod
-    def of(cls, records: pl.DataFrame) -> Summary:
+    def of(cls, records: pl.DataFrame) -> TableSummary:
         """Of records with the columns of `work.REPORTS`, `shown`, `duplicates` and `unordered`."""
         rate = records.select((pl.col("breached") / pl.col("events")).sum()).item()
-        thousandths = (records["attributes"] * BINS / records["events"]).floor().cast(pl.Int64)
+        steps = (records["attributes"] * STEPS / records["events"]).round().cast(pl.Int64)
         shown = records.select("shown").explode("shown", empty_as_null=False).unnest("shown")
         guarantees = records["guarantee"].unique().to_list()
         return cls(
             people=records.height,
-            unbreached=int((records["breached"] == 0).sum()),
+            breached_people=int((records["breached"] > 0).sum()),
             counts={name: int(records[name].sum()) for name in COUNTED},
             shown={name: shown.height - shown[name].null_count() for name in ATTRIBUTES},
             attributes=float(records["attributes"].sum()),
             breach_rates=float(rate),
-            by_secret=_largest(records, "by_secret"),
+            by_secret=worst_of([_largest(records, "by_secret")]),
             excess_by_secret=_largest(records, "excess_by_secret"),
             known=_known(records),
-            guarantee=weakest(_guarantee(one) for one in guarantees) if guarantees else None,
-            utilities=dict(sorted(thousandths.value_counts().iter_rows())),
+            weakest=weakest(guarantee_of(one) for one in guarantees) if guarantees else None,
+            utilities=dict(sorted(steps.value_counts().iter_rows())),
+            worst=_worst(reports_in(_with_largest_gains(records))),
         )
 
     @classmethod
-    def joined(cls, parts: Iterable[Summary]) -> Summary:
+    def joined(cls, parts: Iterable[TableSummary]) -> TableSummary:
         """One of people who were summed up apart."""
         parts = list(parts)
-        guarantees = [part.guarantee for part in parts if part.guarantee is not None]
+        guarantees = [part.weakest for part in parts if part.weakest is not None]
         return cls(
             people=sum(part.people for part in parts),
-            unbreached=sum(part.unbreached for part in parts),
+            breached_people=sum(part.breached_people for part in parts),
             counts=_summed(part.counts for part in parts),
             shown=_summed(part.shown for part in parts),
             attributes=sum(part.attributes for part in parts),
@@ -91,26 +98,47 @@ class Summary:
             by_secret=worst_of(part.by_secret for part in parts),
             excess_by_secret=largest_of(part.excess_by_secret for part in parts),
             known=merged(part.known for part in parts),
-            guarantee=weakest(guarantees) if guarantees else None,
+            weakest=weakest(guarantees) if guarantees else None,
             utilities=dict(sorted(_summed(part.utilities for part in parts).items())),
+            worst=_worst(one for part in parts for one in part.worst),
             bad=sum(part.bad for part in parts),
             problems=tuple(one for part in parts for one in part.problems)[:SHOWN],
         )
 
     @classmethod
-    def of_bad(cls, count: int, problems: Iterable[str]) -> Summary:
+    def of_bad(cls, count: int, problems: Iterable[str]) -> TableSummary:
         """Of nobody, with rows that were skipped."""
-        return cls(0, 0, {}, {}, 0.0, 0.0, {}, {}, (), None, {}, count, tuple(problems))
+        return cls(0, 0, dict.fromkeys(COUNTED, 0), {}, 0.0, 0.0, {}, {}, (), None, {}, (), count, tuple(problems))
 
-    @cached_property
+    @property
     def events(self) -> int:
         """How many were published, in whole, in part or not at all."""
-        return self.counts.get("events", 0)
+        return self.counts["events"]
+
+    @property
+    def silent(self) -> int:
+        """Events of which nothing is shown."""
+        return self.counts["silent"]
+
+    @property
+    def off_model(self) -> int:
+        """Events that the habits have no place for."""
+        return self.counts["off_model"]
+
+    @property
+    def settled(self) -> int:
+        """Positions where the habits alone tell a secret."""
+        return self.counts["settled"]
+
+    @property
+    def breached(self) -> bool:
+        """Whether some gain is over its delta."""
+        return self.breached_people > 0
 
     @property
     def rows(self) -> int:
         """Rows of the table that was read, the bad ones included."""
-        return self.events + self.counts.get("duplicates", 0) + self.bad
+        return self.counts["events"] + self.counts["duplicates"] + self.bad
 
     @property
     def utility(self) -> float:
@@ -127,38 +155,55 @@ class Summary:
         """The largest gain on any secret of anybody."""
         return max(self.by_secret.values(), default=0.0)
 
-    def quantile(self, share: float) -> float:
-        """The utility, rounded down to a thousandth, that this share of the people do not exceed."""
-        if not 0 <= share <= 1 or not self.people:
-            raise DiscreetError(f"there is no quantile {share} of {self.people} people; give a share of somebody")
+    @property
+    def guarantee(self) -> Guarantee:
+        """The weakest that holds for somebody: no more than this is promised of the table."""
+        if self.weakest is None:
+            raise DiscreetError("there is nobody to report on; publish at least one person")
+        return self.weakest
+
+    def utility_at(self, quantile: float) -> float:
+        """The utility that this share of the people have at most, to four digits."""
         passed = 0
-        for thousandth, people in self.utilities.items():
+        for step, people in self.utilities.items():
             passed += people
-            if passed >= share * self.people:
-                return thousandth / BINS
-        raise AssertionError  # the last has all of them
+            if passed >= quantile * self.people:
+                return step / STEPS
+        raise DiscreetError("there is nobody to report on; publish at least one person")
 
     def text(self) -> str:
         """As JSON, to be sent."""
-        plain = asdict(self)
-        if self.guarantee is not None:
-            plain["guarantee"]["covers"] = sorted(self.guarantee.covers)
-        return json.dumps(plain)
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if self.weakest is not None:
+            plain["weakest"] = asdict(self.weakest) | {"covers": sorted(self.weakest.covers)}
+        plain["known"] = [asdict(one) for one in self.known]
+        return json.dumps(plain | {"worst": [plain_report(one) for one in self.worst]})
 
     @classmethod
-    def of_text(cls, text: str) -> Summary:
+    def of_text(cls, text: str) -> TableSummary:
         """What `text` wrote."""
         plain = json.loads(text)
-        guarantee = plain["guarantee"]
+        guarantee = plain["weakest"]
         return cls(
             **{
                 **plain,
-                "known": tuple(map(_one_known, plain["known"])),
-                "guarantee": None if guarantee is None else _guarantee(guarantee),
-                "utilities": {int(thousandth): people for thousandth, people in plain["utilities"].items()},
+                "known": tuple(map(known_of_plain, plain["known"])),
+                "weakest": None if guarantee is None else guarantee_of(guarantee),
+                "utilities": {int(step): people for step, people in plain["utilities"].items()},
+                "worst": tuple(map(report_of, plain["worst"])),
                 "problems": tuple(plain["problems"]),
             }
         )
+
+
+def _worst(people: Iterable[PersonReport]) -> tuple[PersonReport, ...]:
+    return tuple(nsmallest(WORST, people, key=lambda one: (-one.worst_gain, one.person)))
+
+
+def _with_largest_gains(records: pl.DataFrame) -> pl.DataFrame:
+    gains = pl.col("by_secret").list.eval(pl.element().struct.field("value")).list.max().fill_null(0.0)
+    chosen = records.select("person", gain=gains).sort("gain", "person", descending=[True, False]).head(WORST)
+    return records.select(*REPORTS).join(chosen.select("person"), on="person")
 
 
 def _summed(parts: Iterable[Mapping[Any, int]]) -> dict[Any, int]:
@@ -187,16 +232,8 @@ def _known(records: pl.DataFrame) -> tuple[Known, ...]:
         told_at=_slots("told_at"),
         uncapped_at=_slots("uncapped_at"),
     )
-    return tuple(_one_known(row) for row in found.iter_rows(named=True))
+    return tuple(known_of_plain(row) for row in found.iter_rows(named=True))
 
 
 def _slots(name: str) -> pl.Expr:
     return pl.col(name).list.explode(empty_as_null=False).unique().sort()
-
-
-def _one_known(plain: dict[str, Any]) -> Known:
-    return Known(**{**plain, "told_at": tuple(plain["told_at"]), "uncapped_at": tuple(plain["uncapped_at"])})
-
-
-def _guarantee(plain: Mapping[str, Any]) -> Guarantee:
-    return Guarantee(**{**plain, "covers": frozenset(plain["covers"])})

@@ -2,31 +2,37 @@
 
 A folder beside the table, for its owner alone: with the key, and with reports that speak of the truth, it is as private
 as the data. It goes when the table is there. People are published in order of their names, so those that are done are
-the first of them, a line each; the draws of the others are given by the key. So a run that goes on writes, byte for
-byte, the table that it would have written.
+the first of them, some at a time in a part of the file, as they were worked on; the draws of the others are given by
+the key. So a run that goes on writes, byte for byte, the table that it would have written.
+
+A part is the length of what follows in 8 bytes, rows and reports as Arrow IPC, each with its length before it, and
+their SHA-256: it is there in whole, or is not counted.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from discreet.adversary.known import Known
+import polars as pl
+
 from discreet.errors import DiscreetError
-from discreet.outputs import PartialEvent
-from discreet.policy import Guarantee
 from discreet.publish.draws import RunKey
-from discreet.publish.person import Published
-from discreet.publish.report import PersonReport
+from discreet.publish.work import Done
 
 KEY = "key"
 DONE = "done"
+PEOPLE = "people"
+"""The folder where people may be sorted (`data.population`)."""
+
+LENGTH = 8
+CHECK = 32
 
 
 class Unfinished:
@@ -86,20 +92,38 @@ class Unfinished:
             raise DiscreetError(f"{folder}: the run was begun {was}; go on with it likewise")
         return cls(folder, key, whole)
 
-    def done(self) -> Iterator[Published]:
-        """The people that were done when the run was taken up, in order."""
-        with (self.folder / DONE).open("rb") as file:
-            while file.tell() < self._whole:
-                yield _read(self.folder, file.readline())
+    @property
+    def people(self) -> Path:
+        """Where people may be sorted."""
+        return self.folder / PEOPLE
 
-    def add(self, done: Published) -> None:
-        """One more; the line is there in whole, or is not counted."""
-        line = json.dumps(_plain(done), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-        with (self.folder / DONE).open("r+b") as file:
-            file.seek(self._whole + self._added)
-            file.truncate()
-            file.write(line)
-        self._added += len(line)
+    def done(self) -> Iterator[Done]:
+        """The people that were done when the run was taken up, in order."""
+        return self._parts(self._whole)
+
+    def all_done(self) -> Iterator[Done]:
+        """Those and the ones that were done since."""
+        return self._parts(self._whole + self._added)
+
+    def _parts(self, until: int) -> Iterator[Done]:
+        with (self.folder / DONE).open("rb") as file:
+            while file.tell() < until:
+                part = file.read(int.from_bytes(file.read(LENGTH), "big"))
+                yield _read(self.folder, part)
+
+    def add(self, done: Done) -> None:
+        """Some more."""
+        part = _plain(done)
+        try:
+            with (self.folder / DONE).open("r+b") as file:
+                file.seek(self._whole + self._added)
+                file.truncate()
+                file.write(len(part).to_bytes(LENGTH, "big") + part)
+        except OSError as error:
+            raise DiscreetError(
+                f"{self.folder}: who is done cannot be kept: {error.strerror}; make room, and go on with --resume"
+            ) from None
+        self._added += LENGTH + len(part)
 
     @property
     def empty(self) -> bool:
@@ -138,36 +162,32 @@ def _write_private(path: Path, content: bytes) -> None:
 
 
 def _whole_bytes(path: Path) -> int:
-    """Up to the end of the last line that has one."""
-    whole = 0
+    """Up to the end of the last part that has one."""
+    size, whole = path.stat().st_size, 0
     with path.open("rb") as file:
-        for line in file:
-            whole += len(line) if line.endswith(b"\n") else 0
+        while whole < size:
+            file.seek(whole)
+            end = whole + LENGTH + int.from_bytes(file.read(LENGTH), "big")
+            if end > size:
+                break
+            whole = end
     return whole
 
 
-def _plain(done: Published) -> dict[str, Any]:
-    report = asdict(done.report)
-    report["guarantee"]["covers"] = sorted(report["guarantee"]["covers"])
-    return {
-        "given": done.given,
-        "rows": [[row.activity, row.time, row.location] for row in done.rows],
-        "report": report,
-    }
+def _plain(done: Done) -> bytes:
+    parts = []
+    for frame in done:
+        file = io.BytesIO()
+        frame.write_ipc(file, compression="lz4")
+        parts += [len(file.getbuffer()).to_bytes(LENGTH, "big"), file.getvalue()]
+    content = b"".join(parts)
+    return content + hashlib.sha256(content).digest()
 
 
-def _read(folder: Path, line: bytes) -> Published:
-    try:
-        found = json.loads(line)
-        report = found["report"]
-        guarantee = report["guarantee"]
-        report["guarantee"] = Guarantee(**{**guarantee, "covers": frozenset(guarantee["covers"])})
-        report["known"] = tuple(Known(**_tuples(one)) for one in report["known"])
-        rows = tuple(PartialEvent(*row) for row in found["rows"])
-        return Published(rows, PersonReport(**report), found["given"])
-    except (ValueError, KeyError, TypeError):
-        raise DiscreetError(f"{folder}: a line is damaged; delete the folder and begin anew") from None
-
-
-def _tuples(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+def _read(folder: Path, part: bytes) -> Done:
+    content, check = part[:-CHECK], part[-CHECK:]
+    if hashlib.sha256(content).digest() != check:
+        raise DiscreetError(f"{folder}: what is kept is damaged; delete the folder and begin anew")
+    file = io.BytesIO(content)
+    rows, reports = (pl.read_ipc(io.BytesIO(file.read(int.from_bytes(file.read(LENGTH), "big")))) for _ in Done._fields)
+    return Done(rows, reports)

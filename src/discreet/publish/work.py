@@ -139,24 +139,22 @@ def _rows(found: list[Published]) -> pl.DataFrame:
 
 def reports_frame(found: list[Published]) -> pl.DataFrame:
     """A row a person: the report, and what it was made from."""
-    return pl.DataFrame([_plain(one) for one in found], schema=REPORTS)
+    return pl.DataFrame([{**plain_report(one.report), "given": one.given} for one in found], schema=REPORTS)
 
 
 def reports_in(frame: pl.DataFrame) -> Iterator[PersonReport]:
     """The reports of a table that `reports_frame` made."""
-    return (_report(row) for row in frame.iter_rows(named=True))
+    return (report_of(row) for row in frame.iter_rows(named=True))
 
 
-def _plain(one: Published) -> dict[str, Any]:
-    report = one.report
-    flat = {name: getattr(report, name) for name in REPORTS if name != "given"}
+def plain_report(report: PersonReport) -> dict[str, Any]:
+    """A report as plain values, by the names of REPORTS."""
     return {
-        **flat,
+        **{name: getattr(report, name) for name in REPORTS if name != "given"},
         "by_secret": _values(report.by_secret),
         "excess_by_secret": _values(report.excess_by_secret),
         "known": [asdict(known) for known in report.known],
         "guarantee": {**asdict(report.guarantee), "covers": sorted(report.guarantee.covers)},
-        "given": one.given,
     }
 
 
@@ -164,18 +162,24 @@ def _values(by_secret: Mapping[str, float]) -> list[dict[str, Any]]:
     return [{"secret": name, "value": value} for name, value in by_secret.items()]
 
 
-def _report(row: dict[str, Any]) -> PersonReport:
-    flat = {name: row[name] for name in REPORTS if name != "given"}
-    guarantee = row["guarantee"]
+def report_of(row: Mapping[str, Any]) -> PersonReport:
+    """The report of plain values."""
     return PersonReport(
         **{
-            **flat,
+            **{name: row[name] for name in REPORTS if name != "given"},
             "by_secret": {one["secret"]: one["value"] for one in row["by_secret"]},
             "excess_by_secret": {one["secret"]: one["value"] for one in row["excess_by_secret"]},
-            "known": tuple(
-                Known(**{**one, "told_at": tuple(one["told_at"]), "uncapped_at": tuple(one["uncapped_at"])})
-                for one in row["known"]
-            ),
-            "guarantee": Guarantee(**{**guarantee, "covers": frozenset(guarantee["covers"])}),
+            "known": tuple(map(known_of_plain, row["known"])),
+            "guarantee": guarantee_of(row["guarantee"]),
         }
     )
+
+
+def known_of_plain(plain: Mapping[str, Any]) -> Known:
+    """What is known of one secret, of plain values."""
+    return Known(**{**plain, "told_at": tuple(plain["told_at"]), "uncapped_at": tuple(plain["uncapped_at"])})
+
+
+def guarantee_of(plain: Mapping[str, Any]) -> Guarantee:
+    """A guarantee of plain values."""
+    return Guarantee(**{**plain, "covers": frozenset(plain["covers"])})

@@ -18,6 +18,7 @@ from discreet.data.formats.gpx import Gpx
 from discreet.data.formats.home_assistant import HomeAssistantCsv, HomeAssistantDatabase, HomeAssistantJson
 from discreet.data.formats.owntracks import OwnTracksJson, OwnTracksRecording
 from discreet.data.formats.parquet import Parquet
+from discreet.data.many import ManyFiles, is_many
 from discreet.data.rows import Log
 from discreet.data.source import Format, Source
 from discreet.errors import DataError, did_you_mean
@@ -49,10 +50,19 @@ HEAD = 4096
 
 
 def open_source(source: Source | str | Path, format: str | None = None) -> Source:
-    """A file as a source of rows, in the format that recognises it, or in the one named; a source as it is."""
+    """A file as a source of rows, in the format that recognises it, or in the one named; a source as it is.
+
+    A folder, or a pattern such as events/*.csv.gz, is one source of all its files (`ManyFiles`).
+    """
     if not isinstance(source, str | Path):
         return source
     path = Path(source)
+    if is_many(path):
+        return ManyFiles(path, lambda file: _opened(file, format))
+    return _opened(path, format)
+
+
+def _opened(path: Path, format: str | None) -> Source:
     return (_recognised(path) if format is None else _named(format)).open(path)
 
 

@@ -1,4 +1,4 @@
-"""Parquet tables, in batches that polars streams."""
+"""Parquet tables, in batches."""
 
 from __future__ import annotations
 
@@ -73,14 +73,12 @@ class ParquetSource:
                 for role, name in columns.names().items()
             ]
             total = int(table.select(pl.len()).collect().item())
-            done = 0
-            for frame in (
-                table.with_row_index("__number", offset=1)
-                .select(pl.col("__number").cast(pl.Int64).alias("number"), *roles)
-                .collect_batches(chunk_size=BATCH, maintain_order=True)
-            ):
-                done += frame.height
-                yield Batch(self._origin, frame, done=done, total=total)
+            numbered = table.with_row_index("__number", offset=1)
+            rows = numbered.select(pl.col("__number").cast(pl.Int64).alias("number"), *roles)
+            for start in range(0, total, BATCH):
+                # Slices, because a stream of batches is decoded far ahead of who takes them.
+                frame = rows.slice(start, BATCH).collect()
+                yield Batch(self._origin, frame, done=start + frame.height, total=total)
 
     def _column(self, role: str, name: str, held: pl.DataType, kind: Kind) -> pl.Expr:
         """A column, or an error where its type cannot hold values of the kind."""

@@ -1,0 +1,63 @@
+"""`discreet publish --engine spark` against `--engine local`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet.publish import spark_session
+from tests.cli.conftest import Discreet, error_of
+from tests.cli.test_publish import cards, given  # noqa: F401  a fixture
+from tests.publish.sparks import needs_spark
+
+SECRET = ("--secret", "activity=activity 1", "--accept-model", "--json")
+TOPICS = ("--habits", "topics", "--topics", 2, "--sweeps", 400, "--learn-from", 3)
+
+
+@needs_spark
+def test_spark_publishes_and_reports_as_this_machine_does(
+    discreet: Discreet,
+    cards: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    documents: dict[str, Any] = {}
+    for engine in ("local", "spark"):
+        out = tmp_path / f"{engine}.parquet"
+        more = ("--engine", "spark", "--master", "local[2]") if engine == "spark" else ()
+        ran = discreet(*given(cards, out, *SECRET, *TOPICS, *more))
+        assert ran.code == 0, ran.err
+        documents[engine] = ran.json
+    local, spark = documents["local"], documents["spark"]
+    rows = pl.concat([pl.read_parquet(part) for part in sorted((tmp_path / "spark.parquet").iterdir())])
+    assert rows.equals(pl.read_parquet(tmp_path / "local.parquet"))
+    for name in ("utility", "breach_rate"):  # sums in another order
+        assert spark.pop(name) == pytest.approx(local.pop(name), rel=1e-12)
+    assert [one["secret"] for one in spark.pop("known")] == [one["secret"] for one in local.pop("known")]
+    for document in documents.values():
+        document.pop("out")
+    assert local == spark
+    people = pl.concat([pl.read_parquet(part) for part in sorted((tmp_path / "spark.report.parquet").iterdir())])
+    assert sorted(people["person"]) == sorted(one["person"] for one in local["people"])
+
+
+def test_what_spark_does_not_do_is_told_before_it_starts(
+    discreet: Discreet,
+    cards: Path,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spark = ("--engine", "spark", *SECRET)
+    out = tmp_path / "out.parquet"
+    monkeypatch.setattr(spark_session, "missing", lambda: "there is no Java; get it")
+    for more, message in (
+        ((*spark, "--workers", 2), "--workers is of --engine local"),
+        ((*spark, "--partition-by", "place"), "--partition-by is of --engine local"),
+        ((*SECRET, "--master", "local[2]"), "--master is of --engine spark"),
+        (spark, "there is no Java; get it"),
+    ):
+        assert message in error_of(discreet(*given(cards, out, *more)))
+    assert "let the name end in .parquet" in error_of(discreet(*given(cards, tmp_path / "out.csv", *spark)))
+    assert [path.name for path in tmp_path.iterdir()] == ["cards.csv"]

@@ -1,0 +1,90 @@
+"""What the tests of Spark share: sessions, and people as tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet.data.published import Row
+from discreet.events import Intervals, Trajectory
+from discreet.outputs import PartialEvent
+from discreet.publish import Plan, Report
+from discreet.publish.spark_read import EventTable
+from discreet.publish.spark_session import missing, spark_session
+from discreet.publish.work import reports_in
+
+LOCAL = "local[2,2]"
+"""Two cores, and a task may fail once."""
+
+CLUSTER = "local-cluster[2,1,1024]"
+"""Two executors of one core and 1,024 MB, each a process that shares nothing with the driver."""
+
+START = dt.datetime(2026, 3, 2, tzinfo=dt.UTC)
+
+needs_spark = pytest.mark.skipif(missing() is not None, reason=f"no Spark: {missing()}")
+
+
+def session_at(master: str) -> Any:
+    """A session for small tables."""
+    return spark_session(master, settings={"spark.executor.memory": "1g", "spark.sql.shuffle.partitions": "2"})
+
+
+@cache
+def clock(times: tuple[str, ...]) -> Intervals:
+    """A part of the day for each of these times, an hour long."""
+    return Intervals({name: f"{hour:02d}:00" for hour, name in enumerate(times)})
+
+
+def times_of(people: Sequence[Trajectory]) -> tuple[str, ...]:
+    return tuple(sorted({event.time for one in people for event in one.events}))
+
+
+def written(people: Sequence[Trajectory], path: Path) -> EventTable:
+    """People as a table of instants, an event a day, in the part of the day that is its time."""
+    times = times_of(people)
+    rows = [
+        (one.person, START + dt.timedelta(days=day, hours=times.index(event.time)), event.location, event.activity)
+        for one in people
+        for day, event in enumerate(one.events)
+    ]
+    schema: dict[str, Any] = {
+        "user": pl.String,
+        "timestamp": pl.Datetime("us", "UTC"),
+        "location": pl.String,
+        "activity": pl.String,
+    }
+    pl.DataFrame(rows, schema=schema, orient="row").write_parquet(path)
+    return EventTable((str(path),), clock(times))
+
+
+def rows_in(folder: Path) -> list[Row]:
+    """A published table as rows, file after file."""
+    table = pl.concat([pl.read_parquet(path) for path in sorted(folder.iterdir())])
+    shown = table.select("user", "activity", "timestamp", "location").iter_rows()
+    return [(person, PartialEvent(*values)) for person, *values in shown]
+
+
+def report_in(folder: Path) -> Report:
+    return Report(tuple(one for path in sorted(folder.iterdir()) for one in reports_in(pl.read_parquet(path))))
+
+
+def by_spark(
+    session: Any, plan: Plan, people: Sequence[Trajectory], seed: int, folder: Path
+) -> tuple[list[Row], Report]:
+    """An engine, as `test_engines` has them."""
+    from discreet.publish.spark import publish_table
+
+    table = written(people, folder / "events.parquet")
+    done = publish_table(session, plan, table, folder / "published.parquet", seed=seed)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "events.parquet",
+        "published.parquet",
+        "published.report.parquet",
+    ]
+    return rows_in(done.table), report_in(done.report)

@@ -1,0 +1,282 @@
+"""Publishing by Spark: tables as they come, tasks that fail, runs that are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet.data import read_trajectories
+from discreet.errors import DataError, DiscreetError
+from discreet.events import Intervals, Trajectory
+from discreet.models.simulate_events import topic_model, trajectories
+from discreet.outputs import PartialEvent
+from discreet.policy import Policy
+from discreet.publish import ChainHabits, Plan, RunKey, TopicHabits, policy_for, publish, publish_person
+from discreet.publish.key_file import write_key
+from discreet.publish.spark_read import EventTable
+from discreet.publish.unfinished import Unfinished
+from discreet.publish.work import Done, PublishWork, Work
+from tests.publish.sparks import LOCAL, needs_spark, report_in, rows_in, session_at, written
+
+pytestmark = needs_spark
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    session = session_at(LOCAL)
+    yield session
+    session.stop()
+
+
+def population(people: int = 12, seed: int = 5) -> tuple[Plan, list[Trajectory]]:
+    truth = topic_model(people=people, topics=2, sizes=(3, 2, 2), seed=seed)
+    policy = policy_for(Policy("activity=activity 1", delta=0.1), truth.events)
+    return Plan(TopicHabits(truth), policy, piece_length=4), trajectories(truth, length=(1, 9), seed=seed)
+
+
+# --- the table that is read
+
+ROUGH = '''user,timestamp,location,activity,note
+bob,2026-03-02T23:40:00Z,bar,drink,a
+ann,2026-03-02T12:10:00+01:00,canteen,lunch,b
+ann,2026-03-02T07:30:00Z,hall,breakfast,c
+"c ""d""",1772438400,"the
+square",walk,d
+bob,2026-03-02T23:40:00Z,bar,drink,e
+bob,2026-03-02T23:40:00Z,bar,dance,f
+bob,2026-03-02T22:40:00,park,walk,g
+bob,2026-03-02T22:40:00Z,park,,h
+,2026-03-02T22:40:00Z,park,walk,i
+bob,yesterday,park,walk,j
+bob,2026-03-03T00:10:00+02:00,park,walk,k
+'''
+
+
+def rough_plan(read: Any) -> Plan:
+    return Plan.learn(read, Policy("activity=drink", delta=0.2), habits="chain", piece_length=3)
+
+
+def test_rough_tables_are_read_as_elsewhere(session: Any, tmp_path: Path) -> None:
+    from discreet.publish.spark import publish_table
+
+    (tmp_path / "rough.csv").write_text(ROUGH)
+    rule = Intervals.of("morning 05:00, noon 11:00, evening 17:00, night 22:00", zone="Europe/Paris")
+    read = read_trajectories(tmp_path / "rough.csv", rule, naive_zone="Europe/Lisbon", skip_bad=True)
+    assert (read.rows, read.bad.count, read.duplicates, read.unordered) == (11, 3, 1, 3)
+    plan = rough_plan(read)
+    wanted: list[Any] = []
+    report = publish(plan, read, wanted.extend, seed=3)
+    # The same in two files of which the second has its columns in another order, and in one that Spark splits.
+    lines = pl.read_csv(tmp_path / "rough.csv", infer_schema=False)
+    (tmp_path / "two").mkdir()
+    lines.head(4).write_csv(tmp_path / "two" / "0.csv")
+    lines.tail(7).select(lines.columns[::-1]).write_csv(tmp_path / "two" / "1.csv")
+    lines.write_parquet(tmp_path / "rough.parquet", row_group_size=2)
+    for name in ("rough.csv", "two/*.csv", "rough.parquet"):
+        table = EventTable((str(tmp_path / name),), rule, naive_zone="Europe/Lisbon", skip_bad=True)
+        out = tmp_path / f"{len(list(tmp_path.iterdir()))}.parquet"
+        done = publish_table(session, plan, table, out, seed=3)
+        assert rows_in(done.table) == wanted
+        assert report_in(done.report) == report
+        found = done.summary
+        assert (found.rows, found.bad, found.counts["duplicates"]) == (11, 3, 1)
+        assert found.counts["unordered"] == 3
+        assert len(found.problems) == 3
+        assert {problem.split(":")[0].split(", ")[-1] for problem in found.problems} == {
+            "column 'activity'",
+            "column 'user'",
+            "column 'timestamp'",
+        }
+        shown = pl.read_parquet(sorted(done.table.iterdir())[0]).columns
+        assert shown == ["user", "timestamp", "location", "activity"]
+        assert done.report.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path: Path) -> None:
+    from discreet.publish.spark import publish_table
+
+    (tmp_path / "rough.csv").write_text(ROUGH)
+    lines = pl.read_csv(tmp_path / "rough.csv", infer_schema=False)
+    lines.write_parquet(tmp_path / "rough.parquet")
+    lines.drop("location").write_parquet(tmp_path / "fewer.parquet")
+    lines.with_columns(activity=pl.lit(1.5)).write_parquet(tmp_path / "numbers.parquet")
+    lines.head(0).write_parquet(tmp_path / "nobody.parquet")
+    plan = Plan(ChainHabits(), Policy())
+    wrong = {
+        ("rough.csv", None): r"rough.csv, line 9, column 'timestamp': .* does not say which time zone",
+        ("rough.parquet", "UTC"): r"rough.parquet, row 8, column 'activity': an empty field is not an activity; fix it",
+        ("fewer.parquet", "UTC"): "there is no column 'location'",
+        ("numbers.parquet", "UTC"): "column 'activity' holds double; the activity must be text",
+        ("nobody.parquet", "UTC"): "nobody.parquet: the table has no rows",
+        ("missing.parquet", "UTC"): "missing.parquet: cannot be read",
+    }
+    for (name, zone), message in wrong.items():
+        with pytest.raises(DataError, match=message):
+            publish_table(
+                session, plan, EventTable((str(tmp_path / name),), naive_zone=zone), tmp_path / "out.parquet", seed=1
+            )
+        left = Unfinished.beside(tmp_path / "out.parquet")
+        if left.exists():  # the work has begun: the key is kept until somebody decides
+            assert left.stat().st_mode & 0o777 == 0o700
+            with pytest.raises(DiscreetError, match="--resume"):
+                publish_table(session, plan, EventTable((str(tmp_path / name),)), tmp_path / "out.parquet", seed=1)
+            subprocess.run(["rm", "-r", str(left)], check=True)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_person_with_a_hundred_times_the_events_spans_batches(session: Any, tmp_path: Path) -> None:
+    from discreet.publish.spark import publish_table
+
+    plan, people = population()
+    long = Trajectory(people[3].person, people[3].events * (2_500 // len(people[3])))
+    people[3] = long
+    plan = Plan(plan.habits, plan.policy, plan.mechanism, piece_length=4)
+    table = written(people[::-1], tmp_path / "events.parquet")
+    before = session.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
+    try:
+        done = publish_table(session, plan, table, tmp_path / "published.parquet", seed=2, partitions=3)
+    finally:
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", before)
+    wanted: list[Any] = []
+    assert report_in(done.report) == publish(plan, people, wanted.extend, seed=2)
+    assert rows_in(done.table) == wanted
+
+
+# --- draws: a thing that is computed again is drawn alike
+
+
+@dataclass(frozen=True)
+class FailsOnce:
+    """A work that writes down what it has drawn, and fails the first time that it is given these people."""
+
+    work: Work
+    folder: Path
+
+    def __call__(self, people: pl.DataFrame) -> Done:
+        done = self.work(people)
+        name = str(people["person"][0]).replace(" ", "-")
+        attempts = len(list(self.folder.glob(f"{name}.*")))
+        (self.folder / f"{name}.{attempts}").write_text(json.dumps(done.rows.rows()))
+        if attempts == 0:
+            raise RuntimeError("made to fail after drawing")
+        return done
+
+
+def test_a_task_that_fails_after_drawing_draws_the_same_again(session: Any, tmp_path: Path) -> None:
+    from discreet.publish.spark_people import by_person
+    from discreet.publish.spark_read import read_events
+
+    plan, people = population()
+    table = written(people, tmp_path / "events.parquet")
+    key, drawn = RunKey.new(), tmp_path / "drawn"
+    drawn.mkdir()
+    write_key(tmp_path / "key", key)
+    rows, _ = read_events(session, table)
+    work = FailsOnce(PublishWork(plan, tmp_path / "key"), drawn)
+    frame = by_person(session, rows, table, work, 2)
+    # Two actions on one frame: the second computes all of it again.
+    first, second = (frame.select("person", "shown").orderBy("person").collect() for _ in range(2))
+    assert first == second
+    alone = {one.person: publish_person(plan, one, key)[0] for one in people}
+    assert {row["person"]: tuple(PartialEvent(*event) for event in row["shown"]) for row in first} == alone
+    attempts = {path.name for path in drawn.iterdir()}
+    begun = {name.partition(".")[0] for name in attempts}
+    assert begun
+    for name in begun:
+        texts = {(drawn / one).read_text() for one in attempts if one.startswith(f"{name}.")}
+        assert len(texts) == 1  # however often
+        assert {f"{name}.0", f"{name}.1", f"{name}.2"} <= attempts  # failed, drawn again, and once more
+
+
+def test_the_key_is_nowhere_that_spark_shows(session: Any, tmp_path: Path) -> None:
+    from discreet.publish.spark_people import by_person
+    from discreet.publish.spark_read import read_events
+
+    plan, people = population(3)
+    table = written(people, tmp_path / "events.parquet")
+    key = RunKey.new()
+    write_key(tmp_path / "key", key)
+    rows, _ = read_events(session, table)
+    frame = by_person(session, rows, table, PublishWork(plan, tmp_path / "key"), 2)
+    said = frame._jdf.queryExecution().toString() + repr(session.sparkContext.getConf().getAll())
+    assert key.key.hex() not in said
+    assert repr(key.key)[2:-1] not in said
+
+
+# --- a run that is killed
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from tests.publish.sparks import LOCAL, session_at, written
+from tests.publish.test_spark import population
+from discreet.publish import spark
+from discreet.publish.work import PublishWork
+
+folder = Path(sys.argv[1])
+plan, people = population(seed=8)
+table = written(people, folder / "events.parquet")
+
+def wait(*given):
+    (folder / "begun").touch()
+    time.sleep(600)
+
+spark._write_table = wait
+spark.publish_table(session_at(LOCAL), plan, table, folder / "published.parquet")
+"""
+
+
+def test_a_run_that_is_killed_is_gone_on_with_and_draws_the_same(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.publish import spark
+    from discreet.publish.key_file import read_key
+    from discreet.publish.spark import publish_table
+
+    plan, people = population(seed=8)
+    out, kept = tmp_path / "published.parquet", Unfinished.beside(tmp_path / "published.parquet")
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], cwd=Path(__file__).parents[2])
+    deadline = time.monotonic() + 300
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    key = read_key(kept / "key")
+    assert not out.exists()
+    table = written(people, tmp_path / "events.parquet")
+    with pytest.raises(DiscreetError, match="--resume"):
+        publish_table(session, plan, table, out)
+    with pytest.raises(DiscreetError, match="begun without --seed"):
+        publish_table(session, plan, table, out, seed=1, resume=True)
+    # It is ended once more, when all is written but the key is not yet erased.
+    with monkeypatch.context() as patch:
+        patch.setattr(spark, "_erase", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            publish_table(session, plan, table, out, resume=True)
+    assert out.exists()
+    assert kept.exists()
+    done = publish_table(session, plan, table, out, resume=True)
+    alone = [publish_person(plan, one, key) for one in people]
+    assert rows_in(out) == [(own.person, event) for shown, own in alone for event in shown]
+    assert report_in(done.report).people == tuple(own for _, own in alone)
+    assert not kept.exists()
+    with pytest.raises(DataError, match="is there already"):
+        publish_table(session, plan, table, out)
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
