@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
+from time import monotonic as time_now
+from time import sleep
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
 
 LOOK = 1.0
 """Seconds between looks at how far the query is."""
+
+PATIENCE = 60.0
+"""Seconds that Ctrl-C waits for the end of a batch."""
 
 SPARK = "Spark"
 
@@ -105,6 +112,8 @@ def stream(
     from discreet.publish.spark_session import missing, running
 
     lacks = missing()
+    if lacks is None and (find_spec("google") is None or find_spec("google.protobuf") is None):
+        lacks = "protobuf is not installed; `pip install 'discreet[spark]'`"
     if lacks is not None:
         raise DiscreetError(lacks)
     if not data.is_dir():
@@ -127,7 +136,7 @@ def stream(
     first = _date(since)
     _try_one(following, first)
     with running(master, name="discreet stream") as spark:
-        from discreet.publish.spark_stream import readings_in, spread, started
+        from discreet.publish.spark_stream import is_committed, readings_in, spread, started
 
         spread(spark)
         readings = readings_in(
@@ -135,6 +144,8 @@ def stream(
         )
         query = started(readings, following, out=out, checkpoint=checkpoint, since=first, every=every)
         done = _watch(query, following, replay=first is not None)
+    if not is_committed(checkpoint):
+        note("the last batch is not committed: start it again before you change the program, models or policy")
     if json:
         print_json({**done, "out": str(out)})
     else:
@@ -177,12 +188,21 @@ def _watch(query: Any, following: Following, *, replay: bool) -> dict[str, Any]:
                     _count(done, progress)
             done["keys_erased"] += eraser.look(query)
     except KeyboardInterrupt:
+        _between_batches(query)
         query.stop()
         note("stopped; start it again with the same folders to go on")
     for name, why in (("bad", "without a person, context or time with its offset"), ("ahead", "ahead of the clock")):
         if done[name]:
             note(f"{done[name]} readings were left out: {why}")
     return done
+
+
+def _between_batches(query: Any) -> None:
+    """Wait for the end of the present batch, but not for ever; a second Ctrl-C does not wait."""
+    end = time_now() + PATIENCE
+    with suppress(KeyboardInterrupt):
+        while query.isActive and query.status["isTriggerActive"] and time_now() < end:
+            sleep(0.05)
 
 
 def _count(done: dict[str, Any], progress: Any) -> None:
