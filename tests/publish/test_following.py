@@ -164,6 +164,7 @@ def test_people_who_share_habits_share_tables(tmp_path: Path) -> None:
     engine = Engine(following, [f"p{k}" for k in range(6)])
     list(engine.batch([], end_of(MONDAY, 3)))
     assert len(engine.people._made) == 2
+    assert len({id(person.routine) for k in range(6) if (person := engine.people.get(f"p{k}"))}) == 2
     assert People(following).get("nobody") is None
 
 

@@ -142,6 +142,7 @@ class People:
         self.following = following
         self.keys = DayKeys(following.keys)
         self._known: Recent[str, Person] = Recent(PEOPLE)
+        self._routines: Recent[tuple[str, Clock], Routine] = Recent(MECHANISMS)
         self._made: Recent[tuple[str, dt.date], AnyMechanism] = Recent(MECHANISMS)
         self._first: Recent[tuple[str, dt.date, int], dict[str, Any]] = Recent(FIRST_STATES)
 
@@ -169,7 +170,10 @@ class People:
             policy.fingerprint,
             *in_words(self.following.mechanism),
         ]
-        person = Person(name, model, model.clock, policy, digest_of(words).hex())
+        decision = digest_of(words).hex()
+        shared = self._routines.get((decision, model.clock)) or model  # one object: what it computes, it computes once
+        self._routines.keep((decision, model.clock), shared)
+        person = Person(name, shared, model.clock, policy, decision)
         self._known.keep(name, person)
         return person
 
