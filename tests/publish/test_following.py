@@ -95,10 +95,10 @@ def test_a_late_reading_changes_nothing(tmp_path: Path) -> None:
     following = folder_of(tmp_path, ["ann"], carry=9 * 7200)
     engine, same = Engine(following, ["ann"]), Engine(following, ["ann"])
     now = end_of(MONDAY, 3) + 2000
-    late = ("ann", Reading(end_of(MONDAY, 2), "clinic"))
+    late = [("ann", Reading(instant, "clinic")) for instant in (end_of(MONDAY, 3) - 1, end_of(MONDAY, 2), 0, -(10**14))]
     for one in (engine, same):
         list(one.batch([], now))
-    assert list(engine.batch([late], now + HOUR)) == list(same.batch([], now + HOUR))
+    assert list(engine.batch(late, now + HOUR)) == list(same.batch([], now + HOUR))
     assert engine.states == same.states
 
 

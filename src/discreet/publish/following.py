@@ -272,11 +272,13 @@ def read(person: Person, held: Held, readings: Iterable[Reading]) -> Held:
     Of readings at the same instant the label that is last by name stands, so that their order does not matter.
     """
     kept = dict(held.readings)
+    opens = _milliseconds(person.clock.start_of(*_place(held.start, person.clock, held.slot)))
     for reading in readings:
+        if reading.instant < opens:
+            continue
         date, of_day = slot_at(person.clock, reading.instant)
         slot = (date - held.start).days * person.clock.slots + of_day
-        if slot >= held.slot:
-            kept[slot] = max(reading, kept.get(slot, reading))
+        kept[slot] = max(reading, kept.get(slot, reading))
     return replace(held, readings=kept)
 
 

@@ -302,10 +302,10 @@ def check_folders(following: Following, *, out: Path, checkpoint: Path) -> None:
 
 def is_committed(checkpoint: Path) -> bool:
     """Whether the last batch that was written down is done, so that nothing will be computed again."""
-    batches = [
+    begun, done = (
         {int(one.name) for one in (checkpoint / log).glob("*") if one.name.isdigit()} for log in ("offsets", "commits")
-    ]
-    return batches[0] <= batches[1]
+    )
+    return not begun or max(begun) in done
 
 
 SINK_LOG = "_spark_metadata"
