@@ -96,9 +96,13 @@ def _by_the_clock(folder: Path, people: int, rate: int, seconds: int) -> Iterato
         query = started(readings_in(spark, folder / "in"), following, out=folder / "out", checkpoint=folder / "state")
         progress: dict[int, Any] = {}
         _until(query, progress, lambda: bool(all_files(folder / "out")) and any(rows_in(all_files(folder / "out"))))
-        begun, fed = time.time(), feed.fed  # Java is warm, mechanisms are made, and a first slot was told
+        begun, fed, busy = (
+            time.time(),
+            feed.fed,
+            _processor_seconds(),
+        )  # Java is warm, mechanisms are made, and a first slot was told
         _until(query, progress, lambda: time.time() > begun + seconds)
-        fed_for, fed = time.time() - begun, feed.fed - fed
+        fed_for, fed, busy = time.time() - begun, feed.fed - fed, _processor_seconds() - busy
         feed.end()
         _until(query, progress, lambda: _rows(progress) >= feed.fed)
         behind = time.time() - begun - fed_for
@@ -112,9 +116,26 @@ def _by_the_clock(folder: Path, people: int, rate: int, seconds: int) -> Iterato
         f"{max(times):.1f} s (longest)"
     )
     yield (
+        f"stream: {busy / fed_for:.2f} cores were busy with it (Java, Python workers and the feed), on a machine where "
+        f"{os.getloadavg()[1]:.0f} processes wanted to run"
+    )
+    yield (
         f"stream: {len(delays):,} slots told, {late[0]:.1f} s (median), {late[1]:.1f} s (p99), {late[2]:.1f} s (last) "
         f"after their end; the margin is {MARGIN:.0f} s"
     )
+
+
+def _processor_seconds() -> float:
+    """Of all processes of this session: Java's and the workers' too."""
+    ticks = 0
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError:  # ended meanwhile
+            continue
+        if int(fields[3]) == os.getsid(0):
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _until(query: Any, progress: dict[int, Any], happened: Any) -> None:
