@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from benchmarks.scale import ARCHETYPES, EVENTS, write_table
+from benchmarks.scale import ARCHETYPES, EVENTS, own_habits, write_table
 from discreet.data import read_trajectories
 from discreet.data.population import read_population
 from discreet.data.published import write_frames
@@ -30,9 +30,10 @@ from discreet.models.newcomers import newcomer
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.models.topics import TopicModel
 from discreet.policy import Policy
-from discreet.publish import ChainHabits, Plan, policy_for, publish_people
+from discreet.publish import ChainHabits, Plan, RunKey, policy_for, publish_people
 from discreet.publish.pool import begin
 from discreet.publish.spark_session import missing
+from discreet.publish.work import PEOPLE, PublishWork
 
 MASTER = "local[2]"
 FEWEST_EVENTS = 10_000
@@ -40,6 +41,7 @@ FEWEST_EVENTS = 10_000
 
 def lines() -> Iterator[str]:
     """What is printed."""
+    yield from costs()
     lacks = missing()
     if lacks is not None:
         yield f"spark: left out, {lacks}"
@@ -139,6 +141,37 @@ def skewed(session: Any, plan: Plan, folder: Path) -> Iterator[str]:
         f"  {people} people: {even:.1f} s; one of them with {EVENTS * 101} events: {uneven:.1f} s, "
         f"{uneven / even * rows.height / (rows.height + more.height):.2f}x an event"
     )
+
+
+# --- what sizes on paper are made of
+
+
+def costs() -> Iterator[str]:
+    """Processor time of the work on a person of 20 events, which is what Spark and the local engine send to cores.
+
+    Processor time, and not that of the wall: it is the same on a machine that others use.
+    """
+    own, table = own_habits(400)
+    kinds = pl.concat([table.with_columns(person=pl.lit(f"{k} ") + pl.col("person")) for k in range(4)]).sort("person")
+    learned = trajectories(topic_model(people=60, topics=4, sizes=(4, 3, 6), seed=5), length=EVENTS, seed=5)
+    policy = Policy("activity=activity 1", delta=0.2)
+    topics = Plan.learn(learned[:40], policy, topics=4, sweeps=400, piece_length=50)
+    newcomers = pl.DataFrame(
+        [(one.person, *event.values) for one in learned[40:] for event in one.events], schema=PEOPLE, orient="row"
+    )
+    yield f"cost of a person of {EVENTS} events, processor time of the work, in memory:"
+    for words, plan, people in (
+        ("pa-markov, own chains, nobody alike", own, table),
+        ("pa-markov, own chains, each kind four times", own, kinds),
+        ("adaptive, topics, not in the sample, nobody alike", topics, newcomers),
+    ):
+        number, work = people["person"].n_unique(), PublishWork(plan, RunKey.of_seed(1))
+        work(people.head(EVENTS))  # compiled
+        begun = time.process_time()
+        done = work(people)
+        took = 1000 * (time.process_time() - begun) / number
+        size = (done.rows.estimated_size() + done.reports.estimated_size()) / number
+        yield f"  {words}: {took:.1f} ms of a core, {size / 1000:.1f} kB of rows and report"
 
 
 # --- topics from a sample

@@ -1,6 +1,6 @@
 """`discreet publish --engine spark` for spark-submit, which wants a file:
 
-spark-submit --master 'local[2]' examples/spark_publish.py events.parquet --secret activity=gambling --out published.parquet
+spark-submit --master 'local[2]' examples/spark_publish.py events --secret activity=gambling --out published.parquet
 """
 
 import sys

@@ -130,12 +130,14 @@ class ReadingOptions:
         """The file, and what separates its fields said where it was assumed."""
         from discreet.data import open_source
         from discreet.data.formats.csv import SEPARATORS, Csv, CsvSource
+        from discreet.data.many import ManyFiles
 
         source = open_source(path)
+        if self.separator is not None and isinstance(source, CsvSource | ManyFiles):
+            parted = Csv({"tab": "\t", "\\t": "\t"}.get(self.separator, self.separator))
+            return parted.open(path) if isinstance(source, CsvSource) else ManyFiles(path, parted.open)
         if not isinstance(source, CsvSource):
             return source
-        if self.separator is not None:
-            return Csv({"tab": "\t", "\\t": "\t"}.get(self.separator, self.separator)).open(path)
         _ = source.header
         if source.separator not in (None, SEPARATORS[0]):
             shown = {"\t": "tab"}.get(str(source.separator), source.separator)

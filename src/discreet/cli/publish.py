@@ -254,9 +254,9 @@ class _Reading:
 
     def spark(self) -> EventTable:
         """The same for Spark."""
-        from discreet.publish.spark_read import EventTable
+        from discreet.publish.spark_read import EventTable, address_of
 
-        data, zone = (str(self.data),), self.naive_zone
+        data, zone = (address_of(self.data),), self.naive_zone
         return EventTable(data, self.intervals, self.columns, naive_zone=zone, skip_bad=self.skip_bad)
 
 

@@ -35,8 +35,8 @@ from discreet.errors import DiscreetError
 from discreet.events import Event, Events, Intervals, Trajectory
 from discreet.numerics import digest_of
 
-RUN_ROWS = 400_000
-"""Rows that are sorted at a time: some 40 MB, and three times that while they are."""
+RUN_ROWS = 250_000
+"""Rows that are sorted at a time: some 25 MB, and three times that while they are."""
 
 RANGE_ROWS = 150_000
 """Rows in a range of people, about."""

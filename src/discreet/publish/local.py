@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from discreet.publish.person import given_of
 from discreet.publish.plan import Plan, Progress
 from discreet.publish.pool import checked_workers, in_order
 from discreet.publish.report import PersonReport, Report, Summary, refuse_twice
+from discreet.publish.tables import MOST_BYTES
 from discreet.publish.work import PEOPLE, Done, PublishWork, Work, reports_in, trajectories_of
 
 if TYPE_CHECKING:
@@ -143,9 +145,12 @@ def _done(
     left = people
     if unfinished is not None:
         before = _Before(plan, people, unfinished)
-        yield from before.done()
+        with closing(before.done(workers)) as as_it_was:
+            yield from as_it_was
         left = before.left()
-    with closing(carried_out(PublishWork(plan, key), left, workers)) as fresh:
+    # Each process has a program of its own in memory, so several keep half as many tables together as one does.
+    work = PublishWork(plan, key, MOST_BYTES if workers == 1 else MOST_BYTES // 2 // workers)
+    with closing(carried_out(work, left, workers)) as fresh:
         for done in fresh:
             if unfinished is not None:
                 unfinished.add(done)
@@ -159,11 +164,20 @@ class _Before:
         self._plan, self._people, self._unfinished = plan, people, unfinished
         self._here: pl.DataFrame | None = None
 
-    def done(self) -> Iterator[Done]:
-        for done in self._unfinished.done():
-            given = self._next(done.rows.height)
-            self._same(done, given)
-            yield done
+    def done(self, workers: int) -> Generator[Done, None, None]:
+        """What was done, once it is seen that the same people are given now, to the same plan, in the same build."""
+        again = (self._next(part.rows.height) for part in self._unfinished.done())
+        with closing(carried_out(_GivenWork(self._plan), again, workers)) as coming:
+            now = (row for answer in coming for row in answer.reports.iter_rows())
+            for part in self._unfinished.done():
+                for was in part.reports.select("person", "given").iter_rows():
+                    if next(now, None) != was:
+                        raise DiscreetError(
+                            f"{self._unfinished.folder}: {was[0]!r} was published from other events or habits, or by "
+                            "another build, than are given now; go on with the same, or delete the folder and begin "
+                            "anew"
+                        )
+                yield part
 
     def left(self) -> Iterator[pl.DataFrame]:
         if self._here is not None and self._here.height:
@@ -183,15 +197,16 @@ class _Before:
             rows -= parts[-1].height
         return pl.concat(parts) if parts else pl.DataFrame(schema=PEOPLE)
 
-    def _same(self, done: Done, given: pl.DataFrame) -> None:
-        """Refuse to go on from people who were published from something else than is given now."""
-        found = {one.person: given_of(self._plan, one) for one in trajectories_of(given)}
-        for person, was in done.reports.select("person", "given").iter_rows():
-            if found.get(person) != was:
-                raise DiscreetError(
-                    f"{self._unfinished.folder}: {person!r} was published from other events or habits, or by "
-                    "another build, than are given now; go on with the same, or delete the folder and begin anew"
-                )
+
+@dataclass(frozen=True)
+class _GivenWork:
+    """`given_of` each person."""
+
+    plan: Plan
+
+    def __call__(self, people: pl.DataFrame) -> Done:
+        found = [(one.person, given_of(self.plan, one)) for one in trajectories_of(people)]
+        return Done(people.clear(), pl.DataFrame(found, schema=["person", "given"], orient="row"))
 
 
 # --- some people at a time

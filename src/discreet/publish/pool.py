@@ -26,6 +26,8 @@ AHEAD = 4
 """Pieces of work under way or waiting to be fetched, for each process: enough that none waits for a slow neighbour."""
 
 
+THREADS = "POLARS_MAX_THREADS"
+
 IMPORTED = ["discreet.publish.work"]
 """What all processes need, imported once: it takes longer than a hundred people."""
 
@@ -84,9 +86,24 @@ def begin() -> BaseContext:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(IMPORTED)
-    with interrupts_held():
+    with interrupts_held(), _one_thread():
         forkserver.ensure_running()
     return context
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes started meanwhile have one thread for tables each, unless the environment says otherwise.
+
+    Each works for itself, so that more would wait for each other, and take memory.
+    """
+    given = os.environ.get(THREADS)
+    os.environ.setdefault(THREADS, "1")
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[THREADS]
 
 
 def _started(prepare: Callable[..., object] | None, given: tuple[object, ...]) -> None:

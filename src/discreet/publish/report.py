@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.adversary.known import Known, merged
 from discreet.errors import DiscreetError
@@ -220,7 +220,7 @@ class Summary:
         self._breach_rates += one.breach_rate
         self._guarantee = one.guarantee if self._guarantee is None else weakest((self._guarantee, one.guarantee))
         self._utilities[round(one.utility * QUANTILE_STEPS)] += 1
-        entry = (one.worst_gain, -self.people, one)
+        entry = (one.worst_gain, -self.people, replace(one, known=()))
         if len(self._worst) < WORST:
             heapq.heappush(self._worst, entry)
         else:
@@ -255,7 +255,7 @@ class Summary:
 
     @property
     def worst(self) -> list[PersonReport]:
-        """The people with the largest gains, those first; equals in order of their names."""
+        """The people with the largest gains, those first; equals in order of their names. `known` is left out."""
         return [one for _, _, one in sorted(self._worst, key=lambda entry: (-entry[0], -entry[1]))]
 
     def utility_at(self, quantile: float) -> float:

@@ -36,7 +36,7 @@ from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.plan import Plan
 from discreet.publish.sample import lot
 from discreet.publish.spark_people import RECORDS, by_person
-from discreet.publish.spark_read import NOBODY, SCHEMA, EventTable, read_events, spark_schema, to_batches
+from discreet.publish.spark_read import NOBODY, SCHEMA, EventTable, is_remote, read_events, spark_schema, to_batches
 from discreet.publish.summary import TableSummary
 from discreet.publish.unfinished import Unfinished
 from discreet.publish.work import REPORTS, PublishWork, trajectories_of
@@ -243,7 +243,7 @@ def tasks_for(session: SparkSession, table: EventTable) -> int:
 def _local_files(table: EventTable) -> list[Path]:
     from discreet.data.many import files_of, is_many
 
-    paths = [Path(one) for one in table.data if "://" not in one]
+    paths = [Path(one) for one in table.data if not is_remote(one)]
     return [file for path in paths for file in (files_of(path)[0] if is_many(path) else [path])]
 
 

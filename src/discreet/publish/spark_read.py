@@ -7,6 +7,7 @@ only so a quoted line break, a header of another order and a misshapen row mean 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -73,7 +74,7 @@ class EventTable:
         """The files of a table that is not Parquet, in order of their names; nothing for Parquet."""
         found: list[Path] = []
         for one in self.data:
-            if "://" in one:
+            if is_remote(one):
                 return []
             path = Path(one).absolute()
             found += files_of(path)[0] if is_many(path) else [path]
@@ -174,8 +175,18 @@ def _read_parquet(session: SparkSession, table: EventTable) -> tuple[DataFrame, 
     return chosen.mapInArrow(partial(_read_split, table, files), spark_schema(SCHEMA)), header
 
 
+def is_remote(path: str) -> bool:
+    """Whether a path is the address of a store, such as s3a://bucket/events."""
+    return re.match(r"[a-z][a-z0-9]+:/", path) is not None
+
+
+def address_of(path: Path) -> str:
+    """What was given as a path: one of a store has lost a slash on the way."""
+    return re.sub(r"^(?!hdfs:|file:)([a-z][a-z0-9]+):/(?!/)", r"\1://", str(path))
+
+
 def _address(path: str) -> str:
-    return path if "://" in path else str(Path(path).absolute())
+    return path if is_remote(path) else str(Path(path).absolute())
 
 
 def _plain_path(address: str) -> str:

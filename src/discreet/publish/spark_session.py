@@ -99,10 +99,10 @@ def spark_session(
     if submitted is not None and master is None:
         return submitted
     builder: Any = SparkSession.builder.appName(name)
-    # Under spark-submit the master, and what else was said there, is in the environment, and must not be overruled.
-    stated = master if master is not None else os.environ.get("MASTER") or _submitted_master() or "local[*]"
+    told = _submitted_master() if master is None else None  # what spark-submit says must not be overruled
+    stated = master or told or "local[*]"
     chosen = {**SETTINGS, **(LOCAL if is_local(stated) else {}), **(settings or {})}
-    if master is not None or _submitted_master() is None:
+    if told is None:
         builder = builder.master(stated)
     if is_local(stated):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -24,7 +24,7 @@ from discreet.publish.key_file import read_key
 from discreet.publish.person import Published, published
 from discreet.publish.plan import Plan
 from discreet.publish.report import PersonReport
-from discreet.publish.tables import Tables
+from discreet.publish.tables import MOST_BYTES, Tables
 
 PEOPLE: dict[str, Any] = {"person": pl.String, "activity": pl.String, "time": pl.String, "location": pl.String}
 """The columns that publishing reads and gives: an event a row, nothing where an attribute is withheld."""
@@ -91,6 +91,8 @@ class PublishWork:
 
     plan: Plan
     key: RunKey | Path
+    most_bytes: int = MOST_BYTES
+    """Of the tables that people share, in one process."""
 
     def __call__(self, people: pl.DataFrame) -> Done:
         """Rows and reports of these people; tables are kept from call to call."""
@@ -104,12 +106,12 @@ class PublishWork:
         begun: tuple[RunKey, Tables] | None = self.__dict__.get("_kept")
         if begun is None:
             key = read_key(self.key) if isinstance(self.key, Path) else self.key
-            begun = key, Tables()
+            begun = key, Tables(self.most_bytes)
             self.__dict__["_kept"] = begun
         return begun
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"plan": self.plan, "key": self.key}
+        return {"plan": self.plan, "key": self.key, "most_bytes": self.most_bytes}
 
 
 def trajectories_of(people: pl.DataFrame) -> Iterator[Trajectory]:
