@@ -19,7 +19,8 @@ from discreet.publish.spark_session import missing, running
 from tests.publish.followed import MONDAY, by_hand, folder_of, readings_of
 from tests.publish.streamed import SHORT_LIVED, Child, all_files, committed_files, rows_in, rows_of, write_files
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=f"Spark cannot be started here: {missing()}")
+LACKS = missing()
+pytestmark = pytest.mark.skipif(LACKS is not None, reason=f"Spark cannot be started here: {LACKS}")
 
 NAMES = ("ann", "bob", "cleo")
 DAYS = 2
