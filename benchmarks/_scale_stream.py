@@ -126,7 +126,7 @@ def _by_the_clock(folder: Path, people: int, rate: int, seconds: int) -> Iterato
 
 
 def _processor_seconds() -> float:
-    """Of all processes of this session: Java's and the workers' too."""
+    """Of all processes of this session, Java's and the workers' too, and of those of them that ended."""
     ticks = 0
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -134,7 +134,7 @@ def _processor_seconds() -> float:
         except OSError:  # ended meanwhile
             continue
         if int(fields[3]) == os.getsid(0):
-            ticks += int(fields[11]) + int(fields[12])
+            ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
