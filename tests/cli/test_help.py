@@ -29,6 +29,7 @@ VERBS = [
     "compare",
     "attack",
     "publish",
+    "stream",
     "serve",
     "token",
     "forget",

@@ -32,6 +32,7 @@ from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
 from discreet.cli.serve import serve
 from discreet.cli.setup import setup
+from discreet.cli.stream import stream
 from discreet.cli.terminal import notes_due
 from discreet.cli.token import token
 from discreet.errors import DiscreetError
@@ -60,7 +61,21 @@ app.command()(demo)
 app.command()(examples)
 app.command()(setup)
 app.command("import")(import_)
-for verb in (places, learn, mechanisms, release, audit, evaluate, compare, attack, publish, serve, backup, forget):
+for verb in (
+    places,
+    learn,
+    mechanisms,
+    release,
+    audit,
+    evaluate,
+    compare,
+    attack,
+    publish,
+    stream,
+    serve,
+    backup,
+    forget,
+):
     app.command()(verb)
 app.add_typer(policy)
 app.add_typer(token)
@@ -91,8 +106,8 @@ class _UsageError(Protocol):
 
 def main() -> None:
     """Run the command with the process's arguments and leave with its exit code."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
+    for file in (sys.stdin, sys.stdout, sys.stderr):
+        reconfigure: Callable[..., None] | None = getattr(file, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")  # a character that the terminal lacks is no reason to stop
     in_own_process()

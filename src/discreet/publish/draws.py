@@ -107,10 +107,10 @@ def decision_of(model: Model, policy: Policy, mechanism: Spec, events: Events) -
     emissions = [] if model.emissions is None else _slots(model.emissions)
     habits = [model.contexts, model.slots, model.initial, *_slots(model.transitions), "emissions", *emissions]
     attributes = [events.activities, events.times, events.locations, events.contexts]
-    return digest_of([policy.fingerprint, *_mechanism(mechanism), *attributes, *habits]).hex()
+    return digest_of([policy.fingerprint, *in_words(mechanism), *attributes, *habits]).hex()
 
 
-def _mechanism(spec: Spec) -> tuple[str, str]:
+def in_words(spec: Spec) -> tuple[str, str]:
     """The mechanism in words that are the same in every process."""
     options = repr(sorted(spec.options.plain().items()))
     if re.search(r" at 0x[0-9a-f]+>", options, re.IGNORECASE):
