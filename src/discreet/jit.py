@@ -15,8 +15,10 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
-from numba.extending import register_jitable
+from numba.core import cgutils
+from numba.extending import intrinsic, register_jitable
 
 from discreet.numerics import FloatArray, IntArray, ordered_product
 
@@ -55,7 +57,21 @@ def helper(function: Function) -> Function:
 
 def _of_list(function: Function) -> Callable[..., object]:
     """For `total`: the floats of a list, which plain Python adds up in a fraction of the time."""
-    return lambda values: function(values.tolist())
+
+    def added(values: FloatArray) -> float:
+        numbers, whole = values.tolist(), len(values) - len(values) % 8
+        a, b, c, d, e, f, g, h = (_in_order(numbers[lane:whole:8]) for lane in range(8))
+        return (((a + b) + (c + d)) + ((e + f) + (g + h))) + _in_order(numbers[whole:])
+
+    return added
+
+
+def _in_order(numbers: list[float]) -> float:
+    """Their sum from the first to the last: Python's own `sum` is more exact, hence another number."""
+    result = 0.0
+    for number in numbers:
+        result += number
+    return result
 
 
 def _of_products(function: Function) -> Callable[..., object]:
@@ -72,44 +88,54 @@ def _in_numpy(function: Function) -> Callable[..., object]:
     return multiplied
 
 
+@intrinsic  # type: ignore[misc]  # numba's decorators have no types
+def _lanes(_: Any, arrays: Any, whole: Any) -> Any:
+    """Eight sums at once, of every eighth product of the arrays' entries, up to `whole`; they are added in pairs.
+
+    Written for the compiler as one vector of eight: numba leaves loops over single lanes as they are. Not fused, and in
+    one order, whatever the width of the processor's vectors.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes, size = ir.VectorType(ir.DoubleType(), 8), arguments[1].type
+        items = [cgutils.unpack_tuple(builder, arguments[0])[k] for k in range(len(arrays))]
+        data = [context.make_array(kind)(context, builder, item).data for kind, item in zip(arrays, items, strict=True)]
+        sums = cgutils.alloca_once_value(builder, ir.Constant(lanes, [0.0] * 8))
+        start, step = ir.Constant(size, 0), ir.Constant(size, 8)
+        with cgutils.for_range_slice(builder, start, arguments[1], step, size) as (place, _):
+            found = [builder.bitcast(builder.gep(one, [place]), lanes.as_pointer()) for one in data]
+            term = builder.load(found[0], align=8)
+            for other in found[1:]:
+                term = builder.fmul(term, builder.load(other, align=8))
+            builder.store(builder.fadd(builder.load(sums), term), sums)
+        each = [builder.extract_element(builder.load(sums), ir.Constant(ir.IntType(32), lane)) for lane in range(8)]
+        while len(each) > 1:
+            each = [builder.fadd(one, other) for one, other in zip(each[::2], each[1::2], strict=True)]
+        return each[0]
+
+    if any(array.layout != "C" for array in arrays):
+        raise TypeError("sums in lanes are of arrays that are stored without gaps")
+    return types.float64(arrays, whole), generate
+
+
 @compiled(plain=_of_products)
 def dot(left: FloatArray, right: FloatArray) -> float:
     """The sum of left[i] right[i] in eight lanes, which are added in pairs; what is left over comes last."""
     size = len(left)
-    whole = size - size % 8
-    a = b = c = d = e = f = g = h = rest = 0.0
-    for i in range(0, whole, 8):
-        a += left[i] * right[i]
-        b += left[i + 1] * right[i + 1]
-        c += left[i + 2] * right[i + 2]
-        d += left[i + 3] * right[i + 3]
-        e += left[i + 4] * right[i + 4]
-        f += left[i + 5] * right[i + 5]
-        g += left[i + 6] * right[i + 6]
-        h += left[i + 7] * right[i + 7]
+    whole, rest = size - size % 8, 0.0
     for i in range(whole, size):
         rest += left[i] * right[i]
-    return (((a + b) + (c + d)) + ((e + f) + (g + h))) + rest
+    return float(_lanes((left, right), whole)) + rest
 
 
 @compiled(plain=_of_list)
 def total(values: FloatArray) -> float:
     """The sum of values, in the order of `dot`."""
     size = len(values)
-    whole = size - size % 8
-    a = b = c = d = e = f = g = h = rest = 0.0
-    for i in range(0, whole, 8):
-        a += values[i]
-        b += values[i + 1]
-        c += values[i + 2]
-        d += values[i + 3]
-        e += values[i + 4]
-        f += values[i + 5]
-        g += values[i + 6]
-        h += values[i + 7]
+    whole, rest = size - size % 8, 0.0
     for i in range(whole, size):
         rest += values[i]
-    return (((a + b) + (c + d)) + ((e + f) + (g + h))) + rest
+    return float(_lanes((values,), whole)) + rest
 
 
 @compiled(plain=_in_numpy)
