@@ -79,6 +79,16 @@ def _of_products(function: Function) -> Callable[..., object]:
     return lambda left, right: total(left * right)
 
 
+def _of_rows(function: Function) -> Callable[..., object]:
+    """For `row_dot`: `dot` of the slices."""
+    return lambda matrix, row, vector, size: dot(matrix[row, :size], vector[:size])
+
+
+def _of_squares(function: Function) -> Callable[..., object]:
+    """For `row_square`: likewise."""
+    return lambda matrix, row, size: dot(matrix[row, :size], matrix[row, :size])
+
+
 def _in_numpy(function: Function) -> Callable[..., object]:
     """For `multiply`: NumPy's loops over independent sums, which are those of `numerics.ordered_product`."""
 
@@ -89,20 +99,23 @@ def _in_numpy(function: Function) -> Callable[..., object]:
 
 
 @intrinsic  # type: ignore[misc]  # numba's decorators have no types
-def _lanes(_: Any, arrays: Any, whole: Any) -> Any:
-    """Eight sums at once, of every eighth product of the arrays' entries, up to `whole`; they are added in pairs.
+def _lanes(_: Any, arrays: Any, starts: Any, whole: Any) -> Any:
+    """Eight sums at once, of every eighth product of the arrays' entries from their starts on; added in pairs.
 
     Written for the compiler as one vector of eight: numba leaves loops over single lanes as they are. Not fused, and in
     one order, whatever the width of the processor's vectors.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lanes, size = ir.VectorType(ir.DoubleType(), 8), arguments[1].type
-        items = [cgutils.unpack_tuple(builder, arguments[0])[k] for k in range(len(arrays))]
-        data = [context.make_array(kind)(context, builder, item).data for kind, item in zip(arrays, items, strict=True)]
+        lanes, size = ir.VectorType(ir.DoubleType(), 8), arguments[2].type
+        items, begins = (cgutils.unpack_tuple(builder, packed, len(arrays)) for packed in arguments[:2])
+        data = [
+            builder.gep(context.make_array(kind)(context, builder, item).data, [begin])
+            for kind, item, begin in zip(arrays, items, begins, strict=True)
+        ]
         sums = cgutils.alloca_once_value(builder, ir.Constant(lanes, [0.0] * 8))
         start, step = ir.Constant(size, 0), ir.Constant(size, 8)
-        with cgutils.for_range_slice(builder, start, arguments[1], step, size) as (place, _):
+        with cgutils.for_range_slice(builder, start, arguments[2], step, size) as (place, _):
             found = [builder.bitcast(builder.gep(one, [place]), lanes.as_pointer()) for one in data]
             term = builder.load(found[0], align=8)
             for other in found[1:]:
@@ -115,7 +128,7 @@ def _lanes(_: Any, arrays: Any, whole: Any) -> Any:
 
     if any(array.layout != "C" for array in arrays):
         raise TypeError("sums in lanes are of arrays that are stored without gaps")
-    return types.float64(arrays, whole), generate
+    return types.float64(arrays, starts, whole), generate
 
 
 @compiled(plain=_of_products)
@@ -125,7 +138,26 @@ def dot(left: FloatArray, right: FloatArray) -> float:
     whole, rest = size - size % 8, 0.0
     for i in range(whole, size):
         rest += left[i] * right[i]
-    return float(_lanes((left, right), whole)) + rest
+    return float(_lanes((left, right), (0, 0), whole)) + rest
+
+
+@compiled(plain=_of_rows)
+def row_dot(matrix: FloatArray, row: int, vector: FloatArray, size: int) -> float:
+    """dot(matrix[row, :size], vector[:size]), without the slices: they are counted, which takes as long as the sum."""
+    whole, rest = size - size % 8, 0.0
+    for k in range(whole, size):
+        rest += matrix[row, k] * vector[k]
+    return float(_lanes((matrix, vector), (row * matrix.shape[1], 0), whole)) + rest
+
+
+@compiled(plain=_of_squares)
+def row_square(matrix: FloatArray, row: int, size: int) -> float:
+    """dot(matrix[row, :size], matrix[row, :size]), likewise."""
+    whole, rest = size - size % 8, 0.0
+    for k in range(whole, size):
+        rest += matrix[row, k] * matrix[row, k]
+    start = row * matrix.shape[1]
+    return float(_lanes((matrix, matrix), (start, start), whole)) + rest
 
 
 @compiled(plain=_of_list)
@@ -135,7 +167,7 @@ def total(values: FloatArray) -> float:
     whole, rest = size - size % 8, 0.0
     for i in range(whole, size):
         rest += values[i]
-    return float(_lanes((values,), whole)) + rest
+    return float(_lanes((values,), (0,), whole)) + rest
 
 
 @compiled(plain=_in_numpy)

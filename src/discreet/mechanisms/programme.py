@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import compiled, dot
+from discreet.jit import compiled, row_dot, row_square
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 PERTURBATION = 2.0**-24
@@ -141,7 +141,7 @@ def solve(
     rows = np.ascontiguousarray(coefficients)
     first = np.searchsorted(state, np.arange(len(mass) + 1))
     column = np.argsort(output, kind="stable")
-    place = np.empty_like(column)
+    place = np.empty(len(column), dtype=np.uint64)
     place[column] = np.arange(len(column))
     begins = np.searchsorted(output[column], np.arange(outputs + 1))
     for attempt in range(attempts):
@@ -228,10 +228,10 @@ def _start(problem: Problem, rows: int) -> Basis:
 @compiled()
 def _revalue(basis: Basis, rows: int) -> None:
     """Values of the working basic variables: inverse times what the keys leave of each row, where that has changed."""
-    inverse, rest, values, changed = basis.inverse, basis.rest[:rows], basis.values, basis.changed
+    inverse, rest, values, changed = basis.inverse, basis.rest, basis.values, basis.changed
     for i in range(rows):
         if changed[i]:
-            values[i] = dot(inverse[i, :rows], rest)
+            values[i] = row_dot(inverse, i, rest, rows)
             changed[i] = False
 
 
@@ -501,7 +501,7 @@ def _leaving(problem: Problem, basis: Basis, rows: int) -> tuple[int, float]:
             rest[state[basic[i]]] -= values[i]
         if values[i] < -NOISE:
             if sizes[i] == 0.0:
-                sizes[i] = 1.0 + dot(inverse[i, :rows], inverse[i, :rows])
+                sizes[i] = 1.0 + row_square(inverse, i, rows)
             size = sizes[i]
             if values[i] ** 2 > steepest * size:
                 steepest, lowest, place = values[i] ** 2 / size, values[i], i
@@ -668,11 +668,15 @@ def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, enteri
     _subtract(basis.slack_cost[:rows], step, row)
     for r in range(rows):
         scaled[r] = row[r] / column[leaving]
+    rest, values = basis.rest, basis.values
     for i in range(rows):
-        if i != leaving and column[i] != 0.0:
-            _subtract(inverse[i], column[i], scaled[:rows])
-            changed[i], sizes[i] = True, 0.0
-    inverse[leaving, :rows] = scaled[:rows]
+        factor = column[i]
+        if i != leaving and factor != 0.0:
+            for r in range(rows):
+                inverse[i, r] -= factor * scaled[r]
+            values[i], changed[i], sizes[i] = row_dot(inverse, i, rest, rows), False, 0.0
+    for r in range(rows):
+        inverse[leaving, r] = scaled[r]
     changed[leaving], sizes[leaving] = True, 0.0
     if basis.basic[leaving] >= 0:
         basis.in_basis[basis.basic[leaving]] = False
