@@ -27,6 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 # Arguments are declared read-only, so that one compilation serves arrays that may and that may not be written.
 FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 FLOATS_2D = types.Array(types.float64, 2, "C", readonly=True)
+FLOATS_3D = types.Array(types.float64, 3, "C", readonly=True)
 INTS = types.Array(types.int64, 1, "C", readonly=True)
 INTS_2D = types.Array(types.int64, 2, "C", readonly=True)
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from discreet.adversary.belief import Adversary
 from discreet.adversary.known import Known, Row, known_of, rows_of
 from discreet.contexts import Day
@@ -18,13 +16,14 @@ from discreet.contracts import Mechanism, Model, Rng
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import replay
 from discreet.events import Event, Events, Trajectory
-from discreet.numerics import BoolArray, IntArray, digest_of, exceeds
+from discreet.numerics import FloatArray, digest_of, exceeds
 from discreet.outputs import Output, PartialEvent, Released, Suppressed, truthful
 from discreet.policy import Policy
 from discreet.publish.draws import PieceDraws, RunKey, build, decision_of
 from discreet.publish.plan import Plan, cut, settled
 from discreet.publish.report import PersonReport, PieceReport
-from discreet.publish.tables import Made, Tables
+from discreet.publish.tables import Made, Tables, positions
+from discreet.publish.walk import Walk
 
 NOTHING = PartialEvent()
 
@@ -53,22 +52,25 @@ def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | 
     pieces = cut(trajectory, plan.piece_length)
     own = {slots: _made(plan, pieces, slots, tables) for slots in _lengths(pieces)}
     outputs: list[Output] = []
+    worth: list[float] = []
     reports: list[PieceReport] = []
     for number, piece in enumerate(pieces):
         made = own[len(piece)]
         draws = key.piece(trajectory.person, number, made.decision)
-        seen, report = publish_piece(
-            made.mechanism, made.adversary, piece, draws, certain=made.certain, known=made.known
-        )
+        labels = [event.label for event in piece.events]
+        walked = None if made.walk is None else made.walk.walked(labels, draws)
+        if walked is not None:
+            seen, told, report = walked.outputs, walked.worth, _report(made, walked.gains)
+        else:
+            seen, report = publish_piece(
+                made.mechanism, made.adversary, piece, draws, certain=made.certain, known=made.known
+            )
+            told = list(map(truthful, labels, seen))
         outputs += seen
+        worth += told
         reports.append(report)
     rows = tuple(map(shown, outputs))
-    person = PersonReport.of(
-        trajectory.person,
-        reports,
-        attributes=sum(truthful(event.label, output) for event, output in zip(trajectory.events, outputs, strict=True)),
-        silent=rows.count(NOTHING),
-    )
+    person = PersonReport.of(trajectory.person, reports, attributes=sum(worth), silent=rows.count(NOTHING))
     return Published(rows, person, _given(plan, trajectory, [made.decision for made in own.values()]))
 
 
@@ -111,7 +113,8 @@ def _made(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables |
     def make() -> Made:
         mechanism = plan.mechanism.make(model, policy, events=events)
         adversary = Adversary(mechanism)
-        return Made(decision, mechanism, adversary, certain, known_before(plan.policy, adversary))
+        known = known_before(plan.policy, adversary)
+        return Made(decision, mechanism, adversary, certain, known, Walk.of(mechanism, adversary))
 
     # What habits alone tell is told of all secrets, of those too that the decision leaves out.
     return make() if tables is None else tables.get(decision + plan.policy.fingerprint, make)
@@ -151,23 +154,24 @@ def publish_piece(
         if isinstance(rng, PieceDraws):
             rng.at(slot)
         moments.append(next(coming))  # a slot is drawn when it is asked for
-    gains = moments[-1].belief.gains
-    return [moment.output for moment in moments], PieceReport(
-        events=len(piece),
-        breached=_positions(adversary, exceeds(gains, adversary.deltas)),
-        settled=len(piece) if certain else _positions(adversary, adversary.priors + adversary.deltas >= 1),
-        off_model=sum(moment.off_model for moment in moments),
+    made = Made("", mechanism, adversary, certain, known or known_of(adversary.secrets.policy, rows_of(adversary)))
+    off_model = sum(moment.off_model for moment in moments)
+    return [moment.output for moment in moments], _report(made, moments[-1].belief.gains, off_model)
+
+
+def _report(made: Made, gains: FloatArray, off_model: int = 0) -> PieceReport:
+    """What a piece tells whose observer has gained this at its end."""
+    adversary = made.adversary
+    return PieceReport(
+        events=adversary.process.slots,
+        breached=positions(adversary, exceeds(gains, adversary.deltas)),
+        settled=made.settled,
+        off_model=off_model,
         by_secret=adversary.worst_by_secret(gains),
         excess_by_secret=adversary.worst_by_secret(gains - adversary.deltas),
-        known=known_of(adversary.secrets.policy, rows_of(adversary)) if known is None else known,
-        guarantee=mechanism.guarantee,
+        known=made.known,
+        guarantee=made.mechanism.guarantee,
     )
-
-
-def _positions(adversary: Adversary, rows: BoolArray) -> int:
-    """How many positions have one of these rows; a secret at="any" is about all of them."""
-    each: IntArray = adversary.row_slot[rows[: len(adversary.row_slot)]]
-    return adversary.process.slots if rows[len(adversary.row_slot) :].any() else len(np.unique(each))
 
 
 def shown(output: Output) -> PartialEvent:

@@ -9,6 +9,7 @@ import gc
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -18,7 +19,8 @@ from discreet.adversary.belief import Adversary
 from discreet.adversary.known import Known
 from discreet.contracts import Mechanism
 from discreet.errors import DiscreetError
-from discreet.numerics import power_of_two
+from discreet.numerics import BoolArray, IntArray, power_of_two
+from discreet.publish.walk import Walk
 
 MOST_BYTES = 128 * 2**20
 """Of arrays, in what one process keeps: a quarter of what a laptop's worker may take."""
@@ -42,7 +44,24 @@ class Made:
     mechanism: Mechanism[Any]
     adversary: Adversary
     certain: bool
+    """Whether the habits leave no doubt of some secret, so that every position is settled."""
     known: tuple[Known, ...]
+    walk: Walk | None = None
+    """How pieces are published without a session, where they can be."""
+
+    @cached_property
+    def settled(self) -> int:
+        """Positions where the habits alone tell a secret."""
+        adversary = self.adversary
+        if self.certain:
+            return adversary.process.slots
+        return positions(adversary, adversary.priors + adversary.deltas >= 1)
+
+
+def positions(adversary: Adversary, rows: BoolArray) -> int:
+    """How many positions have one of these rows; a secret at="any" is about all of them."""
+    each: IntArray = adversary.row_slot[rows[: len(adversary.row_slot)]]
+    return adversary.process.slots if rows[len(adversary.row_slot) :].any() else len(np.unique(each))
 
 
 class Tables:
