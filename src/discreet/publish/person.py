@@ -51,13 +51,14 @@ def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | 
     """The same, with what it was made from."""
     pieces = cut(trajectory, plan.piece_length)
     own = {slots: _made(plan, pieces, slots, tables) for slots in _lengths(pieces)}
+    every = [event.label for event in trajectory.events]
     outputs: list[Output] = []
     worth: list[float] = []
     reports: list[PieceReport] = []
     for number, piece in enumerate(pieces):
         made = own[len(piece)]
         draws = key.piece(trajectory.person, number, made.decision)
-        labels = [event.label for event in piece.events]
+        labels = every[len(outputs) : len(outputs) + len(piece)]
         walked = None if made.walk is None else made.walk.walked(labels, draws)
         if walked is not None:
             seen, told, report = walked.outputs, walked.worth, _report(made, walked.gains)
@@ -71,18 +72,19 @@ def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | 
         reports.append(report)
     rows = tuple(map(shown, outputs))
     person = PersonReport.of(trajectory.person, reports, attributes=sum(worth), silent=rows.count(NOTHING))
-    return Published(rows, person, _given(plan, trajectory, [made.decision for made in own.values()]))
+    return Published(rows, person, _given(plan, trajectory.person, every, [made.decision for made in own.values()]))
 
 
 def given_of(plan: Plan, trajectory: Trajectory) -> str:
     """`Published.given` before anything is published."""
     pieces = cut(trajectory, plan.piece_length)
-    return _given(plan, trajectory, [_decided(plan, pieces, slots).decision for slots in _lengths(pieces)])
-
-
-def _given(plan: Plan, trajectory: Trajectory, decisions: Sequence[str]) -> str:
     labels = [event.label for event in trajectory.events]
-    parts = [trajectory.person, labels, plan.piece_length, plan.policy.fingerprint, list(decisions), build()]
+    decisions = [_decided(plan, pieces, slots).decision for slots in _lengths(pieces)]
+    return _given(plan, trajectory.person, labels, decisions)
+
+
+def _given(plan: Plan, person: str, labels: Sequence[str], decisions: Sequence[str]) -> str:
+    parts = [person, list(labels), plan.piece_length, plan.policy.fingerprint, list(decisions), build()]
     return digest_of(parts).hex()
 
 
@@ -101,14 +103,19 @@ class _Decided(NamedTuple):
     decision: str
 
 
-def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int) -> _Decided:
+def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables | None = None) -> _Decided:
     model, events = plan.habits.of(pieces, slots)
-    policy, certain = settled(plan.policy, model.contexts)
-    return _Decided(model, events, policy, certain, decision_of(model, policy, plan.mechanism, events))
+
+    def decide() -> _Decided:
+        policy, certain = settled(plan.policy, model.contexts)
+        return _Decided(model, events, policy, certain, decision_of(model, policy, plan.mechanism, events))
+
+    # Habits that many people share are often one object: a digest of all their numbers is made once.
+    return decide() if tables is None else tables.decided((model, events, plan), decide)
 
 
 def _made(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables | None) -> Made:
-    model, events, policy, certain, decision = _decided(plan, pieces, slots)
+    model, events, policy, certain, decision = _decided(plan, pieces, slots, tables)
 
     def make() -> Made:
         mechanism = plan.mechanism.make(model, policy, events=events)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,11 +28,17 @@ MOST_BYTES = 128 * 2**20
 RECENT = 50_000
 """Digests that are remembered, to see whether one comes again."""
 
+DECIDED = 64
+"""Habits whose digests are remembered as long as they are the same object: those of a few hundred kilobytes each."""
+
 OBJECT_BYTES = 100
 """Of an object that is no array, about."""
 
 NOT_ENTERED = (type, ModuleType, FunctionType, BuiltinFunctionType)
 """What everything shares: it would lead into the whole program."""
+
+
+Decided = TypeVar("Decided")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +85,22 @@ class Tables:
         self._recent: OrderedDict[str, None] = OrderedDict()
         self._kept: OrderedDict[str, tuple[Made, int, int]] = OrderedDict()  # with uses and bytes
         self._bytes = 0
+        self._decided: OrderedDict[tuple[int, ...], tuple[object, Any]] = OrderedDict()
         self.made = 0
         """How many had to be made."""
+
+    def decided(self, given: tuple[object, ...], decide: Callable[[], Decided]) -> Decided:
+        """What was decided from these very objects, none of which can change; the last few are remembered.
+
+        They are kept with it, so that no other object can have the place in memory that they are known by.
+        """
+        place = tuple(map(id, given))
+        found = self._decided.pop(place, None)
+        decision: Decided = decide() if found is None else found[1]
+        self._decided[place] = given, decision
+        if len(self._decided) > DECIDED:
+            self._decided.popitem(last=False)
+        return decision
 
     def get(self, source: str, make: Callable[[], Made]) -> Made:
         """What is kept of what this digest stands for, or else made now."""
@@ -120,6 +140,9 @@ def weight(kept: object) -> int:
         if id(one) in seen or isinstance(one, NOT_ENTERED):
             continue
         seen.add(id(one))
+        if isinstance(one, Walk):  # it may hold very many objects, and counts them itself
+            total += one.nbytes
+            continue
         total += OBJECT_BYTES
         if isinstance(one, np.ndarray):
             if one.base is None:

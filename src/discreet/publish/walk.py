@@ -26,11 +26,11 @@ from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output, truthful
 from discreet.publish.draws import PieceDraws
 
-MOST_STATES = 20_000
-"""Public states that are kept of one mechanism."""
-
 MOST_BYTES = 16 * 2**20
-"""Of their kernels and of likelihoods: half of the public states of an Adaptive are a day of one person."""
+"""Of public states and kernels that are kept of one mechanism; beyond it they are forgotten, and walked anew."""
+
+PLACE_BYTES, STEP_BYTES = 1_000, 500
+"""Of what is no array, about."""
 
 
 class Walked(NamedTuple):
@@ -43,36 +43,37 @@ class Walked(NamedTuple):
 
 
 class Step:
-    """An output in one public state: its likelihood's number, what it is worth for each label, and what follows."""
+    """An output of a kernel: its likelihood's number, and what it is worth for each label."""
 
-    __slots__ = ("_column", "after", "first", "output", "worth")
+    __slots__ = ("column", "output", "worth")
 
     def __init__(self, output: Output, column: int) -> None:
         self.output = output
-        self._column = column
-        self.after: Place | None = None
-        self.first: FloatArray | None = None  # the stack after it, in the first slot
+        self.column = column  # which of the walk's likelihoods it has; no other output, or kernel, has the same
         self.worth: dict[str, float] = {}
 
-    @property
-    def column(self) -> int:
-        """Which of the walk's likelihoods it has."""
-        return self._column
+
+class Kept:
+    """A kernel, which many public states may have, and the outputs that were drawn from it so far."""
+
+    __slots__ = ("certain", "kernel", "steps")
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.steps: dict[Output, Step] = {}
+        draws_nothing = isinstance(kernel, FiniteKernel) and kernel.total == 1
+        self.certain: dict[int, Step] | None = {} if draws_nothing else None  # by private state
 
 
 class Place:
-    """A public state with its kernel, and the outputs that were drawn in it so far."""
+    """A public state with its kernel, and what follows after outputs, by their columns."""
 
-    __slots__ = ("certain", "kernel", "state", "steps", "uses")
+    __slots__ = ("after", "kept", "state")
 
-    def __init__(self, state: Any, kernel: Kernel) -> None:
+    def __init__(self, state: Any, kept: Kept) -> None:
         self.state = state
-        self.kernel = kernel
-        self.steps: dict[Output, Step] = {}
-        self.uses = 0
-        self.certain: dict[int, Step] | None = None  # by private state, where nothing is drawn
-        if isinstance(kernel, FiniteKernel) and kernel.total == 1:
-            self.certain = {}
+        self.kept = kept
+        self.after: dict[int, Place] = {}
 
 
 class Walk:
@@ -85,8 +86,9 @@ class Walk:
 
     def _forget(self) -> None:
         self._places: dict[Any, Place] = {}
+        self._kept: dict[int, Kept] = {}  # by the kernel's identity: it is kept, so that no other has the same
         self._columns = np.empty((64, len(self._mechanism.private_contexts)))
-        self._numbers: dict[int, dict[Output, int]] = {}
+        self._first: dict[int, FloatArray] = {}  # by an output's column, the stack after it in the first slot
         self._count = self._bytes = 0
 
     @classmethod
@@ -98,22 +100,34 @@ class Walk:
             return None
         return cls(mechanism, adversary)
 
+    @property
+    def nbytes(self) -> int:
+        """What is kept takes about so much."""
+        return self._bytes
+
     def walked(self, labels: Sequence[str], draws: PieceDraws) -> Walked | None:
         """The outputs for a piece as long as the model; None where the habits have no place for it."""
         truth = self._truth(labels)
         if truth is None:
             return None
-        if self._bytes > MOST_BYTES or len(self._places) > MOST_STATES:
+        if self._bytes > MOST_BYTES:
             self._forget()
         chosen: list[Step] = []
         place = self._place(self._mechanism.start())
         for slot, private in enumerate(truth):
-            step = self._drawn(place, private, slot, draws)
+            certain = place.kept.certain
+            step = None if certain is None else certain.get(private)
+            if step is None:
+                draws.at(slot)
+                step = self._drawn(place.kept, private, draws)
             chosen.append(step)
             if slot + 1 < len(truth):
-                if step.after is None:
-                    step.after = self._place(self._mechanism.advance(place.state, step.output))
-                place = step.after
+                following = place.after.get(step.column)
+                if following is None:
+                    following = place.after[step.column] = self._place(
+                        self._mechanism.advance(place.state, step.output)
+                    )
+                place = following
         gains = self._gains(chosen, np.array(truth))
         return None if gains is None else Walked([s.output for s in chosen], list(map(_worth, chosen, labels)), gains)
 
@@ -138,51 +152,49 @@ class Walk:
     def _place(self, state: Any) -> Place:
         found = self._places.get(state)
         if found is None:
-            found = self._places[state] = Place(state, self._mechanism.kernel(state))
-            self._bytes += getattr(getattr(found.kernel, "weights", None), "nbytes", 0)
+            kernel = self._mechanism.kernel(state)
+            kept = self._kept.get(id(kernel))
+            if kept is None:
+                kept = self._kept[id(kernel)] = Kept(kernel)
+                self._bytes += STEP_BYTES + getattr(getattr(kernel, "weights", None), "nbytes", 0)
+            found = self._places[state] = Place(state, kept)
+            self._bytes += PLACE_BYTES
         return found
 
-    def _drawn(self, place: Place, private: int, slot: int, draws: PieceDraws) -> Step:
-        if place.certain is not None:
-            step = place.certain.get(private)
-            if step is not None:
-                return step
-        draws.at(slot)
-        output = place.kernel.sample(private, draws)
-        step = place.steps.get(output)
+    def _drawn(self, kept: Kept, private: int, draws: PieceDraws) -> Step:
+        output = kept.kernel.sample(private, draws)
+        step = kept.steps.get(output)
         if step is None:
-            step = place.steps[output] = Step(output, self._number(place.kernel, output))
-        if place.certain is not None:
-            place.certain[private] = step
+            step = kept.steps[output] = Step(output, self._column(kept.kernel.likelihood(output)))
+        if kept.certain is not None:
+            kept.certain[private] = step
         return step
 
-    def _number(self, kernel: Kernel, output: Output) -> int:
-        """The number of an output's likelihood, one for all places with this kernel, which they keep alive."""
-        numbers = self._numbers.setdefault(id(kernel), {})
-        number = numbers.get(output)
-        if number is None:
-            number = numbers[output] = self._count
-            if number == len(self._columns):
-                self._columns = np.concatenate([self._columns, np.empty_like(self._columns)])
-            self._columns[number] = kernel.likelihood(output)
-            self._count += 1
-            self._bytes += self._columns[number].nbytes
+    def _column(self, likelihood: FloatArray) -> int:
+        """Keep a likelihood, and number it."""
+        number = self._count
+        if number == len(self._columns):
+            self._columns = np.concatenate([self._columns, np.empty_like(self._columns)])
+        self._columns[number] = likelihood
+        self._count += 1
+        self._bytes += STEP_BYTES + self._columns[number].nbytes
         return number
 
     def _gains(self, chosen: Sequence[Step], truth: IntArray) -> FloatArray | None:
         """(R + A,): at the end; None if an event or an output was impossible."""
-        adversary, process, first = self._adversary, self._adversary.process, chosen[0]
-        if first.first is None:
-            belief = adversary.start().after(self._columns[first.column])
+        adversary, process = self._adversary, self._adversary.process
+        first = self._first.get(chosen[0].column)
+        if first is None:
+            belief = adversary.start().after(self._columns[chosen[0].column])
             if belief.off_model:
                 return None
-            first.first = belief.stack
+            first = self._first[chosen[0].column] = belief.stack
         numbers = np.array([step.column for step in chosen])
         day = (self._columns, numbers, truth, *self._secrets)
         if isinstance(process, EmittedProcess):
-            held, stack = steps.emitted_day(first.first, *self._habits, *day)
+            held, stack = steps.emitted_day(first, *self._habits, *day)
         else:
-            held, stack = steps.seen_day(first.first, self._habits[0], process.private, process.contexts, *day)
+            held, stack = steps.seen_day(first, self._habits[0], process.private, process.contexts, *day)
         if not held:
             return None
         last, visits = process.slots - 1, len(adversary.any_index)
