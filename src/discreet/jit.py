@@ -99,7 +99,7 @@ def _in_numpy(function: Function) -> Callable[..., object]:
     return multiplied
 
 
-@intrinsic  # type: ignore[misc]  # numba's decorators have no types
+@cast(Any, intrinsic)  # numba's decorators have types of their own
 def _lanes(_: Any, arrays: Any, starts: Any, whole: Any) -> Any:
     """Eight sums at once, of every eighth product of the arrays' entries from their starts on; added in pairs.
 
@@ -108,15 +108,16 @@ def _lanes(_: Any, arrays: Any, starts: Any, whole: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        tools: Any = cgutils  # without types
         lanes, size = ir.VectorType(ir.DoubleType(), 8), arguments[2].type
-        items, begins = (cgutils.unpack_tuple(builder, packed, len(arrays)) for packed in arguments[:2])
+        items, begins = (tools.unpack_tuple(builder, packed, len(arrays)) for packed in arguments[:2])
         data = [
             builder.gep(context.make_array(kind)(context, builder, item).data, [begin])
             for kind, item, begin in zip(arrays, items, begins, strict=True)
         ]
-        sums = cgutils.alloca_once_value(builder, ir.Constant(lanes, [0.0] * 8))
+        sums = tools.alloca_once_value(builder, ir.Constant(lanes, [0.0] * 8))
         start, step = ir.Constant(size, 0), ir.Constant(size, 8)
-        with cgutils.for_range_slice(builder, start, arguments[2], step, size) as (place, _):
+        with tools.for_range_slice(builder, start, arguments[2], step, size) as (place, _):
             found = [builder.bitcast(builder.gep(one, [place]), lanes.as_pointer()) for one in data]
             term = builder.load(found[0], align=8)
             for other in found[1:]:

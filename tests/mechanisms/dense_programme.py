@@ -1,20 +1,7 @@
-"""The linear programme of a slot, Adaptive's and CAPP's, solved by a dual simplex made for its shape. Compiled.
+"""The slot's programme as it was first written, over dense rows: the slow twin of discreet.mechanisms.programme.
 
-A private state m has mass p[m] and sends flows f[m, o] >= 0 to the outputs it may use:
-    maximise  sum value[m, o] f[m, o]
-    subject to  sum_o f[m, o] = p[m]                  for each m      (each unit of mass goes somewhere)
-                sum_m a[j, m] f[m, o] <= 0            for each o, j   (no output tells too much: theory section 2)
-Flows are probabilities times masses, so that coefficients are differences of beliefs, of size at most one.
-
-The first kind of row couples nothing but one state's own flows (generalised upper bounds, Dantzig and Van Slyke 1967):
-one flow of each state is its *key*, and the basis that is inverted has only as many rows as coupling rows are in use.
-Those are generated when they are violated: of outputs times rows few ever bind. The start, every state at its most
-valued output, is optimal without coupling rows, hence dual feasible; the dual simplex repairs one violated row after
-the other. Ties are many (fakes are worth the same), so values are perturbed by less than `PERTURBATION`, the same for
-every call.
-
-Limits count pivots, never time. Whatever is returned is checked by the caller: a failed solve costs utility, not
-privacy. A pivot costs about K P + 2 N + K^2 operations, with K coupling rows in use, P states and N allowed flows.
+Every pivot is the same, and so is every bit of the solution; see there for what it does. Here all values are computed
+anew with each pivot, and rows are as long as there are states.
 """
 
 from __future__ import annotations

@@ -93,9 +93,7 @@ def seen_step(
     priors: FloatArray,
 ) -> tuple[float, FloatArray, FloatArray]:
     """P(output), the stack after it and its gains, for a `SeenProcess`; all zero if the output is impossible."""
-    chance, after = _seen_push(
-        stack, transition, private, contexts, likelihood, members, any_members, any_active
-    )
+    chance, after = _seen_push(stack, transition, private, contexts, likelihood, members, any_members, any_active)
     if not chance > 0.0:
         return 0.0, after, np.zeros(0)
     return chance, after, beliefs(after, len(any_members), ahead, first_visit, priors)
@@ -230,9 +228,7 @@ def emitted_day(
         if not predicted > 0.0:
             return False, stack
         members = row_members[row_start[t] : row_start[t + 1]]
-        chance, after = _emitted_push(
-            stack, step, emission, columns[outputs[t]], members, any_members, any_active[t]
-        )
+        chance, after = _emitted_push(stack, step, emission, columns[outputs[t]], members, any_members, any_active[t])
         if not chance > 0.0:
             return False, stack
         stack = after

@@ -141,14 +141,12 @@ def solve(
     rows = np.ascontiguousarray(coefficients)
     first = np.searchsorted(state, np.arange(len(mass) + 1))
     column = np.argsort(output, kind="stable")
-    place = np.empty(len(column), dtype=np.uint64)
+    place = np.empty_like(column)
     place[column] = np.arange(len(column))
     begins = np.searchsorted(output[column], np.arange(outputs + 1))
     for attempt in range(attempts):
         perturbed = value - PERTURBATION * scatter(attempt * len(value), len(value))
-        problem = Problem(
-            mass, first, state, output, perturbed, rows, outputs, begins, place, state[column], column
-        )
+        problem = Problem(mass, first, state, output, perturbed, rows, outputs, begins, place, state[column], column)
         try:
             solved, flows, took, used = _solve(problem, pivots, most_rows)
         except np.linalg.LinAlgError:  # rounding made the working basis singular

@@ -192,7 +192,8 @@ class Walk:
         numbers = np.array([step.column for step in chosen])
         day = (self._columns, numbers, truth, *self._secrets)
         if isinstance(process, EmittedProcess):
-            held, stack = steps.emitted_day(first, *self._habits, *day)
+            transitions, emissions = self._habits
+            held, stack = steps.emitted_day(first, transitions, emissions, *day)
         else:
             held, stack = steps.seen_day(first, self._habits[0], process.private, process.contexts, *day)
         if not held:

@@ -199,11 +199,10 @@ class PaMarkov(ContextMechanism):
         if shown is None:
             shown = self._shown[output] = self._values_of(output)
         slot = state[0].slot
-        activity, time, location = (
-            LastRelease(slot + 1, last.released_slot, last.released) if value < 0 else LastRelease(slot + 1, slot, value)
+        return tuple(
+            LastRelease(slot + 1, slot, value) if value >= 0 else last._replace(slot=slot + 1)
             for last, value in zip(state, shown, strict=True)
         )
-        return activity, time, location
 
     def _values_of(self, output: Output) -> tuple[int, ...]:
         """The index of each attribute's value that an output shows, -1 where it is withheld."""
