@@ -99,8 +99,7 @@ def _in_numpy(function: Function) -> Callable[..., object]:
     return multiplied
 
 
-@cast(Any, intrinsic)  # numba's decorators have types of their own
-def _lanes(_: Any, arrays: Any, starts: Any, whole: Any) -> Any:
+def _products_in_lanes(_: Any, arrays: Any, starts: Any, whole: Any) -> Any:
     """Eight sums at once, of every eighth product of the arrays' entries from their starts on; added in pairs.
 
     Written for the compiler as one vector of eight: numba leaves loops over single lanes as they are. Not fused, and in
@@ -131,6 +130,9 @@ def _lanes(_: Any, arrays: Any, starts: Any, whole: Any) -> Any:
     if any(array.layout != "C" for array in arrays):
         raise TypeError("sums in lanes are of arrays that are stored without gaps")
     return types.float64(arrays, starts, whole), generate
+
+
+_lanes: Any = intrinsic(_products_in_lanes)
 
 
 @compiled(plain=_of_products)
