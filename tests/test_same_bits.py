@@ -112,6 +112,7 @@ def test_a_compiled_product_adds_in_the_order_of_a_plain_loop(data: st.DataObjec
     np.testing.assert_array_equal(ordered_product(left, right), expected)
     if rows and columns:
         np.testing.assert_array_equal(jit.product(left[0], right), expected[0])
+        assert ordered_product(left[0], right).tobytes() == expected[0].tobytes()
         np.testing.assert_array_equal(ordered_product(left, right[:, 0]), expected[:, 0])
 
 
