@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.contracts import Model
+from discreet.errors import DiscreetError
 from discreet.events import Event, Events, Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.models import HiddenMarkovModel, MarkovChain
@@ -18,7 +19,7 @@ from discreet.publish import walk as walks
 from discreet.publish.person import Published, published
 from discreet.publish.tables import Tables
 from discreet.publish.walk import Walk
-from tests.publish.plans import SPECS
+from tests.publish.plans import SPECS, Known
 
 EVENTS = Events(("a", "b"), ("day", "night"), ("x", "y"))
 KEY = RunKey.of_seed(3)
@@ -114,6 +115,12 @@ def test_a_walk_over_memory_and_chains_of_their_own(monkeypatch: pytest.MonkeyPa
         tables = Tables()
         for one in [*everybody, *everybody]:
             assert published(plan, one, KEY, tables) == slow(plan, one, monkeypatch)
+
+
+def test_a_model_of_another_length_is_refused() -> None:
+    plan = Plan(Known(habits(True, 1, 4), EVENTS), policy(0), SPECS["no-mask"], None)
+    with pytest.raises(DiscreetError, match="5 slots, the model 4"):
+        published(plan, Trajectory("ann", (Event.of(EVENTS.contexts[0]),) * 5), KEY, Tables())
 
 
 def test_what_is_forgotten_in_the_middle_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,8 @@ def publish_piece(
         if isinstance(rng, PieceDraws):
             rng.at(slot)
         moments.append(next(coming))  # a slot is drawn when it is asked for
-    made = Made("", mechanism, adversary, certain, known or known_of(adversary.secrets.policy, rows_of(adversary)))
+    told = known_of(adversary.secrets.policy, rows_of(adversary)) if known is None else known
+    made = Made("", mechanism, adversary, certain, told)
     off_model = sum(moment.off_model for moment in moments)
     return [moment.output for moment in moments], _report(made, moments[-1].belief.gains, off_model)
 

@@ -107,9 +107,9 @@ class Walk:
 
     def walked(self, labels: Sequence[str], draws: PieceDraws) -> Walked | None:
         """The outputs for a piece as long as the model; None where the habits have no place for it."""
-        truth = self._truth(labels)
+        truth = self._truth(labels) if len(labels) == self._adversary.process.slots else None
         if truth is None:
-            return None
+            return None  # a piece of another length is refused with a session's words
         if self._bytes > MOST_BYTES:
             self._forget()
         chosen: list[Step] = []
