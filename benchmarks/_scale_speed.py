@@ -68,18 +68,18 @@ def compared(name: str, delta: float, people: int, archetypes: int, slots: int) 
     plan = Plan(habits, secret(delta), Spec(name), None)
     fast, done = timed(plan, everybody, plain=False)
     slow, twin = timed(plan, everybody, plain=True)
-    events, who = people * slots, "habits of their own" if archetypes == people else f"{archetypes} kinds of habits"
+    events, who = people * slots, "habits of their own" if archetypes == people else f"kinds of habits: {archetypes}"
     return (
         f"{name}, delta {delta:g}, {people} people of {slots} events, {who}: {events / fast:.0f} events a second, "
         f"by sessions {events / slow:.0f}: {slow / fast:.1f}x; same rows and reports: {done == twin}"
     )
 
 
-def learning(people: int = 2_000, sweeps: int = 40) -> str:
+def learning(people: int = 200, sweeps: int = 400) -> str:
     """What learning topics costs, by the sampler's own unit, and what that makes of 200,000 people."""
     truth = topic_model(people=people, topics=8, sizes=PAPER.sizes, seed=1)
     pieces = trajectories(truth, length=20, seed=1)
-    TopicModel.fit(pieces[:20], 8, sweeps=10)  # compiles
+    TopicModel.fit(pieces[:5], 8, sweeps=sweeps)  # compiles
     began = time.process_time()
     learned = TopicModel.fit(pieces, 8, sweeps=sweeps)
     spent = time.process_time() - began
