@@ -112,6 +112,7 @@ def test_a_compiled_product_adds_in_the_order_of_a_plain_loop(data: st.DataObjec
     np.testing.assert_array_equal(ordered_product(left, right), expected)
     if rows and columns:
         np.testing.assert_array_equal(jit.product(left[0], right), expected[0])
+        assert ordered_product(left[0], right).tobytes() == expected[0].tobytes()
         np.testing.assert_array_equal(ordered_product(left, right[:, 0]), expected[:, 0])
 
 
@@ -120,6 +121,9 @@ def test_a_compiled_product_adds_in_the_order_of_a_plain_loop(data: st.DataObjec
 def test_long_sums_have_eight_lanes_and_a_rest(pair: tuple[FloatArray, FloatArray]) -> None:
     left, right = pair[0][0], pair[1][0]
     whole = len(left) - len(left) % 8
+    matrix, size = np.stack([right, left]).reshape(2, -1), len(left)
+    assert jit.row_dot(matrix, 1, right, size) == jit.dot(left, right)
+    assert jit.row_square(matrix, 1, size) == jit.dot(left, left)
     for terms, found in ((left * right, jit.dot(left, right)), (left, jit.total(left))):
         lanes = [0.0] * 8
         for i in range(whole):

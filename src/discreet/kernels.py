@@ -40,6 +40,7 @@ class FiniteKernel:
         if out_of_range.any() or (self.weights.sum(axis=1) != total).any():
             raise ValueError(f"every row of a kernel's weights must be non-negative and sum to {total}")
         self.weights.setflags(write=False)
+        self._cumulative: dict[int, IntArray] = {}
         self._index = {output: k for k, output in enumerate(outputs)}
         if len(self._index) < len(outputs):
             raise ValueError("an output occurs twice in a kernel; merge the columns")
@@ -61,21 +62,20 @@ class FiniteKernel:
         """Of outputs, weights and total."""
         return digest_of((self.outputs, self.total, self.weights.shape, self.weights))
 
-    @cached_property
-    def _cumulative(self) -> IntArray:
-        return np.cumsum(self.weights, axis=1)
-
     def sample(self, private: int, rng: Rng) -> Output:
         """Draw with exactly the row's weights."""
+        cumulative = self._cumulative.get(private)
+        if cumulative is None:  # of the rows that are drawn from: most kernels are used once
+            cumulative = self._cumulative[private] = np.cumsum(self.weights[private])
         draw = rng.bits(self.total.bit_length() - 1)
-        return self.outputs[int(self._cumulative[private].searchsorted(draw, side="right"))]
+        return self.outputs[int(cumulative.searchsorted(draw, side="right"))]
 
     def likelihood(self, output: Output) -> FloatArray:
         """The output's column; zeros for an output that this kernel never gives."""
         k = self._index.get(output)
         if k is None:
             return np.zeros(len(self.weights))
-        return self.matrix[:, k]
+        return np.asarray(self.weights[:, k] / float(self.total))  # a column of `matrix`
 
     def __repr__(self) -> str:
         return f"FiniteKernel({len(self.weights)} private states, {len(self.outputs)} outputs)"

@@ -64,12 +64,18 @@ def read_only(values: Iterable[object]) -> None:
             read_only(value)
 
 
+FEW_TERMS = 4_096
+"""Of a product, so few that all of them are written down before they are added."""
+
+
 def ordered_product(left: FloatArray, right: FloatArray) -> FloatArray:
     """left @ right for vectors and matrices, each entry summed from the first term to the last and nothing fused.
 
     `@` leaves the order to a library that chooses by processor; on the path to a kernel that would make another kernel
     elsewhere (docs/theory.md, section 12). `discreet.jit.product` has the same bits, compiled.
     """
+    if left.ndim == 1 and right.ndim == 2 and 0 < right.size <= FEW_TERMS:
+        return np.asarray(np.add.accumulate(left[:, None] * right)[-1] + 0.0)  # from zero on: never a negative one
     result = np.zeros(left.shape[:-1] + right.shape[1:])
     for k in range(len(right)):
         result += np.multiply.outer(left[..., k], right[k])

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 from discreet.mechanisms import programme
 from discreet.numerics import FloatArray, IntArray
+from tests.mechanisms import dense_programme
 from tests.strategies import searches
 
 Case = tuple[FloatArray, IntArray, IntArray, FloatArray, FloatArray, int]
@@ -56,6 +57,33 @@ def test_the_optimum_is_highs_optimum_and_feasible() -> None:
         assert (table @ coefficients.T).max() < 1e-11
         np.testing.assert_allclose(table.sum(axis=0), mass, atol=1e-14)
         assert value @ flows == pytest.approx(by_highs(case), abs=1e-6)
+
+
+def alone_case(seed: int) -> Case:
+    """Output 0 is of several states that tell nothing by it, some of them twice; other outputs are shared by a few."""
+    rng = np.random.default_rng(seed)
+    states, outputs = int(rng.integers(5, 40)), int(rng.integers(3, 20))
+    mass = rng.dirichlet(np.full(states, 0.5)) + 1e-12
+    coefficients = rng.uniform(-1, 1, (int(rng.integers(1, 6)), states))
+    coefficients -= np.maximum(coefficients @ mass, 0)[:, None] + 0.02
+    coefficients[:, rng.random(states) < 0.3] *= 0.0
+    flows = [(m, o) for m in range(states) for o in range(1, outputs) if o + 1 == outputs or rng.random() < 0.3]
+    flows += [(m, 0) for m in range(states) if (coefficients[:, m] <= 0).all() for _ in range(1 + m % 2)]
+    state, output = np.array(sorted(flows)).T
+    return mass, state, output, rng.random(len(state)), coefficients, outputs
+
+
+def test_every_bit_is_that_of_the_dense_solver() -> None:
+    solved = 0
+    for seed in searches(60):
+        for case in (random_case(seed), alone_case(seed)):
+            for pivots, rows, attempts in ((4_000, 160, 3), (7, 160, 1), (4_000, 4, 2)):
+                found = programme.solve(*case, pivots=pivots, most_rows=rows, attempts=attempts)
+                twin = dense_programme.solve(*case, pivots=pivots, most_rows=rows, attempts=attempts)
+                assert found.flows.tobytes() == twin.flows.tobytes(), seed
+                assert (found.solved, found.pivots, found.rows) == (twin.solved, twin.pivots, twin.rows), seed
+                solved += found.solved and found.pivots > 0
+    assert solved > 60
 
 
 def test_without_rows_everything_is_told() -> None:

@@ -25,7 +25,7 @@ from discreet.adversary.process import SeenProcess, process_of
 from discreet.contracts import AnyMachine, Model, memory_starts
 from discreet.errors import DiscreetError
 from discreet.jit import product
-from discreet.numerics import FloatArray, read_only
+from discreet.numerics import FloatArray, IntArray, read_only
 from discreet.outputs import Output
 from discreet.policy import Policy
 
@@ -170,12 +170,17 @@ class Adversary:
         rows = [(names[g], int(u)) for u, g in zip(self.row_slot, self.row_secret, strict=True)]
         return rows + [(names[int(g)], None) for g in self.any_index]
 
+    @cached_property
+    def _rows_by_secret(self) -> dict[str, IntArray]:
+        """The gains of each secret."""
+        rows: dict[str, list[int]] = {}
+        for row, (name, _) in enumerate(self.gain_names):
+            rows.setdefault(name, []).append(row)
+        return {name: np.array(own) for name, own in rows.items()}
+
     def worst_by_secret(self, gains: FloatArray) -> dict[str, float]:
         """The largest of each secret's gains (R + A,), or of what they exceed their deltas by, whatever its slot."""
-        worst: dict[str, float] = {}
-        for (name, _), gain in zip(self.gain_names, gains.tolist(), strict=True):
-            worst[name] = max(worst.get(name, -np.inf), gain)
-        return worst
+        return {name: float(gains[rows].max()) for name, rows in self._rows_by_secret.items()}
 
     def by_secret(self, gains: FloatArray) -> dict[str, FloatArray | float]:
         """Gains laid out per secret: (T,) with 0 where the secret does not hold, or a float for at="any"."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from discreet.jit import FLOATS, FLOATS_2D, INTS, INTS_2D, compiled, dot, multiply, total
+from discreet.jit import FLOATS, FLOATS_2D, FLOATS_3D, INTS, INTS_2D, compiled, dot, multiply, total
 from discreet.numerics import FloatArray, IntArray
 
 _SECRETS = (FLOATS_2D, FLOATS_2D, FLOATS, FLOATS_2D, FLOATS_2D, FLOATS)  # members now ... priors
+_DAY = (FLOATS_2D, INTS, INTS, INTS, FLOATS_2D, FLOATS_2D, FLOATS_2D)  # columns ... any_active
 
 
 @compiled(FLOATS_2D, types.int64, FLOATS_2D, FLOATS_2D, FLOATS)
@@ -38,6 +39,45 @@ def beliefs(
     return gains
 
 
+@compiled()
+def _seen_push(
+    stack: FloatArray,
+    transition: FloatArray,
+    private: IntArray,
+    contexts: IntArray,
+    likelihood: FloatArray,
+    members: FloatArray,
+    any_members: FloatArray,
+    any_active: FloatArray,
+) -> tuple[float, FloatArray]:
+    """P(output) and the stack after it, for a `SeenProcess`; all zero if the output is impossible."""
+    rows, states = stack.shape
+    visits, now = len(any_members), len(members)
+    step = np.empty((states, states))
+    chance = 0.0
+    for z in range(states):
+        row = private[z if len(private) > 1 else 0]
+        for k in range(states):
+            step[z, k] = transition[z, k] * likelihood[row[k]]
+        chance += stack[0, z] * total(step[z])
+    after = np.zeros((rows + now, states))
+    if not chance > 0.0:
+        return 0.0, after
+    for z in range(states):
+        for k in range(states):
+            step[z, k] /= chance
+    multiply(stack, step, after[:rows])
+    for a in range(visits):
+        if any_active[a] > 0.0:
+            for k in range(states):
+                if any_members[a, contexts[k]] > 0.0:
+                    after[1 + a, k] = after[0, k]
+    for g in range(now):
+        for k in range(states):
+            after[rows + g, k] = after[0, k] * members[g, contexts[k]]
+    return chance, after
+
+
 @compiled(FLOATS_2D, FLOATS_2D, INTS_2D, INTS, FLOATS, *_SECRETS)
 def seen_step(
     stack: FloatArray,
@@ -53,35 +93,14 @@ def seen_step(
     priors: FloatArray,
 ) -> tuple[float, FloatArray, FloatArray]:
     """P(output), the stack after it and its gains, for a `SeenProcess`; all zero if the output is impossible."""
-    rows, states = stack.shape
-    visits, now = len(any_members), len(members)
-    step = np.empty((states, states))
-    chance = 0.0
-    for z in range(states):
-        row = private[z if len(private) > 1 else 0]
-        for k in range(states):
-            step[z, k] = transition[z, k] * likelihood[row[k]]
-        chance += stack[0, z] * total(step[z])
-    after = np.zeros((rows + now, states))
+    chance, after = _seen_push(stack, transition, private, contexts, likelihood, members, any_members, any_active)
     if not chance > 0.0:
         return 0.0, after, np.zeros(0)
-    for z in range(states):
-        for k in range(states):
-            step[z, k] /= chance
-    multiply(stack, step, after[:rows])
-    for a in range(visits):
-        if any_active[a] > 0.0:
-            for k in range(states):
-                if any_members[a, contexts[k]] > 0.0:
-                    after[1 + a, k] = after[0, k]
-    for g in range(now):
-        for k in range(states):
-            after[rows + g, k] = after[0, k] * members[g, contexts[k]]
-    return chance, after, beliefs(after, visits, ahead, first_visit, priors)
+    return chance, after, beliefs(after, len(any_members), ahead, first_visit, priors)
 
 
-@compiled(FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS, *_SECRETS)
-def emitted_step(
+@compiled()
+def _emitted_push(
     stack: FloatArray,
     transition: FloatArray,
     emission: FloatArray,
@@ -89,10 +108,7 @@ def emitted_step(
     members: FloatArray,
     any_members: FloatArray,
     any_active: FloatArray,
-    ahead: FloatArray,
-    first_visit: FloatArray,
-    priors: FloatArray,
-) -> tuple[float, FloatArray, FloatArray]:
+) -> tuple[float, FloatArray]:
     """The same for an `EmittedProcess`."""
     rows, states = stack.shape
     visits, now = len(any_members), len(members)
@@ -103,7 +119,7 @@ def emitted_step(
         state_likelihood[y] = dot(emission[y], likelihood)
     chance = dot(after[0], state_likelihood)
     if not chance > 0.0:
-        return 0.0, np.zeros((rows + now, states)), np.zeros(0)
+        return 0.0, np.zeros((rows + now, states))
     inside = np.empty(len(likelihood))  # b(output | c) on the contexts of a secret
     for g in range(now):
         inside[:] = likelihood * members[g]
@@ -121,7 +137,102 @@ def emitted_step(
     for r in range(1 + visits, rows):
         for y in range(states):
             after[r, y] *= state_likelihood[y]
-    return chance, after, beliefs(after, visits, ahead, first_visit, priors)
+    return chance, after
+
+
+@compiled(FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS, *_SECRETS)
+def emitted_step(
+    stack: FloatArray,
+    transition: FloatArray,
+    emission: FloatArray,
+    likelihood: FloatArray,
+    members: FloatArray,
+    any_members: FloatArray,
+    any_active: FloatArray,
+    ahead: FloatArray,
+    first_visit: FloatArray,
+    priors: FloatArray,
+) -> tuple[float, FloatArray, FloatArray]:
+    """The same for an `EmittedProcess`."""
+    chance, after = _emitted_push(stack, transition, emission, likelihood, members, any_members, any_active)
+    if not chance > 0.0:
+        return 0.0, after, np.zeros(0)
+    return chance, after, beliefs(after, len(any_members), ahead, first_visit, priors)
+
+
+# --- a whole day at once, for who needs what is believed at its end alone
+
+
+@compiled(FLOATS_2D, FLOATS_3D, INTS_2D, INTS, *_DAY)
+def seen_day(
+    stack: FloatArray,
+    transitions: FloatArray,
+    private: IntArray,
+    contexts: IntArray,
+    columns: FloatArray,
+    outputs: IntArray,
+    truth: IntArray,
+    row_start: IntArray,
+    row_members: FloatArray,
+    any_members: FloatArray,
+    any_active: FloatArray,
+) -> tuple[bool, FloatArray]:
+    """The stack at the end of a day, from that after its first slot, by `seen_step`'s pushes.
+
+    columns (C, P) are likelihoods; outputs (T,) say which of them each slot's output had, truth (T,) the private state.
+    False where a slot's private state was impossible when it came, or an output: what follows is then not followed.
+    transitions may be one for all slots.
+    """
+    for t in range(1, len(outputs)):
+        step = transitions[t - 1 if len(transitions) > 1 else 0]
+        possible = False
+        for z in range(len(step)):
+            row = private[z if len(private) > 1 else 0]
+            for k in range(len(step)):
+                if row[k] == truth[t] and stack[0, z] * step[z, k] > 0.0:
+                    possible = True
+        if not possible:
+            return False, stack
+        members = row_members[row_start[t] : row_start[t + 1]]
+        chance, after = _seen_push(
+            stack, step, private, contexts, columns[outputs[t]], members, any_members, any_active[t]
+        )
+        if not chance > 0.0:
+            return False, stack
+        stack = after
+    return True, stack
+
+
+@compiled(FLOATS_2D, FLOATS_3D, FLOATS_3D, *_DAY)
+def emitted_day(
+    stack: FloatArray,
+    transitions: FloatArray,
+    emissions: FloatArray,
+    columns: FloatArray,
+    outputs: IntArray,
+    truth: IntArray,
+    row_start: IntArray,
+    row_members: FloatArray,
+    any_members: FloatArray,
+    any_active: FloatArray,
+) -> tuple[bool, FloatArray]:
+    """The same by `emitted_step`'s pushes; emissions, too, may be one for all slots."""
+    moved = np.empty((1, stack.shape[1]))
+    for t in range(1, len(outputs)):
+        step = transitions[t - 1 if len(transitions) > 1 else 0]
+        emission = emissions[t if len(emissions) > 1 else 0]
+        multiply(stack[:1], step, moved)
+        predicted = 0.0  # P(the private state now), as `EmittedProcess.predicted` adds it up
+        for y in range(len(step)):
+            predicted += moved[0, y] * emission[y, truth[t]]
+        if not predicted > 0.0:
+            return False, stack
+        members = row_members[row_start[t] : row_start[t + 1]]
+        chance, after = _emitted_push(stack, step, emission, columns[outputs[t]], members, any_members, any_active[t])
+        if not chance > 0.0:
+            return False, stack
+        stack = after
+    return True, stack
 
 
 @compiled(FLOATS, FLOATS_2D, INTS_2D, FLOATS_2D)

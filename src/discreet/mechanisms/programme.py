@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import compiled, dot
+from discreet.jit import compiled, row_dot, row_square
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 PERTURBATION = 2.0**-24
@@ -53,6 +53,12 @@ SMALLEST_PIVOT = 1e-9
 TIE = 1e-9
 """Reduced costs that reach zero within this of each other are a tie, which the largest pivot wins (Harris 1973)."""
 
+MARGIN = 1e-9
+"""Relative, and far beyond rounding: steps up to so much later are looked at exactly."""
+
+SMALLEST_STEP = 1e-300
+"""The same where a step is zero."""
+
 FRESH = 100
 """Pivots after which the inverse and the reduced costs are computed anew."""
 
@@ -79,6 +85,10 @@ class Problem(NamedTuple):
     value: FloatArray  # (N,)
     coefficients: FloatArray  # (J, P)
     outputs: int
+    begins: IntArray  # (O + 1,): the same columns, an output's together: where each output's places begin
+    place: IntArray  # (N,): the place of each column there
+    member: IntArray  # (N,): the state of each place; an output's are in order
+    column: IntArray  # (N,): the column at each place
 
 
 class Basis(NamedTuple):
@@ -90,12 +100,20 @@ class Basis(NamedTuple):
     slack_cost: FloatArray  # (R,): reduced costs of slacks
     rest: FloatArray  # (R,): what the keys leave of each coupling row
     inverse: FloatArray  # (R, R): of the working basis
+    values: FloatArray  # (R,): of the working basic variables
+    changed: BoolArray  # (R,): where a value is no longer that of the inverse
+    size: FloatArray  # (R,): one more than the squares of a row of the inverse; 0 where it has changed
     basic: IntArray  # (R,): the column at each place of it
     row_output: IntArray  # (R,): the output of each coupling row
     row_index: IntArray  # (R,): its index into coefficients
-    told: FloatArray  # (O, P): room for a combination of coupling rows
+    own: FloatArray  # (R, most members of an output): the coefficients of its output's members
+    told: FloatArray  # (N,): room for a combination of coupling rows, at the places of columns
     alpha: FloatArray  # (N,): room for the pivot row
-    ratio: FloatArray  # (2, P): room for the step at which a column of each state enters; and the same, less a tie
+    ratio: FloatArray  # (P,): room for the step at which a column of each state enters
+    early: BoolArray  # (P,): room for the states with a column that may be the first to enter
+    room: FloatArray  # (4, max(P, R))
+    marks: BoolArray  # (2, max(P, R))
+    few: IntArray  # (R,): room for the rows that a column has entries in
 
 
 class Solution(NamedTuple):
@@ -122,9 +140,13 @@ def solve(
     """The best flows; arguments as in `Problem`, and limits. Every state has at least one column."""
     rows = np.ascontiguousarray(coefficients)
     first = np.searchsorted(state, np.arange(len(mass) + 1))
+    column = np.argsort(output, kind="stable")
+    place = np.empty_like(column)
+    place[column] = np.arange(len(column))
+    begins = np.searchsorted(output[column], np.arange(outputs + 1))
     for attempt in range(attempts):
         perturbed = value - PERTURBATION * scatter(attempt * len(value), len(value))
-        problem = Problem(mass, first, state, output, perturbed, rows, outputs)
+        problem = Problem(mass, first, state, output, perturbed, rows, outputs, begins, place, state[column], column)
         try:
             solved, flows, took, used = _solve(problem, pivots, most_rows)
         except np.linalg.LinAlgError:  # rounding made the working basis singular
@@ -145,9 +167,10 @@ def _solve(problem: Problem, most: int, most_rows: int) -> tuple[bool, FloatArra
     basis = _start(problem, most_rows)
     rows = pivots = 0
     for _ in range(ROUNDS):
-        values = _working_values(basis, rows)
-        flows = _flows(problem, basis, rows, values)
-        rows = _drop_idle(basis, rows, values)
+        basis.changed[:rows] = True  # sums have another order where there are more rows, or fewer
+        _revalue(basis, rows)
+        flows = _flows(problem, basis, rows)
+        rows = _drop_idle(basis, rows)
         added = _add_violated(problem, basis, rows, flows)
         if added == 0:
             return True, flows, pivots, rows
@@ -173,29 +196,41 @@ def _start(problem: Problem, rows: int) -> Basis:
     reduced = np.empty(columns)
     for k in range(columns):
         reduced[k] = problem.value[k] - problem.value[key[problem.state[k]]]
+    widest = 0
+    for o in range(problem.outputs):
+        widest = max(widest, problem.begins[o + 1] - problem.begins[o])
     return Basis(
         key,
         reduced,
         np.zeros(columns, np.bool_),
         np.zeros(rows),
         np.zeros(rows),
-        np.zeros((rows, rows)),
+        np.empty((rows, rows)),
+        np.zeros(rows),
+        np.ones(rows, np.bool_),
+        np.zeros(rows),
         np.zeros(rows, np.int64),
         np.zeros(rows, np.int64),
         np.zeros(rows, np.int64),
-        np.zeros((problem.outputs, states)),
+        np.empty((rows, widest)),
         np.zeros(columns),
-        np.zeros((2, states)),
+        np.zeros(columns),
+        np.zeros(states),
+        np.zeros(states, np.bool_),
+        np.zeros((4, max(states, rows))),
+        np.zeros((2, max(states, rows)), np.bool_),
+        np.zeros(rows, np.int64),
     )
 
 
 @compiled()
-def _working_values(basis: Basis, rows: int) -> FloatArray:
-    """Values of the working basic variables: inverse times what the keys leave of each row."""
-    values = np.empty(rows)
+def _revalue(basis: Basis, rows: int) -> None:
+    """Values of the working basic variables: inverse times what the keys leave of each row, where that has changed."""
+    inverse, rest, values, changed = basis.inverse, basis.rest, basis.values, basis.changed
     for i in range(rows):
-        values[i] = dot(basis.inverse[i, :rows], basis.rest[:rows])
-    return values
+        if changed[i]:
+            values[i] = row_dot(inverse, i, rest, rows)
+            changed[i] = False
 
 
 @compiled()
@@ -215,16 +250,21 @@ def _set_key(problem: Problem, basis: Basis, rows: int, m: int, column: int) -> 
     coefficients, row_output, row_index, rest = problem.coefficients, basis.row_output, basis.row_index, basis.rest
     before, after, mass = problem.output[basis.key[m]], problem.output[column], problem.mass[m]
     basis.key[m] = column
+    inverse, changed = basis.inverse, basis.changed
     for r in range(rows):
         if row_output[r] == before:
             rest[r] += mass * coefficients[row_index[r], m]
         elif row_output[r] == after:
             rest[r] -= mass * coefficients[row_index[r], m]
+        else:
+            continue
+        for i in range(rows):
+            changed[i] |= inverse[i, r] != 0.0
 
 
 @compiled()
-def _flows(problem: Problem, basis: Basis, rows: int, values: FloatArray) -> FloatArray:
-    flows = np.zeros(len(problem.state))
+def _flows(problem: Problem, basis: Basis, rows: int) -> FloatArray:
+    flows, values = np.zeros(len(problem.state)), basis.values
     for m in range(len(problem.mass)):
         flows[basis.key[m]] = problem.mass[m]
     for i in range(rows):
@@ -236,17 +276,36 @@ def _flows(problem: Problem, basis: Basis, rows: int, values: FloatArray) -> Flo
 
 
 @compiled()
+def _told(problem: Problem, flows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(O, J): what each output tells, in the order of `dot` over all states; (O,): the sum of its flows.
+
+    Of the terms of `dot` those that are not zero are added to their lanes: most states send an output nothing.
+    """
+    states, begins, member, column = len(problem.mass), problem.begins, problem.member, problem.column
+    coefficients = problem.coefficients
+    rows, whole = len(coefficients), states - states % 8
+    told, total = np.zeros((problem.outputs, rows)), np.zeros(problem.outputs)
+    lanes = np.zeros((rows, 9))
+    for o in range(problem.outputs):
+        lanes[:] = 0.0
+        for at in range(begins[o], begins[o + 1]):
+            flow, m = flows[column[at]], member[at]
+            total[o] += flow
+            last = at + 1 == begins[o + 1] or member[at + 1] != m  # of a state's flows to one output, the last counts
+            if flow != 0.0 and last:
+                lane = m % 8 if m < whole else 8
+                for j in range(rows):
+                    lanes[j, lane] += flow * coefficients[j, m]
+        for j in range(rows):
+            a, b, c, d, e, f, g, h, rest = lanes[j]
+            told[o, j] = (((a + b) + (c + d)) + ((e + f) + (g + h))) + rest
+    return told, total
+
+
+@compiled()
 def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) -> int:
     """Add the most violated row of each output, its slack basic; how many, or -1 if there is no room."""
-    table = np.zeros((problem.outputs, len(problem.mass)))
-    total = np.zeros(problem.outputs)
-    for k in range(len(problem.state)):
-        table[problem.output[k], problem.state[k]] = flows[k]
-        total[problem.output[k]] += flows[k]
-    told = np.empty((problem.outputs, len(problem.coefficients)))
-    for o in range(problem.outputs):
-        for j in range(len(problem.coefficients)):
-            told[o, j] = dot(table[o], problem.coefficients[j])
+    told, total = _told(problem, flows)
     for r in range(rows):  # a row in use is met up to the precision of its slack
         told[basis.row_output[r], basis.row_index[r]] = 0.0
     added = 0
@@ -264,12 +323,12 @@ def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) 
 
 
 @compiled()
-def _drop_idle(basis: Basis, rows: int, values: FloatArray) -> int:
+def _drop_idle(basis: Basis, rows: int) -> int:
     """Drop the coupling rows that are far from binding; they come back if they are violated again.
 
     Their slack is basic, a unit column of the working basis: its place and its row are simply left out of the inverse.
     """
-    place = 0
+    place, values = 0, basis.values
     while place < rows:
         if basis.basic[place] >= 0 or values[place] < IDLE:
             place += 1
@@ -280,6 +339,7 @@ def _drop_idle(basis: Basis, rows: int, values: FloatArray) -> int:
         basis.inverse[:rows, r] = basis.inverse[:rows, last]
         basis.row_output[r], basis.row_index[r] = basis.row_output[last], basis.row_index[last]
         basis.slack_cost[r], basis.rest[r] = basis.slack_cost[last], basis.rest[last]
+        basis.own[r] = basis.own[last]
         for i in range(last):
             if basis.basic[i] == -1 - last:
                 basis.basic[i] = -1 - r
@@ -292,6 +352,9 @@ def _add_row(problem: Problem, basis: Basis, r: int, o: int, j: int) -> None:
     """Coupling row r, its slack basic: the inverse grows by a row that undoes the new row's entries."""
     basis.row_output[r], basis.row_index[r], basis.basic[r], basis.slack_cost[r] = o, j, -1 - r, 0.0
     basis.rest[r] = _rest_of(problem, basis, r)
+    begin = problem.begins[o]
+    for i in range(problem.begins[o + 1] - begin):
+        basis.own[r, i] = problem.coefficients[j, problem.member[begin + i]]
     inverse, basic, key = basis.inverse, basis.basic, basis.key
     state, output, coefficients = problem.state, problem.output, problem.coefficients[j]
     inverse[r, : r + 1] = 0.0
@@ -308,12 +371,12 @@ def _add_row(problem: Problem, basis: Basis, r: int, o: int, j: int) -> None:
 
 
 @compiled()
-def _entries(problem: Problem, basis: Basis, column: int, rows: int) -> FloatArray:
-    """(rows,): a column's entries in the coupling rows; a flow's are differences to those of its state's key."""
-    entries = np.zeros(rows)
+def _entries(problem: Problem, basis: Basis, column: int, rows: int, entries: FloatArray) -> None:
+    """A column's entries in the coupling rows; a flow's are differences to those of its state's key."""
+    entries[:rows] = 0.0
     if column < 0:
         entries[-1 - column] = 1.0
-        return entries
+        return
     coefficients, row_output, row_index = problem.coefficients, basis.row_output, basis.row_index
     m = problem.state[column]
     own, key = problem.output[column], problem.output[basis.key[m]]
@@ -322,22 +385,24 @@ def _entries(problem: Problem, basis: Basis, column: int, rows: int) -> FloatArr
             entries[r] += coefficients[row_index[r], m]
         if row_output[r] == key:
             entries[r] -= coefficients[row_index[r], m]
-    return entries
 
 
 @compiled()
 def _dual_simplex(problem: Problem, basis: Basis, rows: int, most: int) -> int:
     """Pivot until no flow is negative; pivots used, or -1 where a limit is reached or no pivot is left."""
     since = 0  # pivots since the inverse was fresh
+    basis.changed[:rows] = True
+    basis.size[:rows] = 0.0
+    row = np.empty(rows)
     for pivot in range(most):
         if since == FRESH:
             _refresh(problem, basis, rows)
             since = 0
-        values = _working_values(basis, rows)
-        leaving, lowest = _leaving(problem, basis, rows, values)
+        _revalue(basis, rows)
+        leaving, lowest = _leaving(problem, basis, rows)
         if leaving < 0:
             return pivot
-        row = basis.inverse[leaving, :rows].copy()
+        row[:] = basis.inverse[leaving, :rows]
         _combine(problem, basis, row)
         entering = _entering(problem, basis, row, lowest)
         if entering == NOTHING:  # nothing can raise it: the rows in use leave no room but rounding
@@ -353,14 +418,15 @@ def _dual_simplex(problem: Problem, basis: Basis, rows: int, most: int) -> int:
 
 @compiled()
 def _combine(problem: Problem, basis: Basis, prices: FloatArray) -> None:
-    """told[o, m] = the sum of prices times coupling rows, at the flow from m to o."""
-    basis.told[:] = 0.0
+    """told = the sum of prices times coupling rows, at the place of each flow."""
+    told, own, begins, row_output = basis.told, basis.own, problem.begins, basis.row_output
+    told[:] = 0.0
     for r in range(len(prices)):
         price = prices[r]
         if price != 0.0:
-            told, coefficients = basis.told[basis.row_output[r]], problem.coefficients[basis.row_index[r]]
-            for m in range(len(coefficients)):
-                told[m] += price * coefficients[m]
+            begin, end = begins[row_output[r]], begins[row_output[r] + 1]
+            for i in range(end - begin):
+                told[begin + i] += price * own[r, i]
 
 
 @compiled()
@@ -369,23 +435,26 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
     for r in range(rows):
         basis.rest[r] = _rest_of(problem, basis, r)
     working = np.zeros((rows, rows))
-    worth = np.zeros(rows)
+    worth, entries = np.zeros(rows), basis.room[3]
     for i in range(rows):
         column = basis.basic[i]
-        working[:, i] = _entries(problem, basis, column, rows)
+        _entries(problem, basis, column, rows, entries)
+        working[:, i] = entries[:rows]
         if column >= 0:
             worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
     basis.inverse[:rows, :rows] = inverted(working)
+    basis.changed[:rows] = True
+    basis.size[:rows] = 0.0
     prices = np.zeros(rows)
     for i in range(rows):
         _subtract(prices, -worth[i], basis.inverse[i, :rows])
     basis.slack_cost[:rows] = -prices
     _combine(problem, basis, prices)
-    output, value, told, reduced = problem.output, problem.value, basis.told, basis.reduced
+    place, value, told, reduced = problem.place, problem.value, basis.told, basis.reduced
     for m in range(len(problem.mass)):
         own = basis.key[m]
         for k in range(problem.first[m], problem.first[m + 1]):
-            reduced[k] = value[k] - value[own] - (told[output[k], m] - told[output[own], m])
+            reduced[k] = value[k] - value[own] - (told[place[k]] - told[place[own]])
 
 
 @compiled()
@@ -418,17 +487,20 @@ def inverted(matrix: FloatArray) -> FloatArray:
 
 
 @compiled()
-def _leaving(problem: Problem, basis: Basis, rows: int, values: FloatArray) -> tuple[int, float]:
+def _leaving(problem: Problem, basis: Basis, rows: int) -> tuple[int, float]:
     """Where the most negative basic flow or slack stands; a negative key first changes places with a working flow."""
     basic, state, inverse = basis.basic, problem.state, basis.inverse
     lowest, place, of_key = -NOISE, -1, False
     steepest = 0.0
-    rest = problem.mass.copy()
+    rest, values, sizes = basis.room[0], basis.values, basis.size
+    rest[: len(problem.mass)] = problem.mass
     for i in range(rows):
         if basic[i] >= 0:
             rest[state[basic[i]]] -= values[i]
         if values[i] < -NOISE:
-            size = 1.0 + dot(inverse[i, :rows], inverse[i, :rows])
+            if sizes[i] == 0.0:
+                sizes[i] = 1.0 + row_square(inverse, i, rows)
+            size = sizes[i]
             if values[i] ** 2 > steepest * size:
                 steepest, lowest, place = values[i] ** 2 / size, values[i], i
     for i in range(rows):
@@ -437,18 +509,18 @@ def _leaving(problem: Problem, basis: Basis, rows: int, values: FloatArray) -> t
             if value < -NOISE and value**2 > 2.0 * steepest:
                 steepest, lowest, place, of_key = value**2 / 2.0, value, i, True
     if of_key:
-        place = _change_key(problem, basis, rows, values, problem.state[basis.basic[place]])
+        place = _change_key(problem, basis, rows, problem.state[basis.basic[place]])
     return place, lowest
 
 
 @compiled()
-def _change_key(problem: Problem, basis: Basis, rows: int, values: FloatArray, m: int) -> int:
+def _change_key(problem: Problem, basis: Basis, rows: int, m: int) -> int:
     """The largest working flow of state m becomes its key, and the key takes its place, which is returned.
 
     Columns of the working basis are differences to the key's, so those of m change: d becomes d - d_new, and d_new its
     own negative. That is a right factor that is its own inverse; on the inverse it acts on one row.
     """
-    best = -1
+    best, values = -1, basis.values
     for i in range(rows):
         if basis.basic[i] >= 0 and problem.state[basis.basic[i]] == m and (best < 0 or values[i] > values[best]):
             best = i
@@ -456,6 +528,7 @@ def _change_key(problem: Problem, basis: Basis, rows: int, values: FloatArray, m
         if i != best and basis.basic[i] >= 0 and problem.state[basis.basic[i]] == m:
             basis.inverse[best, :rows] += basis.inverse[i, :rows]
     basis.inverse[best, :rows] *= -1.0
+    basis.changed[best], basis.size[best] = True, 0.0
     column, key = basis.basic[best], basis.key[m]
     basis.basic[best] = key
     _set_key(problem, basis, rows, m, column)
@@ -470,8 +543,9 @@ def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) ->
     A state whose key alone is basic need not stop the step: its whole mass moves to the column that reached zero, its
     new key, as long as the leaving flow stays below zero (the dual simplex's long step, for generalised upper bounds).
     """
-    shared = np.zeros(len(problem.mass), np.bool_)  # states with more than a key in the basis
-    free = np.ones(len(row), np.bool_)  # slacks that are not basic
+    shared, free = basis.marks  # states with more than a key in the basis; slacks that are not basic
+    shared[: len(problem.mass)] = False
+    free[: len(row)] = True
     for i in range(len(row)):
         if basis.basic[i] < 0:
             free[-1 - basis.basic[i]] = False
@@ -481,8 +555,8 @@ def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) ->
     for r in range(len(row)):
         if free[r] and row[r] < -SMALLEST_PIVOT:
             slack_bound = min(slack_bound, (basis.slack_cost[r] - TIE) / row[r])
-    _ratios(problem, basis, 0, len(problem.mass))
     while True:
+        _early(problem, basis, slack_bound)
         entering = _first_to_zero(problem, basis, row, free, slack_bound)
         if entering < 0:
             return entering
@@ -493,38 +567,56 @@ def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) ->
         own = basis.reduced[problem.first[m] : problem.first[m + 1]]
         own -= basis.reduced[entering]
         _set_key(problem, basis, len(row), m, entering)
-        _ratios(problem, basis, m, m + 1)
 
 
 @compiled()
-def _ratios(problem: Problem, basis: Basis, start: int, stop: int) -> None:
-    """The pivot row at the columns of these states, and the step at which the first column of each enters."""
-    told, output, alpha, reduced, in_basis = basis.told, problem.output, basis.alpha, basis.reduced, basis.in_basis
-    first, key, ratios = problem.first, basis.key, basis.ratio
-    for m in range(start, stop):
-        own = told[output[key[m]], m]
-        ratio = tied = np.inf
+def _early(problem: Problem, basis: Basis, slack_bound: float) -> None:
+    """The pivot row, and the states with a column that might be the first to enter: few of all of them.
+
+    A column enters no later than `latest`, the least step yet that is relaxed by a tie, and a little more: rounding may
+    not leave out a state that the exact ratios (`_first_to_zero`) would choose.
+    """
+    told, place, alpha, reduced, in_basis = basis.told, problem.place, basis.alpha, basis.reduced, basis.in_basis
+    first, key, early = problem.first, basis.key, basis.early
+    latest = slack_bound + MARGIN * abs(slack_bound)
+    for m in range(len(problem.mass)):
+        own, found = told[place[key[m]]], False
         for k in range(first[m], first[m + 1]):
-            pivot = told[output[k], m] - own
+            pivot = told[place[k]] - own
             alpha[k] = pivot
-            # Reduced costs are not positive, so these hold for no positive pivot; they seldom do; divisions are dear.
-            first_yet = reduced[k] > ratio * pivot or reduced[k] - TIE > tied * pivot
-            if first_yet and pivot < -SMALLEST_PIVOT and not in_basis[k]:
-                ratio = min(ratio, reduced[k] / pivot)
-                tied = min(tied, (reduced[k] - TIE) / pivot)
-        ratios[0, m], ratios[1, m] = ratio, tied
+            # Reduced costs are not positive, so this holds for no positive pivot; it seldom does; divisions are dear.
+            if reduced[k] > latest * pivot and pivot < -SMALLEST_PIVOT and not in_basis[k]:
+                found, step = True, (reduced[k] - TIE) / pivot
+                latest = min(latest, step + MARGIN * abs(step) + SMALLEST_STEP)
+        early[m] = found
+
+
+@compiled()
+def _ratios(problem: Problem, basis: Basis, m: int) -> tuple[float, float]:
+    """The step at which the first column of a state enters, and the same, relaxed by a tie."""
+    alpha, reduced, in_basis = basis.alpha, basis.reduced, basis.in_basis
+    ratio = tied = np.inf
+    for k in range(problem.first[m], problem.first[m + 1]):
+        pivot = alpha[k]
+        first_yet = reduced[k] > ratio * pivot or reduced[k] - TIE > tied * pivot
+        if first_yet and pivot < -SMALLEST_PIVOT and not in_basis[k]:
+            ratio = min(ratio, reduced[k] / pivot)
+            tied = min(tied, (reduced[k] - TIE) / pivot)
+    return ratio, tied
 
 
 @compiled()
 def _first_to_zero(problem: Problem, basis: Basis, row: FloatArray, free: BoolArray, slack_bound: float) -> int:
     """The largest pivot whose ratio is no more than the least that is relaxed by a tie."""
     alpha, reduced, in_basis, ratio, first = basis.alpha, basis.reduced, basis.in_basis, basis.ratio, problem.first
-    bound = slack_bound
+    bound, early = slack_bound, basis.early
     for m in range(len(first) - 1):
-        bound = min(bound, ratio[1, m])
+        if early[m]:
+            ratio[m], tied = _ratios(problem, basis, m)
+            bound = min(bound, tied)
     largest, entering = -SMALLEST_PIVOT, NOTHING
     for m in range(len(first) - 1):
-        if ratio[0, m] <= bound and ratio[0, m] < np.inf:
+        if early[m] and ratio[m] <= bound and ratio[m] < np.inf:
             for k in range(first[m], first[m + 1]):
                 if alpha[k] < largest and not in_basis[k] and reduced[k] / alpha[k] <= bound:
                     largest, entering = alpha[k], k
@@ -543,16 +635,28 @@ def _subtract(target: FloatArray, factor: float, other: FloatArray) -> None:
 
 
 @compiled()
-def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, entering: int) -> bool:
-    """Exchange two basic variables; reduced costs move along the pivot row. False if rounding has spoilt the pivot."""
-    rows = len(row)
-    inverse = basis.inverse
-    column = np.zeros(rows)  # inverse times the entering column
-    entries = _entries(problem, basis, entering, rows)
+def _column(problem: Problem, basis: Basis, entering: int, rows: int, column: FloatArray) -> None:
+    """column = the inverse times the entering column, which has few entries."""
+    entries, few, inverse = basis.room[3], basis.few, basis.inverse
+    _entries(problem, basis, entering, rows, entries)
+    count = 0
     for r in range(rows):
         if entries[r] != 0.0:
-            for i in range(rows):
-                column[i] += inverse[i, r] * entries[r]
+            few[count], entries[count] = r, entries[r]
+            count += 1
+    for i in range(rows):
+        value = 0.0
+        for at in range(count):
+            value += inverse[i, few[at]] * entries[at]
+        column[i] = value
+
+
+@compiled()
+def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, entering: int) -> bool:
+    """Exchange two basic variables; reduced costs move along the pivot row. False if rounding has spoilt the pivot."""
+    rows, inverse, changed, sizes = len(row), basis.inverse, basis.changed, basis.size
+    column, scaled = basis.room[1], basis.room[2]
+    _column(problem, basis, entering, rows, column)
     expected = basis.alpha[entering] if entering >= 0 else row[-1 - entering]
     if abs(column[leaving] - expected) > DRIFT * abs(expected):
         return False
@@ -560,11 +664,18 @@ def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, enteri
     step = min(cost, 0.0) / column[leaving]
     _subtract(basis.reduced, step, basis.alpha)
     _subtract(basis.slack_cost[:rows], step, row)
-    scaled = row / column[leaving]
+    for r in range(rows):
+        scaled[r] = row[r] / column[leaving]
+    rest, values = basis.rest, basis.values
     for i in range(rows):
-        if i != leaving and column[i] != 0.0:
-            _subtract(inverse[i, :rows], column[i], scaled)
-    inverse[leaving, :rows] = scaled
+        factor = column[i]
+        if i != leaving and factor != 0.0:
+            for r in range(rows):
+                inverse[i, r] -= factor * scaled[r]
+            values[i], changed[i], sizes[i] = row_dot(inverse, i, rest, rows), False, 0.0
+    for r in range(rows):
+        inverse[leaving, r] = scaled[r]
+    changed[leaving], sizes[leaving] = True, 0.0
     if basis.basic[leaving] >= 0:
         basis.in_basis[basis.basic[leaving]] = False
     basis.basic[leaving] = entering

@@ -77,21 +77,27 @@ class RunKey:
 
 
 class PieceDraws(Entropy):
-    """The draws of one piece: those of slot 0 at first, and of another from `at` on."""
+    """The draws of one piece: those of slot 0 at first, and of another from `at` on.
 
-    __slots__ = ("_key", "_slot")
+    A slot's key is derived when its first bit is drawn: where a kernel has one output for what is true, none is.
+    """
+
+    __slots__ = ("_key", "_number", "_slot")
 
     def __init__(self, key: bytes) -> None:
         super().__init__()
         self._key = key
+        self._slot: KeyedEntropy | None = None
         self.at(0)
 
     def at(self, slot: int) -> None:
         """From here on, the bits of this slot, from its first."""
         self._bits = self._count = 0  # what the slot before has left over is not drawn
-        self._slot = KeyedEntropy(_hmac(self._key, slot.to_bytes(8, "big")))
+        self._number, self._slot = slot, None
 
     def _block(self) -> bytes:
+        if self._slot is None:
+            self._slot = KeyedEntropy(_hmac(self._key, self._number.to_bytes(8, "big")))
         return self._slot._block()
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from discreet.adversary.belief import Adversary
 from discreet.adversary.known import Known, Row, known_of, rows_of
 from discreet.contexts import Day
@@ -18,13 +16,14 @@ from discreet.contracts import Mechanism, Model, Rng
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import replay
 from discreet.events import Event, Events, Trajectory
-from discreet.numerics import BoolArray, IntArray, digest_of, exceeds
+from discreet.numerics import FloatArray, digest_of, exceeds
 from discreet.outputs import Output, PartialEvent, Released, Suppressed, truthful
 from discreet.policy import Policy
 from discreet.publish.draws import PieceDraws, RunKey, build, decision_of
 from discreet.publish.plan import Plan, cut, settled
 from discreet.publish.report import PersonReport, PieceReport
-from discreet.publish.tables import Made, Tables
+from discreet.publish.tables import Made, Tables, positions
+from discreet.publish.walk import Walk
 
 NOTHING = PartialEvent()
 
@@ -52,35 +51,40 @@ def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | 
     """The same, with what it was made from."""
     pieces = cut(trajectory, plan.piece_length)
     own = {slots: _made(plan, pieces, slots, tables) for slots in _lengths(pieces)}
+    every = [event.label for event in trajectory.events]
     outputs: list[Output] = []
+    worth: list[float] = []
     reports: list[PieceReport] = []
     for number, piece in enumerate(pieces):
         made = own[len(piece)]
         draws = key.piece(trajectory.person, number, made.decision)
-        seen, report = publish_piece(
-            made.mechanism, made.adversary, piece, draws, certain=made.certain, known=made.known
-        )
+        labels = every[len(outputs) : len(outputs) + len(piece)]
+        walked = None if made.walk is None else made.walk.walked(labels, draws)
+        if walked is not None:
+            seen, told, report = walked.outputs, walked.worth, _report(made, walked.gains)
+        else:
+            seen, report = publish_piece(
+                made.mechanism, made.adversary, piece, draws, certain=made.certain, known=made.known
+            )
+            told = list(map(truthful, labels, seen))
         outputs += seen
+        worth += told
         reports.append(report)
     rows = tuple(map(shown, outputs))
-    person = PersonReport.of(
-        trajectory.person,
-        reports,
-        attributes=sum(truthful(event.label, output) for event, output in zip(trajectory.events, outputs, strict=True)),
-        silent=rows.count(NOTHING),
-    )
-    return Published(rows, person, _given(plan, trajectory, [made.decision for made in own.values()]))
+    person = PersonReport.of(trajectory.person, reports, attributes=sum(worth), silent=rows.count(NOTHING))
+    return Published(rows, person, _given(plan, trajectory.person, every, [made.decision for made in own.values()]))
 
 
 def given_of(plan: Plan, trajectory: Trajectory) -> str:
     """`Published.given` before anything is published."""
     pieces = cut(trajectory, plan.piece_length)
-    return _given(plan, trajectory, [_decided(plan, pieces, slots).decision for slots in _lengths(pieces)])
-
-
-def _given(plan: Plan, trajectory: Trajectory, decisions: Sequence[str]) -> str:
     labels = [event.label for event in trajectory.events]
-    parts = [trajectory.person, labels, plan.piece_length, plan.policy.fingerprint, list(decisions), build()]
+    decisions = [_decided(plan, pieces, slots).decision for slots in _lengths(pieces)]
+    return _given(plan, trajectory.person, labels, decisions)
+
+
+def _given(plan: Plan, person: str, labels: Sequence[str], decisions: Sequence[str]) -> str:
+    parts = [person, list(labels), plan.piece_length, plan.policy.fingerprint, list(decisions), build()]
     return digest_of(parts).hex()
 
 
@@ -99,19 +103,25 @@ class _Decided(NamedTuple):
     decision: str
 
 
-def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int) -> _Decided:
+def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables | None = None) -> _Decided:
     model, events = plan.habits.of(pieces, slots)
-    policy, certain = settled(plan.policy, model.contexts)
-    return _Decided(model, events, policy, certain, decision_of(model, policy, plan.mechanism, events))
+
+    def decide() -> _Decided:
+        policy, certain = settled(plan.policy, model.contexts)
+        return _Decided(model, events, policy, certain, decision_of(model, policy, plan.mechanism, events))
+
+    # Habits that many people share are often one object: a digest of all their numbers is made once.
+    return decide() if tables is None else tables.decided((model, events, plan), decide)
 
 
 def _made(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables | None) -> Made:
-    model, events, policy, certain, decision = _decided(plan, pieces, slots)
+    model, events, policy, certain, decision = _decided(plan, pieces, slots, tables)
 
     def make() -> Made:
         mechanism = plan.mechanism.make(model, policy, events=events)
         adversary = Adversary(mechanism)
-        return Made(decision, mechanism, adversary, certain, known_before(plan.policy, adversary))
+        known = known_before(plan.policy, adversary)
+        return Made(decision, mechanism, adversary, certain, known, Walk.of(mechanism, adversary))
 
     # What habits alone tell is told of all secrets, of those too that the decision leaves out.
     return make() if tables is None else tables.get(decision + plan.policy.fingerprint, make)
@@ -151,23 +161,25 @@ def publish_piece(
         if isinstance(rng, PieceDraws):
             rng.at(slot)
         moments.append(next(coming))  # a slot is drawn when it is asked for
-    gains = moments[-1].belief.gains
-    return [moment.output for moment in moments], PieceReport(
-        events=len(piece),
-        breached=_positions(adversary, exceeds(gains, adversary.deltas)),
-        settled=len(piece) if certain else _positions(adversary, adversary.priors + adversary.deltas >= 1),
-        off_model=sum(moment.off_model for moment in moments),
+    told = known_of(adversary.secrets.policy, rows_of(adversary)) if known is None else known
+    made = Made("", mechanism, adversary, certain, told)
+    off_model = sum(moment.off_model for moment in moments)
+    return [moment.output for moment in moments], _report(made, moments[-1].belief.gains, off_model)
+
+
+def _report(made: Made, gains: FloatArray, off_model: int = 0) -> PieceReport:
+    """What a piece tells whose observer has gained this at its end."""
+    adversary = made.adversary
+    return PieceReport(
+        events=adversary.process.slots,
+        breached=positions(adversary, exceeds(gains, adversary.deltas)),
+        settled=made.settled,
+        off_model=off_model,
         by_secret=adversary.worst_by_secret(gains),
         excess_by_secret=adversary.worst_by_secret(gains - adversary.deltas),
-        known=known_of(adversary.secrets.policy, rows_of(adversary)) if known is None else known,
-        guarantee=mechanism.guarantee,
+        known=made.known,
+        guarantee=made.mechanism.guarantee,
     )
-
-
-def _positions(adversary: Adversary, rows: BoolArray) -> int:
-    """How many positions have one of these rows; a secret at="any" is about all of them."""
-    each: IntArray = adversary.row_slot[rows[: len(adversary.row_slot)]]
-    return adversary.process.slots if rows[len(adversary.row_slot) :].any() else len(np.unique(each))
 
 
 def shown(output: Output) -> PartialEvent:

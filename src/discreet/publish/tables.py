@@ -9,8 +9,9 @@ import gc
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from discreet.adversary.belief import Adversary
 from discreet.adversary.known import Known
 from discreet.contracts import Mechanism
 from discreet.errors import DiscreetError
-from discreet.numerics import power_of_two
+from discreet.numerics import BoolArray, IntArray, power_of_two
+from discreet.publish.walk import Walk
 
 MOST_BYTES = 128 * 2**20
 """Of arrays, in what one process keeps: a quarter of what a laptop's worker may take."""
@@ -26,11 +28,17 @@ MOST_BYTES = 128 * 2**20
 RECENT = 50_000
 """Digests that are remembered, to see whether one comes again."""
 
+DECIDED = 64
+"""Habits whose digests are remembered as long as they are the same object: those of a few hundred kilobytes each."""
+
 OBJECT_BYTES = 100
 """Of an object that is no array, about."""
 
 NOT_ENTERED = (type, ModuleType, FunctionType, BuiltinFunctionType)
 """What everything shares: it would lead into the whole program."""
+
+
+Decided = TypeVar("Decided")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +50,24 @@ class Made:
     mechanism: Mechanism[Any]
     adversary: Adversary
     certain: bool
+    """Whether the habits leave no doubt of some secret, so that every position is settled."""
     known: tuple[Known, ...]
+    walk: Walk | None = None
+    """How pieces are published without a session, where they can be."""
+
+    @cached_property
+    def settled(self) -> int:
+        """Positions where the habits alone tell a secret."""
+        adversary = self.adversary
+        if self.certain:
+            return adversary.process.slots
+        return positions(adversary, adversary.priors + adversary.deltas >= 1)
+
+
+def positions(adversary: Adversary, rows: BoolArray) -> int:
+    """How many positions have one of these rows; a secret at="any" is about all of them."""
+    each: IntArray = adversary.row_slot[rows[: len(adversary.row_slot)]]
+    return adversary.process.slots if rows[len(adversary.row_slot) :].any() else len(np.unique(each))
 
 
 class Tables:
@@ -60,8 +85,22 @@ class Tables:
         self._recent: OrderedDict[str, None] = OrderedDict()
         self._kept: OrderedDict[str, tuple[Made, int, int]] = OrderedDict()  # with uses and bytes
         self._bytes = 0
+        self._decided: OrderedDict[tuple[int, ...], tuple[object, Any]] = OrderedDict()
         self.made = 0
         """How many had to be made."""
+
+    def decided(self, given: tuple[object, ...], decide: Callable[[], Decided]) -> Decided:
+        """What was decided from these very objects, none of which can change; the last few are remembered.
+
+        They are kept with it, so that no other object can have the place in memory that they are known by.
+        """
+        place = tuple(map(id, given))
+        found = self._decided.pop(place, None)
+        decision: Decided = decide() if found is None else found[1]
+        self._decided[place] = given, decision
+        if len(self._decided) > DECIDED:
+            self._decided.popitem(last=False)
+        return decision
 
     def get(self, source: str, make: Callable[[], Made]) -> Made:
         """What is kept of what this digest stands for, or else made now."""
@@ -101,6 +140,9 @@ def weight(kept: object) -> int:
         if id(one) in seen or isinstance(one, NOT_ENTERED):
             continue
         seen.add(id(one))
+        if isinstance(one, Walk):  # it may hold very many objects, and counts them itself
+            total += one.nbytes
+            continue
         total += OBJECT_BYTES
         if isinstance(one, np.ndarray):
             if one.base is None:

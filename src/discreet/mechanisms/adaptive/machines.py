@@ -127,7 +127,7 @@ class History:
 
 
 class Histories(Deciding):
-    """Kernels decided for each history of outputs as it occurs; the latest are kept."""
+    """Kernels decided for each history of outputs as it occurs; those used latest are kept."""
 
     def _prepare(self) -> None:
         self._kernels: OrderedDict[tuple[Output, ...], FiniteKernel] = OrderedDict()
@@ -137,12 +137,13 @@ class Histories(Deciding):
         return History((), Beliefs(tuple(one.start() for one in self.family)))
 
     def kernel(self, state: History) -> FiniteKernel:
-        """Decided once for each history."""
-        kernel = self._kernels.get(state.outputs)
+        """Decided once for each history; those that people share, a day's first, are asked for often and stay."""
+        kernel = self._kernels.pop(state.outputs, None)
         if kernel is None:
-            kernel = self._kernels[state.outputs] = self.decider.kernel(self.decider.decide(state.beliefs))
-            if len(self._kernels) > KEPT:
-                self._kernels.popitem(last=False)
+            kernel = self.decider.kernel(self.decider.decide(state.beliefs))
+        self._kernels[state.outputs] = kernel
+        if len(self._kernels) > KEPT:
+            self._kernels.popitem(last=False)
         return kernel
 
     def advance(self, state: History, output: Output) -> History:

@@ -42,7 +42,7 @@ from discreet.mechanisms.maskit.simulatable import LastRelease, Simulatable
 from discreet.models import MarkovChain
 from discreet.models.arrays import state_prior
 from discreet.numerics import ROOM, BoolArray, FloatArray, IntArray
-from discreet.outputs import SUPPRESSED, Output, PartialEvent, Released, Suppressed
+from discreet.outputs import Output, PartialEvent, Released, Suppressed
 from discreet.policy import Guarantee, Policy, Secret
 
 State = tuple[LastRelease, ...]
@@ -92,6 +92,7 @@ class PaMarkov(ContextMechanism):
         self._implying = self._implications() if internal else None
         self._published: list[dict[LastRelease, bytes]] = [{} for _ in ATTRIBUTES]
         self._kernels: dict[tuple[bytes, ...], FiniteKernel] = {}
+        self._shown: dict[Output, tuple[int, ...]] = {}
 
     def _policies(self) -> list[Policy]:
         """For each attribute the secrets on its values."""
@@ -194,17 +195,25 @@ class PaMarkov(ContextMechanism):
 
     def advance(self, state: State, output: Output) -> State:
         """Every attribute's check moves on with what was published of it; what was withheld is silence to it."""
+        shown = self._shown.get(output)
+        if shown is None:
+            shown = self._shown[output] = self._values_of(output)
+        slot = state[0].slot
+        return tuple(
+            LastRelease(slot + 1, slot, value) if value >= 0 else last._replace(slot=slot + 1)
+            for last, value in zip(state, shown, strict=True)
+        )
+
+    def _values_of(self, output: Output) -> tuple[int, ...]:
+        """The index of each attribute's value that an output shows, -1 where it is withheld."""
         match output:
             case Suppressed():
-                shown: tuple[str | None, ...] = (None, None, None)
+                return -1, -1, -1
             case PartialEvent(activity, time, location):
-                shown = (activity, time, location)
-            case _:
-                raise DiscreetError(f"PaMarkov publishes partial events or nothing, never {output!r}")
-        return tuple(
-            check.advance(last, SUPPRESSED if value is None else Released(value))
-            for check, last, value in zip(self.checks, state, shown, strict=True)
-        )
+                values = zip(self.checks, (activity, time, location), strict=True)
+                start = LastRelease(0)  # a check refuses a value that is not its chain's
+                return tuple(-1 if v is None else check.advance(start, Released(v)).released for check, v in values)
+        raise DiscreetError(f"PaMarkov publishes partial events or nothing, never {output!r}")
 
     def expected_utility(self, days: int | None = None) -> Utility:
         """Expected fraction of the attributes that are published: exact, by recursion over each attribute's states."""
