@@ -11,10 +11,22 @@ async function picture(name, size, scheme) {
   await page.screenshot({ path: `${folder}/${name}.png` });
 }
 
+/** At a slot of which something was withheld, so that it says why; at the first of the secret itself, if there is one. */
+async function lookAtSilence() {
+  const slot = await page.evaluate(async () => {
+    const days = await (await fetch("/v1/owner/people/sam/days")).json();
+    const { slots } = await (await fetch(`/v1/owner/people/sam/day?date=${days.last}`)).json();
+    return slots.findIndex((one) => one.why !== null);
+  });
+  await page.focus(".strip svg");
+  await page.keyboard.press("Home");
+  for (let at = 0; at < slot; at += 1) await page.keyboard.press("ArrowRight");
+}
+
 await look(async () => {
   await enter();
   for (const [screen, ready] of [
-    ["today", "path.belief"],
+    ["today", ".plot"],
     ["places", "main h1"],
     ["secrets", "main h1"],
     ["applications", "main form"],
@@ -22,9 +34,10 @@ await look(async () => {
     await page.click(`a[href='#${screen}']`);
     await page.waitForSelector(`a[href='#${screen}'][aria-current]`);
     await page.waitForSelector(ready);
+    if (screen === "today") await lookAtSilence();
     await picture(`page-${screen}`, desk, "light");
   }
   await page.click("a[href='#today']");
-  await page.waitForSelector("path.belief");
+  await page.waitForSelector(".plot");
   await picture("page-phone", phone, "dark");
 });

@@ -52,6 +52,9 @@ async function movedOn(person: string, { day, beliefs }: Seen): Promise<Seen> {
   return { day: { ...day, slots }, beliefs: withMoved(beliefs, news) };
 }
 
+/** The day that the address names: a link to it, a reload and the browser's way back lead there. */
+const addressed = (): string | null => /^#today\/(\d{4}-\d{2}-\d{2})$/.exec(location.hash)?.[1] ?? null;
+
 export interface Looked {
   days: Days | null; seen: Seen | null; latest: boolean; live: boolean; problem: string;
   go: (date: string | null) => void; again: () => void;
@@ -61,7 +64,7 @@ export interface Looked {
 export function useDays(person: string, out: () => void): Looked {
   const kept = useRef(new Kept()).current;
   const [days, setDays] = useState<Days | null>(null);
-  const [picked, setPicked] = useState<string | null>(null); // null: the latest, whichever that is
+  const [picked, setPicked] = useState<string | null>(addressed()); // null: the latest, whichever that is
   const [seen, setSeen] = useState<Seen | null>(null);
   const [live, setLive] = useState(false);
   const [problem, setProblem] = useState("");
@@ -118,6 +121,15 @@ export function useDays(person: string, out: () => void): Looked {
     late.current = null;
     told(date, slot);
   }, [seen]);
-  const go = (date: string | null) => setPicked(date !== null && date === days?.last ? null : date);
+  useEffect(() => {
+    const turned = () => setPicked(addressed());
+    addEventListener("popstate", turned);
+    return () => removeEventListener("popstate", turned);
+  }, []);
+  const go = (date: string | null) => {
+    const one = date === days?.last ? null : date;
+    history.pushState(null, "", one === null ? "#today" : `#today/${one}`);
+    setPicked(one);
+  };
   return { days, seen, latest: picked === null, live, problem, go, again: () => void load() };
 }

@@ -12,7 +12,11 @@ import { Today } from "./today";
 
 type Screen = keyof typeof texts.screens;
 
-const screen = (): Screen => (location.hash.slice(1) in texts.screens ? (location.hash.slice(1) as Screen) : "today");
+/** By the address: `#places`, or `#today/2026-04-22` for one day of today's screen. */
+function screen(): Screen {
+  const name = location.hash.slice(1).split("/")[0] ?? "";
+  return name in texts.screens ? (name as Screen) : "today";
+}
 
 function Page() {
   const [session, setSession] = useState<Session | null>(null);

@@ -77,7 +77,7 @@ export function Places({ person, out }: { person: string; out: () => void }) {
       <div class="bar">
         <h1>{words.heading}</h1>
         {map.file && !sketch && (
-          <div class="picker">
+          <div class="acts">
             <button onClick={() => draw({ kind: "circle" })}>{words.drawCircle}</button>
             <button onClick={() => draw({ kind: "polygon" })}>{words.drawPolygon}</button>
           </div>

@@ -9,12 +9,21 @@ import { reason } from "./why";
 const HEIGHT = 44;
 const GAP = 8;
 
-/** Empty is what is not told yet, was off, or is no longer kept. */
-function cell(one: Slot, context: string | null, row: number) {
+/** Empty is what is not told yet, was off, or is no longer kept; `joined` is for one that is as the next. */
+function cell(one: Slot, context: string | null, row: number, joined: boolean) {
   const silent = row === 1 && one.told?.kind === "suppressed";
   const fill = silent ? "url(#hatch)" : context === null ? "var(--empty)" : colour(context);
-  return <rect key={`${row}.${one.slot}`} class="cell" x={one.slot * 10 + 0.5} width={9}
+  return <rect key={`${row}.${one.slot}`} class="cell" x={one.slot * 10 + 0.5} width={joined ? 10 : 9}
     y={row * (HEIGHT + GAP)} height={HEIGHT} fill={fill} />;
+}
+
+/** A row of them: slots next to each other of the same context are one. */
+function cells(slots: Slot[], context: (one: Slot) => string | null, row: number) {
+  return slots.map((one, slot) => {
+    const next = slots[slot + 1];
+    const own = context(one);
+    return cell(one, own, row, own !== null && next !== undefined && context(next) === own);
+  });
 }
 
 /** An outline around each run of slots with a secret context. */
@@ -22,6 +31,15 @@ function outlines(labels: (string | null)[], row: number, secret: Set<string>) {
   return runs(labels.map((one) => (one !== null && secret.has(one) ? one : null))).map((run) => (
     <rect key={`secret ${row}.${run.from}`} class="cell secret" fill="none" x={run.from * 10 + 0.5}
       width={run.length * 10 - 1} y={row * (HEIGHT + GAP)} height={HEIGHT} />
+  ));
+}
+
+/** The names of a row's longer runs, in letters that the strip's width does not stretch; read out elsewhere. */
+function Names({ labels, row }: { labels: (string | null)[]; row: number }) {
+  const share = 100 / labels.length;
+  return runs(labels).map((run) => (
+    <span key={`${row}.${run.from}`} class={row ? "run-name lower" : "run-name"}
+      style={{ left: `${run.from * share}%`, width: `${run.length * share}%` }}><span>{run.label}</span></span>
   ));
 }
 
@@ -41,27 +59,34 @@ export function Strip({ day, secret, at, look }: { day: Day; secret: Set<string>
     for (const one of every) colour(one);
     return every;
   }, [day]);
-  const cells = useMemo(() => [ // drawn anew when the day moves, not when another slot is looked at
-    day.slots.map((one) => cell(one, one.true, 0)),
-    day.slots.map((one) => cell(one, label(one.told), 1)),
+  const drawn = useMemo(() => [ // drawn anew when the day moves, not when another slot is looked at
+    cells(day.slots, (one) => one.true, 0),
+    cells(day.slots, (one) => label(one.told), 1),
     outlines(day.slots.map((one) => one.true), 0, secret),
     outlines(day.slots.map((one) => label(one.told)), 1, secret),
   ], [day, secret]);
+  const names = useMemo(() => [
+    <Names key="0" labels={day.slots.map((one) => one.true)} row={0} />,
+    <Names key="1" labels={day.slots.map((one) => label(one.told))} row={1} />,
+  ], [day]);
   return (
     <>
       <div class="strip">
         <div class="rows" aria-hidden="true"><span>{words.true}</span><span>{words.told}</span></div>
-        <svg viewBox={`0 0 ${count * 10} ${2 * HEIGHT + GAP}`} preserveAspectRatio="none"
-          {...overSlots(count, { at: looked, look }, `${words.strip}. ${words.stripHelp}`, `${sentence} ${because}`)}>
-          <defs>
-            <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-              <rect width="5" height="5" fill="var(--empty)" />
-              <rect width="1.6" height="5" fill="var(--hatch)" />
-            </pattern>
-          </defs>
-          {cells}
-          <rect class="cursor" x={looked * 10} y={0} width={10} height={2 * HEIGHT + GAP} />
-        </svg>
+        <div class="drawn">
+          <svg viewBox={`0 0 ${count * 10} ${2 * HEIGHT + GAP}`} preserveAspectRatio="none"
+            {...overSlots(count, { at: looked, look }, `${words.strip}. ${words.stripHelp}`, `${sentence} ${because}`)}>
+            <defs>
+              <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+                <rect width="5" height="5" fill="var(--empty)" />
+                <rect width="1.6" height="5" fill="var(--hatch)" />
+              </pattern>
+            </defs>
+            {drawn}
+            <rect class="cursor" x={looked * 10} y={0} width={10} height={2 * HEIGHT + GAP} />
+          </svg>
+          <div class="run-names" aria-hidden="true">{names}</div>
+        </div>
       </div>
       <Hours day={day} />
       <p class="read why" aria-live="polite">{sentence}{because && <strong> {because}</strong>}</p>

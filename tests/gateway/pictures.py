@@ -1,6 +1,6 @@
 """Pictures of the owner's page for README and docs: `python -m tests.gateway.pictures FOLDER`, or `make pictures`.
 
-The person is the demo's; a week has passed, on a clock that does not wait.
+The person is the demo's; more than a week has passed, on a clock that does not wait.
 """
 
 from __future__ import annotations
@@ -14,27 +14,34 @@ from pathlib import Path
 from discreet.contexts import UNKNOWN
 from discreet.gateway.own_store import Reading
 from discreet.gateway.sections import Server
-from discreet.gateway.simulated import CLOCK, NAME, Life
+from discreet.gateway.simulated import CLOCK, NAME, SECRET, Life, with_files
 from tests.gateway.browser import look
 from tests.gateway.web import Wall, listening_web
 
-DAYS = 7
-LAST = 36
-"""The slot of the last day that has been told: what is still to come is seen too."""
+WEEK = 7
+"""Days that have passed at least; the last is one with a visit to the secret place, some hours after it."""
+
+AFTER = 9
+"""Slots told since the visit began."""
 
 
 async def taken(folder: Path, files: Path) -> None:
-    """Live a week, and look at every screen."""
+    """Live a week and more, and look at every screen."""
     life = Life()
-    people = life.plan(Server()).people
+    last = next(number for number, day in enumerate(life.days) if number >= WEEK and SECRET in day.contexts)
+    slots = last * CLOCK.slots + life.days[last].contexts.index(SECRET) + AFTER
+    files.mkdir()
+    plan = with_files(life.plan(Server()), files)
     wall = Wall(CLOCK.start_of(life.first, 0).timestamp())
-    async with listening_web(files, wall, people) as web:
+    kept = {"policy_files": plan.policy_files, "maps": plan.maps}
+    async with listening_web(files / "kept", wall, plan.people, **kept) as web:
         for name in ("kitchen tablet", "car"):
             web.served.access.add("application", NAME, name=name)
         web.served.access.add("source", NAME, name="phone")
-        for number in range(DAYS * CLOCK.slots + LAST):
+        for number in range(slots):
             await web.pass_slot(*_read(life, life.first + dt.timedelta(number // CLOCK.slots), number % CLOCK.slots))
-        await look(web, "pictures", folder, ())
+            web.served.gateway.keeper.explain(NAME)  # between slots there is time for it; here none passes
+        await look(web, "pictures", folder, (), slots=0)
 
 
 def _read(life: Life, date: dt.date, slot: int) -> list[Reading]:

@@ -107,8 +107,7 @@ class Demo:
 
     def __init__(self, folder: Path, server: Server, seed: int = 7, slot: float = SLOT) -> None:
         self.life = Life(seed, slot)
-        plan = replace(_with_file(self.life.plan(server), folder), maps={NAME: folder / "places.geojson"})
-        self.served = Served(plan, Folder.made(folder))
+        self.served = Served(with_files(self.life.plan(server), folder), Folder.made(folder))
         self.served.gateway.keeper.prepare()  # the first run compiles, and a fast clock would not wait
         access = self.served.access
         _, self.phone = access.add("source", NAME, name="a phone that is made up")
@@ -194,13 +193,13 @@ class Demo:
         ]
 
 
-def _with_file(plan: Plan, folder: Path) -> Plan:
-    """The plan with the policy in a file, as somebody real has it, so that the owner's page can change it."""
+def with_files(plan: Plan, folder: Path) -> Plan:
+    """The plan with policy and map in files, as somebody real has them, so that the owner's page can change them."""
     (one,) = plan.people
     path = folder / "policy.toml"
     with written_whole(path, private=True) as file:
         file.write(policy_file_text(one.policy, one.routine).encode("utf-8"))
-    return replace(plan, policy_files={one.name: path})
+    return replace(plan, policy_files={one.name: path}, maps={one.name: folder / "places.geojson"})
 
 
 def at_port(server: Server, port: int | None) -> Server:
