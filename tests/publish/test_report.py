@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import math
-import random
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -10,7 +7,7 @@ import pytest
 from discreet.adversary.known import Row, known_of
 from discreet.errors import DiscreetError
 from discreet.policy import Guarantee, Policy
-from discreet.publish import PersonReport, PieceReport, Report, Summary
+from discreet.publish import PersonReport, PieceReport, Report
 from discreet.publish.report import weakest
 
 EXACT = Guarantee("exact delta", "every gain")
@@ -79,40 +76,3 @@ def test_nobody_and_a_person_twice_have_no_report() -> None:
         Report(())
     with pytest.raises(DiscreetError, match="'ann' has 2 trajectories"):
         Report.merged([Report((person("ann", piece()),))] * 2)
-
-
-# --- people who are not held
-
-
-@pytest.mark.parametrize("held", [3, 100])
-def test_a_summary_says_what_a_report_of_the_same_people_does(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
-    monkeypatch.setattr("discreet.publish.report.WORST", held)
-    rng = random.Random(held)
-    people = []
-    for number in range(40):
-        pieces = [
-            piece(rng.randrange(4, 9), rng.randrange(2), rng.choice([EXACT, PART]), a=rng.choice([0.1, 0.2, -0.1]))
-            for _ in range(rng.randrange(1, 4))
-        ]
-        people.append(PersonReport.of(f"{number:02}", pieces, attributes=rng.random() * 4, silent=rng.randrange(3)))
-    report, summary = Report(tuple(people)), Summary()
-    for one in people:
-        summary.add(one)
-    for name in ("events", "silent", "off_model", "settled", "utility", "breach_rate", "breached", "worst_gain"):
-        assert getattr(summary, name) == getattr(report, name), name
-    assert (summary.by_secret, summary.excess_by_secret) == (report.by_secret, report.excess_by_secret)
-    assert (summary.known, summary.guarantee) == (report.known, report.guarantee)
-    assert summary.people == 40
-    assert summary.breached_people == sum(one.breached > 0 for one in people)
-    worst = sorted(people, key=lambda one: -one.worst_gain)[:held]
-    assert summary.worst == [replace(one, known=()) for one in worst]
-    exact = sorted(one.utility for one in people)
-    for share in (0.05, 0.25, 0.5, 0.95, 1):
-        assert summary.utility_at(share) == pytest.approx(exact[math.ceil(share * 40) - 1], abs=0.5e-4)
-
-
-def test_nobody_has_no_summary() -> None:
-    with pytest.raises(DiscreetError, match="nobody to report on"):
-        _ = Summary().guarantee
-    with pytest.raises(DiscreetError, match="nobody to report on"):
-        Summary().utility_at(0.5)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from discreet.policy import Policy
     from discreet.publish import PersonReport, Plan, Summary
     from discreet.publish.spark_read import EventTable
-    from discreet.publish.summary import TableSummary
     from discreet.publish.unfinished import Unfinished
 
 HABITS = "The habits"
@@ -440,7 +439,7 @@ class _About:
     """What is said of a table that was published."""
 
     plan: Plan
-    report: Summary | TableSummary
+    report: Summary
     read: Counted
     sample: int
     left_out: list[str]

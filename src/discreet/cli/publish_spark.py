@@ -15,10 +15,9 @@ from discreet.errors import DataError, DiscreetError
 if TYPE_CHECKING:
     from discreet.data import BadRows
     from discreet.events import Events, Trajectory
-    from discreet.publish import Plan
+    from discreet.publish import Plan, Summary
     from discreet.publish.spark import SparkRun
     from discreet.publish.spark_read import EventTable
-    from discreet.publish.summary import TableSummary
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class SparkEngine:
             note(f"habits are learned from, and held against, {most} of {people} people, by lot (--learn-from)")
         return chosen
 
-    def publish(self, plan: Plan) -> TableSummary:
+    def publish(self, plan: Plan) -> Summary:
         """Write the table and the report."""
         from discreet.data import BadRows
 

@@ -4,7 +4,8 @@ from discreet.publish.draws import RunKey
 from discreet.publish.local import publish, publish_people
 from discreet.publish.person import publish_person
 from discreet.publish.plan import ChainHabits, Plan, TopicHabits, policy_for
-from discreet.publish.report import PersonReport, PieceReport, Report, Summary
+from discreet.publish.report import PersonReport, PieceReport, Report
+from discreet.publish.summary import Summary
 
 __all__ = [
     "ChainHabits",

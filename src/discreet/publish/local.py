@@ -18,7 +18,8 @@ from discreet.publish.draws import RunKey
 from discreet.publish.person import given_of
 from discreet.publish.plan import Plan, Progress
 from discreet.publish.pool import checked_workers, in_order
-from discreet.publish.report import PersonReport, Report, Summary, refuse_twice
+from discreet.publish.report import PersonReport, Report, refuse_twice
+from discreet.publish.summary import Summary
 from discreet.publish.tables import MOST_BYTES
 from discreet.publish.work import PEOPLE, Done, PublishWork, Work, reports_in, trajectories_of
 
@@ -108,6 +109,7 @@ def publish_people(
         with closing(_done(plan, iter(people), key, workers, unfinished)) as coming:
             for done in coming:
                 yield done.rows
+                summary.add_shown(done.rows)
                 for one in reports_in(done.reports):
                     summary.add(one)
                     if each is not None:

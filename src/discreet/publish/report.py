@@ -5,10 +5,9 @@ It speaks of the truth, so it is for the publisher alone.
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from discreet.adversary.known import Known, merged
 from discreet.errors import DiscreetError
@@ -16,12 +15,6 @@ from discreet.policy import Guarantee, GuaranteeKind
 
 STRENGTH: tuple[GuaranteeKind, ...] = ("none", "epsilon", "window only", "exact delta")
 """Kinds of guarantees, from the one that bounds a belief least."""
-
-WORST = 10_000
-"""People whose reports a summary holds: those with the largest gains."""
-
-QUANTILE_STEPS = 10_000
-"""Utilities are counted to four digits, as they are printed."""
 
 
 @dataclass(frozen=True)
@@ -180,92 +173,6 @@ class Report:
     def guarantee(self) -> Guarantee:
         """The weakest that holds for somebody: no more than this is promised of the table."""
         return weakest(one.guarantee for one in self.people)
-
-
-class Summary:
-    """What became of all people, of whom the report is not held: sums, the worst of them, and utility by quantile.
-
-    It is told people one after another, and says what a `Report` of them would. Memory is that of `WORST` people,
-    however many there are.
-    """
-
-    def __init__(self) -> None:
-        self.people = 0
-        self.events = 0
-        self.silent = 0
-        self.off_model = 0
-        self.settled = 0
-        self.breached_people = 0
-        self.known: tuple[Known, ...] = ()
-        self.by_secret: dict[str, float] = {}
-        self.excess_by_secret: dict[str, float] = {}
-        self._attributes = 0.0
-        self._breach_rates = 0.0
-        self._guarantee: Guarantee | None = None
-        self._utilities = Counter[int]()
-        self._worst: list[tuple[float, int, PersonReport]] = []
-
-    def add(self, one: PersonReport) -> None:
-        """One person more; in order of their names, equals among the worst come in that order."""
-        self.people += 1
-        self.events += one.events
-        self.silent += one.silent
-        self.off_model += one.off_model
-        self.settled += one.settled
-        self.breached_people += one.breached > 0
-        self.known = merged((self.known, one.known))
-        self.by_secret = worst_of((self.by_secret, one.by_secret))
-        self.excess_by_secret = largest_of((self.excess_by_secret, one.excess_by_secret))
-        self._attributes += one.attributes
-        self._breach_rates += one.breach_rate
-        self._guarantee = one.guarantee if self._guarantee is None else weakest((self._guarantee, one.guarantee))
-        self._utilities[round(one.utility * QUANTILE_STEPS)] += 1
-        entry = (one.worst_gain, -self.people, replace(one, known=()))
-        if len(self._worst) < WORST:
-            heapq.heappush(self._worst, entry)
-        else:
-            heapq.heappushpop(self._worst, entry)
-
-    @property
-    def breached(self) -> bool:
-        """Whether some gain is over its delta."""
-        return self.breached_people > 0
-
-    @property
-    def utility(self) -> float:
-        """The share of all attributes that is shown as it is."""
-        return self._attributes / self.events
-
-    @property
-    def breach_rate(self) -> float:
-        """Li and Sun (2020), Eq. 2: the mean over people of the share of positions that are breached."""
-        return self._breach_rates / self.people
-
-    @property
-    def worst_gain(self) -> float:
-        """The largest gain on any secret of anybody."""
-        return max(self.by_secret.values(), default=0.0)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The weakest that holds for somebody: no more than this is promised of the table."""
-        if self._guarantee is None:
-            raise DiscreetError("there is nobody to report on; publish at least one person")
-        return self._guarantee
-
-    @property
-    def worst(self) -> list[PersonReport]:
-        """The people with the largest gains, those first; equals in order of their names. `known` is left out."""
-        return [one for _, _, one in sorted(self._worst, key=lambda entry: (-entry[0], -entry[1]))]
-
-    def utility_at(self, quantile: float) -> float:
-        """The utility that this share of the people have at most, to four digits."""
-        wanted, seen = quantile * self.people, 0
-        for step in sorted(self._utilities):
-            seen += self._utilities[step]
-            if seen >= wanted:
-                return step / QUANTILE_STEPS
-        raise DiscreetError("there is nobody to report on; publish at least one person")
 
 
 def worst_of(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -37,7 +37,7 @@ from discreet.publish.plan import Plan
 from discreet.publish.sample import lot
 from discreet.publish.spark_people import RECORDS, by_person
 from discreet.publish.spark_read import NOBODY, SCHEMA, EventTable, is_remote, read_events, spark_schema, to_batches
-from discreet.publish.summary import TableSummary
+from discreet.publish.summary import Summary
 from discreet.publish.unfinished import Unfinished
 from discreet.publish.work import REPORTS, PublishWork, trajectories_of
 
@@ -55,6 +55,10 @@ KEY, SOUND, PEOPLE, TABLE, REPORT, FINAL, GIVEN = "key", "sound", "people", "tab
 """In the folder of a run: its key, the sound rows, the records, what is made of them, a mark that these are whole, and
 a digest of what it was begun with."""
 
+HELD = 100
+"""People whose reports each task sends to the driver: fewer than one machine holds, for they come from all tasks at
+once."""
+
 DONE = "_SUCCESS"
 """What Spark writes last to a folder."""
 
@@ -65,7 +69,7 @@ class PublishedTable:
 
     table: Path
     report: Path
-    summary: TableSummary
+    summary: Summary
 
     def rows(self, session: SparkSession) -> DataFrame:
         """The published table; people in order of their names over the files, and events in theirs."""
@@ -196,7 +200,7 @@ class SparkRun:
         for made, wanted in ((self.folder / REPORT, self.report), (self.folder / TABLE, self.out)):
             if made.exists():
                 made.rename(wanted)
-        return PublishedTable(self.out, self.report, TableSummary.of_text((self.folder / FINAL).read_text()))
+        return PublishedTable(self.out, self.report, Summary.of_text((self.folder / FINAL).read_text()))
 
     def _people(self, plan: Plan) -> DataFrame:
         """The record of each person, as it was written: once."""
@@ -224,7 +228,7 @@ class SparkRun:
                 "the same, or delete the folder and begin anew"
             )
 
-    def _refuse_nobody(self, summary: TableSummary) -> None:
+    def _refuse_nobody(self, summary: Summary) -> None:
         if summary.people:
             return
         shutil.rmtree(self.folder / PEOPLE, ignore_errors=True)
@@ -301,7 +305,7 @@ def _erase(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _mark_final(folder: Path, summary: TableSummary) -> None:
+def _mark_final(folder: Path, summary: Summary) -> None:
     part = folder / f"{FINAL}.part"
     part.write_text(summary.text())
     part.rename(folder / FINAL)
@@ -353,30 +357,30 @@ def _sum_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         records = pl.DataFrame(pl.from_arrow(batch))
         skipped = records.filter(pl.col("person") == NOBODY)
-        parts += [TableSummary.of_bad(bad, told) for bad, told in skipped.select("bad", "problems").iter_rows()]
+        parts += [Summary.of_bad(bad, told) for bad, told in skipped.select("bad", "problems").iter_rows()]
         people = records.filter(pl.col("person") != NOBODY)
         if people.height:
-            parts.append(TableSummary.of(people))
+            parts.append(Summary.of(people, held=HELD))
     yield from _summary_sent(parts)
 
 
 def _sum_skipped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     rows = [row for batch in batches for row in batch.to_pylist() if row["person"] == NOBODY]
-    yield from _summary_sent([TableSummary.of_bad(row["instant"], json.loads(row["activity"])) for row in rows])
+    yield from _summary_sent([Summary.of_bad(row["instant"], json.loads(row["activity"])) for row in rows])
 
 
-def _summary_sent(parts: list[TableSummary]) -> Iterator[pa.RecordBatch]:
+def _summary_sent(parts: list[Summary]) -> Iterator[pa.RecordBatch]:
     if parts:
-        told = pl.DataFrame({"summary": [TableSummary.joined(parts).text()]})
+        told = pl.DataFrame({"summary": [Summary.joined(parts).text()]})
         yield from to_batches(told, {"summary": pl.String})
 
 
 # --- what is made of the records
 
 
-def _summed(parts: DataFrame) -> TableSummary:
+def _summed(parts: DataFrame) -> Summary:
     """What the records say in short: a part from each task, and no more, comes to the driver."""
-    return TableSummary.joined(TableSummary.of_text(part["summary"]) for part in parts.collect())
+    return Summary.joined(Summary.of_text(part["summary"]) for part in parts.collect())
 
 
 def _write_table(people: DataFrame, roles: dict[str, str], target: Path, partitions: int | None) -> None:

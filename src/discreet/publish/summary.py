@@ -1,17 +1,16 @@
 """What became of a population, in so many numbers whatever its size: parts are summed up apart and then joined.
 
-It is made of the records that were written, rows and report of a person together, so that it judges the table that is
-there. It speaks of the truth, so it is for the publisher alone.
+It says what a `Report` of the same people would, and holds the reports of a few of them. It speaks of the truth, so it
+is for the publisher alone.
 """
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from heapq import nsmallest
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
 
 import polars as pl
 
@@ -23,92 +22,113 @@ from discreet.policy import Guarantee
 from discreet.publish.report import PersonReport, largest_of, weakest, worst_of
 from discreet.publish.work import REPORTS, guarantee_of, known_of_plain, plain_report, report_of, reports_in
 
+WORST = 10_000
+"""People whose reports a summary holds, unless it is told another number: those with the largest gains."""
+
 STEPS = 10_000
-"""Utilities are counted to four digits, so that the quantiles of parts can be joined exactly."""
+"""Utilities are counted to four digits, as they are printed, so that the quantiles of parts can be joined exactly."""
 
-WORST = 100
-"""People whose reports a summary holds."""
+COUNTED = ("events", "pieces", "silent", "breached", "off_model", "settled")
+"""What is summed over people's reports."""
 
-COUNTED = ("events", "pieces", "silent", "breached", "off_model", "settled", "duplicates", "unordered")
+READ = ("duplicates", "unordered")
+"""And over their records, where an engine reads and publishes in one: rows that say the same as another, and rows below
+a later one."""
 
 
-@dataclass(frozen=True)
-class TableSummary:
-    """Sums and extremes over people; `TableSummary.joined` of parts is that of all of them."""
+@dataclass
+class Summary:
+    """Sums and extremes over people, who are added one after another; `Summary.joined` of parts is that of all of them.
 
-    people: int
-    breached_people: int
+    Memory is that of `held` people, however many there are.
+    """
+
+    held: int = WORST
+    """How many people's reports are held at most."""
+    people: int = 0
+    breached_people: int = 0
     """People with a breached position."""
-    counts: Mapping[str, int]
-    """Sums over people of COUNTED."""
-    shown: Mapping[str, int]
+    counts: Counter[str] = field(default_factory=Counter)
+    """Sums over people of COUNTED and READ."""
+    shown: Counter[str] = field(default_factory=Counter)
     """Events of which an attribute is shown, by attribute."""
-    attributes: float
+    attributes: float = 0.0
     """Events' worth of attributes that are shown as they are."""
-    breach_rates: float
+    breach_rates: float = 0.0
     """The sum over people of the share of positions that are breached."""
-    by_secret: Mapping[str, float]
-    excess_by_secret: Mapping[str, float]
-    known: tuple[Known, ...]
-    weakest: Guarantee | None
+    by_secret: dict[str, float] = field(default_factory=dict)
+    """The worst gain on each secret."""
+    excess_by_secret: dict[str, float] = field(default_factory=dict)
+    """The largest gain on each secret beyond its own position's limit."""
+    known: tuple[Known, ...] = ()
+    """What habits alone tell of each secret, over all positions of everybody."""
+    weakest: Guarantee | None = None
     """The guarantee of whom least is promised; None of nobody."""
-    utilities: Mapping[int, int]
+    utilities: Counter[int] = field(default_factory=Counter)
     """How many people have a utility of so many of STEPS."""
-    worst: tuple[PersonReport, ...] = field(default=(), repr=False)
-    """Those with the largest gains, WORST of them, these first; equals in order of their names."""
     bad: int = 0
     """Rows that were skipped."""
-    problems: tuple[str, ...] = field(default=())
+    problems: tuple[str, ...] = ()
     """What was wrong with the first few."""
+    _worst: _Worst = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._worst = _Worst(self.held)
 
     @classmethod
-    def of(cls, records: pl.DataFrame) -> TableSummary:
-        """Of records with the columns of `work.REPORTS`, `shown`, `duplicates` and `unordered`."""
-        rate = records.select((pl.col("breached") / pl.col("events")).sum()).item()
-        steps = (records["attributes"] * STEPS / records["events"]).round().cast(pl.Int64)
-        shown = records.select("shown").explode("shown", empty_as_null=False).unnest("shown")
-        guarantees = records["guarantee"].unique().to_list()
-        return cls(
-            people=records.height,
-            breached_people=int((records["breached"] > 0).sum()),
-            counts={name: int(records[name].sum()) for name in COUNTED},
-            shown={name: shown.height - shown[name].null_count() for name in ATTRIBUTES},
-            attributes=float(records["attributes"].sum()),
-            breach_rates=float(rate),
-            by_secret=worst_of([_largest(records, "by_secret")]),
-            excess_by_secret=_largest(records, "excess_by_secret"),
-            known=_known(records),
-            weakest=weakest(guarantee_of(one) for one in guarantees) if guarantees else None,
-            utilities=dict(sorted(steps.value_counts().iter_rows())),
-            worst=_worst(reports_in(_with_largest_gains(records))),
-        )
+    def of(cls, records: pl.DataFrame, *, held: int = WORST) -> Summary:
+        """Of records as written, rows and report of a person together, so that it judges the table that is there.
+
+        They have the columns of `work.REPORTS`, `shown`, `duplicates` and `unordered`.
+        """
+        summary = cls(held)
+        for one in reports_in(records.select(*REPORTS)):
+            summary.add(one)
+        for name in READ:
+            summary.counts[name] += int(records[name].sum())
+        summary.add_shown(records.select("shown").explode("shown", empty_as_null=False).unnest("shown"))
+        return summary
 
     @classmethod
-    def joined(cls, parts: Iterable[TableSummary]) -> TableSummary:
-        """One of people who were summed up apart."""
-        parts = list(parts)
-        guarantees = [part.weakest for part in parts if part.weakest is not None]
-        return cls(
-            people=sum(part.people for part in parts),
-            breached_people=sum(part.breached_people for part in parts),
-            counts=_summed(part.counts for part in parts),
-            shown=_summed(part.shown for part in parts),
-            attributes=sum(part.attributes for part in parts),
-            breach_rates=sum(part.breach_rates for part in parts),
-            by_secret=worst_of(part.by_secret for part in parts),
-            excess_by_secret=largest_of(part.excess_by_secret for part in parts),
-            known=merged(part.known for part in parts),
-            weakest=weakest(guarantees) if guarantees else None,
-            utilities=dict(sorted(_summed(part.utilities for part in parts).items())),
-            worst=_worst(one for part in parts for one in part.worst),
-            bad=sum(part.bad for part in parts),
-            problems=tuple(one for part in parts for one in part.problems)[:SHOWN],
-        )
-
-    @classmethod
-    def of_bad(cls, count: int, problems: Iterable[str]) -> TableSummary:
+    def of_bad(cls, count: int, problems: Iterable[str]) -> Summary:
         """Of nobody, with rows that were skipped."""
-        return cls(0, 0, dict.fromkeys(COUNTED, 0), {}, 0.0, 0.0, {}, {}, (), None, {}, (), count, tuple(problems))
+        return cls(bad=count, problems=tuple(problems)[:SHOWN])
+
+    @classmethod
+    def joined(cls, parts: Iterable[Summary]) -> Summary:
+        """One of people who were summed up apart; it holds as many as every part does: of more, some may be missing."""
+        parts = list(parts)
+        summary = cls(min((part.held for part in parts), default=WORST))
+        for part in parts:
+            summary._sum(part)
+            for one in part.worst:
+                summary._worst.add(one)
+        return summary
+
+    def add(self, one: PersonReport) -> None:
+        """One person more."""
+        self._sum(_alone(one))
+        self._worst.add(one)
+
+    def add_shown(self, rows: pl.DataFrame) -> None:
+        """What is shown of some events more: a row each, nothing where an attribute is withheld."""
+        self.shown.update({name: rows.height - rows[name].null_count() for name in ATTRIBUTES})
+
+    def _sum(self, part: Summary) -> None:
+        """All but the people who are held."""
+        self.people += part.people
+        self.breached_people += part.breached_people
+        self.counts.update(part.counts)
+        self.shown.update(part.shown)
+        self.attributes += part.attributes
+        self.breach_rates += part.breach_rates
+        self.by_secret = worst_of((self.by_secret, part.by_secret))
+        self.excess_by_secret = largest_of((self.excess_by_secret, part.excess_by_secret))
+        self.known = merged((self.known, part.known))
+        self.weakest = _weaker(self.weakest, part.weakest)
+        self.utilities.update(part.utilities)
+        self.bad += part.bad
+        self.problems = (*self.problems, *part.problems)[:SHOWN]
 
     @property
     def events(self) -> int:
@@ -137,7 +157,7 @@ class TableSummary:
 
     @property
     def rows(self) -> int:
-        """Rows of the table that was read, the bad ones included."""
+        """Rows of the table that was read, the bad ones included, where records tell of it."""
         return self.counts["events"] + self.counts["duplicates"] + self.bad
 
     @property
@@ -162,78 +182,102 @@ class TableSummary:
             raise DiscreetError("there is nobody to report on; publish at least one person")
         return self.weakest
 
+    @property
+    def worst(self) -> tuple[PersonReport, ...]:
+        """The people with the largest gains, those first; equals in order of their names. `known` is left out."""
+        return tuple(self._worst)
+
     def utility_at(self, quantile: float) -> float:
         """The utility that this share of the people have at most, to four digits."""
         passed = 0
-        for step, people in self.utilities.items():
-            passed += people
+        for step in sorted(self.utilities):
+            passed += self.utilities[step]
             if passed >= quantile * self.people:
                 return step / STEPS
         raise DiscreetError("there is nobody to report on; publish at least one person")
 
     def text(self) -> str:
         """As JSON, to be sent."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
         if self.weakest is not None:
             plain["weakest"] = asdict(self.weakest) | {"covers": sorted(self.weakest.covers)}
         plain["known"] = [asdict(one) for one in self.known]
         return json.dumps(plain | {"worst": [plain_report(one) for one in self.worst]})
 
     @classmethod
-    def of_text(cls, text: str) -> TableSummary:
+    def of_text(cls, text: str) -> Summary:
         """What `text` wrote."""
         plain = json.loads(text)
-        guarantee = plain["weakest"]
-        return cls(
-            **{
-                **plain,
-                "known": tuple(map(known_of_plain, plain["known"])),
-                "weakest": None if guarantee is None else guarantee_of(guarantee),
-                "utilities": {int(step): people for step, people in plain["utilities"].items()},
-                "worst": tuple(map(report_of, plain["worst"])),
-                "problems": tuple(plain["problems"]),
-            }
-        )
+        worst, guarantee = plain.pop("worst"), plain["weakest"]
+        plain["weakest"] = None if guarantee is None else guarantee_of(guarantee)
+        plain["known"] = tuple(map(known_of_plain, plain["known"]))
+        plain["problems"] = tuple(plain["problems"])
+        for name in ("counts", "shown"):
+            plain[name] = Counter(plain[name])
+        plain["utilities"] = Counter({int(step): people for step, people in plain["utilities"].items()})
+        summary = cls(**plain)
+        for one in map(report_of, worst):
+            summary._worst.add(one)
+        return summary
 
 
-def _worst(people: Iterable[PersonReport]) -> tuple[PersonReport, ...]:
-    return tuple(nsmallest(WORST, people, key=lambda one: (-one.worst_gain, one.person)))
-
-
-def _with_largest_gains(records: pl.DataFrame) -> pl.DataFrame:
-    gains = pl.col("by_secret").list.eval(pl.element().struct.field("value")).list.max().fill_null(0.0)
-    chosen = records.select("person", gain=gains).sort("gain", "person", descending=[True, False]).head(WORST)
-    return records.select(*REPORTS).join(chosen.select("person"), on="person")
-
-
-def _summed(parts: Iterable[Mapping[Any, int]]) -> dict[Any, int]:
-    total: Counter[Any] = Counter()
-    for part in parts:
-        total.update(part)
-    return dict(total)
-
-
-def _largest(records: pl.DataFrame, column: str) -> dict[str, float]:
-    values = records.select(column).explode(column, empty_as_null=False).unnest(column)
-    return dict(values.group_by("secret", maintain_order=True).agg(pl.col("value").max()).iter_rows())
-
-
-def _known(records: pl.DataFrame) -> tuple[Known, ...]:
-    each = records.select("known").explode("known", empty_as_null=False).unnest("known")
-    top = pl.col("highest") == pl.col("highest").max()
-    found = each.group_by("name", maintain_order=True).agg(
-        pl.col("at", "delta", "cap").first(),
-        pl.col("rows", "told", "uncapped").sum(),
-        pl.col("least").min(),
-        mean=(pl.col("rows") * pl.col("mean")).sum() / pl.col("rows").sum(),
-        highest=pl.col("highest").max(),
-        highest_at=pl.col("highest_at").filter(top).min(),
-        limit=pl.col("limit").max(),
-        told_at=_slots("told_at"),
-        uncapped_at=_slots("uncapped_at"),
+def _alone(one: PersonReport) -> Summary:
+    """The sums of one person, who is not held."""
+    return Summary(
+        people=1,
+        breached_people=int(one.breached > 0),
+        counts=Counter({name: getattr(one, name) for name in COUNTED}),
+        attributes=one.attributes,
+        breach_rates=one.breach_rate,
+        by_secret=dict(one.by_secret),
+        excess_by_secret=dict(one.excess_by_secret),
+        known=one.known,
+        weakest=one.guarantee,
+        utilities=Counter({round(one.utility * STEPS): 1}),
     )
-    return tuple(known_of_plain(row) for row in found.iter_rows(named=True))
 
 
-def _slots(name: str) -> pl.Expr:
-    return pl.col(name).list.explode(empty_as_null=False).unique().sort()
+def _weaker(*guarantees: Guarantee | None) -> Guarantee | None:
+    """The one that promises less; None says nothing."""
+    given = [one for one in guarantees if one is not None]
+    return weakest(given) if given else None
+
+
+# --- people who are held
+
+
+@dataclass(slots=True)
+class _Held:
+    """A person in the heap; the least is let go first."""
+
+    gain: float
+    report: PersonReport
+
+    def __lt__(self, other: _Held) -> bool:
+        return (self.gain, other.report.person) < (other.gain, self.report.person)
+
+
+class _Worst:
+    """So many people at most, those with the largest gains; of equals, the first by name."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._heap: list[_Held] = []
+
+    def add(self, one: PersonReport) -> None:
+        entry = _Held(one.worst_gain, one)
+        full = len(self._heap) >= self._most
+        if full and not (self._heap and self._heap[0] < entry):
+            return
+        entry.report = replace(one, known=())
+        if full:
+            heapq.heapreplace(self._heap, entry)
+        else:
+            heapq.heappush(self._heap, entry)
+
+    def __iter__(self) -> Iterator[PersonReport]:
+        """The largest gains first; equals in order of their names."""
+        return (entry.report for entry in sorted(self._heap, reverse=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Worst) and tuple(self) == tuple(other)
