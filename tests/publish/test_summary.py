@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.publish import PersonReport, Plan, Report, RunKey, Summary, publish_person
+from discreet.publish import PersonReport, PieceReport, Plan, Report, RunKey, Summary, publish_person
 from discreet.publish.work import PublishWork, reports_in
 from tests.publish.plans import plan_of
 from tests.publish.test_report import EXACT, PART, piece
@@ -101,10 +101,15 @@ def test_nobody_has_no_summary() -> None:
         Summary().utility_at(0.5)
 
 
+def tied(one: PieceReport, number: int) -> PieceReport:
+    """With a highest prior that others have as well, at another slot."""
+    return replace(one, known=tuple(replace(known, highest=0.5, highest_at=1 + number % 4) for known in one.known))
+
+
 @pytest.mark.parametrize("held", [2, 5, 100])
 def test_who_is_held_does_not_depend_on_the_order_or_the_parts(held: int) -> None:
     rng = random.Random(held)
-    people = [PersonReport.of(f"{n:02}", [piece(a=n % 3 / 10)], attributes=n / 9, silent=0) for n in range(30)]
+    people = [PersonReport.of(f"{n:02}", [tied(piece(a=n % 3 / 10), n)], attributes=n / 9, silent=0) for n in range(30)]
     wanted = sorted(people, key=lambda one: (-one.worst_gain, one.person))[:held]
     for _ in range(5):
         rng.shuffle(people)
@@ -117,6 +122,7 @@ def test_who_is_held_does_not_depend_on_the_order_or_the_parts(held: int) -> Non
         joined = Summary.joined([*parts, Summary.of_bad(1, ["why"])])
         assert [one.person for one in joined.worst] == [one.person for one in wanted]
         assert (joined.people, joined.held) == (30, held)
+        assert [(one.highest, one.highest_at) for one in joined.known] == [(0.5, 1)]
         assert Summary.of_text(joined.text()) == joined
         assert joined.utility_at(1.0) == round(29 / 9 / 4, 4)
 

@@ -147,7 +147,8 @@ def merged(parts: Iterable[tuple[Known, ...]]) -> tuple[Known, ...]:
 
 
 def _both(one: Known, other: Known) -> Known:
-    rows, top = one.rows + other.rows, max(one, other, key=lambda known: known.highest)
+    rows = one.rows + other.rows
+    top = max(one, other, key=lambda known: (known.highest, -(known.highest_at or 0)))  # of equals the first slot
     return Known(
         name=one.name,
         at=one.at,
