@@ -269,6 +269,59 @@ def test_a_second_person_joins_over_the_wire(tmp_path: Path, walked: tuple[Path,
     told(story)
 
 
+def test_a_view_that_is_written_while_somebody_is_added_stays(
+    tmp_path: Path, walked: tuple[Path, dict[str, Any]]
+) -> None:
+    """Or the next start would show an application what its view no longer does."""
+    home = tmp_path / "home"
+    wide, narrow = '{ home = ["home"], rest = ["work"] }', {"groups": {"home": ["home"]}, "rest": "out"}
+
+    async def story() -> None:
+        ready(walked, home / "discreet-data", "jane")
+        async with empty_web(home, text=f"{SLOTS}[views.family]\ngroups = {wide}\n") as web:
+            await enter(web)
+            finishing = asyncio.create_task(web.client.post(f"{SETUP}/finish", json={}))
+            while (await web.client.get(SETUP)).json()["job"] is None:
+                await asyncio.sleep(0.01)
+            assert (await web.client.put("/v1/owner/views/family", json=narrow)).status_code == 200
+            refused = await finishing
+            assert (refused.status_code, "changed meanwhile" in refused.json()["error"]) == (400, True)
+            assert Settings.read(home / "discreet.toml", nobody=True).views["family"].rest == "out"
+            assert (await web.client.post(f"{SETUP}/finish", json={})).status_code == 201
+        settings = Settings.read(home / "discreet.toml")
+        assert (list(settings.people), settings.views["family"].rest) == (["jane"], "out")
+
+    home.mkdir()
+    (home / "discreet-data").mkdir()
+    told(story)
+
+
+def test_the_last_step_again_leaves_the_files_of_who_is_served(
+    tmp_path: Path, walked: tuple[Path, dict[str, Any]]
+) -> None:
+    """A token could not be made, say; meanwhile the secrets were changed."""
+    home = tmp_path / "home"
+    settings_in(home, SLOTS)
+    ready(walked, home / "data", "jane")
+    steps = steps_in(home)
+    assert steps.finish() == "jane"
+    steps.settings = Settings.read(home / "discreet.toml")
+    (home / "policy.toml").write_text("changed", encoding="utf-8")
+    assert steps.finish() == "jane"
+    assert (home / "policy.toml").read_text(encoding="utf-8") == "changed"
+
+
+def test_files_are_overwritten_for_the_person_they_were_made_for_alone(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    steps = steps_in(home)
+    bring_to(steps, "2026-01.rec", recorded())
+    for person, stays in (("jane", True), ("kim", False)):
+        steps._draft.keep(replace(steps.answers, person="jane", moving=True))
+        steps.read(person, "UTC", 4, None)
+        steps.cancel()
+        assert steps.answers.moving is stays
+
+
 def test_each_step_survives_a_stop(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
     home = tmp_path / "home"
     steps = steps_in(home)

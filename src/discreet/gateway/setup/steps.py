@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
-from discreet.gateway.settings import Settings
+from discreet.gateway.settings import WRITING, Settings
 from discreet.gateway.setup import work
 from discreet.gateway.setup.draft import Answers, Draft, File, Incoming
 from discreet.gateway.setup.files import move
@@ -25,6 +25,8 @@ FOLDER = "setup"
 """Within the data folder."""
 
 LONGEST_CARRY = 48
+
+CHANGED = "{} was changed meanwhile, by a view that was written, say, which would be lost; do this step again"
 
 
 class NotNowError(DiscreetError):
@@ -42,6 +44,8 @@ class Steps:
         self._job: Job | None = None
         self._problem: str | None = None
         self._made = False
+        self._found: bytes | None = None
+        """The settings that the last step was begun with."""
         for path in settings.file.parent.glob(f"{OUT}*"):
             shutil.rmtree(path, ignore_errors=True)  # the last step was cut off
         if self.answers.moving and self.answers.person in settings.people:
@@ -122,7 +126,8 @@ class Steps:
         with self._lock:
             if not self.settings.people:
                 replace(self.settings.clock, zone=zone)  # an error where there is no such zone
-            changed = replace(self.answers, person=person, zone=zone, carry=carry * 3600)
+            moving = self.answers.moving and self.answers.person == person  # the files that may be there are theirs
+            changed = replace(self.answers, person=person, zone=zone, carry=carry * 3600, moving=moving)
             self._begin("read", 2, changed.without(2), work.read, (user,), "history")
 
     def learn(self, names: Mapping[int, str | None]) -> None:
@@ -162,6 +167,9 @@ class Steps:
         """
         with self._lock:
             self._check_step(5)
+            if self.answers.person in self.settings.people:
+                return self.answers.person  # who is served already; their files may have been changed since
+            self._found = _content(self.settings.file)
             before = self._settings_now()
             answers, file = self.answers, self.settings.file
             assert answers.costs is not None
@@ -260,11 +268,20 @@ class Steps:
             )
             return
         try:
-            self._draft.keep(replace(self.answers, moving=True))
-            move(out, self.settings.file)
+            with WRITING:
+                if settings in files and _content(self.settings.file) != self._found:
+                    self._problem = CHANGED.format(settings)
+                    return
+                self._draft.keep(replace(self.answers, moving=True))
+                move(out, self.settings.file)
             self._made = True
         except OSError as error:
             self._problem = f"{home}: cannot be written to: {error.strerror}; make room, or check the folder"
+
+
+def _content(file: Path) -> bytes | None:
+    """The bytes of a file; None where there is none."""
+    return file.read_bytes() if file.exists() else None
 
 
 def checked_person(name: str) -> str:
