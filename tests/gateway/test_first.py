@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import os
 import shutil
@@ -14,6 +15,7 @@ import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -443,6 +445,23 @@ def alive(process: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
         return False
+
+
+def test_a_full_disk_leaves_nothing_of_a_file_behind(tmp_path: Path) -> None:
+    steps = steps_in(tmp_path / "home")
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for end in (lambda one: None, steps.accept):
+        incoming = steps.incoming("a.csv")
+        incoming._file.close()
+        incoming._file = SimpleNamespace(flush=full, close=full)  # type: ignore[assignment]
+        if end is steps.accept:
+            with pytest.raises(DiscreetError, match=r"a\.csv: cannot be written.*make room"):
+                end(incoming)
+        incoming.gone()
+        assert not incoming.path.exists()
 
 
 def test_files_of_others_are_not_overwritten(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:

@@ -235,7 +235,12 @@ class Served:
                 if one.name in self.plan.policies and asked.get(one.name) != today:
                     asked[one.name] = today
                     own, policy = self.gateway.keeper.own, self.gateway.keeper.people[one.name].settled.policy
-                    self.notices[one.name] = await asyncio.to_thread(look, own, one.name, one.routine, policy, today)
+                    try:
+                        found = await asyncio.to_thread(look, own, one.name, one.routine, policy, today)
+                    except Exception as error:  # of one night, of one person
+                        LOG.error("the habits could not be tried", extra={"kind": type(error).__name__})
+                    else:
+                        self.notices[one.name] = found
             await asyncio.sleep(NIGHTLY)
 
     async def admit(self, settings: Settings, name: str) -> None:
