@@ -311,6 +311,9 @@ def test_the_last_step_again_leaves_the_files_of_who_is_served(
     (home / "policy.toml").write_text("changed", encoding="utf-8")
     assert steps.finish() == "jane"
     assert (home / "policy.toml").read_text(encoding="utf-8") == "changed"
+    steps._draft.keep(replace(steps.answers, moving=False))
+    with pytest.raises(DiscreetError, match="'jane' is served here already"):
+        steps.finish()
 
 
 def test_files_are_overwritten_for_the_person_they_were_made_for_alone(tmp_path: Path) -> None:

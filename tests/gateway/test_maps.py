@@ -110,6 +110,17 @@ def test_a_name_that_habits_do_not_know_waits_and_changes_nothing(tmp_path: Path
     told(tmp_path, story)
 
 
+def test_a_map_behind_a_link_is_written_there(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        kept = file.rename(tmp_path / "kept.geojson")
+        file.symlink_to(kept)
+        assert (await changed(web, do="redraw", number=0, shape=circle(WHERE["home"], 180)))["said"]["at_once"]
+        assert file.is_symlink()
+        assert read_places(kept).places[0].shape == Circle(*WHERE["home"], 180)
+
+    told(tmp_path, story)
+
+
 def test_what_waits_can_be_let_go(tmp_path: Path) -> None:
     async def story(web: Web, file: Path) -> None:
         await changed(web, do="rename", name="work", to="office")

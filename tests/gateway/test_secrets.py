@@ -462,6 +462,16 @@ def test_a_preview_that_fails_says_so() -> None:
     asyncio.run(story())
 
 
+def test_a_preview_for_which_there_is_no_process_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        previews = Previews()
+        name = await previews.start("jane", work())
+        assert "before its time" in (await found_by(previews, name))["problem"]
+
+    monkeypatch.setattr("discreet.gateway.previews.command", lambda: ("/nowhere/python",))
+    asyncio.run(story())
+
+
 def test_a_preview_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     within_bounds()
     monkeypatch.setattr("discreet.gateway.preview.SECONDS", 0)

@@ -105,7 +105,7 @@ class Maps:
         if waits:
             write_places(drawn_file(file), after, private=True)
             return Said({}, waits[0])
-        write_places(file, after, private=True)
+        write_places(file.resolve(), after, private=True)  # a link stays one
         drawn_file(file).unlink(missing_ok=True)
         for name in sharing:
             one = self._keeper.people[name]

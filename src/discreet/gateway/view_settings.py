@@ -80,6 +80,7 @@ def write_view(file: Path, name: str, view: View | None) -> None:
     """Put a view into the file, or take it out; whole or not at all, and for the same eyes as before."""
     if name == WHOLE:
         raise DiscreetError(f"{WHOLE} is the view that shows all as it is; give another name")
+    file = file.resolve()  # a link stays one
     with WRITING:
         try:
             text, mode = file.read_text(encoding="utf-8"), file.stat().st_mode & 0o777

@@ -26,6 +26,8 @@ FOLDER = "setup"
 
 LONGEST_CARRY = 48
 
+TAKEN = "{!r} is served here already; give another name"
+
 CHANGED = "{} was changed meanwhile, by a view that was written, say, which would be lost; do this step again"
 
 
@@ -120,7 +122,7 @@ class Steps:
         """Step 2: the files are this person's, whose name in them is `user`; places are found in them."""
         person = checked_person(person)
         if person in self.settings.people:
-            raise DiscreetError(f"{person!r} is served here already; give another name")
+            raise DiscreetError(TAKEN.format(person))
         if not 0 < carry <= LONGEST_CARRY:
             raise DiscreetError(f"a reading cannot stand for {carry:g} hours; give up to {LONGEST_CARRY}")
         with self._lock:
@@ -168,7 +170,9 @@ class Steps:
         with self._lock:
             self._check_step(5)
             if self.answers.person in self.settings.people:
-                return self.answers.person  # who is served already; their files may have been changed since
+                if self.answers.moving:
+                    return self.answers.person  # made and served; their files may have been changed since
+                raise DiscreetError(TAKEN.format(self.answers.person))
             self._found = _content(self.settings.file)
             before = self._settings_now()
             answers, file = self.answers, self.settings.file
