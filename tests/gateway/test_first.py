@@ -211,6 +211,20 @@ def test_one_more_person_joins_a_gateway_that_runs(tmp_path: Path) -> None:
     told(story)
 
 
+def test_who_was_served_before_is_not_somebody_else_now(tmp_path: Path) -> None:
+    """The next start would go on with their stream, and refuse to serve anybody if habits or mechanism do not fit."""
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with empty_web(home, text=SLOTS) as web:
+            await enter(web)
+            await web.served.gateway.admit(settled("jane", ROUTINE, "suppress"))  # and is in no settings
+            answer = await web.client.post(f"{SETUP}/read", json=READ_IT)
+            assert (answer.status_code, "was served here before" in answer.json()["error"]) == (400, True)
+
+    told(story)
+
+
 # --- crashes
 
 

@@ -183,6 +183,8 @@ class Served:
         self._map_files, self._policy_files = dict(plan.maps), PolicyFiles(plan.policy_files)
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
         self.steps = None if settings is None else Steps(folder.path, settings, plan.limits.upload * 1_000_000)
+        if self.steps is not None:
+            self.steps.known = journal.people
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.figures, self.notices),

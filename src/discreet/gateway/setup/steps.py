@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ class Steps:
 
     def __init__(self, data: Path, settings: Settings, limit: int) -> None:
         self.settings, self.limit = settings, limit
+        self.known: Callable[[], Collection[str]] = tuple
+        """Of whom the journal has a stream: under such a name it would go on, with habits that it is not of."""
         self.weeks = work.WEEKS
         self._lock = threading.RLock()
         self._draft = Draft(data / FOLDER)
@@ -123,6 +125,8 @@ class Steps:
         person = checked_person(person)
         if person in self.settings.people:
             raise DiscreetError(TAKEN.format(person))
+        if person in self.known() and not (self.answers.moving and self.answers.person == person):
+            raise DiscreetError(f"{person!r} was served here before, and that stream would go on; give another name")
         if not 0 < carry <= LONGEST_CARRY:
             raise DiscreetError(f"a reading cannot stand for {carry:g} hours; give up to {LONGEST_CARRY}")
         with self._lock:
