@@ -206,6 +206,9 @@ def test_one_more_person_joins_a_gateway_that_runs(tmp_path: Path) -> None:
         async with opened(tmp_path) as web:
             await web.pass_slot()
             await web.served.gateway.admit(settled("kim", ROUTINE, "suppress"))
+            kim = web.served.gateway.keeper.people["kim"]
+            await web.served.gateway.admit(settled("kim", ROUTINE, "suppress"))
+            assert web.served.gateway.keeper.people["kim"] is kim, "once, however often it is asked for"
             assert {row.person for row in await web.pass_slot()} == {"jane", "kim"}
 
     told(story)

@@ -79,6 +79,8 @@ class Keeper:
 
         A change of somebody else's that waits for the disk is written first: theirs may be announced in its place.
         """
+        if settled.name in self.people:  # asked for twice at a time
+            return
         self.finish_change()
         person = self._opened(settled, now)
         if person.pending:
