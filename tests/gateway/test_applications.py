@@ -148,6 +148,17 @@ def test_a_view_is_in_force_at_once_in_open_streams_too_and_in_the_file(tmp_path
     asyncio.run(whole())
 
 
+def test_settings_behind_a_link_are_written_there(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        kept = file.rename(tmp_path / "kept.toml")
+        file.symlink_to(kept)
+        assert (await web.client.put(f"{VIEWS}/busy", json={"groups": {"busy": ["work"]}})).status_code == 200
+        assert file.is_symlink()
+        assert set(tomllib.loads(kept.read_text())["views"]) == {"family", "busy"}
+
+    told(tmp_path, story)
+
+
 def test_views_are_made_and_removed_unless_somebody_reads_them(tmp_path: Path) -> None:
     async def story(web: Web, file: Path) -> None:
         found = (await web.client.get(VIEWS)).json()

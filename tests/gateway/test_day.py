@@ -252,6 +252,8 @@ def test_they_are_for_the_owner_in_person(tmp_path: Path) -> None:
         for path in (
             "day",
             "day?date=yesterday",
+            "day?date=0001-01-01",
+            "day?date=9999-12-31",
             f"day?date={DATE}&first=x",
             "beliefs",
             "glance",
@@ -260,6 +262,8 @@ def test_they_are_for_the_owner_in_person(tmp_path: Path) -> None:
             "glance?from=2026-03-02&to=2026-03-09&strips",
         ):
             assert (await web.client.get(f"{PATH}/{path}")).status_code == 400
+        late = await web.client.get(f"{PATH}/day?date={DATE}&first={10**30}")
+        assert (late.status_code, late.json()["slots"]) == (200, [])
         assert (await web.client.get("/v1/owner/people/joe/days")).status_code == 404
 
     told(tmp_path, story)

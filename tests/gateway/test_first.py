@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import os
 import shutil
@@ -14,6 +15,7 @@ import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -204,7 +206,24 @@ def test_one_more_person_joins_a_gateway_that_runs(tmp_path: Path) -> None:
         async with opened(tmp_path) as web:
             await web.pass_slot()
             await web.served.gateway.admit(settled("kim", ROUTINE, "suppress"))
+            kim = web.served.gateway.keeper.people["kim"]
+            await web.served.gateway.admit(settled("kim", ROUTINE, "suppress"))
+            assert web.served.gateway.keeper.people["kim"] is kim, "once, however often it is asked for"
             assert {row.person for row in await web.pass_slot()} == {"jane", "kim"}
+
+    told(story)
+
+
+def test_who_was_served_before_is_not_somebody_else_now(tmp_path: Path) -> None:
+    """The next start would go on with their stream, and refuse to serve anybody if habits or mechanism do not fit."""
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with empty_web(home, text=SLOTS) as web:
+            await enter(web)
+            await web.served.gateway.admit(settled("jane", ROUTINE, "suppress"))  # and is in no settings
+            answer = await web.client.post(f"{SETUP}/read", json=READ_IT)
+            assert (answer.status_code, "was served here before" in answer.json()["error"]) == (400, True)
 
     told(story)
 
@@ -267,6 +286,62 @@ def test_a_second_person_joins_over_the_wire(tmp_path: Path, walked: tuple[Path,
     home.mkdir()
     (home / "discreet-data").mkdir()
     told(story)
+
+
+def test_a_view_that_is_written_while_somebody_is_added_stays(
+    tmp_path: Path, walked: tuple[Path, dict[str, Any]]
+) -> None:
+    """Or the next start would show an application what its view no longer does."""
+    home = tmp_path / "home"
+    wide, narrow = '{ home = ["home"], rest = ["work"] }', {"groups": {"home": ["home"]}, "rest": "out"}
+
+    async def story() -> None:
+        ready(walked, home / "discreet-data", "jane")
+        async with empty_web(home, text=f"{SLOTS}[views.family]\ngroups = {wide}\n") as web:
+            await enter(web)
+            finishing = asyncio.create_task(web.client.post(f"{SETUP}/finish", json={}))
+            while (await web.client.get(SETUP)).json()["job"] is None:
+                await asyncio.sleep(0.01)
+            assert (await web.client.put("/v1/owner/views/family", json=narrow)).status_code == 200
+            refused = await finishing
+            assert (refused.status_code, "changed meanwhile" in refused.json()["error"]) == (400, True)
+            assert Settings.read(home / "discreet.toml", nobody=True).views["family"].rest == "out"
+            assert (await web.client.post(f"{SETUP}/finish", json={})).status_code == 201
+        settings = Settings.read(home / "discreet.toml")
+        assert (list(settings.people), settings.views["family"].rest) == (["jane"], "out")
+
+    home.mkdir()
+    (home / "discreet-data").mkdir()
+    told(story)
+
+
+def test_the_last_step_again_leaves_the_files_of_who_is_served(
+    tmp_path: Path, walked: tuple[Path, dict[str, Any]]
+) -> None:
+    """A token could not be made, say; meanwhile the secrets were changed."""
+    home = tmp_path / "home"
+    settings_in(home, SLOTS)
+    ready(walked, home / "data", "jane")
+    steps = steps_in(home)
+    assert steps.finish() == "jane"
+    steps.settings = Settings.read(home / "discreet.toml")
+    (home / "policy.toml").write_text("changed", encoding="utf-8")
+    assert steps.finish() == "jane"
+    assert (home / "policy.toml").read_text(encoding="utf-8") == "changed"
+    steps._draft.keep(replace(steps.answers, moving=False))
+    with pytest.raises(DiscreetError, match="'jane' is served here already"):
+        steps.finish()
+
+
+def test_files_are_overwritten_for_the_person_they_were_made_for_alone(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    steps = steps_in(home)
+    bring_to(steps, "2026-01.rec", recorded())
+    for person, stays in (("jane", True), ("kim", False)):
+        steps._draft.keep(replace(steps.answers, person="jane", moving=True))
+        steps.read(person, "UTC", 4, None)
+        steps.cancel()
+        assert steps.answers.moving is stays
 
 
 def test_each_step_survives_a_stop(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
@@ -390,6 +465,23 @@ def alive(process: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
         return False
+
+
+def test_a_full_disk_leaves_nothing_of_a_file_behind(tmp_path: Path) -> None:
+    steps = steps_in(tmp_path / "home")
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for end in (lambda one: None, steps.accept):
+        incoming = steps.incoming("a.csv")
+        incoming._file.close()
+        incoming._file = SimpleNamespace(flush=full, close=full)  # type: ignore[assignment]
+        if end is steps.accept:
+            with pytest.raises(DiscreetError, match=r"a\.csv: cannot be written.*make room"):
+                end(incoming)
+        incoming.gone()
+        assert not incoming.path.exists()
 
 
 def test_files_of_others_are_not_overwritten(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:

@@ -9,18 +9,20 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from discreet import DiscreetError, Released, Routine
+from discreet import DiscreetError, Policy, Released, Routine
 from discreet.cli import app
+from discreet.gateway.maps import added, judged, reshaped
 from discreet.gateway.own_store import Reading
 from discreet.gateway.sections import Page
 from discreet.gateway.tiles import Tiles
 from discreet.models.store import load
-from discreet.places import read_places, write_places
+from discreet.places import Circle, Place, Places, read_places, write_places
 from tests.gateway.people import CLOCK, PLACES, START, WHERE, readings, settled
 from tests.gateway.test_day import logged_in
 from tests.gateway.web import ROUTINE, Wall, Web, opened
@@ -108,6 +110,17 @@ def test_a_name_that_habits_do_not_know_waits_and_changes_nothing(tmp_path: Path
     told(tmp_path, story)
 
 
+def test_a_map_behind_a_link_is_written_there(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        kept = file.rename(tmp_path / "kept.geojson")
+        file.symlink_to(kept)
+        assert (await changed(web, do="redraw", number=0, shape=circle(WHERE["home"], 180)))["said"]["at_once"]
+        assert file.is_symlink()
+        assert read_places(kept).places[0].shape == Circle(*WHERE["home"], 180)
+
+    told(tmp_path, story)
+
+
 def test_what_waits_can_be_let_go(tmp_path: Path) -> None:
     async def story(web: Web, file: Path) -> None:
         await changed(web, do="rename", name="work", to="office")
@@ -143,6 +156,21 @@ def test_a_secret_place_loses_no_ground(tmp_path: Path, change: dict[str, Any]) 
         assert larger["said"]["at_once"]
 
     told(tmp_path, story)
+
+
+def test_where_no_place_is_may_be_secret_and_loses_no_ground_either() -> None:
+    """As `away`, or what a source calls by a label; and `other`, which also is every place that habits do not know."""
+    person: Any = SimpleNamespace(
+        settled=replace(settled(routine=ROUTINE), policy=Policy(["other"], delta=0.1)), next=(START.date(), 0)
+    )
+    for change in (reshaped(0, Circle(*WHERE["home"], 160)), added("work", Circle(48.0, 11.0, 50))):
+        with pytest.raises(DiscreetError, match="'other' is secret, and by this it loses ground"):
+            judged(person, change(PLACES))
+    assert judged(person, reshaped(0, Circle(*WHERE["home"], 140))(PLACES)) == []
+    shed = Places([*PLACES.places, Place("shed", Circle(48.0, 11.0, 50))])
+    person.settled = replace(person.settled, places=shed)
+    with pytest.raises(DiscreetError, match="'shed' is secret"):
+        judged(person, reshaped(3, Circle(48.0, 11.0, 40))(shed))
 
 
 @pytest.mark.parametrize(

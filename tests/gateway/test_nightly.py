@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet import Policy
+from discreet import DiscreetError, Policy
 from discreet.gateway.nightly import days_of, look
 from discreet.gateway.own_store import OwnStore, Stamp
-from tests.gateway.people import CLOCK, START, a_day, habits
+from tests.gateway.people import CLOCK, START, a_day, habits, settled
+from tests.gateway.web import opened
 
 ROUTINE = habits(days=84)
 POLICY = Policy(["clinic"], delta=0.1)
@@ -62,3 +65,23 @@ def test_too_few_days_say_nothing(own: OwnStore) -> None:
     notice = look(own, "jane", ROUTINE, POLICY, TODAY)
     assert notice.truth.holds is None
     assert "cannot be said" in notice.words
+
+
+def test_a_night_that_fails_for_one_person_is_looked_at_for_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(own: OwnStore, person: str, *given: Any) -> Any:
+        if person == "jane":
+            raise DiscreetError("the own store cannot be read")
+        return look(own, person, *given)
+
+    async def story() -> None:
+        people = [settled(name, ROUTINE, "suppress") for name in ("jane", "kim")]
+        policies = {one.name: one.policy for one in people}
+        async with opened(tmp_path, people=people, policies=policies) as web, asyncio.timeout(30):
+            while "kim" not in web.served.notices:
+                await asyncio.sleep(0.01)
+            assert "jane" not in web.served.notices
+
+    monkeypatch.setattr("discreet.gateway.app.look", failing)
+    asyncio.run(story())

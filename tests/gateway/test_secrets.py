@@ -31,7 +31,7 @@ from discreet.models.store import save as save_model
 from discreet.outputs import Skipped, to_wire
 from discreet.policy import read_policy
 from discreet.randomness import SeededEntropy
-from tests.gateway.people import CLOCK, START, closed, settled
+from tests.gateway.people import CLOCK, START, closed, keeper, settled
 from tests.gateway.test_changes import BEFORE, NOW, ROUTINE, STRICTER, opened, outputs, walked
 from tests.gateway.test_day import lived, logged_in
 from tests.gateway.test_keeper import KilledError, boundaries, fed, week
@@ -162,6 +162,29 @@ def test_a_disk_that_fails_while_it_changes_holds_the_next_slot_up_until_it_is_d
     one = started(tmp_path, ends[-1] + 1, path)
     assert one.notes == []
     closed(one)
+
+
+def test_a_change_that_waits_for_the_disk_is_not_lost_when_somebody_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody whose own policy changed meanwhile: announcing that may not take the place of what waits."""
+    kim = replace(BEFORE, name="kim")
+    closed(keeper(tmp_path, NOW, BEFORE, kim))
+    files, path = files_in(tmp_path)
+    one = started(tmp_path, NOW, path)
+    with monkeypatch.context() as patched:
+        patched.setattr(one.own, "keep_habits", _full)
+        with pytest.raises(JournalError):
+            save(one, files, "jane", STRICTER, BEFORE.policy.fingerprint)
+    one.admit(replace(kim, policy=STRICTER), NOW)
+    for person in one.people.values():
+        assert person.settled.policy == STRICTER
+        assert len(person.settled.history) == 2
+    closed(one)
+
+
+def _full(*given: Any) -> None:
+    raise JournalError("disk full")
 
 
 def test_a_second_thought_before_it_holds_takes_its_place(tmp_path: Path) -> None:
@@ -310,6 +333,7 @@ def test_what_cannot_be_a_secret_is_refused_in_words(secrets: list[object], word
 
 def test_a_night_is_one_window() -> None:
     assert begins_of([0, 1, 10, 11], 12) == 10
+    assert begins_of([0, *range(11, -200_000, -1)], 12) == 0, "what is no slot is not looked through"
     assert begins_of([3, 4], 12) == begins_of(None, 12) == begins_of(range(12), 12) == begins_of([11], 12) == 0
     (night,) = draft_of([terms(slots=[11, 0, 10], at="any")], BEFORE.policy, ROUTINE).secrets
     assert (night.begins, night.slots, night.delta) == (10, frozenset({0, 10, 11}), None)
@@ -435,6 +459,16 @@ def test_a_preview_that_fails_says_so() -> None:
             name = await previews.start("jane", given)
             assert words in (await found_by(previews, name))["problem"]
 
+    asyncio.run(story())
+
+
+def test_a_preview_for_which_there_is_no_process_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        previews = Previews()
+        name = await previews.start("jane", work())
+        assert "before its time" in (await found_by(previews, name))["problem"]
+
+    monkeypatch.setattr("discreet.gateway.previews.command", lambda: ("/nowhere/python",))
     asyncio.run(story())
 
 

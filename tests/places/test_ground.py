@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.places import Circle, Place, Places, Polygon
-from discreet.places.ground import covers, taken_from
+from discreet.places.ground import covers, spreads, taken_from
 from discreet.places.shapes import Shape
 
 HERE = (48.1, 11.5)
@@ -63,6 +63,22 @@ def test_a_spike_into_a_polygon_takes_from_it_though_all_its_corners_stay() -> N
     (ring,) = before.rings
     spiked = np.insert(ring, 1, [[HERE[0], HERE[1]]], axis=0)
     assert not covers(Polygon((spiked,)), before)
+
+
+def test_the_same_corners_in_another_order_are_another_ground() -> None:
+    """A notch that goes from one side to the other: no corner is in the other polygon, and no edges cross."""
+    a, b, c, d, notch = (0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0), (1.0, 2.0)
+    before = Polygon((np.array([a, b, c, d, notch]),))
+    assert not covers(Polygon((np.array([a, b, notch, c, d]),)), before)
+    assert covers(Polygon((np.array([c, d, notch, a, b]),)), before)
+    assert covers(Polygon((np.array([a, b, (6.0, 2.0), c, d, notch]),)), before)
+
+
+def test_a_place_spreads_where_no_place_was() -> None:
+    before = clinic_and(circle(), Place("gym", circle(north=500)))
+    assert spreads(before, clinic_and(circle(radius=90), Place("gym", circle(radius=50)))) is None
+    assert spreads(before, clinic_and(circle(), Place("gym", circle(north=500, radius=110)))) == "gym"
+    assert spreads(before, clinic_and(circle(), Place("shop", circle(north=900)))) == "shop"
 
 
 def test_a_secret_place_may_grow_and_not_shrink_move_or_be_called_otherwise() -> None:

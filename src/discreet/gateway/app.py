@@ -183,6 +183,8 @@ class Served:
         self._map_files, self._policy_files = dict(plan.maps), PolicyFiles(plan.policy_files)
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
         self.steps = None if settings is None else Steps(folder.path, settings, plan.limits.upload * 1_000_000)
+        if self.steps is not None:
+            self.steps.known = journal.people
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.doors, self.streams),
             *owner_routes(self.doors, self.figures, self.notices),
@@ -235,7 +237,12 @@ class Served:
                 if one.name in self.plan.policies and asked.get(one.name) != today:
                     asked[one.name] = today
                     own, policy = self.gateway.keeper.own, self.gateway.keeper.people[one.name].settled.policy
-                    self.notices[one.name] = await asyncio.to_thread(look, own, one.name, one.routine, policy, today)
+                    try:
+                        found = await asyncio.to_thread(look, own, one.name, one.routine, policy, today)
+                    except Exception as error:  # of one night, of one person
+                        LOG.error("the habits could not be tried", extra={"kind": type(error).__name__})
+                    else:
+                        self.notices[one.name] = found
             await asyncio.sleep(NIGHTLY)
 
     async def admit(self, settings: Settings, name: str) -> None:

@@ -16,9 +16,13 @@ from discreet.errors import DiscreetError
 from discreet.gateway.day import beliefs_of, day_of, days_of, places_of
 from discreet.gateway.doors import Doors
 from discreet.gateway.glance import MOST, STRIPS, Glances
+from discreet.gateway.http import LAST_SLOT
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.watching import Watching
 from discreet.session import Session
+
+FIRST_YEAR = 1970
+"""Before it, and in the last year that there is, times of day cannot be told in all zones."""
 
 
 def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
@@ -72,7 +76,10 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
 
 def _date(request: Request, name: str = "date") -> dt.date:
     try:
-        return dt.date.fromisoformat(request.query_params[name])
+        found = dt.date.fromisoformat(request.query_params[name])
+        if not FIRST_YEAR <= found.year < dt.MAXYEAR:
+            raise ValueError
+        return found
     except (KeyError, ValueError):
         raise HTTPException(400, f"{name}: give a date, such as 2026-03-29") from None
 
@@ -87,6 +94,6 @@ def _dates(request: Request, most: int) -> list[dt.date]:
 
 def _first(request: Request) -> int:
     try:
-        return max(0, int(request.query_params.get("first", "0")))
+        return min(LAST_SLOT, max(0, int(request.query_params.get("first", "0"))))
     except ValueError:
         raise HTTPException(400, "first: give the number of a slot") from None

@@ -75,7 +75,13 @@ class Keeper:
             self._change(person, wanted[name])
 
     def admit(self, settled: Settled, now: float) -> None:
-        """Serve one more person; where that fails, everybody else is served as before."""
+        """Serve one more person; where that fails, everybody else is served as before.
+
+        A change of somebody else's that waits for the disk is written first: theirs may be announced in its place.
+        """
+        if settled.name in self.people:  # asked for twice at a time
+            return
+        self.finish_change()
         person = self._opened(settled, now)
         if person.pending:
             self._decide([person])

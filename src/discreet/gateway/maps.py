@@ -7,7 +7,7 @@ Places name contexts of the habits, and secrets name contexts. So a change is on
 - **Drawn, and waiting**: a name comes or goes. The habits know nothing of it, and its slots would be told as `other`.
   The map is written beside the file (`places.drawn.geojson`), and nothing changes until habits are learned with it.
 - **Refused**: a secret place would lose ground. From then on visits there would be told; so a secret's ground only
-  grows as long as it is secret.
+  grows as long as it is secret. Where what is secret is no place, such as `away`, no place may grow.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from discreet.contexts import OTHER, UNKNOWN
 from discreet.errors import DataError, DiscreetError
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.person import Person
 from discreet.gateway.section import duration_text
-from discreet.places.ground import same_shape, taken_from
+from discreet.places.ground import same_shape, spreads, taken_from
 from discreet.places.named import Place, Places, checked_name
 from discreet.places.placefile import document_of, places_of, read_places, write_places
 from discreet.places.shapes import Circle, Polygon, Shape
@@ -104,7 +105,7 @@ class Maps:
         if waits:
             write_places(drawn_file(file), after, private=True)
             return Said({}, waits[0])
-        write_places(file, after, private=True)
+        write_places(file.resolve(), after, private=True)  # a link stays one
         drawn_file(file).unlink(missing_ok=True)
         for name in sharing:
             one = self._keeper.people[name]
@@ -139,11 +140,14 @@ class Maps:
 
 def judged(person: Person, after: Places) -> list[str]:
     """Why a map waits for habits, in words; nothing if it can be in force at once. An error where a secret loses."""
-    before = person.settled.places
-    lost = taken_from(before, after, secret_names(person))
+    before, secret, known = person.settled.places, secret_names(person), known_names(person)
+    unknown = [name for name in before.names if name not in known]  # to the habits they are `other`
+    lost = taken_from(before, after, secret.union(unknown if OTHER in secret else ()))
     if lost is not None:
         raise DiscreetError(_refusal(*lost))
-    known = known_names(person)
+    elsewhere = sorted(secret.difference(before.names, [UNKNOWN]))  # such as `away`: its ground is where no place is
+    if elsewhere and (taker := spreads(before, after)) is not None:
+        raise DiscreetError(_refusal(elsewhere[0], taker))
     new = [name for name in after.names if name not in before.names and name not in known]
     gone = [name for name in before.names if name not in after.names and name in known]
     return [f"the habits know nothing of {name!r}" for name in new] + [
@@ -152,7 +156,7 @@ def judged(person: Person, after: Places) -> list[str]:
 
 
 def _refusal(place: str, taker: str | None) -> str:
-    how = "loses ground, or its name" if taker is None else f"loses ground to {taker!r}, which is further in"
+    how = "loses ground, or its name" if taker is None else f"loses ground to {taker!r}"
     return (
         f"{place!r} is secret, and by this it {how}: visits there would be told as something else. Draw it so that all "
         "that was in it stays in it; or take the secret back first, and change the map when that is in force"

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from discreet.errors import DiscreetError
 from discreet.gateway.doors import Doors
+from discreet.gateway.journal.base import JournalError
 from discreet.gateway.maps import ChangedError, Maps, added, removed, renamed, reshaped, shape_of
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.tiles import Tiles
@@ -32,6 +33,8 @@ def map_routes(
     async def described(person: str) -> dict[str, Any]:
         try:
             found = await gateway.between_slots(partial(maps.described, person))
+        except JournalError:
+            raise
         except DiscreetError as error:  # a file that somebody has edited
             raise HTTPException(400, str(error)) from None
         return found | {"tiles": None if tiles is None else {"least": tiles.least, "most": tiles.most}}
@@ -46,6 +49,8 @@ def map_routes(
             said = await gateway.between_slots(partial(maps.change, person, given["version"], _change(given)))
         except ChangedError as error:
             raise HTTPException(409, str(error)) from None
+        except JournalError:
+            raise
         except DiscreetError as error:
             raise HTTPException(400, str(error)) from None
         for name, places in said.taken.items():
@@ -63,7 +68,10 @@ def map_routes(
     async def left(request: Request) -> Response:
         person = doors.present(request)
         settled = gateway.keeper.people[person].settled
-        drawn = await gateway.between_slots(partial(maps.drawn, person))
+        try:
+            drawn = await gateway.between_slots(partial(maps.drawn, person))
+        except DiscreetError as error:  # a file that somebody has edited
+            raise HTTPException(400, str(error)) from None
         asked = partial(unexplained, gateway.keeper.own, person, drawn, settled.clock, settled.hold, gateway.wall())
         return JSONResponse(await run_in_threadpool(asked))
 

@@ -62,15 +62,11 @@ class Preview:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-        process = await asyncio.create_subprocess_exec(
-            *command(),
-            env={**os.environ, **one_thread},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,  # what an error says may be private
-            limit=LINE,
-        )
+        try:
+            process = await self._started()
+        except OSError:  # the system gives no process
+            self.state["problem"] = ENDED
+            return
         try:
             async with asyncio.timeout(LONGEST):
                 await self._heard(process)
@@ -78,6 +74,17 @@ class Preview:
             self.state["problem"] = ENDED
         finally:
             await _gone(process)
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+        return await asyncio.create_subprocess_exec(
+            *command(),
+            env={**os.environ, **one_thread},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,  # what an error says may be private
+            limit=LINE,
+        )
 
     async def _heard(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None  # both are pipes

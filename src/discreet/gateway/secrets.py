@@ -189,10 +189,11 @@ def _secret_of(given: object, slots: int) -> Secret:
 
 def begins_of(held: Sequence[int] | None, slots: int) -> int:
     """Where the window of a day begins: with the run of slots that goes on over the cut, so that a night is whole."""
-    if held is None or len(set(held)) == slots or not {0, slots - 1} <= set(held):
+    within = set(range(slots)).intersection(held or ())
+    if len(within) == slots or not {0, slots - 1} <= within:
         return 0
     first = slots - 1
-    while first - 1 in held:
+    while first - 1 in within:
         first -= 1
     return first
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -46,6 +47,10 @@ NAME = "discreet.toml"
 
 WIRES = {"broker": "password", "owntracks": "key", "home_assistant": "token"}
 """Sections of what comes and goes over other wires than HTTP, and the key of each that is a secret."""
+
+WRITING = threading.Lock()
+"""One change of the settings at a time, whether a person is added or a view is written: each begins with the other's.
+"""
 
 CARRY = "4h"
 

@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError
 from discreet.files import written_whole
 from discreet.gateway.section import Section
 from discreet.gateway.sections import read_view, view_lines
+from discreet.gateway.settings import WRITING
 from discreet.gateway.views import WHOLE, View
 
 BY_HAND = "write it there by hand, and start the gateway anew"
@@ -79,11 +80,14 @@ def write_view(file: Path, name: str, view: View | None) -> None:
     """Put a view into the file, or take it out; whole or not at all, and for the same eyes as before."""
     if name == WHOLE:
         raise DiscreetError(f"{WHOLE} is the view that shows all as it is; give another name")
-    try:
-        text, mode = file.read_text(encoding="utf-8"), file.stat().st_mode & 0o777
-        after = written(text, name, view)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        raise DiscreetError(f"{file.name} cannot be read any more; look at it, and start the gateway anew") from None
-    with written_whole(file, private=True) as opened:
-        opened.write(after.encode())
-    file.chmod(mode)
+    file = file.resolve()  # a link stays one
+    with WRITING:
+        try:
+            text, mode = file.read_text(encoding="utf-8"), file.stat().st_mode & 0o777
+            after = written(text, name, view)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            remedy = "look at it, and start the gateway anew"
+            raise DiscreetError(f"{file.name} cannot be read any more; {remedy}") from None
+        with written_whole(file, private=True) as opened:
+            opened.write(after.encode())
+        file.chmod(mode)

@@ -20,6 +20,10 @@ ROUNDED = 0.1
 """Metres that writing a circle to a file may take from it: the last digits of its middle and radius."""
 
 
+ON_EDGE = 1e-9
+"""Degrees from an edge, a tenth of a millimetre, at which a corner is on it."""
+
+
 def taken_from(before: Places, after: Places, names: Collection[str]) -> tuple[str, str | None] | None:
     """The first place of these names that loses ground, and to which; to None where its own shape gives it up.
 
@@ -34,6 +38,17 @@ def taken_from(before: Places, after: Places, names: Collection[str]) -> tuple[s
         takers = [_taker(before, index, after, heir) for heir in heirs]
         if all(taker is not None for taker in takers):
             return place.name, takers[0]
+    return None
+
+
+def spreads(before: Places, after: Places) -> str | None:
+    """The first place that may reach where no place was before: positions there were called otherwise, such as `away`.
+
+    None if none does.
+    """
+    for place in after.places:
+        if not any(covers(one.shape, place.shape) for one in before.places):
+            return place.name
     return None
 
 
@@ -107,14 +122,39 @@ def _nearest_edge(shape: Shape, middle: tuple[float, float]) -> float:
 
 
 def _polygon_covers(outer: Shape, inner: Shape) -> bool:
-    """No edges cross, no corner of the inner is outside, and none of the outer is inside."""
+    """No edges cross, no corner of the inner is outside, and nothing of the outer's edges is inside."""
     theirs, ours = np.concatenate(outer.rings), np.concatenate(inner.rings)
     shared = (ours[:, None, :] == theirs[None, :, :]).all(axis=2)
     if not (_holds(outer, ours) | shared.any(axis=1)).all():
         return False
     if (_holds(inner, theirs) & ~shared.any(axis=0)).any():
         return False
-    return not _edges_cross(outer, inner)
+    return not _edges_cross(outer, inner) and not _edges_within(outer, inner)
+
+
+def _edges_within(outer: Shape, inner: Shape) -> bool:
+    """Whether an edge of the outer goes through the inner between corners that are on its edge, or are its own.
+
+    Edges are cut at the inner's corners on them; each part is then in the inner, outside it, or along its edge.
+    """
+    start = float(outer.rings[0][0, 1])
+    ours = _edges(inner, start)
+    corners = np.stack([a for a, _ in ours])
+    middles = []
+    for a, b in _edges(outer, start):
+        along, part, off = _beside(a, b, corners)
+        cuts = np.unique([0.0, *part[(off < ON_EDGE) & (part > 0) & (part < 1)], 1.0])
+        middles += [a + along * middle for middle in (cuts[1:] + cuts[:-1]) / 2]
+    asked = np.array(middles)
+    apart = np.min([_beside(a, b, asked)[2] for a, b in ours], axis=0)
+    return bool((_holds(inner, asked) & (apart > ON_EDGE)).any())
+
+
+def _beside(a: FloatArray, b: FloatArray, positions: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """An edge as a vector; how far along it each position is, from 0 to 1, and how many degrees off."""
+    along = b - a
+    part = np.clip((positions - a) @ along / max(float(along @ along), 1e-300), 0.0, 1.0)
+    return along, part, np.abs(positions - a - part[:, None] * along).max(axis=1)
 
 
 def _edges_cross(one: Shape, other: Shape) -> bool:

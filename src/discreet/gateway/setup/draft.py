@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -217,14 +218,20 @@ class Incoming:
 
     def end(self) -> None:
         """All bytes are there."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+        except OSError as error:
+            raise DiscreetError(f"{self.name}: cannot be written: {error.strerror}; make room") from None
 
     def gone(self) -> None:
-        """Leave nothing behind."""
-        self._file.close()
-        self.path.unlink(missing_ok=True)
+        """Leave nothing behind, also where the last bytes find no room."""
+        try:
+            with suppress(OSError):
+                self._file.close()
+        finally:
+            self.path.unlink(missing_ok=True)
 
 
 class TooLargeError(DiscreetError):

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
-from discreet.gateway.settings import Settings
+from discreet.gateway.settings import WRITING, Settings
 from discreet.gateway.setup import work
 from discreet.gateway.setup.draft import Answers, Draft, File, Incoming
 from discreet.gateway.setup.files import move
@@ -26,6 +26,10 @@ FOLDER = "setup"
 
 LONGEST_CARRY = 48
 
+TAKEN = "{!r} is served here already; give another name"
+
+CHANGED = "{} was changed meanwhile, by a view that was written, say, which would be lost; do this step again"
+
 
 class NotNowError(DiscreetError):
     """A step whose turn has not come, or while another is under way."""
@@ -36,12 +40,16 @@ class Steps:
 
     def __init__(self, data: Path, settings: Settings, limit: int) -> None:
         self.settings, self.limit = settings, limit
+        self.known: Callable[[], Collection[str]] = tuple
+        """Of whom the journal has a stream: under such a name it would go on, with habits that it is not of."""
         self.weeks = work.WEEKS
         self._lock = threading.RLock()
         self._draft = Draft(data / FOLDER)
         self._job: Job | None = None
         self._problem: str | None = None
         self._made = False
+        self._found: bytes | None = None
+        """The settings that the last step was begun with."""
         for path in settings.file.parent.glob(f"{OUT}*"):
             shutil.rmtree(path, ignore_errors=True)  # the last step was cut off
         if self.answers.moving and self.answers.person in settings.people:
@@ -116,13 +124,16 @@ class Steps:
         """Step 2: the files are this person's, whose name in them is `user`; places are found in them."""
         person = checked_person(person)
         if person in self.settings.people:
-            raise DiscreetError(f"{person!r} is served here already; give another name")
+            raise DiscreetError(TAKEN.format(person))
+        if person in self.known() and not (self.answers.moving and self.answers.person == person):
+            raise DiscreetError(f"{person!r} was served here before, and that stream would go on; give another name")
         if not 0 < carry <= LONGEST_CARRY:
             raise DiscreetError(f"a reading cannot stand for {carry:g} hours; give up to {LONGEST_CARRY}")
         with self._lock:
             if not self.settings.people:
                 replace(self.settings.clock, zone=zone)  # an error where there is no such zone
-            changed = replace(self.answers, person=person, zone=zone, carry=carry * 3600)
+            moving = self.answers.moving and self.answers.person == person  # the files that may be there are theirs
+            changed = replace(self.answers, person=person, zone=zone, carry=carry * 3600, moving=moving)
             self._begin("read", 2, changed.without(2), work.read, (user,), "history")
 
     def learn(self, names: Mapping[int, str | None]) -> None:
@@ -162,6 +173,11 @@ class Steps:
         """
         with self._lock:
             self._check_step(5)
+            if self.answers.person in self.settings.people:
+                if self.answers.moving:
+                    return self.answers.person  # made and served; their files may have been changed since
+                raise DiscreetError(TAKEN.format(self.answers.person))
+            self._found = _content(self.settings.file)
             before = self._settings_now()
             answers, file = self.answers, self.settings.file
             assert answers.costs is not None
@@ -260,11 +276,20 @@ class Steps:
             )
             return
         try:
-            self._draft.keep(replace(self.answers, moving=True))
-            move(out, self.settings.file)
+            with WRITING:
+                if settings in files and _content(self.settings.file) != self._found:
+                    self._problem = CHANGED.format(settings)
+                    return
+                self._draft.keep(replace(self.answers, moving=True))
+                move(out, self.settings.file)
             self._made = True
         except OSError as error:
             self._problem = f"{home}: cannot be written to: {error.strerror}; make room, or check the folder"
+
+
+def _content(file: Path) -> bytes | None:
+    """The bytes of a file; None where there is none."""
+    return file.read_bytes() if file.exists() else None
 
 
 def checked_person(name: str) -> str:
