@@ -36,6 +36,8 @@ def test_what_are_no_habits_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="holds no habits"):
         load_habits(tmp_path)
     given = TopicHabits(topic_model(people=3, topics=2, seed=1))  # never learned, so nothing was counted
+    save_habits(tmp_path / "habits [1]", given)
+    assert (load_habits(tmp_path / "habits [1]").model.transitions == given.model.transitions).all()
     save_habits(tmp_path / "habits", given)
     found = load_habits(tmp_path / "habits")
     assert (found.model.transitions == given.model.transitions).all()
