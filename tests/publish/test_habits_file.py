@@ -21,6 +21,9 @@ def test_kept_habits_publish_as_learned_ones_do(tmp_path: Path, habits: str) -> 
     assert (tmp_path / "habits").stat().st_mode & 0o777 == 0o700
     kept = Plan(load_habits(tmp_path / "habits"), plan.policy, plan.mechanism, plan.piece_length)
     assert kept.habits.name == plan.habits.name
+    assert isinstance(plan.habits, TopicHabits)
+    assert isinstance(kept.habits, TopicHabits)
+    assert kept.habits.fingerprint == plan.habits.fingerprint
     newcomer = Trajectory("somebody else", people[0].events)
     stranger = Trajectory("stranger", (Event("never seen", "interval 1", "location 1"), *people[0].events))
     assert publish_person(kept, stranger, RunKey.of_seed(1))[1].off_model == 1

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +276,21 @@ def test_a_run_that_is_killed_is_gone_on_with_and_draws_the_same(
     assert not kept.exists()
     with pytest.raises(DataError, match="is there already"):
         publish_table(session, plan, table, out)
+
+
+def test_a_run_goes_on_with_the_habits_that_its_records_are_of(tmp_path: Path) -> None:
+    """Others of the same name would be tested, and told of, in the place of those that the table is made by."""
+    from discreet.publish.spark import SparkRun
+
+    plan, people = population(seed=3)
+    other = replace(plan, habits=TopicHabits(topic_model(people=12, topics=2, sizes=(3, 2, 2), seed=9)))
+    assert other.habits.name == plan.habits.name
+    table = written(people, tmp_path / "events.parquet")
+    run = SparkRun(None, table, tmp_path, tmp_path / "out.parquet", tmp_path / "report.parquet", None)
+    run._same_as_begun(plan)
+    run._same_as_begun(plan)
+    with pytest.raises(DiscreetError, match="other data, habits or rules"):
+        run._same_as_begun(other)
 
 
 def interrupted(*_: object) -> None:
