@@ -103,6 +103,23 @@ def test_rough_tables_are_read_as_elsewhere(session: Any, tmp_path: Path) -> Non
         assert done.report.stat().st_mode & 0o777 == 0o700
 
 
+def test_what_folders_name_is_text_as_elsewhere(session: Any, tmp_path: Path) -> None:
+    """By default Spark takes 007 and 7 for one number, and they would be published as one person."""
+    from discreet.publish.spark_read import read_events
+
+    data = tmp_path / "data"
+    for name, place in (("007", "1.0"), ("7", "1")):
+        inner = data / f"user={name}" / f"location={place}"
+        inner.mkdir(parents=True)
+        rows = {"timestamp": ["2026-03-02T12:00:00Z"], "activity": ["walk"]}
+        pl.DataFrame(rows).write_parquet(inner / "part.parquet")
+    frame, header = read_events(session, EventTable((str(data),)))
+    assert {*header} == {"user", "location", "timestamp", "activity"}
+    found = {(row["person"], row["location"]) for row in frame.collect()}
+    local = {(one.person, event.location) for one in read_trajectories(data) for event in one.events}
+    assert found == local == {("007", "1.0"), ("7", "1")}
+
+
 def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path: Path) -> None:
     from discreet.publish.spark import publish_table
 
