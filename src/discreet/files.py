@@ -47,8 +47,11 @@ def written_whole(path: str | Path, *, private: bool = False) -> Iterator[Binary
 
 
 @contextmanager
-def folder_whole(path: str | Path) -> Iterator[Path]:
-    """A folder to fill beside the target, which gets its name at the end: it appears whole or not at all."""
+def folder_whole(path: str | Path, *, private: bool = False) -> Iterator[Path]:
+    """A folder to fill beside the target, which gets its name at the end: it appears whole or not at all.
+
+    A `private` one is for its owner alone, as every one is until then.
+    """
     target = Path(path)
     try:
         beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -56,7 +59,8 @@ def folder_whole(path: str | Path) -> Iterator[Path]:
         raise DiscreetError(f"{target}: cannot be made: {error.strerror}; choose a folder you can write to") from None
     try:
         yield beside
-        beside.chmod(0o755)
+        if not private:
+            beside.chmod(0o755)
         beside.rename(target)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)

@@ -320,3 +320,29 @@ def test_the_data_are_not_overwritten(discreet: Discreet, cards: Path) -> None:
     before = cards.read_bytes()
     assert "take the place of the data" in error_of(discreet(*given(cards, cards, "--secret", "activity=activity 1")))
     assert cards.read_bytes() == before
+
+
+def test_the_report_takes_the_place_of_no_data_and_is_for_its_owner(
+    discreet: Discreet, cards: Path, tmp_path: Path
+) -> None:
+    folder, before = tmp_path / "data", cards.read_bytes()
+    folder.mkdir()
+    inner = cards.rename(folder / "cards.csv")
+    out, linked = tmp_path / "out.csv", tmp_path / "linked.csv"
+    linked.symlink_to(inner)
+    secret = ("--secret", "activity=activity 1")
+    for data in (folder, folder / "*.csv", inner):
+        for report in (inner, linked):
+            told = error_of(discreet(*given(data, out, *secret, "--report", report)))
+            assert "would take the place of another file" in told
+    assert inner.read_bytes() == before
+    report = tmp_path / "report.csv"
+    discreet(*given(folder, out, *secret, "--report", report, "--accept-model"))
+    assert [row["person"] for row in rows_of(report)] == sorted(by_person(rows_of(out)))
+    assert report.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_name_may_have_the_marks_of_a_pattern(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out[1].csv"
+    discreet(*given(cards, out, "--secret", "activity=activity 1", "--accept-model", "--learn-from", "3"))
+    assert len(by_person(rows_of(out))) == 4

@@ -21,6 +21,9 @@ def test_kept_habits_publish_as_learned_ones_do(tmp_path: Path, habits: str) -> 
     assert (tmp_path / "habits").stat().st_mode & 0o777 == 0o700
     kept = Plan(load_habits(tmp_path / "habits"), plan.policy, plan.mechanism, plan.piece_length)
     assert kept.habits.name == plan.habits.name
+    assert isinstance(plan.habits, TopicHabits)
+    assert isinstance(kept.habits, TopicHabits)
+    assert kept.habits.fingerprint == plan.habits.fingerprint
     newcomer = Trajectory("somebody else", people[0].events)
     stranger = Trajectory("stranger", (Event("never seen", "interval 1", "location 1"), *people[0].events))
     assert publish_person(kept, stranger, RunKey.of_seed(1))[1].off_model == 1
@@ -36,6 +39,8 @@ def test_what_are_no_habits_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="holds no habits"):
         load_habits(tmp_path)
     given = TopicHabits(topic_model(people=3, topics=2, seed=1))  # never learned, so nothing was counted
+    save_habits(tmp_path / "habits [1]", given)
+    assert (load_habits(tmp_path / "habits [1]").model.transitions == given.model.transitions).all()
     save_habits(tmp_path / "habits", given)
     found = load_habits(tmp_path / "habits")
     assert (found.model.transitions == given.model.transitions).all()

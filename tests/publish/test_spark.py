@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,23 @@ def test_rough_tables_are_read_as_elsewhere(session: Any, tmp_path: Path) -> Non
         shown = pl.read_parquet(sorted(done.table.iterdir())[0]).columns
         assert shown == ["user", "timestamp", "location", "activity"]
         assert done.report.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_folders_name_is_text_as_elsewhere(session: Any, tmp_path: Path) -> None:
+    """By default Spark takes 007 and 7 for one number, and they would be published as one person."""
+    from discreet.publish.spark_read import read_events
+
+    data = tmp_path / "data"
+    for name, place in (("007", "1.0"), ("7", "1")):
+        inner = data / f"user={name}" / f"location={place}"
+        inner.mkdir(parents=True)
+        rows = {"timestamp": ["2026-03-02T12:00:00Z"], "activity": ["walk"]}
+        pl.DataFrame(rows).write_parquet(inner / "part.parquet")
+    frame, header = read_events(session, EventTable((str(data),)))
+    assert {*header} == {"user", "location", "timestamp", "activity"}
+    found = {(row["person"], row["location"]) for row in frame.collect()}
+    local = {(one.person, event.location) for one in read_trajectories(data) for event in one.events}
+    assert found == local == {("007", "1.0"), ("7", "1")}
 
 
 def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path: Path) -> None:
@@ -276,6 +293,21 @@ def test_a_run_that_is_killed_is_gone_on_with_and_draws_the_same(
     assert not kept.exists()
     with pytest.raises(DataError, match="is there already"):
         publish_table(session, plan, table, out)
+
+
+def test_a_run_goes_on_with_the_habits_that_its_records_are_of(tmp_path: Path) -> None:
+    """Others of the same name would be tested, and told of, in the place of those that the table is made by."""
+    from discreet.publish.spark import SparkRun
+
+    plan, people = population(seed=3)
+    other = replace(plan, habits=TopicHabits(topic_model(people=12, topics=2, sizes=(3, 2, 2), seed=9)))
+    assert other.habits.name == plan.habits.name
+    table = written(people, tmp_path / "events.parquet")
+    run = SparkRun(None, table, tmp_path, tmp_path / "out.parquet", tmp_path / "report.parquet", None)
+    run._same_as_begun(plan)
+    run._same_as_begun(plan)
+    with pytest.raises(DiscreetError, match="other data, habits or rules"):
+        run._same_as_begun(other)
 
 
 def interrupted(*_: object) -> None:

@@ -178,6 +178,29 @@ def test_by_the_clock_everybody_is_told_together_and_goes_on(spark: Any, tmp_pat
     assert not second["nobody"]
 
 
+def test_keys_serve_one_stream(tmp_path: Path) -> None:
+    """A stream that is begun anew is in another state: its kernels must not be given the bits of the first."""
+    from discreet.publish.spark_stream import check_folders, tie
+
+    following = folder_of(tmp_path, ["ann"])
+    out, first, second = (tmp_path / name for name in ("out", "first", "second"))
+    first.mkdir()
+    tie(following.keys, first)
+    tie(following.keys, first)
+    check_folders(following, out=out, checkpoint=first)
+    second.mkdir()
+    for checkpoint in (second, tmp_path / "third"):
+        with pytest.raises(DiscreetError, match="keys of another stream"):
+            check_folders(following, out=out, checkpoint=checkpoint)
+    with pytest.raises(DiscreetError, match="keys of another stream"):
+        tie(following.keys, second)
+    (following.keys / "stream").unlink()  # the keys are gone, and others made in their place
+    (first / "offsets").mkdir()
+    out.mkdir()
+    with pytest.raises(DiscreetError, match="keys of another stream"):
+        check_folders(following, out=out, checkpoint=first)
+
+
 def test_folders_that_do_not_belong_together_are_refused(spark: Any, tmp_path: Path) -> None:
     from discreet.publish.spark_stream import check_folders, readings_in
 

@@ -155,9 +155,37 @@ def test_a_run_goes_on_with_the_same_alone(plan: Plan, people: list[Trajectory],
     with pytest.raises(DiscreetError, match="begun with --seed 1"):
         on(plan, people, seed=2)
     (Unfinished.beside(table) / "key").write_text("{}")
-    with pytest.raises(DiscreetError, match="cannot be gone on with; delete the folder"):
+    with pytest.raises(DiscreetError, match="holds no run's key; delete its folder"):
         on(plan, people)
     assert not table.exists()
+
+
+def test_a_key_that_others_may_have_read_is_not_drawn_from(
+    plan: Plan, people: list[Trajectory], tmp_path: Path
+) -> None:
+    table = tmp_path / "table.csv"
+    interrupt(plan, people, table, 1, seed=None)
+    (Unfinished.beside(table) / "key").chmod(0o644)
+    with pytest.raises(DiscreetError, match="others may have read the run's key"):
+        write(plan, people, table, seed=None, resume=True)
+    assert not table.exists()
+
+
+def test_a_run_that_is_under_way_is_nobody_elses(
+    plan: Plan, people: list[Trajectory], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "table.csv"
+    folder = Unfinished.beside(table)
+    with unfinished(table, 1) as run:
+        with pytest.raises(DiscreetError, match="under way in another process"):
+            write(plan, people, table, resume=True)
+        # One that looked before the folder was made leaves it as it is.
+        monkeypatch.setattr(Unfinished, "refuse", lambda *_: None)
+        with pytest.raises(DiscreetError, match="cannot be written: File exists"):
+            write(plan, people, table)
+        assert {path.name for path in folder.iterdir()} == {"key", "done"}
+        publish(plan, people, partial(write_published, table, ROLES), seed=1, unfinished=run)
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
 def test_what_is_damaged_is_told(plan: Plan, people: list[Trajectory], tmp_path: Path) -> None:

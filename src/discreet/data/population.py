@@ -85,9 +85,9 @@ class Population:
     def names(self) -> Iterator[str]:
         """Everybody's, in order."""
         for number in range(len(self.ranges)):
-            yield from pl.read_parquet(_range_file(self.folder, number), columns=["person"])["person"].unique(
-                maintain_order=True
-            )
+            yield from pl.read_parquet(_range_file(self.folder, number), columns=["person"], glob=False)[
+                "person"
+            ].unique(maintain_order=True)
 
     def of(self, names: Iterable[str]) -> list[Trajectory]:
         """The trajectories of some people, in order of their names."""
@@ -101,7 +101,7 @@ class Population:
     def files(self) -> Iterator[pl.DataFrame]:
         """Tables of whole people, an event a row: person, activity, time, location."""
         for number in range(len(self.ranges)):
-            yield pl.read_parquet(_range_file(self.folder, number), memory_map=False)
+            yield pl.read_parquet(_range_file(self.folder, number), memory_map=False, glob=False)
 
 
 def read_population(

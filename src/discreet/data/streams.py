@@ -54,9 +54,9 @@ def opened(path: Path, *, empty: bool = False) -> Iterator[tuple[BinaryIO, Binar
 
 
 @contextmanager
-def written_as(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears whole or not at all, compressed where its name ends in .gz."""
-    with written_whole(path) as file:
+def written_as(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """A file that appears whole or not at all, compressed where its name ends in .gz; `private`: for its owner."""
+    with written_whole(path, private=private) as file:
         if path.suffix.lower() == ".gz":
             # No time stamp inside: the same rows give the same bytes.
             with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as zipped:

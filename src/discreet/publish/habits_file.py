@@ -35,10 +35,9 @@ def save_habits(folder: Path, habits: Habits) -> None:
         raise DiscreetError(f"{folder}: is there already; choose another place for the habits")
     model = habits.model
     learned = model.learned if isinstance(model, EventModel) else model
-    with folder_whole(folder) as beside:
+    with folder_whole(folder, private=True) as beside:
         _shared(model, learned).write_parquet(beside / SHARED)
         _people(learned).write_parquet(beside / PEOPLE)
-    folder.chmod(0o700)
 
 
 def _shared(model: TopicModel | EventModel, learned: TopicModel) -> pl.DataFrame:
@@ -81,8 +80,8 @@ def _people(learned: TopicModel) -> pl.DataFrame:
 def load_habits(folder: Path) -> TopicHabits:
     """Read what `save_habits` wrote: bit for bit the same habits."""
     try:
-        shared = pl.read_parquet(folder / SHARED).row(0, named=True)
-        people = pl.read_parquet(folder / PEOPLE)
+        shared = pl.read_parquet(folder / SHARED, glob=False).row(0, named=True)
+        people = pl.read_parquet(folder / PEOPLE, glob=False)
         header = json.loads(shared["header"])
         if header["format"] != FORMAT or header["version"] != VERSION:
             raise FileFormatError(f"{folder}: holds no habits that this version reads; learn them again")

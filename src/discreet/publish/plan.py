@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal, Protocol, get_args
 
+import numpy as np
+
 from discreet.contracts import Model
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Events, Trajectory
@@ -18,6 +20,7 @@ from discreet.models.event_model import EventModel
 from discreet.models.topic_choice import CANDIDATES, TopicChoice, choose_topics
 from discreet.models.topics import TopicModel
 from discreet.models.trajectories import fit_event_chain
+from discreet.numerics import digest_of
 from discreet.outputs import MARK
 from discreet.policy import Policy, Secret
 
@@ -85,6 +88,20 @@ class TopicHabits:
         from discreet.models.newcomers import newcomer  # compiles
 
         return newcomer(self.model, pieces, slots), self.model.events
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of what was learned, not of how: equal habits have equal ones, those that were kept and read too."""
+        learned = self.model.learned if isinstance(self.model, EventModel) else self.model
+        events, totals = learned.events, learned.totals
+        parts: list[object] = [events.activities, events.times, events.locations, events.contexts, learned.people]
+        parts += [learned.initial, learned.transitions, learned.activity, learned.time, learned.location]
+        if isinstance(self.model, EventModel):
+            parts += ["whole events", self.model.strengths]
+        if totals is not None:
+            counted = (totals.starts, totals.steps, totals.person, totals.event, totals.topics)
+            parts += [np.asarray(one, dtype=np.float64) for one in counted]
+        return digest_of(parts).hex()
 
     @cached_property
     def _learned(self) -> frozenset[str]:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
+from discreet.data.many import files_of, is_many
 from discreet.data.published import ENDINGS
 from discreet.data.releases import ROW_GROUP, sink_parquet
 from discreet.data.streams import as_text, ending_of, written_as
-from discreet.errors import DiscreetError
+from discreet.errors import DataError, DiscreetError
 from discreet.publish.report import PersonReport
 
 COLUMNS: dict[str, pl.DataType] = {
@@ -29,20 +30,36 @@ COLUMNS: dict[str, pl.DataType] = {
 }
 
 
-def check_report(path: Path, *others: Path) -> None:
+def check_report(path: Path, out: Path, data: Path) -> None:
     """Refuse a place where the reports cannot stand, before the work rather than after it."""
     ending_of(path, ENDINGS, "reports")
     if not path.parent.is_dir():
         raise DiscreetError(f"{path}: there is no folder {path.parent}; make it, or choose another")
-    if any(path.absolute() == other.absolute() for other in others):
+    others = [out, data, *_files_of(data)]
+    if any(path.absolute() == one.absolute() or _same(path, one) for one in others):
         raise DiscreetError(f"{path}: the report would take the place of another file; give another --report")
 
 
+def _files_of(data: Path) -> list[Path]:
+    """Those of a folder or a pattern; what is wrong with them is told when they are read."""
+    try:
+        return files_of(data)[0] if is_many(data) else []
+    except DataError:
+        return []
+
+
+def _same(path: Path, other: Path) -> bool:
+    return path.exists() and other.exists() and path.samefile(other)
+
+
 def write_reports(path: Path, reports: Iterable[PersonReport], secrets: Sequence[str]) -> None:
-    """Write reports as they come, with a column `gain NAME` for each secret; the file appears whole or not at all."""
+    """Write reports as they come, with a column `gain NAME` for each secret; the file appears whole or not at all.
+
+    It speaks of the truth, so it is for its owner alone.
+    """
     schema = COLUMNS | {f"gain {name}": pl.Float64() for name in secrets}
     rows = (_row(one, secrets) for one in reports)
-    with written_as(path) as file:
+    with written_as(path, private=True) as file:
         if ending_of(path, ENDINGS, "reports") == ".csv":
             with as_text(file) as text:
                 csv.writer(text, lineterminator="\n").writerows([tuple(schema)])

@@ -33,7 +33,7 @@ from discreet.events import Event, Events, Trajectory
 from discreet.numerics import digest_of
 from discreet.publish.draws import RunKey, build
 from discreet.publish.key_file import erase_key, read_key, write_key
-from discreet.publish.plan import Plan
+from discreet.publish.plan import Plan, TopicHabits
 from discreet.publish.sample import lot
 from discreet.publish.spark_people import RECORDS, by_person
 from discreet.publish.spark_read import NOBODY, SCHEMA, EventTable, is_remote, read_events, spark_schema, to_batches
@@ -218,7 +218,9 @@ class SparkRun:
         files = [(path, *_stamp(path)) for path in sorted(_local_files(self.table))]
         options = sorted(plan.mechanism.options.plain().items())
         rules = [repr(self.table), plan.policy.fingerprint, plan.mechanism.name, repr(options), plan.piece_length]
-        given = digest_of([str(files), *map(str, rules), plan.habits.name, build()]).hex()
+        habits = plan.habits
+        known = habits.fingerprint if isinstance(habits, TopicHabits) else habits.name
+        given = digest_of([str(files), *map(str, rules), known, build()]).hex()
         path = self.folder / GIVEN
         if not path.exists():
             path.write_text(given)

@@ -44,6 +44,9 @@ SCHEMA: dict[str, Any] = {
 NOBODY = ""
 """No person is called so. Its rows say of each part how many rows were skipped (`instant`), and why (`activity`)."""
 
+INFERRED = "spark.sql.sources.partitionColumnTypeInference.enabled"
+"""Whether Spark takes what folders name for numbers: 007 and 7 would be one person. Here it is text, as elsewhere."""
+
 FILE_BITS = 19
 """Of `order`, for the number of the file; the others, but the sign, for the row in it."""
 
@@ -156,11 +159,15 @@ def _read_parquet(session: SparkSession, table: EventTable) -> tuple[DataFrame, 
     from pyspark.errors import PySparkException
     from pyspark.sql.functions import col
 
+    before = session.conf.get(INFERRED)
+    session.conf.set(INFERRED, "false")
     try:
         frame = session.read.parquet(*(_address(one) for one in table.data))
     except PySparkException as error:
         why = next(iter(str(error).splitlines()), "")
         raise DataError(f"{', '.join(table.data)}: cannot be read as Parquet ({why}); check the path") from None
+    finally:
+        session.conf.set(INFERRED, before)
     header = frame.columns
     table.columns.find(table.data[0], header)
     kinds, held = table.columns.kinds(), dict(frame.dtypes)

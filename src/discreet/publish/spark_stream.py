@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  as everybody who writes Spark calls it
@@ -267,6 +268,7 @@ def started(
     check_folders(following, out=out, checkpoint=checkpoint)
     DayKeys.kept_in(following.keys)
     checkpoint.mkdir(mode=0o700, parents=True, exist_ok=True)  # states hold the truth
+    tie(following.keys, checkpoint)
     writer = followed(readings, following, since=since).writeStream.queryName("discreet stream").format("parquet")
     writer = writer.option("path", str(out)).option("checkpointLocation", str(checkpoint))
     if since is not None:
@@ -298,6 +300,37 @@ def check_folders(following: Following, *, out: Path, checkpoint: Path) -> None:
             f"{following.keys}: there are no keys, and without those of the stream of {checkpoint} its last batch "
             "would be drawn anew; give their folder, or begin a new stream"
         )
+    of_keys = _mark(following.keys)
+    if of_keys != _mark(checkpoint) and (begun_before or of_keys is not None):
+        _refuse_keys(following.keys, checkpoint)
+
+
+MARK = "stream"
+"""In the checkpoint and beside the keys: which stream both are of."""
+
+
+def tie(keys: Path, checkpoint: Path) -> None:
+    """Keys serve one stream: another one's observer is in another state, and its kernels would be given equal bits."""
+    own = _mark(checkpoint) or secrets.token_hex(16)
+    (checkpoint / MARK).write_text(own, encoding="ascii")
+    try:
+        with (keys / MARK).open("x", encoding="ascii") as file:
+            file.write(own)
+    except FileExistsError:
+        if _mark(keys) != own:
+            _refuse_keys(keys, checkpoint)
+
+
+def _mark(folder: Path) -> str | None:
+    path = folder / MARK
+    return path.read_text(encoding="ascii") if path.is_file() else None
+
+
+def _refuse_keys(keys: Path, checkpoint: Path) -> NoReturn:
+    raise DiscreetError(
+        f"{keys}: these are the keys of another stream than that of {checkpoint}, and slots of one day would be drawn "
+        "from the same bits under other beliefs; give its own folder, or a new one"
+    )
 
 
 def is_committed(checkpoint: Path) -> bool:

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
-import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,12 +23,16 @@ import polars as pl
 
 from discreet.errors import DiscreetError
 from discreet.publish.draws import RunKey
+from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.work import Done
 
 KEY = "key"
 DONE = "done"
 PEOPLE = "people"
 """The folder where people may be sorted (`data.population`)."""
+
+if sys.platform != "win32":
+    import fcntl
 
 LENGTH = 8
 CHECK = 32
@@ -56,14 +59,19 @@ class Unfinished:
         folder = cls.beside(table)
         key = RunKey.new() if seed is None else RunKey.of_seed(seed)
         try:
-            folder.mkdir(mode=0o700)
-            _write_private(folder / KEY, json.dumps({"key": key.key.hex(), "seed": seed}).encode())
-            _write_private(folder / DONE, b"")
+            folder.mkdir(mode=0o700)  # what another run has made meanwhile is not touched
         except OSError as error:
-            shutil.rmtree(folder, ignore_errors=True)
             raise DiscreetError(
-                f"{table}: cannot be written: {error.strerror}; make room, or choose a folder you can write to"
+                f"{table}: cannot be written: {error.strerror}; choose a folder you can write to"
             ) from None
+        try:
+            write_key(folder / KEY, key)
+            (folder / DONE).touch(0o600, exist_ok=False)
+        except BaseException as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            if not isinstance(error, OSError):
+                raise
+            raise DiscreetError(f"{table}: cannot be written: {error.strerror}; make room") from None
         return cls(folder, key)
 
     @classmethod
@@ -81,16 +89,16 @@ class Unfinished:
         folder = cls.beside(table)
         if not folder.exists():
             return cls.begun(table, seed)
-        try:
-            kept = json.loads((folder / KEY).read_bytes())
-            key = RunKey(bytes.fromhex(kept["key"]), kept["seed"])
-            whole = _whole_bytes(folder / DONE)
-        except (OSError, ValueError, KeyError, TypeError):
-            raise DiscreetError(f"{folder}: the run cannot be gone on with; delete the folder and begin anew") from None
+        key = read_key(folder / KEY)
         if key.seed != seed:
             was = "without --seed" if key.seed is None else f"with --seed {key.seed}"
             raise DiscreetError(f"{folder}: the run was begun {was}; go on with it likewise")
-        return cls(folder, key, whole)
+        try:
+            return cls(folder, key, _whole_bytes(folder / DONE))
+        except OSError as error:
+            raise DiscreetError(
+                f"{folder}: the run cannot be gone on with: {error.strerror}; delete the folder and begin anew"
+            ) from None
 
     @property
     def people(self) -> Path:
@@ -132,12 +140,7 @@ class Unfinished:
 
     def erase(self) -> None:
         """Forget all of it, the key first: overwritten, as far as a file can be."""
-        with (self.folder / KEY).open("r+b") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(0)
-            file.write(bytes(size))
-            file.flush()
-            os.fsync(file.fileno())
+        erase_key(self.folder / KEY)
         shutil.rmtree(self.folder)
 
 
@@ -145,20 +148,33 @@ class Unfinished:
 def unfinished(table: Path, seed: int | None = None, *, resume: bool = False) -> Iterator[Unfinished]:
     """The run that writes a table in the block: forgotten at its end, kept where it fails after somebody was done."""
     run = Unfinished.resumed(table, seed) if resume else Unfinished.begun(table, seed)
-    try:
-        yield run
-    except BaseException:
-        if run.empty:
-            run.erase()
-        raise
-    run.erase()
+    with _alone(run.folder):
+        try:
+            yield run
+        except BaseException:
+            if run.empty:
+                run.erase()
+            raise
+        run.erase()
 
 
-def _write_private(path: Path, content: bytes) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Refuse a run that another process is at: each would spoil what the other adds to the one file.
+
+    The system lets go of it when a process ends, however it does. Where it has no locks, nobody is kept off.
+    """
+    with (folder / DONE).open("rb") as file:
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DiscreetError(
+                    f"{folder}: the run is under way in another process; wait for its end, or end it"
+                ) from None
+            except OSError:
+                pass
+        yield
 
 
 def _whole_bytes(path: Path) -> int:
