@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from discreet.data import read_trajectories
+from discreet.data.many import files_of
 from discreet.errors import DataError
 from discreet.publish.spark_people import whole_people
-from discreet.publish.spark_read import EventTable, address_of, is_remote, spark_schema
+from discreet.publish.spark_read import EventTable, _numbered, address_of, is_remote, spark_schema
 from discreet.publish.work import trajectories_of
 
 pa = pytest.importorskip("pyarrow", reason="no Spark: pip install 'discreet[spark]'")
@@ -19,6 +20,16 @@ def test_addresses_of_stores_survive_being_paths(address: str) -> None:
     assert is_remote(address)
     assert address_of(Path(address)) == address
     assert EventTable((address,)).files() == []
+
+
+def test_files_are_in_the_order_of_the_local_reader(tmp_path: Path) -> None:
+    for name in ("a", "a-b", "a b", "a!"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part.parquet").touch()
+    files = files_of(tmp_path)[0]
+    found = _numbered([file.as_uri() for file in reversed(files)])
+    assert list(found) == list(map(str, files))
+    assert list(found.values()) == [0, 1, 2, 3]
 
 
 def test_files_of_one_format(tmp_path: Path) -> None:

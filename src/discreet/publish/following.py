@@ -306,6 +306,7 @@ def told(people: People, person: Person, held: Held, state: bytes, now: int) -> 
 def written_by(now: int, margin: float) -> dt.date:
     """The first day whose key is still needed, when all that was due by now is written for good.
 
-    Every slot that ended by now - margin is told, so no slot of an earlier day is ever drawn again.
+    Every slot that ended before now - margin is told, so no slot of an earlier day is ever drawn again. One that ended
+    at that very instant may not be: Spark's timers go off after their time, not at it.
     """
-    return day_of(now - round(margin * 1000) + 1)
+    return day_of(now - round(margin * 1000))

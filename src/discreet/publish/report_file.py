@@ -63,7 +63,10 @@ def write_reports(path: Path, reports: Iterable[PersonReport], secrets: Sequence
         if ending_of(path, ENDINGS, "reports") == ".csv":
             with as_text(file) as text:
                 csv.writer(text, lineterminator="\n").writerows([tuple(schema)])
-                csv.writer(text, lineterminator="\n").writerows(rows)
+                quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+                plain = csv.writer(text, lineterminator="\n")
+                for row in rows:  # a lone carriage return in a name would end the row unless quoted
+                    (quoted if "\r" in str(row[0]) else plain).writerow(row)
             return
         groups = (pl.DataFrame([first, *islice(rows, ROW_GROUP - 1)], schema=schema, orient="row") for first in rows)
         sink_parquet(file, schema, groups)

@@ -177,9 +177,14 @@ def _read_parquet(session: SparkSession, table: EventTable) -> tuple[DataFrame, 
         column = col(f"`{name}`")
         roles.append((column.cast("string") if kinds[role] == "text" else column).alias(role))
     # The names are read off the files, not out of rows, and are as many as these.
-    files = {_plain_path(path): number for number, path in enumerate(sorted(frame.inputFiles()))}
+    files = _numbered(frame.inputFiles())
     chosen = frame.select(*roles, col("_metadata.file_path").alias("file"), col("_metadata.row_index").alias("row"))
     return chosen.mapInArrow(partial(_read_split, table, files), spark_schema(SCHEMA)), header
+
+
+def _numbered(addresses: Sequence[str]) -> dict[str, int]:
+    """Files in the order that `files_of` has: it decides between events of one instant in different files."""
+    return {path: number for number, path in enumerate(sorted(map(_plain_path, addresses), key=Path))}
 
 
 def is_remote(path: str) -> bool:
