@@ -473,6 +473,8 @@ def test_a_preview_for_which_there_is_no_process_says_so(monkeypatch: pytest.Mon
 
 
 def test_a_preview_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.gateway.preview.SECONDS", 10**6)  # the tests' own process has run for long
+    monkeypatch.setattr("discreet.gateway.preview.BYTES", 2**50)
     within_bounds()
     monkeypatch.setattr("discreet.gateway.preview.SECONDS", 0)
     with pytest.raises(DiscreetError, match="more than 0 seconds"):
