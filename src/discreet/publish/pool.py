@@ -73,6 +73,9 @@ def in_order(
             "a worker process ended before its time, perhaps for want of memory; try fewer of them (--workers 1)"
         ) from None
     finally:
+        if waiting:  # broken off: one that was ended while it held a queue's lock would let the others wait for ever
+            for process in list((pool._processes or {}).values()):
+                process.kill()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
