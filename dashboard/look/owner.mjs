@@ -16,6 +16,7 @@ await look(async () => {
     await page.keyboard.press(key);
     await page.waitForSelector(`.strip svg[aria-valuenow="${slot}"]`);
   }
+  holds((await page.textContent(".drifted")).includes("DO NOT HOLD"), "habits that the data refute are not told of");
   await page.click(".card summary");
   await page.waitForSelector("table tbody tr");
   await seen("today");

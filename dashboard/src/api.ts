@@ -29,6 +29,8 @@ export interface Glance {
   date: string; shown: number; decided: number; told?: (string | null)[]; true?: (string | null)[];
 }
 export interface Session { csrf: string | null; people: string[]; views: Record<string, string[]> }
+/** What last night's look at somebody's habits found. */
+export interface Notice { person: string; date: string; drifted: boolean; words: string }
 export interface Door { owned: boolean; entered: boolean }
 export interface Token {
   token: string; purpose: string; person: string | null; view: string; now_only: boolean; name: string;
@@ -111,6 +113,7 @@ export const api = {
     (await ask<{ days: Glance[] }>("GET", `${of(person)}/glance?from=${from}&to=${to}${strips ? "&strips" : ""}`)).days,
   tokens: async () => (await ask<{ tokens: Token[] }>("GET", "/v1/owner/tokens")).tokens,
   add: (made: NewToken) => ask<{ token: string; secret: string }>("POST", "/v1/owner/tokens", made),
+  notices: async () => (await ask<{ notices: Notice[] }>("GET", "/v1/owner/notices")).notices,
   revoke: (token: string) => ask<null>("DELETE", `/v1/owner/tokens/${encodeURIComponent(token)}`),
 };
 

@@ -77,7 +77,9 @@ export const texts = {
     more: "much shown",
     beliefs: "What an observer may believe",
     beliefsWords:
-      "Somebody who knows your habits, how this gateway decides, and everything that it told. Never above the limit.",
+      "Somebody who knows your habits, how this gateway decides, and everything that it told. Never above the limit, if "
+      + "your habits are as learned.",
+    habitsAsked: "Whether they are is looked at every night.",
     noBeliefs: "Beliefs are kept for the last days, and from the last change of habits or secrets on.",
     noSecrets: "No secret is declared.",
     prior: "from habits alone",
@@ -189,7 +191,7 @@ export const texts = {
   secrets: {
     heading: "Secrets",
     words: "What nobody may find out from what applications are told. Habits tell something already; what is told may "
-      + "raise that by so much, and no more.",
+      + "raise that by so much, and no more, if habits are as learned.",
     inForce: "In force",
     announced: (date: string) => `From ${dayName(date)} on`,
     untilThen: "Until then",
@@ -268,7 +270,7 @@ export const texts = {
       : `Its worth to applications ${mean < 0 ? "falls" : "rises"} by ${points(Math.abs(mean))} ± ${points(half)} `
         + "percentage points.",
     audit: "audit",
-    holds: (rests: string) => (rests === "proof" ? "every limit is kept, by proof" : "every limit is kept"),
+    holds: (rests: string) => `every limit is kept${rests === "proof" ? ", by proof" : ""}, if habits are as learned`,
     open: "not every limit is proven to be kept",
     broken: "a limit is exceeded",
     worst: "most that was found",

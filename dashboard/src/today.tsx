@@ -1,5 +1,5 @@
-import { useMemo, useRef, useState } from "preact/hooks";
-import type { Beliefs, Day } from "./api";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { api, type Beliefs, type Day, type Notice } from "./api";
 import { BeliefOf, Key } from "./beliefs";
 import { Calendar } from "./calendar";
 import { useDays, type Looked } from "./days";
@@ -30,7 +30,7 @@ export function Today({ person, out }: { person: string; out: () => void }) {
       {problem && <p class="problem" role="alert">{problem}</p>}
       <OfDay day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
       <Week person={person} day={seen.day} last={days.last} go={go} />
-      <BeliefsOf day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
+      <BeliefsOf person={person} day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
     </>
   );
 }
@@ -84,12 +84,23 @@ function OfDay({ day, beliefs, at, look }: { day: Day; beliefs: Beliefs } & Look
   );
 }
 
-function BeliefsOf({ day, beliefs, at, look }: { day: Day; beliefs: Beliefs } & Looking) {
+/** Whether habits are still true, on which every limit rests: what the data of the last weeks say. */
+function Habits({ person, last }: { person: string; last: string }) {
+  const [notice, setNotice] = useState<Notice | null>(null);
+  useEffect(() => {
+    api.notices().then((found) => setNotice(found.find((one) => one.person === person) ?? null), () => undefined);
+  }, [person, last]);
+  if (notice?.drifted) return <p class="problem drifted" role="alert">{notice.words}</p>;
+  return <p class="quiet">{notice?.words ?? texts.today.habitsAsked}</p>;
+}
+
+function BeliefsOf({ person, day, beliefs, at, look }: { person: string; day: Day; beliefs: Beliefs } & Looking) {
   const words = texts.today;
   return (
     <section aria-labelledby="beliefs">
       <h2 id="beliefs">{words.beliefs}</h2>
       <p class="quiet">{words.beliefsWords}</p>
+      <Habits person={person} last={day.date} />
       {beliefs.why && <p>{words.noBeliefs}</p>}
       {!beliefs.why && beliefs.secrets.length === 0 && <p>{words.noSecrets}</p>}
       {beliefs.secrets.length > 0 && <Key />}

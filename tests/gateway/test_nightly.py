@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from discreet import DiscreetError, Policy
-from discreet.gateway.nightly import days_of, look
+from discreet.gateway.nightly import Notice, days_of, look
 from discreet.gateway.own_store import OwnStore, Stamp
 from tests.gateway.people import CLOCK, START, a_day, habits, settled
 from tests.gateway.web import opened
@@ -46,14 +46,18 @@ def test_habits_that_hold(own: OwnStore) -> None:
     assert len(days_of(own, "jane", CLOCK.slots, START.date(), TODAY)) == 28
 
 
-def test_habits_that_changed_are_noticed_with_the_remedy(own: OwnStore) -> None:
-    """A clinic every afternoon, where it was one in five."""
+def changed(own: OwnStore) -> Notice:
+    """What is found of a clinic every afternoon, where it was one in five."""
     rng = np.random.default_rng(77)
     days = [list(a_day(CLOCK, rng)) for _ in range(28)]
     for day in days:
         day[7] = day[8] = "clinic"
     lived(own, [tuple(day) for day in days])
-    notice = look(own, "jane", ROUTINE, POLICY, TODAY)
+    return look(own, "jane", ROUTINE, POLICY, TODAY)
+
+
+def test_habits_that_changed_are_noticed_with_the_remedy(own: OwnStore) -> None:
+    notice = changed(own)
     assert notice.drifted
     assert "DO NOT HOLD" in notice.words
     assert "--update" in notice.words
