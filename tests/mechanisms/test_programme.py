@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from discreet.mechanisms import programme
+from discreet.mechanisms.pivots import NEARLY
 from discreet.numerics import FloatArray, IntArray
 from tests.mechanisms import dense_programme
 from tests.strategies import searches
@@ -53,7 +54,7 @@ def test_the_optimum_is_highs_optimum_and_feasible() -> None:
         flows = solution.flows
         table = np.zeros((outputs, len(mass)))
         table[output, state] = flows
-        assert flows.min() > -programme.NEARLY  # what the solver leaves to the check of the rounded kernel
+        assert flows.min() > -NEARLY  # what the solver leaves to the check of the rounded kernel
         assert (table @ coefficients.T).max() < 1e-11
         np.testing.assert_allclose(table.sum(axis=0), mass, atol=1e-14)
         assert value @ flows == pytest.approx(by_highs(case), abs=1e-6)

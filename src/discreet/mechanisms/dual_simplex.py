@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.jit import compiled, dot
-from discreet.mechanisms.programme import PERTURBATION, inverted, scatter
+from discreet.mechanisms.inverse import inverted
+from discreet.mechanisms.programme import PERTURBATION, scatter
 from discreet.numerics import FloatArray, IntArray
 
 PIVOTS = 20_000

@@ -13,8 +13,8 @@ valued output, is optimal without coupling rows, hence dual feasible; the dual s
 the other. Ties are many (fakes are worth the same), so values are perturbed by less than `PERTURBATION`, the same for
 every call.
 
-Limits count pivots, never time. Whatever is returned is checked by the caller: a failed solve costs utility, not
-privacy. A pivot costs about K P + 2 N + K^2 operations, with K coupling rows in use, P states and N allowed flows.
+Here rows are added and dropped; `pivots` is the simplex between. Limits count pivots, never time. Whatever is returned
+is checked by the caller: a failed solve costs utility, not privacy.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import compiled, row_dot, row_square
-from discreet.numerics import BoolArray, FloatArray, IntArray
+from discreet.jit import compiled
+from discreet.mechanisms.pivots import NOISE, Basis, Problem, add_row, pivoted, revalue, start
+from discreet.numerics import FloatArray, IntArray
 
 PERTURBATION = 2.0**-24
 """Most that a value is changed by to break ties; the solution is optimal up to it."""
@@ -41,79 +42,11 @@ ROUNDS = 200
 FEASIBLE = 1e-13
 """Rows above zero by this, relative to the output's mass, count as met."""
 
-NOISE = 1e-14
-"""What flows may be below zero and rows above it for rounding alone: total mass is one, coefficients at most one."""
-
-NEARLY = 1e-10
-"""A flow below zero by less, which no pivot can raise, is left to the check of the rounded kernel."""
-
-SMALLEST_PIVOT = 1e-9
-"""Columns that move the leaving flow by less per unit do not enter: they would spoil the inverse."""
-
-TIE = 1e-9
-"""Reduced costs that reach zero within this of each other are a tie, which the largest pivot wins (Harris 1973)."""
-
-MARGIN = 1e-9
-"""Relative, and far beyond rounding: steps up to so much later are looked at exactly."""
-
-SMALLEST_STEP = 1e-300
-"""The same where a step is zero."""
-
-FRESH = 100
-"""Pivots after which the inverse and the reduced costs are computed anew."""
-
 IDLE = 1e-6
 """Coupling rows with more slack than this are dropped from the working basis between rounds."""
 
-DRIFT = 1e-6
-"""So far may a pivot, computed by row and by column, disagree before they are computed anew at once."""
-
 ATTEMPTS = 3
 """Perturbations that are tried before a programme is given up."""
-
-NOTHING = -(2**62)
-"""In place of a column: none can enter."""
-
-
-class Problem(NamedTuple):
-    """N columns: a flow from state[k] to output[k], worth value[k]; a state's columns stand together, in order."""
-
-    mass: FloatArray  # (P,)
-    first: IntArray  # (P + 1,): where each state's columns begin
-    state: IntArray  # (N,)
-    output: IntArray  # (N,)
-    value: FloatArray  # (N,)
-    coefficients: FloatArray  # (J, P)
-    outputs: int
-    begins: IntArray  # (O + 1,): the same columns, an output's together: where each output's places begin
-    place: IntArray  # (N,): the place of each column there
-    member: IntArray  # (N,): the state of each place; an output's are in order
-    column: IntArray  # (N,): the column at each place
-
-
-class Basis(NamedTuple):
-    """What the simplex works on, with room for R coupling rows. The slack of coupling row r is the column -1 - r."""
-
-    key: IntArray  # (P,): the key column of each state
-    reduced: FloatArray  # (N,): reduced costs of columns
-    in_basis: BoolArray  # (N,): whether a column is basic, keys not counted
-    slack_cost: FloatArray  # (R,): reduced costs of slacks
-    rest: FloatArray  # (R,): what the keys leave of each coupling row
-    inverse: FloatArray  # (R, R): of the working basis
-    values: FloatArray  # (R,): of the working basic variables
-    changed: BoolArray  # (R,): where a value is no longer that of the inverse
-    size: FloatArray  # (R,): one more than the squares of a row of the inverse; 0 where it has changed
-    basic: IntArray  # (R,): the column at each place of it
-    row_output: IntArray  # (R,): the output of each coupling row
-    row_index: IntArray  # (R,): its index into coefficients
-    own: FloatArray  # (R, most members of an output): the coefficients of its output's members
-    told: FloatArray  # (N,): room for a combination of coupling rows, at the places of columns
-    alpha: FloatArray  # (N,): room for the pivot row
-    ratio: FloatArray  # (P,): room for the step at which a column of each state enters
-    early: BoolArray  # (P,): room for the states with a column that may be the first to enter
-    room: FloatArray  # (4, max(P, R))
-    marks: BoolArray  # (2, max(P, R))
-    few: IntArray  # (R,): room for the rows that a column has entries in
 
 
 class Solution(NamedTuple):
@@ -164,11 +97,11 @@ def scatter(start: int, count: int) -> FloatArray:
 @compiled()
 def _solve(problem: Problem, most: int, most_rows: int) -> tuple[bool, FloatArray, int, int]:
     """Rounds of the dual simplex, adding the most violated row of each output in between."""
-    basis = _start(problem, most_rows)
+    basis = start(problem, most_rows)
     rows = pivots = 0
     for _ in range(ROUNDS):
         basis.changed[:rows] = True  # sums have another order where there are more rows, or fewer
-        _revalue(basis, rows)
+        revalue(basis, rows)
         flows = _flows(problem, basis, rows)
         rows = _drop_idle(basis, rows)
         added = _add_violated(problem, basis, rows, flows)
@@ -177,89 +110,11 @@ def _solve(problem: Problem, most: int, most_rows: int) -> tuple[bool, FloatArra
         if added < 0:
             return False, flows, pivots, rows
         rows += added
-        used = _dual_simplex(problem, basis, rows, most - pivots)
+        used = pivoted(problem, basis, rows, most - pivots)
         if used < 0:
             return False, flows, pivots, rows
         pivots += used
     return False, flows, pivots, rows
-
-
-@compiled()
-def _start(problem: Problem, rows: int) -> Basis:
-    """Every state at its most valued output, and room for so many coupling rows."""
-    states, columns = len(problem.mass), len(problem.state)
-    key = np.full(states, -1)
-    for k in range(columns):
-        m = problem.state[k]
-        if key[m] < 0 or problem.value[k] > problem.value[key[m]]:
-            key[m] = k
-    reduced = np.empty(columns)
-    for k in range(columns):
-        reduced[k] = problem.value[k] - problem.value[key[problem.state[k]]]
-    widest = 0
-    for o in range(problem.outputs):
-        widest = max(widest, problem.begins[o + 1] - problem.begins[o])
-    return Basis(
-        key,
-        reduced,
-        np.zeros(columns, np.bool_),
-        np.zeros(rows),
-        np.zeros(rows),
-        np.empty((rows, rows)),
-        np.zeros(rows),
-        np.ones(rows, np.bool_),
-        np.zeros(rows),
-        np.zeros(rows, np.int64),
-        np.zeros(rows, np.int64),
-        np.zeros(rows, np.int64),
-        np.empty((rows, widest)),
-        np.zeros(columns),
-        np.zeros(columns),
-        np.zeros(states),
-        np.zeros(states, np.bool_),
-        np.zeros((4, max(states, rows))),
-        np.zeros((2, max(states, rows)), np.bool_),
-        np.zeros(rows, np.int64),
-    )
-
-
-@compiled()
-def _revalue(basis: Basis, rows: int) -> None:
-    """Values of the working basic variables: inverse times what the keys leave of each row, where that has changed."""
-    inverse, rest, values, changed = basis.inverse, basis.rest, basis.values, basis.changed
-    for i in range(rows):
-        if changed[i]:
-            values[i] = row_dot(inverse, i, rest, rows)
-            changed[i] = False
-
-
-@compiled()
-def _rest_of(problem: Problem, basis: Basis, r: int) -> float:
-    """What the keys leave of coupling row r."""
-    output, key, mass, coefficients = problem.output, basis.key, problem.mass, problem.coefficients[basis.row_index[r]]
-    own, total = basis.row_output[r], 0.0
-    for m in range(len(mass)):
-        if output[key[m]] == own:
-            total -= mass[m] * coefficients[m]
-    return total
-
-
-@compiled()
-def _set_key(problem: Problem, basis: Basis, rows: int, m: int, column: int) -> None:
-    """The column becomes the key of state m: its mass counts in other coupling rows."""
-    coefficients, row_output, row_index, rest = problem.coefficients, basis.row_output, basis.row_index, basis.rest
-    before, after, mass = problem.output[basis.key[m]], problem.output[column], problem.mass[m]
-    basis.key[m] = column
-    inverse, changed = basis.inverse, basis.changed
-    for r in range(rows):
-        if row_output[r] == before:
-            rest[r] += mass * coefficients[row_index[r], m]
-        elif row_output[r] == after:
-            rest[r] -= mass * coefficients[row_index[r], m]
-        else:
-            continue
-        for i in range(rows):
-            changed[i] |= inverse[i, r] != 0.0
 
 
 @compiled()
@@ -317,7 +172,7 @@ def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) 
         if at >= 0:
             if rows + added == len(basis.rest):
                 return -1
-            _add_row(problem, basis, rows + added, o, at)
+            add_row(problem, basis, rows + added, o, at)
             added += 1
     return added
 
@@ -345,342 +200,3 @@ def _drop_idle(basis: Basis, rows: int) -> int:
                 basis.basic[i] = -1 - r
         rows = last
     return rows
-
-
-@compiled()
-def _add_row(problem: Problem, basis: Basis, r: int, o: int, j: int) -> None:
-    """Coupling row r, its slack basic: the inverse grows by a row that undoes the new row's entries."""
-    basis.row_output[r], basis.row_index[r], basis.basic[r], basis.slack_cost[r] = o, j, -1 - r, 0.0
-    basis.rest[r] = _rest_of(problem, basis, r)
-    begin = problem.begins[o]
-    for i in range(problem.begins[o + 1] - begin):
-        basis.own[r, i] = problem.coefficients[j, problem.member[begin + i]]
-    inverse, basic, key = basis.inverse, basis.basic, basis.key
-    state, output, coefficients = problem.state, problem.output, problem.coefficients[j]
-    inverse[r, : r + 1] = 0.0
-    inverse[:r, r] = 0.0
-    inverse[r, r] = 1.0
-    for i in range(r):
-        if basic[i] >= 0:
-            m = state[basic[i]]
-            entry = coefficients[m] if output[basic[i]] == o else 0.0
-            if output[key[m]] == o:
-                entry -= coefficients[m]
-            if entry != 0.0:
-                inverse[r, :r] -= entry * inverse[i, :r]
-
-
-@compiled()
-def _entries(problem: Problem, basis: Basis, column: int, rows: int, entries: FloatArray) -> None:
-    """A column's entries in the coupling rows; a flow's are differences to those of its state's key."""
-    entries[:rows] = 0.0
-    if column < 0:
-        entries[-1 - column] = 1.0
-        return
-    coefficients, row_output, row_index = problem.coefficients, basis.row_output, basis.row_index
-    m = problem.state[column]
-    own, key = problem.output[column], problem.output[basis.key[m]]
-    for r in range(rows):
-        if row_output[r] == own:
-            entries[r] += coefficients[row_index[r], m]
-        if row_output[r] == key:
-            entries[r] -= coefficients[row_index[r], m]
-
-
-@compiled()
-def _dual_simplex(problem: Problem, basis: Basis, rows: int, most: int) -> int:
-    """Pivot until no flow is negative; pivots used, or -1 where a limit is reached or no pivot is left."""
-    since = 0  # pivots since the inverse was fresh
-    basis.changed[:rows] = True
-    basis.size[:rows] = 0.0
-    row = np.empty(rows)
-    for pivot in range(most):
-        if since == FRESH:
-            _refresh(problem, basis, rows)
-            since = 0
-        _revalue(basis, rows)
-        leaving, lowest = _leaving(problem, basis, rows)
-        if leaving < 0:
-            return pivot
-        row[:] = basis.inverse[leaving, :rows]
-        _combine(problem, basis, row)
-        entering = _entering(problem, basis, row, lowest)
-        if entering == NOTHING:  # nothing can raise it: the rows in use leave no room but rounding
-            return pivot if lowest > -NEARLY else -1
-        if _pivot(problem, basis, row, leaving, entering):
-            since += 1
-        elif since > 0:
-            since = FRESH
-        else:
-            return -1
-    return -1
-
-
-@compiled()
-def _combine(problem: Problem, basis: Basis, prices: FloatArray) -> None:
-    """told = the sum of prices times coupling rows, at the place of each flow."""
-    told, own, begins, row_output = basis.told, basis.own, problem.begins, basis.row_output
-    told[:] = 0.0
-    for r in range(len(prices)):
-        price = prices[r]
-        if price != 0.0:
-            begin, end = begins[row_output[r]], begins[row_output[r] + 1]
-            for i in range(end - begin):
-                told[begin + i] += price * own[r, i]
-
-
-@compiled()
-def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
-    """Invert the working basis anew, and price every column with it: rounding does not pile up."""
-    for r in range(rows):
-        basis.rest[r] = _rest_of(problem, basis, r)
-    working = np.zeros((rows, rows))
-    worth, entries = np.zeros(rows), basis.room[3]
-    for i in range(rows):
-        column = basis.basic[i]
-        _entries(problem, basis, column, rows, entries)
-        working[:, i] = entries[:rows]
-        if column >= 0:
-            worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
-    basis.inverse[:rows, :rows] = inverted(working)
-    basis.changed[:rows] = True
-    basis.size[:rows] = 0.0
-    prices = np.zeros(rows)
-    for i in range(rows):
-        _subtract(prices, -worth[i], basis.inverse[i, :rows])
-    basis.slack_cost[:rows] = -prices
-    _combine(problem, basis, prices)
-    place, value, told, reduced = problem.place, problem.value, basis.told, basis.reduced
-    for m in range(len(problem.mass)):
-        own = basis.key[m]
-        for k in range(problem.first[m], problem.first[m + 1]):
-            reduced[k] = value[k] - value[own] - (told[place[k]] - told[place[own]])
-
-
-@compiled()
-def inverted(matrix: FloatArray) -> FloatArray:
-    """Gauss and Jordan with row pivots. A library's inverse would use threads that this size does not repay."""
-    size = len(matrix)
-    work = np.zeros((size, 2 * size))
-    work[:, :size] = matrix
-    for i in range(size):
-        work[i, size + i] = 1.0
-    for column in range(size):
-        best = column
-        for i in range(column + 1, size):
-            if abs(work[i, column]) > abs(work[best, column]):
-                best = i
-        if work[best, column] == 0.0:
-            raise np.linalg.LinAlgError("singular")
-        if best != column:
-            for k in range(2 * size):
-                work[best, k], work[column, k] = work[column, k], work[best, k]
-        scale = 1.0 / work[column, column]
-        for k in range(column, 2 * size):
-            work[column, k] *= scale
-        for i in range(size):
-            factor = work[i, column]
-            if i != column and factor != 0.0:
-                for k in range(column, 2 * size):
-                    work[i, k] -= factor * work[column, k]
-    return work[:, size:].copy()
-
-
-@compiled()
-def _leaving(problem: Problem, basis: Basis, rows: int) -> tuple[int, float]:
-    """Where the most negative basic flow or slack stands; a negative key first changes places with a working flow."""
-    basic, state, inverse = basis.basic, problem.state, basis.inverse
-    lowest, place, of_key = -NOISE, -1, False
-    steepest = 0.0
-    rest, values, sizes = basis.room[0], basis.values, basis.size
-    rest[: len(problem.mass)] = problem.mass
-    for i in range(rows):
-        if basic[i] >= 0:
-            rest[state[basic[i]]] -= values[i]
-        if values[i] < -NOISE:
-            if sizes[i] == 0.0:
-                sizes[i] = 1.0 + row_square(inverse, i, rows)
-            size = sizes[i]
-            if values[i] ** 2 > steepest * size:
-                steepest, lowest, place = values[i] ** 2 / size, values[i], i
-    for i in range(rows):
-        if basic[i] >= 0:
-            value = rest[state[basic[i]]]
-            if value < -NOISE and value**2 > 2.0 * steepest:
-                steepest, lowest, place, of_key = value**2 / 2.0, value, i, True
-    if of_key:
-        place = _change_key(problem, basis, rows, problem.state[basis.basic[place]])
-    return place, lowest
-
-
-@compiled()
-def _change_key(problem: Problem, basis: Basis, rows: int, m: int) -> int:
-    """The largest working flow of state m becomes its key, and the key takes its place, which is returned.
-
-    Columns of the working basis are differences to the key's, so those of m change: d becomes d - d_new, and d_new its
-    own negative. That is a right factor that is its own inverse; on the inverse it acts on one row.
-    """
-    best, values = -1, basis.values
-    for i in range(rows):
-        if basis.basic[i] >= 0 and problem.state[basis.basic[i]] == m and (best < 0 or values[i] > values[best]):
-            best = i
-    for i in range(rows):
-        if i != best and basis.basic[i] >= 0 and problem.state[basis.basic[i]] == m:
-            basis.inverse[best, :rows] += basis.inverse[i, :rows]
-    basis.inverse[best, :rows] *= -1.0
-    basis.changed[best], basis.size[best] = True, 0.0
-    column, key = basis.basic[best], basis.key[m]
-    basis.basic[best] = key
-    _set_key(problem, basis, rows, m, column)
-    basis.in_basis[key], basis.in_basis[column] = True, False
-    return best
-
-
-@compiled()
-def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) -> int:
-    """The column that enters, or NOTHING: of those that reach zero first, up to a tie, the largest pivot.
-
-    A state whose key alone is basic need not stop the step: its whole mass moves to the column that reached zero, its
-    new key, as long as the leaving flow stays below zero (the dual simplex's long step, for generalised upper bounds).
-    """
-    shared, free = basis.marks  # states with more than a key in the basis; slacks that are not basic
-    shared[: len(problem.mass)] = False
-    free[: len(row)] = True
-    for i in range(len(row)):
-        if basis.basic[i] < 0:
-            free[-1 - basis.basic[i]] = False
-        else:
-            shared[problem.state[basis.basic[i]]] = True
-    slack_bound = np.inf
-    for r in range(len(row)):
-        if free[r] and row[r] < -SMALLEST_PIVOT:
-            slack_bound = min(slack_bound, (basis.slack_cost[r] - TIE) / row[r])
-    while True:
-        _early(problem, basis, slack_bound)
-        entering = _first_to_zero(problem, basis, row, free, slack_bound)
-        if entering < 0:
-            return entering
-        m = problem.state[entering]
-        lowest -= problem.mass[m] * basis.alpha[entering]
-        if shared[m] or lowest > -NOISE:
-            return entering
-        own = basis.reduced[problem.first[m] : problem.first[m + 1]]
-        own -= basis.reduced[entering]
-        _set_key(problem, basis, len(row), m, entering)
-
-
-@compiled()
-def _early(problem: Problem, basis: Basis, slack_bound: float) -> None:
-    """The pivot row, and the states with a column that might be the first to enter: few of all of them.
-
-    A column enters no later than `latest`, the least step yet that is relaxed by a tie, and a little more: rounding may
-    not leave out a state that the exact ratios (`_first_to_zero`) would choose.
-    """
-    told, place, alpha, reduced, in_basis = basis.told, problem.place, basis.alpha, basis.reduced, basis.in_basis
-    first, key, early = problem.first, basis.key, basis.early
-    latest = slack_bound + MARGIN * abs(slack_bound)
-    for m in range(len(problem.mass)):
-        own, found = told[place[key[m]]], False
-        for k in range(first[m], first[m + 1]):
-            pivot = told[place[k]] - own
-            alpha[k] = pivot
-            # Reduced costs are not positive, so this holds for no positive pivot; it seldom does; divisions are dear.
-            if reduced[k] > latest * pivot and pivot < -SMALLEST_PIVOT and not in_basis[k]:
-                found, step = True, (reduced[k] - TIE) / pivot
-                latest = min(latest, step + MARGIN * abs(step) + SMALLEST_STEP)
-        early[m] = found
-
-
-@compiled()
-def _ratios(problem: Problem, basis: Basis, m: int) -> tuple[float, float]:
-    """The step at which the first column of a state enters, and the same, relaxed by a tie."""
-    alpha, reduced, in_basis = basis.alpha, basis.reduced, basis.in_basis
-    ratio = tied = np.inf
-    for k in range(problem.first[m], problem.first[m + 1]):
-        pivot = alpha[k]
-        first_yet = reduced[k] > ratio * pivot or reduced[k] - TIE > tied * pivot
-        if first_yet and pivot < -SMALLEST_PIVOT and not in_basis[k]:
-            ratio = min(ratio, reduced[k] / pivot)
-            tied = min(tied, (reduced[k] - TIE) / pivot)
-    return ratio, tied
-
-
-@compiled()
-def _first_to_zero(problem: Problem, basis: Basis, row: FloatArray, free: BoolArray, slack_bound: float) -> int:
-    """The largest pivot whose ratio is no more than the least that is relaxed by a tie."""
-    alpha, reduced, in_basis, ratio, first = basis.alpha, basis.reduced, basis.in_basis, basis.ratio, problem.first
-    bound, early = slack_bound, basis.early
-    for m in range(len(first) - 1):
-        if early[m]:
-            ratio[m], tied = _ratios(problem, basis, m)
-            bound = min(bound, tied)
-    largest, entering = -SMALLEST_PIVOT, NOTHING
-    for m in range(len(first) - 1):
-        if early[m] and ratio[m] <= bound and ratio[m] < np.inf:
-            for k in range(first[m], first[m + 1]):
-                if alpha[k] < largest and not in_basis[k] and reduced[k] / alpha[k] <= bound:
-                    largest, entering = alpha[k], k
-    slack_cost = basis.slack_cost
-    for r in range(len(row)):
-        if free[r] and row[r] < largest and slack_cost[r] / row[r] <= bound:
-            largest, entering = row[r], -1 - r
-    return entering
-
-
-@compiled()
-def _subtract(target: FloatArray, factor: float, other: FloatArray) -> None:
-    """target -= factor * other, without room for the product."""
-    for k in range(len(other)):
-        target[k] -= factor * other[k]
-
-
-@compiled()
-def _column(problem: Problem, basis: Basis, entering: int, rows: int, column: FloatArray) -> None:
-    """column = the inverse times the entering column, which has few entries."""
-    entries, few, inverse = basis.room[3], basis.few, basis.inverse
-    _entries(problem, basis, entering, rows, entries)
-    count = 0
-    for r in range(rows):
-        if entries[r] != 0.0:
-            few[count], entries[count] = r, entries[r]
-            count += 1
-    for i in range(rows):
-        value = 0.0
-        for at in range(count):
-            value += inverse[i, few[at]] * entries[at]
-        column[i] = value
-
-
-@compiled()
-def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, entering: int) -> bool:
-    """Exchange two basic variables; reduced costs move along the pivot row. False if rounding has spoilt the pivot."""
-    rows, inverse, changed, sizes = len(row), basis.inverse, basis.changed, basis.size
-    column, scaled = basis.room[1], basis.room[2]
-    _column(problem, basis, entering, rows, column)
-    expected = basis.alpha[entering] if entering >= 0 else row[-1 - entering]
-    if abs(column[leaving] - expected) > DRIFT * abs(expected):
-        return False
-    cost = basis.reduced[entering] if entering >= 0 else basis.slack_cost[-1 - entering]
-    step = min(cost, 0.0) / column[leaving]
-    _subtract(basis.reduced, step, basis.alpha)
-    _subtract(basis.slack_cost[:rows], step, row)
-    for r in range(rows):
-        scaled[r] = row[r] / column[leaving]
-    rest, values = basis.rest, basis.values
-    for i in range(rows):
-        factor = column[i]
-        if i != leaving and factor != 0.0:
-            for r in range(rows):
-                inverse[i, r] -= factor * scaled[r]
-            values[i], changed[i], sizes[i] = row_dot(inverse, i, rest, rows), False, 0.0
-    for r in range(rows):
-        inverse[leaving, r] = scaled[r]
-    changed[leaving], sizes[leaving] = True, 0.0
-    if basis.basic[leaving] >= 0:
-        basis.in_basis[basis.basic[leaving]] = False
-    basis.basic[leaving] = entering
-    if entering >= 0:
-        basis.in_basis[entering], basis.reduced[entering] = True, 0.0
-    else:
-        basis.slack_cost[-1 - entering] = 0.0
-    return True

@@ -1,7 +1,8 @@
 """Answers with noise shaped by a policy graph: graphs, sensitivity hulls, K-norm noise, DPHMM."""
 
-from discreet.mechanisms.perturbation.dphmm import Dphmm, PerturbedKernel
+from discreet.mechanisms.perturbation.dphmm import Dphmm
 from discreet.mechanisms.perturbation.hull import Hull
+from discreet.mechanisms.perturbation.kernel import PerturbedKernel
 from discreet.mechanisms.perturbation.noise import ContinuousNoise, LatticeNoise
 from discreet.mechanisms.perturbation.odometer import Odometer, Reading, Spent
 from discreet.mechanisms.perturbation.policy_graph import PolicyGraph

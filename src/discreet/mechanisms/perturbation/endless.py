@@ -21,7 +21,8 @@ from discreet.numerics import BoolArray
 from discreet.outputs import Output
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.perturbation.dphmm import Dphmm, PerturbedKernel
+    from discreet.mechanisms.perturbation.dphmm import Dphmm
+    from discreet.mechanisms.perturbation.kernel import PerturbedKernel
 
 LIVE = 512
 """Past rows of secrets that are kept to be shown. No kernel depends on them, so the oldest may go."""
