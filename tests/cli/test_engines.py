@@ -25,12 +25,6 @@ from tests.cli.conftest import POLICY, Discreet, error_of
 from tests.cli.test_workers import COLUMNS, LEARN, contents
 from tests.publish.sparks import LOCAL, needs_spark, session_at
 
-ENGINES: dict[str, list[str]] = {
-    "one process": [],
-    "two processes": ["--workers", "2"],
-    "spark": ["--engine", "spark", "--master", LOCAL],
-}
-
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
@@ -39,13 +33,18 @@ def session() -> Iterator[Any]:
     session.stop()
 
 
+@pytest.fixture
+def spark(session: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The options of Spark, which is started once for all tests."""
+    monkeypatch.setattr(spark_session, "running", lambda master: nullcontext(session))
+    return ["--engine", "spark", "--master", LOCAL]
+
+
 @pytest.fixture(params=["two processes", pytest.param("spark", marks=needs_spark)])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The options of an engine that is held against one process; Spark is started once for all tests."""
-    if request.param == "spark":
-        started = request.getfixturevalue("session")
-        monkeypatch.setattr(spark_session, "running", lambda master: nullcontext(started))
-    return ENGINES[request.param]
+def engine(request: pytest.FixtureRequest) -> list[str]:
+    """The options of an engine that is held against one process."""
+    found: list[str] = request.getfixturevalue("spark") if request.param == "spark" else ["--workers", "2"]
+    return found
 
 
 @pytest.fixture
@@ -101,20 +100,19 @@ def test_every_engine_learns_one_of_many(discreet: Discreet, family: Path, tmp_p
     assert left(tmp_path) == ["0.model", "1.model", "family.csv"]
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_every_engine_releases_the_same_by_a_seed(
-    discreet: Discreet, family: Path, learned: Path, tmp_path: Path, engine: list[str], ending: str
+    discreet: Discreet, family: Path, learned: Path, tmp_path: Path, engine: list[str]
 ) -> None:
     ran = []
     for number, more in enumerate(([], engine)):
-        out = tmp_path / f"{number}.{ending}"
+        out = tmp_path / f"{number}.jsonl"
         one = discreet("release", "--model", learned, "--policy", POLICY, family, "--seed", 3, "--out", out, *more)
         assert one.code == 0, one.err
         assert "drawn with --seed: whoever guesses it can undo the draws" in one.err
         ran.append((one.out.replace(str(out), "OUT"), one.err))
     assert ran[0] == ran[1]
-    assert (tmp_path / f"0.{ending}").read_bytes() == (tmp_path / f"1.{ending}").read_bytes()
-    assert left(tmp_path) == [f"0.{ending}", f"1.{ending}", "family.csv", "models"]
+    assert (tmp_path / "0.jsonl").read_bytes() == (tmp_path / "1.jsonl").read_bytes()
+    assert left(tmp_path) == ["0.jsonl", "1.jsonl", "family.csv", "models"]
 
 
 def test_seeds_are_of_one_person_each(discreet: Discreet, family: Path, learned: Path) -> None:
@@ -158,13 +156,11 @@ def test_without_a_seed_the_key_is_for_its_owner_alone_and_goes(
     family: Path,
     learned: Path,
     tmp_path: Path,
-    engine: list[str],
+    spark: list[str],
     monkeypatch: pytest.MonkeyPatch,
-    session: Any,
 ) -> None:
-    if engine != ENGINES["spark"]:
-        pytest.skip("processes of this machine draw from the operating system's entropy, and have no key")
     keys = []
+    release = ["release", "--model", learned, "--policy", POLICY, family, *COLUMNS, *spark]
     work_on = spark_work.work_on
 
     def looked_at(session: Any, table: Any, work: Any, folder: Path, **more: Any) -> Any:
@@ -184,7 +180,7 @@ def test_without_a_seed_the_key_is_for_its_owner_alone_and_goes(
     monkeypatch.setattr(spark_work, "work_on", looked_at)
     for number in range(2):
         out = tmp_path / f"{number}.csv"
-        ran = discreet("release", "--model", learned, "--policy", POLICY, family, "--out", out, *engine)
+        ran = discreet(*release, "--out", out)
         assert ran.code == 0, ran.err
     assert keys[0].seed is None
     assert keys[0] != keys[1]
@@ -192,14 +188,11 @@ def test_without_a_seed_the_key_is_for_its_owner_alone_and_goes(
     assert left(tmp_path) == ["0.csv", "1.csv", "family.csv", "models"]
     # Whoever is not known leaves nothing, and no key.
     next(iter(learned.iterdir())).unlink()
-    told = error_of(discreet("release", "--model", learned, "--policy", POLICY, family, "--out", out, *engine))
-    assert "has no model in" in told
+    assert "has no model in" in error_of(discreet(*release, "--out", out))
     assert left(tmp_path) == ["0.csv", "1.csv", "family.csv", "models"]
     # What a run that was killed has left is not drawn from again.
     (tmp_path / ".2.csv.unfinished").mkdir()
-    out = tmp_path / "2.csv"
-    told = error_of(discreet("release", "--model", learned, "--policy", POLICY, family, "--out", out, *engine))
-    assert "was not finished, or is under way" in told
+    assert "was not finished, or is under way" in error_of(discreet(*release, "--out", tmp_path / "2.csv"))
 
 
 @dataclass(frozen=True)
@@ -256,9 +249,8 @@ def _sound(table: Any, path: Path) -> pl.DataFrame:
 
 @needs_spark
 def test_stays_parquet_and_separators_are_read_as_elsewhere(
-    discreet: Discreet, family: Path, tmp_path: Path, session: Any, monkeypatch: pytest.MonkeyPatch
+    discreet: Discreet, family: Path, tmp_path: Path, spark: list[str]
 ) -> None:
-    monkeypatch.setattr(spark_session, "running", lambda master: nullcontext(session))
     table = pl.read_csv(family)
     stays = table.with_columns(until=pl.col("at") + 1800)
     stays.write_parquet(tmp_path / "stays.parquet", row_group_size=200)
@@ -269,7 +261,7 @@ def test_stays_parquet_and_separators_are_read_as_elsewhere(
     of_dates = [*COLUMNS, "--naive-zone", "UTC", "--separator", ";", "--time-format", "%d.%m.%Y %H:%M"]
     for name, how in (("stays.parquet", of_stays), ("dates.csv", of_dates)):
         made = []
-        for more in ([], ENGINES["spark"]):
+        for more in ([], spark):
             out = tmp_path / f"{name}.{len(made)}"
             ran = discreet("learn", tmp_path / name, *how, "--accept-model", "--out", out, *more)
             assert ran.code == 0, ran.err
@@ -284,8 +276,8 @@ def test_what_spark_does_not_do_is_told_before_it_starts(
     spark = ["--engine", "spark"]
     one = sorted(learned.iterdir())[0]
     learn = ["learn", family, *LEARN, "--out", tmp_path / "other"]
-    release = ["release", "--model", learned, "--policy", POLICY]
-    evaluate = ["evaluate", family, "--model", learned, "--policy", POLICY]
+    release = ["release", *COLUMNS, "--model", learned, "--policy", POLICY]
+    evaluate = ["evaluate", *COLUMNS, family, "--model", learned, "--policy", POLICY]
     for arguments, message in (
         ([*learn, *spark, "--workers", 2], "--workers is of --engine local"),
         ([*learn, *spark, "--chart", "week.png"], "--chart is of --engine local"),
