@@ -21,6 +21,7 @@ from discreet.data.columns import Columns
 from discreet.mechanisms.named import Spec
 from discreet.publish import RunKey, spark_session, spark_work
 from discreet.publish.key_file import read_key, write_key
+from discreet.publish.spark_readings import ReadingTable
 from tests.cli.conftest import POLICY, Discreet, error_of
 from tests.cli.test_workers import COLUMNS, LEARN, contents
 from tests.publish.sparks import LOCAL, needs_spark, session_at
@@ -217,8 +218,6 @@ class FailsOnce:
 def test_a_task_that_fails_after_drawing_draws_the_same_again(
     session: Any, family: Path, learned: Path, tmp_path: Path
 ) -> None:
-    from discreet.publish.spark_readings import ReadingTable
-
     folder, _ = Folder.read(learned, Path(POLICY))
     drawn = tmp_path / "drawn"
     drawn.mkdir()
@@ -243,7 +242,7 @@ def test_a_task_that_fails_after_drawing_draws_the_same_again(
         assert [row.to_wire() for row in families.released(one).releases] == rows
 
 
-def _sound(table: Any, path: Path) -> pl.DataFrame:
+def _sound(table: ReadingTable, path: Path) -> pl.DataFrame:
     return pl.concat([table.arranged(part) for part in table.sound(str(path)).batches()])
 
 
@@ -260,7 +259,7 @@ def test_stays_parquet_and_separators_are_read_as_elsewhere(
     of_stays = ["--user", "who", "--start", "at", "--end", "until", "--context", "place"]
     of_dates = [*COLUMNS, "--naive-zone", "UTC", "--separator", ";", "--time-format", "%d.%m.%Y %H:%M"]
     for name, how in (("stays.parquet", of_stays), ("dates.csv", of_dates)):
-        made = []
+        made: list[dict[str, bytes]] = []
         for more in ([], spark):
             out = tmp_path / f"{name}.{len(made)}"
             ran = discreet("learn", tmp_path / name, *how, "--accept-model", "--out", out, *more)
