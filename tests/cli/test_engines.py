@@ -15,6 +15,7 @@ import pytest
 
 from discreet.cli import family as families
 from discreet.cli.family import Folder, release_of
+from discreet.cli.terminal import print_json, print_json_of_many
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.data.columns import Columns
@@ -53,6 +54,16 @@ def learned(discreet: Discreet, family: Path, tmp_path: Path) -> Path:
     ran = discreet("learn", family, *LEARN, "--out", tmp_path / "models")
     assert ran.code == 0, ran.err
     return tmp_path / "models"
+
+
+def test_a_long_list_is_printed_as_a_short_one(capsys: pytest.CaptureFixture[str]) -> None:
+    items: list[dict[str, object]] = [{"a": [1, {"b": "x\n\u2028 [" + chr(0x85)}], "people": []}, {"a": []}, {}]
+    for many in (items, items[:1], []):
+        document: dict[str, object] = {"first": {"people": []}, "people": [], "last": float("nan")}
+        print_json({**document, "people": many})
+        wanted = capsys.readouterr().out
+        print_json_of_many(document, "people", iter(many))
+        assert capsys.readouterr().out == wanted
 
 
 def left(folder: Path) -> list[str]:

@@ -247,7 +247,7 @@ def _by_spark(
     work = partial(_judge_of, folder, reading.carried(folder.clock), judge)
     with folder_beside(None) as kept, by_spark(work, table, kept, master, only=reading.person) as found:
         if reading.person is None:
-            folder.tell_absent(found.names(), data)
+            folder.tell_absent(found, data)
         _tell(found, found.read.bad.count, spec, accepted, json)
 
 

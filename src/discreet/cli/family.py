@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from heapq import nsmallest
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +16,7 @@ from discreet.cli.inputs import Maker, ReadingOptions, check_policy, ends_at_mid
 from discreet.cli.people import BySpark, by_spark, each_person
 from discreet.cli.terminal import note
 from discreet.cli.truth import warn
-from discreet.errors import DataError, DiscreetError
+from discreet.errors import DataError, DiscreetError, FileFormatError
 
 if TYPE_CHECKING:
     from discreet.clock import Clock
@@ -72,7 +74,7 @@ class Family:
         self.days, self.bad = dict(sorted(readings.people.items())), readings.bad.count
         absent = [name for name in self.habits if name not in self.days]
         if reading.person is None:
-            _tell_absent(absent, len(self.habits), data)
+            _tell_absent(absent, len(absent), len(self.habits), data)
         self._served()
         for name in self.days:
             warn(self.files[name])
@@ -210,10 +212,11 @@ class Folder:
     @classmethod
     def read(cls, models: Path, policy: Path) -> tuple[Folder, Path]:
         """The folder, and any of its models: all were learned by one clock and from one table."""
-        from discreet.models.store import files_in
         from discreet.policy import read_policy
 
-        first = next(iter(files_in(models).values()))
+        first = models / min(_model_files(models), default="")
+        if first == models:
+            raise FileFormatError(f"{models}: holds no model; make one for each person with `discreet learn`")
         clock = read_model(first).clock
         if clock is None:
             raise DiscreetError(f"{first}: {NO_CLOCK}")
@@ -236,12 +239,23 @@ class Folder:
         warn(path)
         return habits
 
-    def tell_absent(self, seen: Iterable[str], data: Path) -> None:
-        """Say which models nobody's readings were for."""
-        from discreet.models.store import files_in
+    def tell_absent(self, found: BySpark, data: Path) -> None:
+        """Say which models nobody's readings were for; everybody has one."""
+        from discreet.models.store import person_of
 
-        models = files_in(self.models)
-        _tell_absent(sorted(models.keys() - set(seen)), len(models), data)
+        models = sum(1 for _ in _model_files(self.models))
+        if models > len(found):
+            seen = set(found.names())
+            others = (name for name in map(person_of, _model_files(self.models)) if name not in seen)
+            _tell_absent(nsmallest(LISTED + 1, others), models - len(found), models, data)
+
+
+def _model_files(folder: Path) -> Iterator[str]:
+    """The names of the models in a folder, however many, one at a time."""
+    from discreet.models.store import ENDING
+
+    with os.scandir(folder) as entries:
+        yield from (entry.name for entry in entries if entry.name.endswith(ENDING))
 
 
 NO_CLOCK = "has no clock, or another than the other models, and a table is read by one; learn all with the same"
@@ -286,7 +300,7 @@ class SparkFamily:
             yield from one.releases
             off_model, daily = off_model + one.off_model, daily or one.daily
         if not self.chosen:
-            self.folder.tell_absent(self.found.names(), self.data)
+            self.folder.tell_absent(self.found, self.data)
         _tell(daily, self.spec.name, self.found.read.bad.count, off_model)
 
 
@@ -329,9 +343,9 @@ def _tell(ends: bool, name: str, skipped: int, off_model: int) -> None:
         note(f"off model: {off_model} (readings the model has no place for; said here only, not on stdout)")
 
 
-def _tell_absent(absent: list[str], models: int, data: Path) -> None:
+def _tell_absent(some: list[str], absent: int, models: int, data: Path) -> None:
     if absent:
-        note(f"{len(absent)} of {models} models have no readings in {data} ({_some(absent)})")
+        note(f"{absent} of {models} models have no readings in {data} ({_some(some)})")
 
 
 def _some(names: list[str]) -> str:

@@ -182,6 +182,8 @@ def learn(
 
     Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """
+    from discreet.models.store import move_models
+
     check_engine(engine, workers, master, picture=picture, chart=chart)
     reading = ReadingOptions(
         user, time, context, start, end, naive_zone, carry, skip_bad, person, separator, time_format, places
@@ -213,7 +215,7 @@ def learn(
             told.hint(reading.carry, learner.kept if update is None else ())
             told.draw(picture, chart)
             if not no:
-                told.places.fill(kept / MODELS)
+                move_models(kept / MODELS, out, len(found))
             if json:
                 told.print_json(saved=not no)
             else:
@@ -330,18 +332,6 @@ class _Places:
     def picture(self, picture: Path, name: str) -> Path:
         """The file of one person's picture: as named, or with the person's name in it where there are several."""
         return picture.with_stem(f"{picture.stem}-{self.of(name).stem}") if self.several else picture
-
-    def fill(self, made: Path) -> None:
-        """Move models there from the folder where they were made; a new folder appears whole or not at all."""
-        try:
-            if self.several and not self.out.exists():
-                made.chmod(0o755)
-                made.rename(self.out)
-                return
-            for file in sorted(made.iterdir()):
-                file.replace(self.out / file.name if self.out.is_dir() else self.out)
-        except OSError as error:
-            raise DiscreetError(f"{self.out}: cannot be written: {error.strerror}; choose another place") from None
 
 
 @dataclass(frozen=True)

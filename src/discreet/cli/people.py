@@ -140,9 +140,12 @@ def by_spark(
 ) -> Iterator[BySpark]:
     """What comes of each person of a table by Spark, which is started and stopped; errors speak of options."""
     from discreet.cli.publish_spark import spoken
+    from discreet.cli.terminal import busy
     from discreet.publish.spark import told_plainly
     from discreet.publish.spark_session import running
     from discreet.publish.spark_work import work_on
 
     with spoken(), told_plainly(), running(master) as session:
-        yield BySpark(work_on(session, table, partial(heard, work), folder, by=by, only=only))
+        with busy("people are worked on by Spark"):
+            answers = work_on(session, table, partial(heard, work), folder, by=by, only=only)
+        yield BySpark(answers)
