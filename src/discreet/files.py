@@ -68,6 +68,27 @@ def folder_whole(path: str | Path, *, private: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
+def folder_beside(path: str | Path | None) -> Iterator[Path]:
+    """A folder for its owner alone, beside what is to be written, or in it where that is a folder; gone at the end.
+
+    Where there is nothing to be written, it is where TMPDIR says.
+    """
+    if path is None:
+        prefix, where = "discreet.", None
+    else:
+        target = Path(path).absolute()
+        prefix, where = f".{target.name}.", target if target.is_dir() else target.parent
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
+    except OSError as error:
+        raise DiscreetError(f"{path}: cannot be written: {error.strerror}; choose a folder you can write to") from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
 def private_files() -> Iterator[None]:
     """Files and folders made in the block are for their owner alone, from their first byte on.
 

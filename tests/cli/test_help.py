@@ -91,10 +91,15 @@ def test_bad_options_are_one_line(discreet: Discreet, arguments: list[str], part
     assert part in error_of(discreet(*arguments))
 
 
-@pytest.mark.parametrize("verb", ["learn", "release", "audit"])
+@pytest.mark.parametrize("verb", ["learn", "audit"])
 def test_a_seed_is_for_experiments_only(discreet: Discreet, verb: str) -> None:
     assert "--seed" in error_of(discreet(verb, "--seed", "1"))
     assert "--seed" in discreet("evaluate", "--help").out
+
+
+def test_what_is_released_as_it_comes_takes_no_seed(discreet: Discreet) -> None:
+    told = error_of(discreet("release", "--model", "p.model", "--policy", "p.toml", "--seed", "1"))
+    assert "--seed is for tests, which have a file" in told
 
 
 def test_debug_shows_the_traceback(discreet: Discreet, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from discreet.models import HiddenMarkovModel, MarkovChain, Models, load, save
 from discreet.models.parts import AnyModel
 from discreet.models.routine import Kinds, Routine
 from discreet.models.simulate import person
-from discreet.models.store import files_for, save_all
+from discreet.models.store import files_for, move_models
 from tests.models.test_chain import LABELS, random_chain
 from tests.models.test_hidden import random_model
 from tests.models.test_learn import dated, habits
@@ -333,15 +333,25 @@ def test_a_file_that_is_not_there_or_cannot_be_written_is_named(tmp_path: Path) 
 
 def test_people_have_a_file_each_in_a_folder_that_appears_whole(tmp_path: Path) -> None:
     chain, out = random_chain(1), tmp_path / "people"
-    files = files_for(out, ["ann", "b/../b"])
+    names = ["ann", "b/../b"]
+    files = files_for(out, names)
     assert files == {"ann": out / "ann.model", "b/../b": out / "b%2F..%2Fb.model"}  # a name leads nowhere else
-    with pytest.raises(AttributeError):
-        save_all(out, {files["ann"]: chain, files["b/../b"]: None})  # type: ignore[dict-item]
-    assert list(tmp_path.iterdir()) == []
-    save_all(out, dict.fromkeys(files.values(), chain))
+    for whole in (True, False):  # a folder that is there already is added to
+        made = tmp_path / "made"
+        made.mkdir()
+        for name in names[: None if whole else 1]:
+            save(files_for(made, [name])[name], chain)
+        (made / ".b.model.part").touch()  # a process was ended here
+        move_models(made, out, len(names))
+        assert sorted(path.name for path in out.iterdir()) == sorted(path.name for path in files.values())
+        assert made.exists() != whole
     assert facts(load(files["b/../b"])) == facts(chain)
     assert files_for(out, ["ann"]) == {"ann": out / "ann.model"}  # the folder is there now
     alone = tmp_path / "alone.model"
-    save_all(alone, {files_for(alone, ["ann"])["ann"]: chain})
+    save(files_for(made, ["ann"])["ann"], chain)
+    move_models(made, alone, 1)
+    assert facts(load(alone)) == facts(chain)
+    with pytest.raises(FileFormatError, match="cannot be written"):
+        move_models(tmp_path / "none", tmp_path / "missing" / "out", 2)
     with pytest.raises(FileFormatError, match="2 people; give a folder"):
         files_for(alone, ["ann", "bob"])

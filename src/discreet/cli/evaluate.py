@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from discreet.cli import options
-from discreet.cli.family import Family
+from discreet.cli.family import Family, Folder
 from discreet.cli.inputs import (
     Maker,
     ReadingOptions,
@@ -18,10 +19,11 @@ from discreet.cli.inputs import (
     read_model,
     read_policy_for,
     read_spec,
+    reading_given,
 )
 from discreet.cli.known import Told, known_json, print_known
-from discreet.cli.people import Workers, each_person
-from discreet.cli.terminal import Progress, note, print_json, progress, table
+from discreet.cli.people import Engine, Master, Workers, by_spark, check_engine, each_person
+from discreet.cli.terminal import Progress, note, print_json, print_json_of_many, progress, table
 from discreet.cli.truth import (
     IF,
     AcceptModel,
@@ -34,6 +36,7 @@ from discreet.cli.truth import (
     truth_json,
 )
 from discreet.errors import DiscreetError
+from discreet.files import folder_beside
 
 if TYPE_CHECKING:
     from discreet.clock import Clock
@@ -60,6 +63,8 @@ def evaluate(
     ] = None,
     seed: options.Seed = 0,
     workers: Workers = 1,
+    engine: Engine = "local",
+    master: Master = None,
     accept_model: AcceptModel = False,
     picture: Picture = None,
     person: options.Person = None,
@@ -85,26 +90,17 @@ def evaluate(
     from the first days and judges the rest. The table speaks of the truth: keep it to yourself.
 
     Where --model is a folder with a model for each person, as learn writes it, each person of the file is judged by
-    their own model, as if alone.
+    their own model, as if alone: by this machine, or by Spark with --engine spark.
 
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml
     """
     spec = read_spec(mechanism, option)
-    given: dict[str, Any] = {
-        "user": user,
-        "time": time,
-        "context": context,
-        "start": start,
-        "end": end,
-        "naive_zone": naive_zone,
-        "carry": carry,
-        "skip_bad": skip_bad,
-        "person": person,
-        "separator": separator,
-        "time_format": time_format,
-        "places": places,
-    }
+    given = reading_given(locals())
     judge = partial(_judge, spec, split, seed)
+    check_engine(engine, workers, master, picture=picture)
+    if engine == "spark":
+        _by_spark(data, model, policy, spec, given, judge, master, accept_model, json)
+        return
     if model.is_dir():
         _everybody(data, model, policy, spec, given, judge, workers, picture, accept_model, json)
         return
@@ -219,7 +215,7 @@ def _everybody(
         raise DiscreetError("--picture is of one person; give one model of the folder")
     family = Family(files_in(model), policy, spec)
     family.read(data, ReadingOptions.as_learned(family.any_file, **given))
-    found = []
+    found: list[_Judged] = []
     with progress("evaluating") as report:
         coming = (
             _Person(name, family.habits[name], family.policies[name], days, family.carried)
@@ -228,29 +224,68 @@ def _everybody(
         for done, one in enumerate(each_person(judge, coming, workers), 1):
             found.append(one)
             report(done, len(family))
-    no = [one for one in found if one.breached or refused(one.truth, accepted)]
+    _tell(found, family.bad, spec, accepted, json)
+
+
+def _by_spark(
+    data: Path,
+    model: Path,
+    policy: Path,
+    spec: Spec,
+    given: dict[str, Any],
+    judge: partial[_Judged],
+    master: str | None,
+    accepted: bool,
+    json: bool,
+) -> None:
+    """The same, by Spark."""
+    if not model.is_dir():
+        raise DiscreetError(f"{model}: is one person's; --engine spark is for a folder of models, as learn writes it")
+    folder, any_file = Folder.read(model, policy)
+    reading = ReadingOptions.as_learned(any_file, **given)
+    table = reading.as_they_came().spread(data, folder.clock)
+    work = partial(_judge_of, folder, reading.carried(folder.clock), judge)
+    with folder_beside(None) as kept, by_spark(work, table, kept, master, only=reading.person) as found:
+        if reading.person is None:
+            folder.tell_absent(found, data)
+        _tell(found, found.read.bad.count, spec, accepted, json)
+
+
+def _judge_of(folder: Folder, carried: int, judge: partial[_Judged], person: tuple[str, list[Day]]) -> _Judged:
+    """`_judge` of a person whose model is in a folder."""
+    name, days = person
+    return judge(_Person(name, folder.habits(name, days), folder.policy, days, carried))
+
+
+def _tell(found: Collection[_Judged], bad: int, spec: Spec, accepted: bool, json: bool) -> None:
+    """A line a person, and how many there is nothing to say against; leaves with 1 if there is somebody else."""
+    no = sum(one.breached or refused(one.truth, accepted) for one in found)
     if json:
-        people = [{"person": one.name, **one.document(accepted)} for one in found]
-        print_json({"mechanism": spec.name, "people": people, "bad_rows": family.bad})
+        people = ({"person": one.name, **one.document(accepted)} for one in found)
+        print_json_of_many({"mechanism": spec.name, "people": [], "bad_rows": bad}, "people", people)
     else:
-        rows = [
-            [
-                one.name + (f", {part}s" if part else ""),
-                str(result.days),
-                f"{result.utility:.4f}",
-                f"{result.breach_rate:.4f}",
-                f"{result.worst_gain:.4f}",
-                {None: "not tested", True: "yes", False: "NO"}[one.truth.holds],
-            ]
-            for one in found
-            for part, result in one.results.items()
-        ]
+        rows = [line for one in found for line in _lines(one)]
         print(table(["person", "days", "utility", "breach rate", "worst gain", "habits hold"], rows))
-        print(f"\n{len(found) - len(no)} of {len(found)} people are breached nowhere and have habits that hold")
-        if family.bad:
-            note(f"{family.bad} bad rows were skipped")
+        print(f"\n{len(found) - no} of {len(found)} people are breached nowhere and have habits that hold")
+        if bad:
+            note(f"{bad} bad rows were skipped")
     if no:
         raise typer.Exit(1)
+
+
+def _lines(one: _Judged) -> list[list[str]]:
+    """A line for each part of a person's days."""
+    return [
+        [
+            one.name + (f", {part}s" if part else ""),
+            str(result.days),
+            f"{result.utility:.4f}",
+            f"{result.breach_rate:.4f}",
+            f"{result.worst_gain:.4f}",
+            {None: "not tested", True: "yes", False: "NO"}[one.truth.holds],
+        ]
+        for part, result in one.results.items()
+    ]
 
 
 def _parted(habits: AnyModel, days: list[Day], policy: Policy, share: float, carry: int) -> tuple[AnyModel, list[Day]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ def hint_unvisited(declared: Sequence[str], labels: Sequence[str]) -> None:
             note(f"{label!r} is kept, and was never visited{f'; {near}' if near.startswith('did') else ''}")
 
 
-def hint_unknown(summaries: Sequence[Summary], carry: str) -> None:
+def hint_unknown(summaries: Iterable[Summary], carry: str) -> None:
     """Say where of much time nothing is known."""
     for one in summaries:
         if (unknown := one.contexts.get(UNKNOWN, 0.0)) >= MUCH_UNKNOWN:
@@ -103,62 +103,55 @@ def summary_of(
     )
 
 
-def picture_of(picture: Path, people: Sequence[str], person: str, file: Path) -> Path:
-    """The file of one person's picture: as named, or with the person's name in it where there are several."""
-    return picture if len(people) == 1 else picture.with_stem(f"{picture.stem}-{file.stem}")
+def draw_truth(picture: Path, person: str, truth: Truth) -> None:
+    """How true somebody's habits are."""
+    draw(picture, truth, f"{person}: where habits say 10 %, is it 10 %?")
 
 
-def draw_truths(picture: Path | None, truths: Mapping[Path, Truth], people: Sequence[str]) -> None:
-    """A picture a person of how true the habits are."""
-    if picture is None:
-        return
-    for person, (file, truth) in zip(people, truths.items(), strict=True):
-        own = picture_of(picture, people, person, file)
-        draw(own, truth, f"{person}: where habits say 10 %, is it 10 %?")
-
-
-def draw_weeks(chart: Path | None, weeks: Mapping[Path, Sequence[Rhythm]], summaries: Sequence[Summary]) -> None:
-    """A picture a person of where the time goes."""
-    if chart is None:
-        return
+def draw_week(chart: Path, one: Summary, rhythms: Sequence[Rhythm]) -> None:
+    """Where somebody's time goes."""
     from discreet.experiments.charts.canvas import available
     from discreet.experiments.charts.week import week
 
     if not available():
         raise DiscreetError("--chart needs matplotlib; install discreet with its extra, discreet[plots]")
-    people = [one.person for one in summaries]
-    for one, (file, rhythms) in zip(summaries, weeks.items(), strict=True):
-        about = f"{one.days} days, {one.first} to {one.last}, {one.clock['zone']}"
-        week(f"{one.person}: where the time goes", about, rhythms, picture_of(chart, people, one.person, file))
+    about = f"{one.days} days, {one.first} to {one.last}, {one.clock['zone']}"
+    week(f"{one.person}: where the time goes", about, rhythms, chart)
 
 
-def print_truths(truths: Mapping[Path, Truth], people: Sequence[str], accepted: bool) -> None:
+def print_truths(truths: Iterable[tuple[str, Truth]], people: int, accepted: bool) -> None:
     """Whether the habits hold: in full for one person, a line each for several."""
     from discreet.evaluation.truth import DAYS_REMEDY
 
-    if len(people) == 1:
+    if people == 1:
         print()
-        print_truth(next(iter(truths.values())), accepted)
+        for _, truth in truths:
+            print_truth(truth, accepted)
         return
     word = {True: "holds", False: "does not hold", None: "not tested"}
     print("\nAre the habits true of the last fifth of the days?")
-    for person, truth in zip(people, truths.values(), strict=True):
+    hold = True
+    for person, truth in truths:
         print(f"{person}: {word[truth.holds]}: {truth.figure}")
-    if any(truth.holds is False for truth in truths.values()):
+        hold = hold and truth.holds is not False
+    if not hold:
         print(f"What to do: {DAYS_REMEDY}" + ("" if accepted else "; or go on all the same, with --accept-model"))
 
 
-def print_summaries(summaries: Sequence[Summary], rows: int, bad: BadRows) -> None:
-    """What was learned: in full for one person, a line each for several; and what could not be read."""
-    if len(summaries) == 1:
-        _print_one(summaries[0])
-    else:
-        header = ["person", "days", "contexts", "guessed", "impossible", "log-likelihood", "model"]
-        print(table(header, [_line(one) for one in summaries]))
-        print(
-            "\nguessed: slots whose context the one before and the time say; impossible, log-likelihood: of the steps."
-        )
-        print("All three of the last fifth of the days, by a model of the earlier ones")
+def print_summaries(summaries: Iterable[Summary], people: int) -> None:
+    """What was learned: in full for one person, a line each for several."""
+    if people == 1:
+        for one in summaries:
+            _print_one(one)
+        return
+    header = ["person", "days", "contexts", "guessed", "impossible", "log-likelihood", "model"]
+    print(table(header, [_line(one) for one in summaries]))
+    print("\nguessed: slots whose context the one before and the time say; impossible, log-likelihood: of the steps.")
+    print("All three of the last fifth of the days, by a model of the earlier ones")
+
+
+def print_rows(rows: int, bad: BadRows) -> None:
+    """How much was read, and what could not be."""
     print(f"\n{rows} rows read, {bad.count} skipped")
     for fault in bad.first:
         note(f"skipped: {fault}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.named import Spec
     from discreet.models.parts import AnyModel
     from discreet.policy import Policy
+    from discreet.publish.spark_readings import ReadingTable
 
 
 # --- models and policies
@@ -38,15 +39,21 @@ def read_model(path: Path) -> AnyModel:
 
 def read_policy_for(path: Path, model: AnyModel) -> Policy:
     """The policy, its clock times read on the model's clock, checked against the model."""
-    from discreet.models.parts import secrets_by_part
     from discreet.policy import read_policy
 
     policy, clock = read_policy(path, model.clock)
+    check_policy(path, policy, clock, model)
+    return policy
+
+
+def check_policy(path: Path, policy: Policy, clock: Clock | None, model: AnyModel) -> None:
+    """Refuse a policy that does not fit a model; `path` and `clock` say where it was read, and on which clock."""
+    from discreet.models.parts import secrets_by_part
+
     try:
         secrets_by_part(model, policy, clock)
     except PolicyError as error:
         raise PolicyError(f"{path}: {in_options(str(error))}") from None
-    return policy
 
 
 # --- mechanisms
@@ -134,7 +141,7 @@ class ReadingOptions:
 
         source = open_source(path)
         if self.separator is not None and isinstance(source, CsvSource | ManyFiles):
-            parted = Csv({"tab": "\t", "\\t": "\t"}.get(self.separator, self.separator))
+            parted = Csv(_separator(self.separator))
             return parted.open(path) if isinstance(source, CsvSource) else ManyFiles(path, parted.open)
         if not isinstance(source, CsvSource):
             return source
@@ -170,13 +177,13 @@ class ReadingOptions:
 
     def read(self, path: Path, clock: Clock, *, merge_below: float = 0.0, keep: Sequence[str] = ()) -> Readings:
         """The days of the people in the file, of the one asked for only where --person is given."""
-        from discreet.data import Columns, read_days
+        from discreet.data import read_days
 
         with progress(f"reading {path.name}") as report:
             try:
                 if self.places is not None:
                     return self._chosen(path, self._placed(path, clock, merge_below, keep, report))
-                columns = Columns(self.user or None, self.time, self.context, self.start, self.end)
+                columns = self._columns()
                 source = self._source(path)
                 readings = read_days(
                     source,
@@ -193,6 +200,43 @@ class ReadingOptions:
             except DataError as error:
                 raise DataError(in_options(str(error))) from None
         return self._chosen(path, readings)
+
+    def spread(self, path: Path, clock: Clock, *, merge_below: float = 0.0, keep: Sequence[str] = ()) -> ReadingTable:
+        """The same rules for Spark's workers; what the first rows say is looked up here."""
+        from discreet.publish.spark_read import address_of, is_remote
+        from discreet.publish.spark_readings import ReadingTable
+
+        if self.places is not None:
+            raise DiscreetError(
+                "--places is of --engine local; learn, release and evaluate positions there, or give contexts"
+            )
+        columns, address, form = self._columns(), address_of(path), self.time_format
+        parted = None
+        try:
+            if not is_remote(address):
+                source = self._source(path)
+                columns.find(source.name, list(source.header))
+                form = self._form(path, source, columns, clock)
+                parted = _separator(self.separator)
+            return ReadingTable(
+                (address,),
+                clock,
+                columns,
+                self.naive_zone,
+                form,
+                parted,
+                self.skip_bad,
+                slots_of(self.carry, clock),
+                merge_below,
+                tuple(keep),
+            )
+        except DataError as error:
+            raise DataError(in_options(str(error))) from None
+
+    def _columns(self) -> Columns:
+        from discreet.data import Columns
+
+        return Columns(self.user or None, self.time, self.context, self.start, self.end)
 
     def _placed(self, path: Path, clock: Clock, merge_below: float, keep: Sequence[str], report: Progress) -> Readings:
         """The days that positions make on the map of --places."""
@@ -249,6 +293,16 @@ class ReadingOptions:
                 f"{path}: holds {len(readings.people)} people, the model the habits of one; choose with --person"
             )
         return next(iter(readings.people.values())), readings
+
+
+def _separator(given: str | None) -> str | None:
+    """What separates fields, in one character."""
+    return {"tab": "\t", "\\t": "\t"}.get(given or "", given)
+
+
+def reading_given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a command's arguments (`locals()`), those that say how data are read: what `as_learned` takes."""
+    return {field.name: arguments[field.name] for field in fields(ReadingOptions)}
 
 
 REMEMBERED = ("user", "time", "context", "start", "end", "naive_zone", "carry", "separator", "time_format")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol
 
 import typer
 
 from discreet.cli import options
 from discreet.cli.habits import (
     Summary,
-    draw_truths,
-    draw_weeks,
+    draw_truth,
+    draw_week,
     hint_unknown,
     hint_unvisited,
+    print_rows,
     print_summaries,
     print_truths,
     summary_of,
@@ -24,7 +27,6 @@ from discreet.cli.inputs import ReadingOptions
 from discreet.cli.known import Told, print_known
 from discreet.cli.learners import (
     Anew,
-    Found,
     Learner,
     More,
     declared_by,
@@ -34,16 +36,18 @@ from discreet.cli.learners import (
     refuse,
     told_of,
 )
-from discreet.cli.people import Workers, each_person
-from discreet.cli.terminal import note, print_json, progress
+from discreet.cli.people import Engine, Master, Workers, by_spark, check_engine, each_person
+from discreet.cli.terminal import note, print_json_of_many, progress
 from discreet.cli.truth import AcceptModel, Picture, refused
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError
+from discreet.files import folder_beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from discreet.data import BadRows, Readings
     from discreet.evaluation.truth import Truth
     from discreet.models.rhythm import Rhythm
 
@@ -149,6 +153,8 @@ def learn(
         ),
     ] = None,
     workers: Workers = 1,
+    engine: Engine = "local",
+    master: Master = None,
     accept_model: AcceptModel = False,
     picture: Picture = None,
     chart: Annotated[
@@ -171,12 +177,14 @@ def learn(
     """Learn a person's habits from a file of readings, and save them as a routine: days without end.
 
     Habits of the earlier days are held against the last fifth: the secrets of --secrets, or any context. Where they do
-    not hold, it leaves with 1 and saves nothing, unless --accept-model is given.
+    not hold, it leaves with 1 and saves nothing, unless --accept-model is given. People are learned each by themselves,
+    by this machine, or by Spark with --engine spark.
 
     Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """
-    from discreet.models.store import save_all
+    from discreet.models.store import move_models
 
+    check_engine(engine, workers, master, picture=picture, chart=chart)
     reading = ReadingOptions(
         user, time, context, start, end, naive_zone, carry, skip_bad, person, separator, time_format, places
     )
@@ -191,69 +199,180 @@ def learn(
         refuse(update, **rules, **other_times(before.clock, slots=slots, zone=zone, cut=cut))
         named = policy_of(secrets, before.clock)
         learner = More(before, update, declared_by(keep, named), named)
-    readings = reading.read(data, learner.clock, merge_below=merge_below, keep=learner.kept)
-    files = _files(out, list(readings.people))
-    models, summaries = {}, []
-    truths: dict[Path, Truth] = {}
-    weeks: dict[Path, Sequence[Rhythm]] = {}
-    told: Told = {}
-    work = partial(_learn, learner, secrets, accept_model)
-    coming = ((name, files[name], days) for name, days in readings.people.items())
-    with progress("learning") as report:
-        for done, one in enumerate(each_person(work, coming, workers), 1):
-            models[one.file], truths[one.file], weeks[one.file] = one.found.model, one.found.truth, one.week
-            told = one.told
-            summaries.append(one.summary)
-            report(done, len(readings.people))
-    hint_unvisited(learner.kept if update is None else (), readings.labels)
-    hint_unknown(summaries, reading.carry)
-    people = [one.person for one in summaries]
-    no = any(refused(truth, accept_model) for truth in truths.values())
-    draw_truths(picture, truths, people)
-    draw_weeks(chart, weeks, summaries)
-    if not no:
-        save_all(out, models, {file: truth.summary() for file, truth in truths.items()}, reading.remembered())
-    if json:
-        bad = {"count": readings.bad.count, "first": list(readings.bad.first)}
-        learned = [asdict(summary) for summary in summaries]
-        print_json({"saved": not no, "rows": readings.rows, "bad_rows": bad, "people": learned})
-    else:
-        print_summaries(summaries, readings.rows, readings.bad)
-        if len(summaries) == 1 and told:
-            print()
-            print_known(told, learner.clock)
-        print_truths(truths, people, accept_model)
+    merge: dict[str, Any] = {"merge_below": merge_below, "keep": learner.kept}
+    begun: AbstractContextManager[Everybody]
+    with folder_beside(out) as kept:
+        (kept / MODELS).mkdir()
+        work = partial(_learn, learner, secrets, accept_model, kept / MODELS, reading.remembered())
+        if engine == "spark":
+            table = reading.spread(data, learner.clock, **merge)
+            begun = by_spark(work, table, kept, master, by="place", only=person)
+        else:
+            begun = nullcontext(_local(work, reading.read(data, learner.clock, **merge), out, workers))
+        with begun as found:
+            no = sum(refused(one.truth, accept_model) for one in found) > 0
+            told = _Told(found, _Places(out, len(found)), accept_model)
+            told.hint(reading.carry, learner.kept if update is None else ())
+            told.draw(picture, chart)
+            if not no:
+                move_models(kept / MODELS, out, len(found))
+            if json:
+                told.print_json(saved=not no)
+            else:
+                told.print(learner.clock)
     if no:
         note(f"nothing was saved in {out}: the habits do not hold on held-out days")
         raise typer.Exit(1)
 
 
-class _Learned(NamedTuple):
-    """What came of one person."""
+MODELS = "models"
+"""In the folder of a run: where models are until all are there."""
 
-    file: Path
-    found: Found
+
+class _Learned(NamedTuple):
+    """What came of one person, whose model is saved; its file is named where it is known how many people there are."""
+
+    name: str
+    truth: Truth
     told: Told
     week: Sequence[Rhythm]
     summary: Summary
 
 
-def _learn(learner: Learner, secrets: Path | None, accepted: bool, person: tuple[str, Path, list[Day]]) -> _Learned:
-    """One person's habits, and what is said of them."""
+def _learn(
+    learner: Learner,
+    secrets: Path | None,
+    accepted: bool,
+    folder: Path,
+    remembered: Mapping[str, Any],
+    person: tuple[str, list[Day]],
+) -> _Learned:
+    """One person's habits, saved among those of others, and what is said of them: what every engine calls."""
     from discreet.models.rhythm import rhythms
+    from discreet.models.store import files_for, save
 
-    name, file, days = person
+    name, days = person
     found = learner.learn(days)
-    told = told_of(found.model, secrets, learner.clock)
+    told = told_of(found.model, secrets, learner.policy)
     week = rhythms(found.days, learner.clock)
-    summary = summary_of(name, file, found, learner.clock, told, week, accepted=accepted)
-    return _Learned(file, found, told, week, summary)
+    save(files_for(folder, [name])[name], found.model, found.truth.summary(), remembered)
+    summary = summary_of(name, Path(), found, learner.clock, told, week, accepted=accepted)
+    return _Learned(name, found.truth, told, week, summary)
 
 
-def _files(out: Path, people: list[str]) -> dict[str, Path]:
-    from discreet.models.store import files_for
+class Everybody(Protocol):
+    """What came of everybody, in the order of the table; it can be gone through more than once."""
 
-    try:
-        return files_for(out, people)
-    except DiscreetError as error:
-        raise DiscreetError(f"{error}, with --person") from None
+    @property
+    def read(self) -> Counted:
+        """What was read."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[_Learned]: ...
+
+
+class Counted(Protocol):
+    """What became of the rows of a table."""
+
+    @property
+    def rows(self) -> int:
+        """How many, the bad ones included."""
+
+    @property
+    def bad(self) -> BadRows:
+        """Those that were skipped."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The contexts as the table has them."""
+
+
+@dataclass(frozen=True)
+class _Local:
+    """What processes of this machine found."""
+
+    read: Readings
+    found: list[_Learned]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[_Learned]:
+        return iter(self.found)
+
+
+def _local(work: Callable[[tuple[str, list[Day]]], _Learned], readings: Readings, out: Path, workers: int) -> _Local:
+    people = readings.people
+    _ = _Places(out, len(people))  # what is wrong with it is told before the work
+    found = []
+    with progress("learning") as report:
+        for one in each_person(work, people.items(), workers):
+            found.append(one)
+            report(len(found), len(people))
+    return _Local(readings, found)
+
+
+class _Places:
+    """Where models go: `out` itself for one person, unless it is a folder, and files in it for several."""
+
+    def __init__(self, out: Path, people: int) -> None:
+        self.out, self.several = out, people > 1
+        if self.several and out.exists() and not out.is_dir():
+            raise DiscreetError(
+                f"{out}: is a file, and there are {people} people; give a folder, or choose one person, with --person"
+            )
+
+    def of(self, name: str) -> Path:
+        """The file of one of them."""
+        from discreet.models.store import files_for
+
+        return files_for(self.out, [name, ""] if self.several else [name])[name]
+
+    def picture(self, picture: Path, name: str) -> Path:
+        """The file of one person's picture: as named, or with the person's name in it where there are several."""
+        return picture.with_stem(f"{picture.stem}-{self.of(name).stem}") if self.several else picture
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What is said of everybody."""
+
+    found: Everybody
+    places: _Places
+    accepted: bool
+
+    def hint(self, carry: str, declared: Sequence[str]) -> None:
+        """What looks like a slip."""
+        hint_unvisited(declared, self.found.read.labels)
+        hint_unknown((one.summary for one in self.found), carry)
+
+    def draw(self, picture: Path | None, chart: Path | None) -> None:
+        """The pictures that were asked for."""
+        for one in self.found if picture or chart else ():
+            if picture is not None:
+                draw_truth(self.places.picture(picture, one.name), one.name, one.truth)
+            if chart is not None:
+                draw_week(self.places.picture(chart, one.name), one.summary, one.week)
+
+    def _summaries(self) -> Iterator[Summary]:
+        """With the file that each person's model goes to."""
+        return (replace(one.summary, model=str(self.places.of(one.name))) for one in self.found)
+
+    def print_json(self, *, saved: bool) -> None:
+        """For machines."""
+        read = self.found.read
+        bad = {"count": read.bad.count, "first": list(read.bad.first)}
+        document: dict[str, object] = {"saved": saved, "rows": read.rows, "bad_rows": bad, "people": []}
+        print_json_of_many(document, "people", map(asdict, self._summaries()))
+
+    def print(self, clock: Clock) -> None:
+        """For people."""
+        read, people = self.found.read, len(self.found)
+        print_summaries(self._summaries(), people)
+        print_rows(read.rows, read.bad)
+        for one in self.found if people == 1 else ():
+            if one.told:
+                print()
+                print_known(one.told, clock)
+        print_truths(((one.name, one.truth) for one in self.found), people, self.accepted)

@@ -48,6 +48,10 @@ class Learner(Protocol):
     def kept(self) -> Sequence[str]:
         """Contexts that stay what they are, however rare."""
 
+    @property
+    def policy(self) -> Policy | None:
+        """The secrets that are held against held-out days."""
+
     def learn(self, days: list[Day]) -> Found:
         """The habits of one person."""
 
@@ -227,15 +231,14 @@ def declared_by(keep: Sequence[str] | None, policy: Policy | None) -> tuple[str,
     return tuple(sorted(named.union(keep or ())))
 
 
-def told_of(model: AnyModel, secrets: Path | None, clock: Clock) -> Told:
+def told_of(model: AnyModel, secrets: Path | None, policy: Policy | None) -> Told:
     """What the habits tell of each secret; of none where no policy is given, or the model has no place for it."""
     from discreet.adversary.known import known
-    from discreet.policy import read_policy
 
-    if secrets is None:
+    if policy is None:
         return {}
     try:
-        return known(model, read_policy(secrets, clock)[0])
+        return known(model, policy)
     except PolicyError as error:
         note(f"{secrets}: what habits alone tell of its secrets cannot be said: {in_options(str(error))}")
         return {}

@@ -1,20 +1,39 @@
-"""Work on each person of a file, by this process or by several: the same answers, in the order of the people."""
+"""Work on each person of a table, by this process, by several, or by Spark: the same answers, in the same order."""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Generator, Iterable
-from contextlib import closing, redirect_stderr
-from typing import Annotated, TypeVar, cast
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, redirect_stderr
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import typer
+
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.contexts import Day
+    from discreet.publish.spark_readings import ReadingTable
+    from discreet.publish.spark_work import Answers, Read
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 Workers = Annotated[
     int, typer.Option(metavar="N", help="Processes that people are worked on by; what comes of it is the same.")
+]
+Engine = Annotated[
+    Literal["local", "spark"],
+    typer.Option(
+        help="What people are worked on by: this machine's processes, or Spark; what comes of it is the same."
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Of --engine spark: local[2], spark://host:7077, ...; else spark-submit's."),
 ]
 
 
@@ -46,6 +65,87 @@ def _prepare(work: Callable[[object], object], path: list[str]) -> None:
 
 
 def _quietly(person: object) -> tuple[str, object]:
+    return heard(_work, person)
+
+
+def heard(work: Callable[[Item], Answer], person: Item) -> tuple[str, Answer]:
+    """What is said on stderr of a person, and what comes of them."""
     with redirect_stderr(io.StringIO()) as said:
-        answer = _work(person)
+        answer = work(person)
     return said.getvalue(), answer
+
+
+# --- Spark
+
+
+def check_engine(engine: str, workers: int, master: str | None, **of_local: object) -> None:
+    """Refuse options that do not go together, and Spark where it cannot be started, before anything is done."""
+    from discreet.publish.spark_session import missing
+
+    if engine != "spark":
+        if master is not None:
+            raise DiscreetError("--master is of --engine spark; give both, or neither")
+        return
+    if workers > 1:
+        raise DiscreetError("--workers is of --engine local; Spark's cores are those of --master, such as local[2]")
+    for name, value in of_local.items():
+        if value:
+            raise DiscreetError(
+                f"--{name.replace('_', '-')} is of --engine local; give it there, with --person for one of many people"
+            )
+    lacks = missing()
+    if lacks is not None:
+        raise DiscreetError(lacks)
+
+
+class BySpark:
+    """What came of everybody, kept on disk; what was said of a person is said when they are first gone through."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._said = False
+
+    @property
+    def read(self) -> Read:
+        """What was read."""
+        return self._answers.read
+
+    def names(self) -> Iterator[str]:
+        """Of all people, in order."""
+        return self._answers.names()
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __contains__(self, one: object) -> bool:
+        return any(own == one for own in self)
+
+    def __iter__(self) -> Iterator[Any]:
+        for said, answer in self._answers:
+            if not self._said:
+                sys.stderr.write(said)
+            yield answer
+        self._said = True
+
+
+@contextmanager
+def by_spark(
+    work: Callable[[tuple[str, list[Day]]], object],
+    table: ReadingTable,
+    folder: Path,
+    master: str | None,
+    *,
+    by: Literal["person", "place"] = "person",
+    only: str | None = None,
+) -> Iterator[BySpark]:
+    """What comes of each person of a table by Spark, which is started and stopped; errors speak of options."""
+    from discreet.cli.publish_spark import spoken
+    from discreet.cli.terminal import busy
+    from discreet.publish.spark import told_plainly
+    from discreet.publish.spark_session import running
+    from discreet.publish.spark_work import work_on
+
+    with spoken(), told_plainly(), running(master) as session:
+        with busy("people are worked on by Spark"):
+            answers = work_on(session, table, partial(heard, work), folder, by=by, only=only)
+        yield BySpark(answers)

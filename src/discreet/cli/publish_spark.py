@@ -67,19 +67,12 @@ def spoken() -> Iterator[None]:
         raise DataError(in_options(str(error))) from None
 
 
-def check_spark(out: Path, workers: int, partition_by: Sequence[str] | None) -> None:
+def check_spark(out: Path, partition_by: Sequence[str] | None) -> None:
     """Refuse what Spark does not do, before it is started."""
-    from discreet.publish.spark_session import missing
-
-    if workers > 1:
-        raise DiscreetError("--workers is of --engine local; Spark's cores are those of --master, such as local[2]")
     if partition_by:
         raise DiscreetError("--partition-by is of --engine local; Spark's table is a folder of files without keys")
     if not out.name.endswith(".parquet"):
         raise DataError(f"{out}: Spark writes a folder of Parquet files; let the name end in .parquet")
-    lacks = missing()
-    if lacks is not None:
-        raise DiscreetError(lacks)
 
 
 @dataclass

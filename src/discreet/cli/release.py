@@ -5,28 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import options
-from discreet.cli.family import Family, tell
-from discreet.cli.inputs import (
-    Maker,
-    ReadingOptions,
-    read_model,
-    read_policy_for,
-    read_spec,
-)
+from discreet.cli.family import Family, Folder, One, spark_family, tell
+from discreet.cli.inputs import Maker, ReadingOptions, read_model, read_policy_for, read_spec, reading_given
 from discreet.cli.live import Lines, Now, by_lines, by_the_clock, keep, opened, utc_now
-from discreet.cli.people import Workers
-from discreet.cli.terminal import print_json, progress
+from discreet.cli.people import Engine, Master, Workers, check_engine
+from discreet.cli.terminal import note, print_json, progress
 from discreet.cli.truth import warn
 from discreet.errors import DiscreetError
 from discreet.outputs import Release, text_of
 
 if TYPE_CHECKING:
     from discreet.live import Stream
+    from discreet.mechanisms.named import Spec
 
 STDIN = Path("-")
 
@@ -68,7 +63,13 @@ def release(
         ),
     ] = None,
     option: options.MechanismOptions = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Repeats the same draws of a file. For tests: a release with a known seed hides nothing."),
+    ] = None,
     workers: Workers = 1,
+    engine: Engine = "local",
+    master: Master = None,
     person: options.Person = None,
     carry: options.LearnedCarry = None,
     places: options.PlacesFile = None,
@@ -91,42 +92,40 @@ def release(
     adaptive and dphmm release days without end: what they promise holds over midnight. Others start anew.
 
     Where --model is a folder with a model for each person, as learn writes it, the people of the file are released one
-    after another, each by their own model.
+    after another, each by their own model: by this machine, or by Spark with --engine spark.
 
     Example: discreet release --model p01.model --policy examples/policy.toml today.csv
     """
-    from discreet.live import Stream, span
+    from discreet.live import span
     from discreet.models.parts import parts_of
     from discreet.models.store import files_in
+    from discreet.publish.draws import RunKey
 
     spec = read_spec(mechanism, option)
-    given = {
-        "user": user,
-        "time": time,
-        "context": context,
-        "start": start,
-        "end": end,
-        "naive_zone": naive_zone,
-        "carry": carry,
-        "skip_bad": skip_bad,
-        "person": person,
-        "separator": separator,
-        "time_format": time_format,
-        "places": places,
-    }
-    if model.is_dir():
+    given = reading_given(locals())
+    if data != STDIN:
+        _has_dates(data, date, now, state)
+    elif seed is not None:
+        raise DiscreetError("--seed is for tests, which have a file; standard input draws from the system's entropy")
+    elif engine == "spark":
+        raise DiscreetError("--engine spark is for tables, and standard input is one person's; leave it out")
+    check_engine(engine, workers, master)
+    if engine == "spark" or model.is_dir():
         if data == STDIN:
             raise DiscreetError(f"{model}: is a folder, and standard input is one person's; give one model in it")
-        _has_dates(data, date, now, state)
-        family = Family(files_in(model), policy, spec)
-        family.read(data, ReadingOptions.as_learned(family.any_file, **given))
-        rows = family.releases(workers)
-        _write(_followed(rows, family.outputs), family.dates, spec.name, out, json, people=len(family))
-        family.tell()
+        if engine == "spark":
+            _by_spark(model, policy, spec, data, given, out, seed, master, json)
+        else:
+            family = Family(files_in(model), policy, spec)
+            family.read(data, ReadingOptions.as_learned(family.any_file, **given))
+            rows = _followed(family.releases(workers, seed), family.outputs)
+            _write(rows, family.dates, spec.name, out, json, people=len(family))
+            family.tell()
+        _tell_seed(seed)
         return
     habits = read_model(model)
     warn(model)
-    make = Maker(spec, read_policy_for(policy, habits))
+    secrets = read_policy_for(policy, habits)
     reading = ReadingOptions.as_learned(model, **given)
     carried = reading.carried(habits.clock)
     if data == STDIN:
@@ -138,19 +137,53 @@ def release(
             _check_lines(label for part in parts_of(habits).values() for label in part.contexts)
             _check_lines(_texts(spec.options))
         clock = utc_now if now else None
-        with opened(habits, make, carry=carried, date=date, now=clock, state=state) as stream:
+        with opened(habits, Maker(spec, secrets), carry=carried, date=date, now=clock, state=state) as stream:
             lines = by_lines(stream) if clock is None else _by_the_clock(stream, clock)
             _answer(lines, stream, state, json)
         tell(stream, spec.name)
         return
-    _has_dates(data, date, now, state)
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
     days, readings = reading.as_they_came().read_one(data, habits)
-    first, dates = span(days)
-    with Stream(habits, make, start=first, carry=carried, person=days[0].person) as stream:
-        rows = _followed(stream.releases(days), dates * stream.slots)
-        _write(rows, dates, spec.name, out, json)
+    key = None if seed is None else RunKey.of_seed(seed)
+    stream, rows = One(str(days[0].person), habits, spec, secrets, days, carried, key).opened()
+    dates = span(days)[1]
+    with stream:
+        _write(_followed(rows, dates * stream.slots), dates, spec.name, out, json)
     tell(stream, spec.name, readings.bad.count)
+    _tell_seed(seed)
+
+
+def _by_spark(
+    model: Path,
+    policy: Path,
+    spec: Spec,
+    data: Path,
+    given: dict[str, Any],
+    out: Path | None,
+    seed: int | None,
+    master: str | None,
+    json: bool,
+) -> None:
+    """Everybody's releases are drawn and kept by Spark's workers; here they pass in order, a part at a time."""
+    from discreet.data.releases import check_target
+    from discreet.publish.spark_work import run_with_key
+
+    if not model.is_dir():
+        raise DiscreetError(f"{model}: is one person's; --engine spark is for a folder of models, as learn writes it")
+    if out is not None:
+        check_target(out)
+    elif json:
+        raise DiscreetError("--json without --out is one document of everything; give --out with --engine spark")
+    folder, any_file = Folder.read(model, policy)
+    reading = ReadingOptions.as_learned(any_file, **given)
+    with run_with_key(out, seed) as kept, spark_family(folder, data, reading, spec, kept, master) as family:
+        rows = _followed(family.releases(), family.outputs)
+        _write(rows, family.dates, spec.name, out, json, people=len(family))
+
+
+def _tell_seed(seed: int | None) -> None:
+    if seed is not None:
+        note("drawn with --seed: whoever guesses it can undo the draws; release without one")
 
 
 def _has_dates(data: Path, date: str | None, now: bool, state: Path | None) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,23 @@ Progress = Callable[[int, int], None]
 
 def print_json(document: Mapping[str, object]) -> None:
     """One JSON document on stdout; numbers that JSON does not have become null."""
-    print(json.dumps(_finite(document), ensure_ascii=False, indent=2, allow_nan=False))
+    print(_text(document))
+
+
+def print_json_of_many(document: Mapping[str, object], name: str, items: Iterable[Mapping[str, object]]) -> None:
+    """The same document with these items as its list `name`, which stands empty in it; they are held one at a time."""
+    place = f'\n  "{name}": ['
+    before, _, after = _text(document).partition(place)
+    print(before + place, end="")
+    parted = ""
+    for item in items:
+        print(parted + "\n" + "    " + _text(item).replace("\n", "\n    "), end="")
+        parted = ","
+    print(("\n  " if parted else "") + after)
+
+
+def _text(document: Mapping[str, object]) -> str:
+    return json.dumps(_finite(document), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

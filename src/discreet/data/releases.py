@@ -50,6 +50,13 @@ def write_releases(path: str | Path, releases: Iterable[Release]) -> int:
     return counted.count
 
 
+def check_target(path: Path) -> None:
+    """Refuse a path that releases cannot be written to, before they are drawn."""
+    ending_of(path, ENDINGS, "releases")
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: there is no folder {path.parent}; make it, or choose another")
+
+
 def print_releases(text: TextIO, releases: Iterable[Release], name: str = "standard output") -> int:
     """Write releases as CSV, the same as in a .csv file, and say how many."""
     counted = _Counted(name, releases)

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.clock import Clock
 from discreet.errors import FileFormatError
-from discreet.files import folder_whole, written_whole
+from discreet.files import written_whole
 from discreet.models.calibrated import Faded, Recent
 from discreet.models.chain import MarkovChain
 from discreet.models.hidden import HiddenMarkovModel
@@ -88,27 +88,34 @@ def files_for(out: Path, people: Sequence[str]) -> dict[str, Path]:
 
 def files_in(folder: Path) -> dict[str, Path]:
     """The file of each person in a folder that `files_for` named the files of, people by name."""
-    found = {unquote(path.name.removesuffix(ENDING)): path for path in folder.glob(f"*{ENDING}") if path.is_file()}
+    found = {person_of(path.name): path for path in folder.glob(f"*{ENDING}") if path.is_file()}
     if not found:
         raise FileFormatError(f"{folder}: holds no {ENDING} file; make one for each person with `discreet learn`")
     return dict(sorted(found.items()))
 
 
-def save_all(
-    out: Path,
-    models: Mapping[Path, AnyModel],
-    truths: Mapping[Path, Mapping[str, Any]] | None = None,
-    reading: Mapping[str, Any] | None = None,
-) -> None:
-    """Save models to the files of `files_for`; a new folder appears whole or not at all."""
-    known = truths or {}
-    if (len(models) == 1 and out in models) or out.is_dir():
-        for path, model in models.items():
-            save(path, model, known.get(path), reading)
-        return
-    with folder_whole(out) as beside:
-        for path, model in models.items():
-            save(beside / path.name, model, known.get(path), reading)
+def person_of(file: str) -> str:
+    """Whose model a file of such a folder is, by its name."""
+    return unquote(file.removesuffix(ENDING))
+
+
+def move_models(made: Path, out: Path, people: int) -> None:
+    """Move the models of a folder to where `files_for` says; a new folder appears whole or not at all.
+
+    Each was saved there under the name that it has in a folder. What a process has left that was ended while it wrote
+    is not moved.
+    """
+    try:
+        for part in made.glob(".*"):
+            part.unlink()
+        if people > 1 and not out.exists():
+            made.chmod(0o755)
+            made.rename(out)
+            return
+        for file in sorted(made.iterdir()):
+            file.replace(out / file.name if out.is_dir() else out)
+    except OSError as error:
+        raise FileFormatError(f"{out}: cannot be written: {error.strerror}; choose another place") from None
 
 
 def load(path: str | Path) -> AnyModel:

@@ -35,6 +35,8 @@ from discreet.contracts import Model
 from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.mechanisms.named import Spec
+from discreet.models.parts import AnyModel, parts_of
+from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, digest_of
 from discreet.policy import Policy
 from discreet.randomness import KEY_BYTES, Entropy, KeyedEntropy
@@ -73,6 +75,11 @@ class RunKey:
     def piece(self, person: str, number: int, decision: str) -> PieceDraws:
         """The draws for one of a person's pieces, under a model, policy and mechanism (`decision_of`)."""
         drawn_for = digest_of(["discreet publish", person, number, decision, self.build])
+        return PieceDraws(_hmac(self.key, drawn_for))
+
+    def stream(self, person: str, decision: str) -> PieceDraws:
+        """The draws for one person's recorded days (`discreet release`), slot by slot from the first; see `piece`."""
+        drawn_for = digest_of(["discreet release", person, decision, self.build])
         return PieceDraws(_hmac(self.key, drawn_for))
 
 
@@ -114,6 +121,14 @@ def decision_of(model: Model, policy: Policy, mechanism: Spec, events: Events) -
     habits = [model.contexts, model.slots, model.initial, *_slots(model.transitions), "emissions", *emissions]
     attributes = [events.activities, events.times, events.locations, events.contexts]
     return digest_of([policy.fingerprint, *in_words(mechanism), *attributes, *habits]).hex()
+
+
+def habits_decision_of(habits: AnyModel, policy: Policy, mechanism: Spec) -> str:
+    """The same for a person's habits of days: equal parts, nights, observers, policy and mechanism make it equal."""
+    parts = [(part, own.fingerprint) for part, own in parts_of(habits).items()]
+    if isinstance(habits, Routine):
+        parts += [("", one.fingerprint) for one in (habits, *habits.observers)]
+    return digest_of([parts, policy.fingerprint, *in_words(mechanism)]).hex()
 
 
 def in_words(spec: Spec) -> tuple[str, str]:

@@ -36,7 +36,16 @@ from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.plan import Plan, TopicHabits
 from discreet.publish.sample import lot
 from discreet.publish.spark_people import RECORDS, by_person
-from discreet.publish.spark_read import NOBODY, SCHEMA, EventTable, is_remote, read_events, spark_schema, to_batches
+from discreet.publish.spark_read import (
+    NOBODY,
+    SCHEMA,
+    EventTable,
+    WorkersTable,
+    is_remote,
+    read_events,
+    spark_schema,
+    to_batches,
+)
 from discreet.publish.summary import Summary
 from discreet.publish.unfinished import Unfinished
 from discreet.publish.work import REPORTS, PublishWork, trajectories_of
@@ -240,14 +249,14 @@ class SparkRun:
         raise DataError(f"{name}: the table has no rows; expected one {self.table.columns.one_row} a row")
 
 
-def tasks_for(session: SparkSession, table: EventTable) -> int:
+def tasks_for(session: SparkSession, table: WorkersTable) -> int:
     """How many tasks the work is cut to."""
     size = sum(_stamp(path)[0] for path in _local_files(table))
     cores: int = session.sparkContext.defaultParallelism
     return max(TASKS * cores, -(-size // TASK_BYTES))
 
 
-def _local_files(table: EventTable) -> list[Path]:
+def _local_files(table: WorkersTable) -> list[Path]:
     from discreet.data.many import files_of, is_many
 
     paths = [Path(one) for one in table.data if not is_remote(one)]
@@ -332,7 +341,7 @@ def _told(text: str) -> DiscreetError:
         found: DiscreetError = getattr(errors, own[1])(own[2].strip())
         return found
     if "No space left on device" in text:
-        return DiscreetError("the disk is full; make room, and go on with --resume")
+        return DiscreetError("the disk is full; make room, and run it again, with --resume where it is said")
     why = next((line.strip() for line in reversed(text.splitlines()) if "Exception:" in line or "Error:" in line), "")
     return DiscreetError(f"Spark could not finish: {why or text.splitlines()[0]}; nothing was written")
 

@@ -1,4 +1,4 @@
-"""Tables of events that Spark's workers read: a sound row an event, by the rules and the code of `data.table`.
+"""Tables that Spark's workers read: a sound row an event or a reading, by the rules and the code of `data.table`.
 
 Parquet is read by Spark, which splits it, and judged here batch by batch. Other formats are read here, a file a task:
 only so a quoted line break, a header of another order and a misshapen row mean the same as elsewhere.
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import unquote
 
 import polars as pl
@@ -47,8 +47,30 @@ NOBODY = ""
 INFERRED = "spark.sql.sources.partitionColumnTypeInference.enabled"
 """Whether Spark takes what folders name for numbers: 007 and 7 would be one person. Here it is text, as elsewhere."""
 
-FILE_BITS = 19
-"""Of `order`, for the number of the file; the others, but the sign, for the row in it."""
+FILE_PLACE = 44
+"""Bits of `order` for the row in a file; those above, but the sign, are for the number of the file."""
+
+
+class WorkersTable(Protocol):
+    """A table as workers read it: of events, or of readings (`spark_readings`)."""
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Files, folders or patterns."""
+
+    @property
+    def columns(self) -> Any:
+        """Which of its columns are read."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Of its sound rows: person, instant, order, a text and one more."""
+
+    def sound(self, source: Any) -> Table:
+        """The sound rows of one source."""
+
+    def arranged(self, sound: pl.DataFrame) -> pl.DataFrame:
+        """Sound rows by the names of the schema."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +84,8 @@ class EventTable:
     epoch: Epoch = "auto"
     skip_bad: bool = False
 
+    schema: ClassVar[dict[str, Any]] = SCHEMA
+
     def __post_init__(self) -> None:
         if not self.data:
             raise DataError("there is no table to read; give a file, a folder of Parquet files or a pattern")
@@ -74,17 +98,14 @@ class EventTable:
         return Table(source, self.columns, zone=self.naive_zone, epoch=self.epoch, skip_bad=self.skip_bad)
 
     def files(self) -> list[str]:
-        """The files of a table that is not Parquet, in order of their names; nothing for Parquet."""
-        found: list[Path] = []
-        for one in self.data:
-            if is_remote(one):
-                return []
-            path = Path(one).absolute()
-            found += files_of(path)[0] if is_many(path) else [path]
-        kinds = set(map(_is_parquet, found))
-        if len(kinds) > 1:
-            raise DataError(f"{', '.join(self.data)}: Parquet and other files in one table; give them as one format")
-        return [] if True in kinds else list(map(str, found))
+        """Those of a table that is not Parquet."""
+        return plain_files(self.data)
+
+    def arranged(self, sound: pl.DataFrame) -> pl.DataFrame:
+        """Sound rows by the names of SCHEMA."""
+        return sound.select(
+            person="user", instant="timestamp_instant", order="order", activity="activity", location="location"
+        )
 
     def cleaned(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Events of whole persons in order, and for each person how many rows were duplicates and out of order.
@@ -110,6 +131,20 @@ class EventTable:
         return rows.with_columns(time=pl.lit(names).gather(interval_of(self.intervals)))
 
 
+def plain_files(data: Sequence[str]) -> list[str]:
+    """The files of a table that is not Parquet, in order of their names; nothing for Parquet."""
+    found: list[Path] = []
+    for one in data:
+        if is_remote(one):
+            return []
+        path = Path(one).absolute()
+        found += files_of(path)[0] if is_many(path) else [path]
+    kinds = set(map(_is_parquet, found))
+    if len(kinds) > 1:
+        raise DataError(f"{', '.join(data)}: Parquet and other files in one table; give them as one format")
+    return [] if True in kinds else list(map(str, found))
+
+
 def _is_parquet(path: Path) -> bool:
     try:
         with path.open("rb") as file:
@@ -118,44 +153,41 @@ def _is_parquet(path: Path) -> bool:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
 
 
-def read_events(session: SparkSession, table: EventTable) -> tuple[DataFrame, list[str]]:
-    """The sound rows of a table (SCHEMA), and the columns that it has; nothing is read yet but the header."""
-    files = table.files()
+def read_events(session: SparkSession, table: WorkersTable) -> tuple[DataFrame, list[str]]:
+    """The sound rows of a table (its schema), and the columns that it has; nothing is read yet but the header."""
+    files = plain_files(table.data)
     if not files:
         return _read_parquet(session, table)
     header = list(open_source(files[0]).header)
     table.columns.find(files[0], header)
     numbered = session.sparkContext.parallelize(list(enumerate(files)), len(files)).toDF("file long, path string")
-    return numbered.mapInArrow(partial(_read_files, table), spark_schema(SCHEMA)), header
+    return numbered.mapInArrow(partial(_read_files, table), spark_schema(table.schema)), header
 
 
-def _read_files(table: EventTable, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _read_files(table: WorkersTable, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for one in batch.to_pylist():
             sound = table.sound(one["path"])
-            yield from _sent(sound, sound.batches(), one["file"])
+            for part in sound.batches():
+                yield from _arranged(table, part.with_columns(order=pl.col("order") + (one["file"] << FILE_PLACE)))
+            yield from _skipped(table, sound, one["file"])
 
 
-def _sent(table: Table, parts: Iterator[pl.DataFrame], file: int) -> Iterator[pa.RecordBatch]:
-    for part in parts:
-        yield from _arranged(part.with_columns(order=pl.col("order") + (file << (63 - FILE_BITS))))
-    bad = table.bad
+def _arranged(table: WorkersTable, sound: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    yield from to_batches(table.arranged(sound), table.schema)
+
+
+def _skipped(table: WorkersTable, sound: Table, file: int) -> Iterator[pa.RecordBatch]:
+    bad = sound.bad
     if bad.count:
-        told = [(NOBODY, bad.count, 0, json.dumps(bad.first), None)]
-        yield from to_batches(pl.DataFrame(told, schema=SCHEMA, orient="row"), SCHEMA)
-
-
-def _arranged(sound: pl.DataFrame) -> Iterator[pa.RecordBatch]:
-    rows = sound.select(
-        person="user", instant="timestamp_instant", order="order", activity="activity", location="location"
-    )
-    yield from to_batches(rows, SCHEMA)
+        told = [(NOBODY, bad.count, file << FILE_PLACE, json.dumps(bad.first), None)]
+        yield from to_batches(pl.DataFrame(told, schema=table.schema, orient="row"), table.schema)
 
 
 # --- Parquet, which Spark splits
 
 
-def _read_parquet(session: SparkSession, table: EventTable) -> tuple[DataFrame, list[str]]:
+def _read_parquet(session: SparkSession, table: WorkersTable) -> tuple[DataFrame, list[str]]:
     from pyspark.errors import PySparkException
     from pyspark.sql.functions import col
 
@@ -179,7 +211,7 @@ def _read_parquet(session: SparkSession, table: EventTable) -> tuple[DataFrame, 
     # The names are read off the files, not out of rows, and are as many as these.
     files = _numbered(frame.inputFiles())
     chosen = frame.select(*roles, col("_metadata.file_path").alias("file"), col("_metadata.row_index").alias("row"))
-    return chosen.mapInArrow(partial(_read_split, table, files), spark_schema(SCHEMA)), header
+    return chosen.mapInArrow(partial(_read_split, table, files, header), spark_schema(table.schema)), header
 
 
 def _numbered(addresses: Sequence[str]) -> dict[str, int]:
@@ -216,24 +248,23 @@ def _check_type(file: str, name: str, role: str, kind: Any, held: str) -> None:
 
 
 def _read_split(
-    table: EventTable, files: dict[str, int], batches: Iterator[pa.RecordBatch]
+    table: WorkersTable, files: dict[str, int], header: Sequence[str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Sound rows of a part of the files, whose rows say from which file and row they are."""
-    source = _Split(batches)
-    sound = table.sound(source)
+    sound, file = table.sound(_Split(batches, header)), 0
     for part in sound.parts():
         file = files[_plain_path(part["file"][0])]
-        yield from _arranged(part.with_columns(order=pl.col("number") - 1 + (file << (63 - FILE_BITS))))
-    yield from _sent(sound, iter(()), 0)
+        yield from _arranged(table, part.with_columns(order=pl.col("number") - 1 + (file << FILE_PLACE)))
+    yield from _skipped(table, sound, file)
 
 
 class _Split:
     """Batches that Spark has read, as a source: one file at a time."""
 
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+    def __init__(self, batches: Iterator[pa.RecordBatch], header: Sequence[str]) -> None:
         self._batches = batches
         self.name = "a part of the table"
-        self.header: Sequence[str] = ()
+        self.header = header
 
     def batches(self, columns: ColumnNames) -> Iterator[Batch]:
         for one in self._batches:

@@ -1,0 +1,202 @@
+"""What `discreet publish` says of the table that it wrote: a document, a page of text, and notes for the publisher."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from json import dumps
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli.known import known_json, print_known
+from discreet.cli.publish_spark import Counted, Target
+from discreet.cli.terminal import note, table
+from discreet.cli.truth import IF
+
+if TYPE_CHECKING:
+    from discreet.evaluation.truth import Truth
+    from discreet.policy import Policy
+    from discreet.publish import PersonReport, Plan, Summary
+
+LISTED = 10
+"""People in the terminal's table; --json has more, --report all."""
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Of people, by utility."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What is said of a table that was published."""
+
+    plan: Plan
+    report: Summary
+    read: Counted
+    sample: int
+    left_out: list[str]
+    target: Target
+    seed: int | None
+
+    def document(self) -> dict[str, Any]:
+        """As JSON; of more people than a summary holds, those with the largest gains."""
+        from discreet.publish import TopicHabits
+
+        plan, report, read = self.plan, self.report, self.read
+        habits = plan.habits
+        choice = habits.choice if isinstance(habits, TopicHabits) else None
+        guarantee = report.guarantee
+        return {
+            "out": str(self.target.out),
+            "columns": list(self.target.roles.values()),
+            "partitioned_by": self.target.parts,
+            "left_out": self.left_out,
+            "mechanism": plan.mechanism.name,
+            "options": [f"{key}={_text(value)}" for key, value in plan.mechanism.options.plain().items()],
+            "guarantee": {"kind": guarantee.kind, "statement": guarantee.statement},
+            "habits": habits.name,
+            "topics_tried": None if choice is None else {str(count): score for count, score in choice.scores.items()},
+            "learned": _learned(plan),
+            "learned_from": self.sample,
+            "window": plan.piece_length,
+            "seed": self.seed,
+            "policy": _policy(plan.policy),
+            "rows": _rows(read),
+            "events": report.events,
+            "utility": report.utility,
+            "utility_by_quantile": {f"{100 * share:g} %": report.utility_at(share) for share in QUANTILES},
+            "breach_rate": report.breach_rate,
+            "breached": report.breached,
+            "breached_people": report.breached_people,
+            "worst_gain": report.worst_gain,
+            "off_model": report.off_model,
+            "settled": report.settled,
+            "by_secret": report.by_secret,
+            "excess_by_secret": report.excess_by_secret,
+            "known": known_json({None: report.known}),
+            "number_of_people": report.people,
+            "people": [_person(one) for one in sorted(report.worst, key=lambda one: one.person)],
+        }
+
+    def print(self, truth: Truth) -> None:
+        """As text; of the people, the first with the largest gains."""
+        plan, report = self.plan, self.report
+        windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
+        print(f"{report.events} events of {report.people} people, by {plan.mechanism.name}, in {self.target.out}")
+        print(f"judged by: {plan.habits.name}, {windows}")
+        print(f"WARNING: {doubt}\n" if (doubt := _doubt(plan)) else "")
+        rows = [
+            ["utility", f"{report.utility:.4f}", "of the attributes are shown"],
+            ["silent", f"{report.silent / report.events:.4f}", "of the events show nothing"],
+            ["breach rate", f"{report.breach_rate:.4f}", "of the positions are breached, mean over people"],
+            ["worst gain", f"{report.worst_gain:.4f}", "belief minus prior"],
+            ["off model", str(report.off_model), "events that the model has no place for"],
+            ["settled", str(report.settled), "positions where habits alone tell a secret"],
+        ]
+        width = max(len(row[1]) for row in rows)
+        print("\n".join(f"{what:<11}  {value:>{width}}  {words}" for what, value, words in rows) + "\n")
+        print_known({None: report.known}, None)
+        lines = [
+            [one.secret.name, f"{one.gain:.4f}", one.terms, one.word]
+            for one in plan.policy.verdicts(report.by_secret, excess=report.excess_by_secret)
+        ]
+        print(table(["secret", "worst gain", "delta", IF], lines) + "\n")
+        self._print_people()
+        guarantee = report.guarantee
+        proven = f"proven, {IF}" if guarantee.proven else "not proven"
+        print(f"\nguarantee ({guarantee.kind}, {proven}): {guarantee.statement}")
+        print(f"How true they are: {truth.figure}.")
+
+    def tell(self) -> None:
+        """What only the publisher may know goes to stderr."""
+        read = self.read
+        if doubt := _doubt(self.plan):
+            note(f"warning: {doubt}")
+        if read.bad.count:
+            note(f"{read.bad.count} bad rows were skipped")
+        if read.duplicates:
+            note(f"{read.duplicates} rows that say the same as another were left out")
+        if self.left_out:
+            note(f"columns left out, for they might tell what is withheld: {', '.join(self.left_out)}")
+        if self.seed is not None:
+            note("drawn with --seed: whoever guesses it can undo the draws; publish without one")
+
+    def _print_people(self) -> None:
+        report = self.report
+        rows = [
+            [one.person, str(one.events), f"{one.utility:.4f}", f"{one.breach_rate:.4f}", f"{one.worst_gain:.4f}"]
+            for one in report.worst[:LISTED]
+        ]
+        print(table(["person", "events", "utility", "breach rate", "worst gain"], rows))
+        if report.people > LISTED:
+            print(f"and {report.people - LISTED} more, none with a larger gain")
+            shares = ", ".join(f"{100 * share:g} % {report.utility_at(share):.4f}" for share in QUANTILES)
+            print(f"utility that so many have at most: {shares}")
+            print(f"{report.people - report.breached_people} of {report.people} people are breached nowhere")
+
+
+def _policy(policy: Policy) -> dict[str, Any]:
+    secrets = [
+        {
+            "name": one.name,
+            "at": one.at,
+            "delta": policy.delta_of(one),
+            "cap": one.cap,
+            "events": len(one.contexts),
+        }
+        for one in policy.secrets
+    ]
+    return {"delta": policy.delta, "secrets": secrets}
+
+
+def _rows(read: Counted) -> dict[str, int]:
+    return {"read": read.rows, "bad": read.bad.count, "duplicates": read.duplicates, "unordered": read.unordered}
+
+
+def _learned(plan: Plan) -> dict[str, Any] | None:
+    """How topics were learned; a chain has none."""
+    from discreet.models.event_model import EventModel
+    from discreet.publish import TopicHabits
+
+    if not isinstance(plan.habits, TopicHabits):
+        return None
+    model, choice = plan.habits.model, plan.habits.choice
+    found = model.diagnostics
+    return {
+        "topics": model.topics,
+        "emissions": "whole events" if isinstance(model, EventModel) else "independent attributes",
+        "strengths": asdict(model.strengths) if isinstance(model, EventModel) else None,
+        "drawn_by": choice.smoothing[model.topics].drawn_by if choice and choice.smoothing else "attributes",
+        "tried_secrets": {} if choice is None else {str(count): s for count, s in choice.secret_scores.items()},
+        "converged": None if found is None else found.converged,
+        "r_hat": None if found is None else found.r_hat,
+        "sweeps": None if found is None else found.sweeps,
+        "warning": _doubt(plan),
+    }
+
+
+def _doubt(plan: Plan) -> str | None:
+    """What to say of habits that did not settle, with the options that help."""
+    from discreet.publish import TopicHabits
+
+    doubt = plan.habits.doubt if isinstance(plan.habits, TopicHabits) else None
+    return None if doubt is None else f"{doubt} (--sweeps, --topics)"
+
+
+def _text(value: object) -> str:
+    """An option's value as --option takes it."""
+    return value if isinstance(value, str) else dumps(value)
+
+
+def _person(one: PersonReport) -> dict[str, Any]:
+    return {
+        "person": one.person,
+        "events": one.events,
+        "windows": one.pieces,
+        "attributes": one.attributes,
+        "silent": one.silent,
+        "breached": one.breached,
+        "worst_gain": one.worst_gain,
+        "off_model": one.off_model,
+        "settled": one.settled,
+        "by_secret": one.by_secret,
+        "utility": one.utility,
+        "breach_rate": one.breach_rate,
+    }
