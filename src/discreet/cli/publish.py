@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.events import Events, Intervals, Trajectory
     from discreet.mechanisms.named import Spec
     from discreet.policy import Policy
-    from discreet.publish import PersonReport, Plan, Summary
+    from discreet.publish import PersonReport, Plan, Summary, TopicHabits
     from discreet.publish.spark_read import EventTable
     from discreet.publish.unfinished import Unfinished
 
@@ -224,7 +224,8 @@ def publish(
         rules: dict[str, Any] = {"habits": habits, "sweeps": sweeps, "piece_length": length}
         with _naming(policy), progress("learning habits") as tell:
             learn = partial(Plan.learn, sample, stated, spec, topics=topics, progress=tell, **rules)
-            plan = _planned(learn, run.vocabulary, models, stated, spec, length)
+            load = partial(_loaded, sample if engine == "spark" else None)
+            plan = _planned(learn, run.vocabulary, models, load, stated, spec, length)
         relearn = partial(Plan.learn, policy=stated, mechanism=spec, **rules)
         truth = _check(plan, sample, relearn, topics)
         draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
@@ -369,15 +370,28 @@ def _check(plan: Plan, sample: list[Trajectory], relearn: Callable[..., Plan], t
         return check_table(plan, sample, partial(relearn, topics=topics), progress=tell)
 
 
+def _loaded(sample: list[Trajectory] | None, models: Path) -> TopicHabits:
+    """Habits that were kept; of a sample, where all others meet theirs in Spark's workers."""
+    from discreet.publish.habits_file import load_habits, load_some
+
+    return load_habits(models) if sample is None else load_some(models, (one.person for one in sample))
+
+
 def _planned(
-    learn: Callable[..., Plan], events: Events, models: Path | None, stated: Policy, spec: Spec, length: int | None
+    learn: Callable[..., Plan],
+    events: Events,
+    models: Path | None,
+    load: Callable[[Path], TopicHabits],
+    stated: Policy,
+    spec: Spec,
+    length: int | None,
 ) -> Plan:
     """The plan by habits that were kept, or by habits that are learned now, and kept if a folder is named."""
     from discreet.publish import Plan, policy_for
-    from discreet.publish.habits_file import load_habits, save_habits
+    from discreet.publish.habits_file import save_habits
 
     if models is not None and models.exists():
-        return Plan(load_habits(models), policy_for(stated, events), spec, length)
+        return Plan(load(models), policy_for(stated, events), spec, length)
     plan = learn(events=events)
     if models is not None:
         save_habits(models, plan.habits)
@@ -548,7 +562,6 @@ class _About:
 
 def _learned(plan: Plan) -> dict[str, Any] | None:
     """How topics were learned; a chain has none."""
-    from discreet.models.event_model import EventModel
     from discreet.publish import TopicHabits
 
     if not isinstance(plan.habits, TopicHabits):
@@ -557,8 +570,8 @@ def _learned(plan: Plan) -> dict[str, Any] | None:
     found = model.diagnostics
     return {
         "topics": model.topics,
-        "emissions": "whole events" if isinstance(model, EventModel) else "independent attributes",
-        "strengths": asdict(model.strengths) if isinstance(model, EventModel) else None,
+        "emissions": "independent attributes" if model.strengths is None else "whole events",
+        "strengths": None if model.strengths is None else asdict(model.strengths),
         "drawn_by": choice.smoothing[model.topics].drawn_by if choice and choice.smoothing else "attributes",
         "tried_secrets": {} if choice is None else {str(count): s for count, s in choice.secret_scores.items()},
         "converged": None if found is None else found.converged,

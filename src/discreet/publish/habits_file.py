@@ -141,7 +141,7 @@ def load_some(folder: Path, people: Iterable[str] = ()) -> TopicHabits:
         )
         wanted = sorted(set(people))
         rows = pl.scan_parquet(folder / PEOPLE, glob=False).filter(pl.col("person").is_in(wanted))
-        return joined(TopicHabits(shared), rows.collect(engine="streaming"))
+        return joined(TopicHabits(shared, folder=folder), rows.collect(engine="streaming"))
 
 
 def joined(habits: TopicHabits, rows: pl.DataFrame) -> TopicHabits:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -60,6 +61,8 @@ class TopicHabits:
     model: TopicModel | EventModel | SharedTopics
     choice: TopicChoice | None = None
     """How the number of topics was chosen, where it was not given, and how an `EventModel` is made."""
+    folder: Path | None = None
+    """Where the rows of all people are (`habits_file`), of habits that have some of them."""
 
     @property
     def name(self) -> str:
