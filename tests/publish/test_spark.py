@@ -370,7 +370,7 @@ def test_a_report_has_a_place_of_its_own(tmp_path: Path) -> None:
     table, out = written(people, tmp_path / "events.parquet"), tmp_path / "out.parquet"
     for report, message in ((out, "take the place of the table"), (tmp_path / "report.csv", "a report of Spark")):
         with pytest.raises(DataError, match=message):
-            publish_table(None, plan, table, out, report=report)  # type: ignore[arg-type]
+            publish_table(None, plan, table, out, report=report)
 
 
 # --- a run that is killed

@@ -15,9 +15,10 @@ import typer
 from discreet.cli import options
 from discreet.cli.inputs import read_spec
 from discreet.cli.known import known_json, print_known
+from discreet.cli.publish_chart import bars, draw_published
 from discreet.cli.publish_spark import Counted, SparkEngine, Target, check_spark, spark_engine, spoken
 from discreet.cli.terminal import note, print_json, progress, table
-from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_truth, refused, truth_json
+from discreet.cli.truth import IF, AcceptModel, Picture, check_picture, draw, print_truth, refused, truth_json
 from discreet.errors import DiscreetError, PolicyError
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ def publish(
         check_target(out, data, parted=bool(partition_by))
     if master is not None and engine != "spark":
         raise DiscreetError("--master is of --engine spark; give both, or neither")
+    check_picture(picture)
     if report_file is not None:
         check_report(report_file, out, data)
     if not resume:
@@ -228,10 +230,11 @@ def publish(
             plan = _planned(learn, run.vocabulary, models, load, stated, spec, length)
         relearn = partial(Plan.learn, policy=stated, mechanism=spec, **rules)
         truth = _check(plan, sample, relearn, topics)
-        draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
         if refused(truth, accept_model):
+            draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
             _refuse(truth, out, json)
         summary = run.publish(plan)
+    draw_published(picture, truth, summary)
     about = _About(plan, summary, run.read, len(sample), run.left_out, run.target, seed)
     if json:
         print_json(about.document() | {"truth": truth_json(truth, accept_model)})
@@ -462,6 +465,7 @@ class _About:
 
     def document(self) -> dict[str, Any]:
         """As JSON; of more people than a summary holds, those with the largest gains."""
+        from discreet.events import ATTRIBUTES
         from discreet.publish import TopicHabits
 
         plan, report, read = self.plan, self.report, self.read
@@ -504,6 +508,9 @@ class _About:
             "events": report.events,
             "utility": report.utility,
             "utility_by_quantile": {f"{100 * share:g} %": report.utility_at(share) for share in QUANTILES},
+            "people_by_utility": list(report.people_by_utility()),
+            "shown": {name: report.shown[name] / report.events for name in ATTRIBUTES},
+            "silent": report.silent,
             "breach_rate": report.breach_rate,
             "breached": report.breached,
             "breached_people": report.breached_people,
@@ -556,7 +563,7 @@ class _About:
         if report.people > LISTED:
             print(f"and {report.people - LISTED} more, none with a larger gain")
             shares = ", ".join(f"{100 * share:g} % {report.utility_at(share):.4f}" for share in QUANTILES)
-            print(f"utility that so many have at most: {shares}")
+            print(f"utility that so many have at most: {shares}\n\n{bars(report)}\n")
             print(f"{report.people - report.breached_people} of {report.people} people are breached nowhere")
 
 

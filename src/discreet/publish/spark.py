@@ -15,7 +15,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import secrets
 import shutil
 from collections import Counter
@@ -28,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from discreet import errors
 from discreet.data.streams import ending_of
 from discreet.errors import DataError, DiscreetError
 from discreet.events import Event, Events, Trajectory
@@ -40,6 +38,7 @@ from discreet.publish.habits_file import PEOPLE as HABITS_OF_PEOPLE
 from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.plan import Plan, TopicHabits
 from discreet.publish.sample import lot
+from discreet.publish.spark_errors import told_plainly as told_plainly
 from discreet.publish.spark_people import RECORDS, by_person
 from discreet.publish.spark_read import NOBODY, SCHEMA, EventTable, is_remote, read_events, spark_schema, to_batches
 from discreet.publish.summary import Summary
@@ -382,30 +381,6 @@ def _mark_final(folder: Path, summary: Summary) -> None:
     part = folder / f"{FINAL}.part"
     part.write_text(summary.text())
     part.rename(folder / FINAL)
-
-
-@contextmanager
-def told_plainly() -> Iterator[None]:
-    """Errors of workers as they were raised there, and those of Spark in a line."""
-    try:
-        yield
-    except (DiscreetError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
-            raise
-        raise _told(str(error)) from error
-
-
-def _told(text: str) -> DiscreetError:
-    own = re.search(r"discreet\.errors\.(\w+): (.*)", text)
-    if own is not None and hasattr(errors, own[1]):
-        found: DiscreetError = getattr(errors, own[1])(own[2].strip())
-        return found
-    if "No space left on device" in text:
-        return DiscreetError("the disk is full; make room, and go on with --resume")
-    why = next((line.strip() for line in reversed(text.splitlines()) if "Exception:" in line or "Error:" in line), "")
-    return DiscreetError(f"Spark could not finish: {why or text.splitlines()[0]}; nothing was written")
 
 
 # --- in workers
