@@ -29,6 +29,7 @@ from discreet.publish.key_file import write_key
 from discreet.publish.spark_read import EventTable
 from discreet.publish.unfinished import Unfinished
 from discreet.publish.work import Done, PublishWork, Work
+from tests.data.test_many import odd_dataset
 from tests.publish.sparks import LOCAL, clock, needs_spark, report_in, rows_in, session_at, times_of, written
 
 pytestmark = needs_spark
@@ -122,6 +123,16 @@ def test_what_folders_name_is_text_as_elsewhere(session: Any, tmp_path: Path) ->
     assert found == local == {("007", "1.0"), ("7", "1")}
 
 
+def test_spark_reads_what_folders_name_as_it_was(session: Any, tmp_path: Path) -> None:
+    places = odd_dataset(tmp_path / "set")
+    session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    try:
+        rows = session.read.parquet(str(tmp_path / "set")).collect()
+    finally:
+        session.conf.unset("spark.sql.sources.partitionColumnTypeInference.enabled")
+    assert {row["user"]: row["location"] for row in rows} == places
+
+
 def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path: Path) -> None:
     from discreet.publish.spark import publish_table
 
@@ -131,6 +142,11 @@ def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path:
     lines.drop("location").write_parquet(tmp_path / "fewer.parquet")
     lines.with_columns(activity=pl.lit(1.5)).write_parquet(tmp_path / "numbers.parquet")
     lines.head(0).write_parquet(tmp_path / "nobody.parquet")
+    for name, other in (("lacks", lines.drop("note")), ("kinds", lines.with_columns(location=pl.lit(3)))):
+        (tmp_path / name).mkdir()
+        lines.write_parquet(tmp_path / name / "0.parquet")
+        other.write_parquet(tmp_path / name / "1.parquet")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "rough.parquet").read_bytes()[:-9])
     plan = Plan(ChainHabits(), Policy())
     wrong = {
         ("rough.csv", None): r"rough.csv, line 9, column 'timestamp': .* does not say which time zone",
@@ -139,6 +155,9 @@ def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path:
         ("numbers.parquet", "UTC"): "column 'activity' holds double; the activity must be text",
         ("nobody.parquet", "UTC"): "nobody.parquet: the table has no rows",
         ("missing.parquet", "UTC"): "missing.parquet: cannot be read",
+        ("lacks", "UTC"): r"1.parquet: has no column 'note', which .*0.parquet has; give all files the same columns",
+        ("kinds", "UTC"): r"1.parquet: column 'location' holds INT32, and in other files it holds string; give all",
+        ("cut.parquet", "UTC"): "cut.parquet: is not a Parquet file, or is cut off",
     }
     for (name, zone), message in wrong.items():
         with pytest.raises(DataError, match=message):
@@ -232,6 +251,51 @@ def test_the_key_is_nowhere_that_spark_shows(session: Any, tmp_path: Path) -> No
     said = frame._jdf.queryExecution().toString() + repr(session.sparkContext.getConf().getAll())
     assert key.key.hex() not in said
     assert repr(key.key)[2:-1] not in said
+
+
+# --- workers that fail for good
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A work whose process ends, as one that the system has no memory for."""
+
+    plan: Plan
+    key: Path
+
+    def __call__(self, people: pl.DataFrame) -> Done:
+        os._exit(9)
+
+
+@dataclass(frozen=True)
+class Full(Ends):
+    """A work whose disk is full."""
+
+    def __call__(self, people: pl.DataFrame) -> Done:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_workers_that_fail_are_told_of_in_a_line_and_leave_no_table(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.publish import spark
+
+    plan, people = population(3)
+    plan = replace(plan, habits=ChainHabits())
+    table, out = written(people, tmp_path / "events.parquet"), tmp_path / "out.parquet"
+    for work, message in ((Ends, "a Python worker ended before its time"), (Full, "the disk is full")):
+        with monkeypatch.context() as patch:
+            patch.setattr(spark, "PublishWork", work)
+            with pytest.raises(DiscreetError, match=message) as told:
+                spark.publish_table(session, plan, table, out, seed=1, resume=work is Full, partitions=1)
+        assert "\n" not in str(told.value)
+        assert "--resume" in str(told.value)
+        assert not out.exists()
+    done = spark.publish_table(session, plan, table, out, seed=1, resume=True, partitions=1)
+    wanted: list[Any] = []
+    assert report_in(done.report) == publish(plan, people, wanted.extend, seed=1)
+    assert rows_in(out) == wanted
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.parquet", "out.parquet", "out.report.parquet"]
 
 
 # --- habits that were learned before
@@ -378,6 +442,7 @@ def test_a_report_has_a_place_of_its_own(tmp_path: Path) -> None:
 SCRIPT = """
 import sys, time
 from pathlib import Path
+from tests.data.test_many import odd_dataset
 from tests.publish.sparks import LOCAL, session_at, written
 from tests.publish.test_spark import population
 from discreet.publish import spark

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from urllib.parse import unquote
 
 from discreet import errors
 from discreet.errors import DataError, DiscreetError
@@ -86,4 +87,4 @@ def told(text: str) -> DiscreetError:
 
 
 def _path(address: str) -> str:
-    return re.sub(r"^file:/+", "/", address)
+    return unquote(re.sub(r"^file:/+", "/", address))
