@@ -3,6 +3,15 @@
 spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.0 --conf spark.sql.shuffle.partitions=16 \
     examples/spark_stream.py broker:9092 readings releases /trusted/models /trusted/policy.toml /trusted/keys \
     hdfs:///trusted/checkpoint
+
+Keys and checkpoint belong together: equal bits under other beliefs would tell more than is promised. So the folder of
+keys says which checkpoint it is of, and another one is refused, as is one that is gone while its keys are there.
+What is left to the operator:
+
+- one query at a time on a checkpoint, for two would each decide the slots of one batch;
+- the folder of keys on a disk that driver and workers see under one name, as one owner (mode 0700), without copies;
+- never an older copy of checkpoint or keys in the place of the last; begin a new stream, with new folders, instead;
+- whoever reads the topic takes each message's key (person, date, slot) once: Kafka may have it twice, the same.
 """
 
 import sys
@@ -11,16 +20,31 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  as everybody who writes Spark calls it
 
+from discreet.errors import DiscreetError
 from discreet.mechanisms.named import Spec
 from discreet.publish.day_keys import DayKeys
 from discreet.publish.following import Following
 from discreet.publish.spark_stream import Eraser, followed
 
 
+def tie(spark: SparkSession, keys: Path, checkpoint: str) -> None:
+    """Refuse keys of another checkpoint, or of one that was begun anew; it may be anywhere that Hadoop reads."""
+    of_keys = keys / "checkpoint"
+    drawn_from = any(one != of_keys for one in keys.iterdir())
+    offsets = spark._jvm.org.apache.hadoop.fs.Path(checkpoint, "offsets")
+    begun = offsets.getFileSystem(spark._jsc.hadoopConfiguration()).exists(offsets)
+    if (drawn_from or begun) and not (begun and of_keys.exists() and of_keys.read_text() == checkpoint):
+        raise DiscreetError(
+            f"{keys}: these are not the keys of the stream of {checkpoint}; give its own folder, or new ones for both"
+        )
+    of_keys.write_text(checkpoint)
+
+
 def main(broker: str, source: str, sink: str, models: str, policy: str, keys: str, checkpoint: str) -> None:
     spark = SparkSession.builder.appName("discreet stream").getOrCreate()
     following = Following(Path(models), Path(policy), Path(keys), Spec("adaptive"), carry=4 * 3600, margin=2)
     DayKeys.kept_in(following.keys)
+    tie(spark, following.keys, checkpoint)
     messages = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", broker)

@@ -346,3 +346,27 @@ def test_a_name_may_have_the_marks_of_a_pattern(discreet: Discreet, cards: Path,
     out = tmp_path / "out[1].csv"
     discreet(*given(cards, out, "--secret", "activity=activity 1", "--accept-model", "--learn-from", "3"))
     assert len(by_person(rows_of(out))) == 4
+
+
+def test_people_by_utility_are_a_chart(discreet: Discreet, tmp_path: Path) -> None:
+    """In the terminal, as numbers and as a picture, where more people are published than are listed."""
+    pytest.importorskip("matplotlib")
+    lines = ["what,who,at,place"]
+    for number in range(12):
+        words = ["drink" if number < 9 and day % 2 else "work" for day in range(4)]
+        lines += [f"{word},p{number:02},2026-03-0{day + 1}T09:00:00Z,here" for day, word in enumerate(words)]
+    data = tmp_path / "twelve.csv"
+    data.write_text("\n".join(lines), encoding="utf-8")
+    more = ("--secret", "activity=drink", "--mechanism", "sensitive-mask", "--accept-model")
+    picture = tmp_path / "picture.png"
+    shown = discreet(*given(data, tmp_path / "out.csv", *more, "--picture", picture))
+    found: Any = discreet(*given(data, tmp_path / "out.csv", *more, "--json")).json
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    counts = found["people_by_utility"]
+    assert (len(counts), sum(counts)) == (10, 12)
+    assert counts[9] == 3  # who has no secret
+    assert set(found["shown"]) == {"activity", "time", "location"}
+    assert found["shown"]["activity"] == pytest.approx(30 / 48)
+    bars = [line.split() for line in shown.out.splitlines() if " to " in line and line[0] in "01"]
+    assert [int(row[3]) for row in bars] == counts
+    assert [len(row[4]) if len(row) > 4 else 0 for row in bars] == [-(-50 * one // max(counts)) for one in counts]

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from discreet.publish import spark_session
+from discreet.publish import TopicHabits, spark_session
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_publish import cards, given  # noqa: F401  a fixture
 from tests.publish.sparks import needs_spark
@@ -22,14 +22,17 @@ def test_spark_publishes_and_reports_as_this_machine_does(
     discreet: Discreet,
     cards: Path,  # noqa: F811
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """With habits that one engine learned and kept; the other learns nothing again."""
     documents: dict[str, Any] = {}
     for engine in ("local", "spark"):
         out = tmp_path / f"{engine}.parquet"
         more = ("--engine", "spark", "--master", "local[2]") if engine == "spark" else ()
-        ran = discreet(*given(cards, out, *SECRET, *TOPICS, *more))
+        ran = discreet(*given(cards, out, *SECRET, *TOPICS, "--models", tmp_path / "models", *more))
         assert ran.code == 0, ran.err
         documents[engine] = ran.json
+        monkeypatch.setattr(TopicHabits, "learn", refused)
     local, spark = documents["local"], documents["spark"]
     rows = pl.concat([pl.read_parquet(part) for part in sorted((tmp_path / "spark.parquet").iterdir())])
     assert rows.equals(pl.read_parquet(tmp_path / "local.parquet"))
@@ -41,6 +44,10 @@ def test_spark_publishes_and_reports_as_this_machine_does(
     assert local == spark
     people = pl.concat([pl.read_parquet(part) for part in sorted((tmp_path / "spark.report.parquet").iterdir())])
     assert sorted(people["person"]) == sorted(one["person"] for one in local["people"])
+
+
+def refused(*_: object, **__: object) -> None:
+    raise AssertionError("learned again")
 
 
 def test_what_spark_does_not_do_is_told_before_it_starts(

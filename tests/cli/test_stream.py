@@ -17,7 +17,7 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The options of a stream that could start, if Spark could."""
     following = folder_of(tmp_path, ["ann"])
     (tmp_path / "in").mkdir()
-    monkeypatch.setattr(spark_session, "missing", lambda: None)
+    monkeypatch.setattr(spark_session, "missing", lambda **_: None)
 
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
@@ -40,7 +40,7 @@ def arguments(given: dict[str, str]) -> list[str]:
 def test_java_that_is_missing_is_said_with_its_remedy(
     discreet: Discreet, given: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_session, "missing", lambda: f"there is no Java; {spark_session.GET_JAVA}")
+    monkeypatch.setattr(spark_session, "missing", lambda **_: f"there is no Java; {spark_session.GET_JAVA}")
     ran = discreet("stream", *arguments(given))
     assert ran.code == 2
     assert "apt install openjdk" in ran.err

@@ -98,6 +98,51 @@ def test_the_order_of_columns_may_differ_and_their_kind_may_not(tmp_path: Path, 
         read_trajectories(tmp_path / "set")
 
 
+ODD = [
+    "a b",
+    "a/b",
+    "a=b",
+    "50%",
+    "a%2Fb",
+    "dot.",
+    "..",
+    "é 東京",
+    "x:y",
+    "q?*[z]",
+    "007",
+    "1.0",
+    "null",
+    "new\nline",
+    "_h",
+]
+"""Values that are hard on the names of folders; the tests of Spark have them too."""
+
+
+def odd_dataset(folder: Path) -> dict[str, str | None]:
+    """A dataset parted by ODD values and none, and the place of each person."""
+    places = {f"p{number}": place for number, place in enumerate([*ODD, "v" * 240, None])}
+    columns = {"person": [*places], "activity": ["w"] * len(places), "time": ["n"] * len(places)}
+    write_frames(folder, ROLES, iter([pl.DataFrame({**columns, "location": [*places.values()]})]), by=["location"])
+    return places
+
+
+def test_values_survive_as_names_of_folders(tmp_path: Path) -> None:
+    places = odd_dataset(tmp_path / "set")
+    read = pl.scan_parquet(tmp_path / "set", hive_partitioning=True, hive_schema={"location": pl.String}).collect()
+    assert dict(read.select("user", "location").iter_rows()) == places
+    own = read_published(tmp_path / "set", EventColumns())
+    assert {person: rows[0].location for person, rows in own.items()} == places
+    for value, told in (
+        ("__HIVE_DEFAULT_PARTITION__", "means that there is none"),
+        ("", "means that there is none"),
+        ("v" * 300, r"'v{40}'\.\.\., which is too long for the name of a folder; part the table by another column"),
+    ):
+        frame = pl.DataFrame({"person": ["a"], "activity": ["w"], "time": ["n"], "location": [value]})
+        with pytest.raises(DataError, match=told):
+            write_frames(tmp_path / "other", ROLES, iter([frame]), by=["location"])
+    assert [*tmp_path.iterdir()] == [tmp_path / "set"]
+
+
 def test_a_published_dataset_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.data.published.HELD", 2)
     rows = [("ann", "drink", "night", "a/b=c"), ("ann", None, None, None), ("bob", "work", None, "bar")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -23,10 +24,12 @@ from discreet.models.simulate_events import topic_model, trajectories
 from discreet.outputs import PartialEvent
 from discreet.policy import Policy
 from discreet.publish import ChainHabits, Plan, RunKey, TopicHabits, policy_for, publish, publish_person
+from discreet.publish.habits_file import load_some, save_habits
 from discreet.publish.key_file import write_key
 from discreet.publish.spark_read import EventTable
 from discreet.publish.unfinished import Unfinished
 from discreet.publish.work import Done, PublishWork, Work
+from tests.data.test_many import odd_dataset
 from tests.publish.sparks import LOCAL, clock, needs_spark, report_in, rows_in, session_at, times_of, written
 
 pytestmark = needs_spark
@@ -120,6 +123,16 @@ def test_what_folders_name_is_text_as_elsewhere(session: Any, tmp_path: Path) ->
     assert found == local == {("007", "1.0"), ("7", "1")}
 
 
+def test_spark_reads_what_folders_name_as_it_was(session: Any, tmp_path: Path) -> None:
+    places = odd_dataset(tmp_path / "set")
+    session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    try:
+        rows = session.read.parquet(str(tmp_path / "set")).collect()
+    finally:
+        session.conf.unset("spark.sql.sources.partitionColumnTypeInference.enabled")
+    assert {row["user"]: row["location"] for row in rows} == places
+
+
 def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path: Path) -> None:
     from discreet.publish.spark import publish_table
 
@@ -129,6 +142,11 @@ def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path:
     lines.drop("location").write_parquet(tmp_path / "fewer.parquet")
     lines.with_columns(activity=pl.lit(1.5)).write_parquet(tmp_path / "numbers.parquet")
     lines.head(0).write_parquet(tmp_path / "nobody.parquet")
+    for name, other in (("lacks", lines.drop("note")), ("kinds", lines.with_columns(location=pl.lit(3)))):
+        (tmp_path / name).mkdir()
+        lines.write_parquet(tmp_path / name / "0.parquet")
+        other.write_parquet(tmp_path / name / "1.parquet")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "rough.parquet").read_bytes()[:-9])
     plan = Plan(ChainHabits(), Policy())
     wrong = {
         ("rough.csv", None): r"rough.csv, line 9, column 'timestamp': .* does not say which time zone",
@@ -137,6 +155,9 @@ def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path:
         ("numbers.parquet", "UTC"): "column 'activity' holds double; the activity must be text",
         ("nobody.parquet", "UTC"): "nobody.parquet: the table has no rows",
         ("missing.parquet", "UTC"): "missing.parquet: cannot be read",
+        ("lacks", "UTC"): r"1.parquet: has no column 'note', which .*0.parquet has; give all files the same columns",
+        ("kinds", "UTC"): r"1.parquet: column 'location' holds INT32, and in other files it holds string; give all",
+        ("cut.parquet", "UTC"): "cut.parquet: is not a Parquet file, or is cut off",
     }
     for (name, zone), message in wrong.items():
         with pytest.raises(DataError, match=message):
@@ -232,11 +253,196 @@ def test_the_key_is_nowhere_that_spark_shows(session: Any, tmp_path: Path) -> No
     assert repr(key.key)[2:-1] not in said
 
 
+# --- workers that fail for good
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A work whose process ends, as one that the system has no memory for."""
+
+    plan: Plan
+    key: Path
+
+    def __call__(self, people: pl.DataFrame) -> Done:
+        os._exit(9)
+
+
+@dataclass(frozen=True)
+class Full(Ends):
+    """A work whose disk is full."""
+
+    def __call__(self, people: pl.DataFrame) -> Done:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_workers_that_fail_are_told_of_in_a_line_and_leave_no_table(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.publish import spark
+
+    plan, people = population(3)
+    plan = replace(plan, habits=ChainHabits())
+    table, out = written(people, tmp_path / "events.parquet"), tmp_path / "out.parquet"
+    for work, message in ((Ends, "a Python worker ended before its time"), (Full, "the disk is full")):
+        with monkeypatch.context() as patch:
+            patch.setattr(spark, "PublishWork", work)
+            with pytest.raises(DiscreetError, match=message) as told:
+                spark.publish_table(session, plan, table, out, seed=1, resume=work is Full, partitions=1)
+        assert "\n" not in str(told.value)
+        assert "--resume" in str(told.value)
+        assert not out.exists()
+    done = spark.publish_table(session, plan, table, out, seed=1, resume=True, partitions=1)
+    wanted: list[Any] = []
+    assert report_in(done.report) == publish(plan, people, wanted.extend, seed=1)
+    assert rows_in(out) == wanted
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.parquet", "out.parquet", "out.report.parquet"]
+
+
+# --- habits that were learned before
+
+
+def test_rows_of_habits_meet_their_people(session: Any, tmp_path: Path) -> None:
+    """More people than a task or a batch has, some without a row, and rows without events."""
+    from discreet.publish.spark import publish_table, spark_run
+
+    truth = topic_model(people=14, topics=2, sizes=(3, 2, 2), seed=5)
+    everybody = trajectories(truth, length=(1, 9), seed=5)
+    learned = Plan.learn(everybody[:10], Policy("activity=activity 1"), topics=2, sweeps=400, piece_length=4)
+    people = everybody[3:]
+    assert {one.person for one in people} - {one.person for one in everybody[:10]}
+    save_habits(tmp_path / "models", learned.habits)
+    kept = replace(learned, habits=load_some(tmp_path / "models", [one.person for one in everybody[:5]]))
+    wanted: list[Any] = []
+    report = publish(learned, people, wanted.extend, seed=2)
+    table = written(people, tmp_path / "events.parquet")
+    before = session.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
+    try:
+        for plan, name in ((learned, "learned.parquet"), (kept, "kept.parquet")):
+            done = publish_table(session, plan, table, tmp_path / name, seed=2, partitions=5)
+            assert rows_in(done.table) == wanted
+            assert report_in(done.report) == report
+    finally:
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", before)
+    with spark_run(session, table, tmp_path / "other.parquet") as run:
+        work, own = run._joined(kept)
+        assert isinstance(work.plan.habits, TopicHabits)
+        assert work.plan.habits.model.people == ()  # what is sent to all
+        assert own is not None
+        assert own.count() == 10
+    subprocess.run(["rm", "-r", str(tmp_path / "models")], check=True)
+    save_habits(tmp_path / "models", population(seed=9)[0].habits)
+    with pytest.raises(DiscreetError, match="the habits have changed since"):
+        publish_table(session, kept, table, tmp_path / "other.parquet")
+    assert not Unfinished.beside(tmp_path / "other.parquet").exists()
+
+
+# --- runs that meet
+
+
+def test_a_run_is_one_processs_and_one_engines(session: Any, tmp_path: Path) -> None:
+    from discreet.publish.spark import publish_table, spark_run
+
+    plan, people = population(3)
+    table, out = written(people, tmp_path / "events.parquet"), tmp_path / "published.parquet"
+    folder = Unfinished.beside(out)
+    with spark_run(session, table, out, seed=1) as run:
+        for resume, message in ((True, "unfinished: the run is under way in another process"), (False, "--resume")):
+            with pytest.raises(DiscreetError, match=message):
+                publish_table(session, plan, table, out, seed=1, resume=resume)
+        with pytest.raises(DiscreetError, match="begun with --engine spark; go on with it likewise"):
+            Unfinished.resumed(out, 1)
+        assert run.publish(plan).summary.people == 3
+    assert not folder.exists()
+    Unfinished.begun(tmp_path / "local.parquet", 1)
+    with pytest.raises(DiscreetError, match="begun with --engine local; go on with it likewise"):
+        publish_table(session, plan, table, tmp_path / "local.parquet", seed=1, resume=True)
+
+
+def test_a_run_that_is_all_but_done_is_ended_as_it_was_begun(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.publish import spark
+    from discreet.publish.spark import publish_table
+
+    plan, people = population(3)
+    table = written(people, tmp_path / "events.parquet")
+
+    def place(made: Path, wanted: Path, _place: Any = spark._place) -> None:
+        if made.name == stops_at:
+            raise KeyboardInterrupt
+        _place(made, wanted)
+
+    def stopped(out: Path, **options: Any) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(spark, "_place", place)
+            with pytest.raises(KeyboardInterrupt):
+                publish_table(session, plan, table, out, seed=1, **options)
+
+    # Before the report is at its place, it may go to another.
+    out, stops_at = tmp_path / "one.parquet", "report"
+    stopped(out)
+    (tmp_path / "taken.parquet").mkdir()
+    with pytest.raises(DataError, match="is there already; delete it"):
+        publish_table(session, plan, table, out, report=tmp_path / "taken.parquet", seed=1, resume=True)
+    done = publish_table(session, plan, table, out, report=tmp_path / "elsewhere.parquet", seed=1, resume=True)
+    assert len(report_in(done.report).people) == 3
+    assert not Unfinished.beside(out).exists()
+    # Later it may not, and no rule may be another one.
+    out, stops_at = tmp_path / "two.parquet", "table"
+    stopped(out)
+    stands = tmp_path / "two.report.parquet"
+    with pytest.raises(DataError, match=f"go on with --report {stands}"):
+        publish_table(session, plan, table, out, report=tmp_path / "third.parquet", seed=1, resume=True)
+    with pytest.raises(DiscreetError, match="other data, habits or rules"):
+        publish_table(session, replace(plan, piece_length=3), table, out, seed=1, resume=True)
+    with pytest.raises(DiscreetError, match="begun with --seed 1"):
+        publish_table(session, plan, table, out, resume=True)
+    again = publish_table(session, plan, table, out, seed=1, resume=True)
+    assert rows_in(again.table) == rows_in(done.table)
+    assert report_in(again.report) == report_in(done.report)
+    assert again.summary == done.summary
+    assert not Unfinished.beside(out).exists()
+
+
+def test_what_is_on_another_disk_appears_whole_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.publish.spark import REPORT, _place
+
+    made, wanted = tmp_path / "unfinished" / REPORT, tmp_path / "there" / "report.parquet"
+    made.mkdir(parents=True, mode=0o700)
+    (made / "part-00000.parquet").touch()
+    wanted.parent.mkdir()
+    rename = Path.rename
+
+    def far(path: Path, target: Path) -> Path:
+        if path.parent != Path(target).parent:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", far)
+    _place(made, wanted)
+    assert [path.name for path in wanted.iterdir()] == ["part-00000.parquet"]
+    assert wanted.stat().st_mode & 0o777 == 0o700
+    assert [*wanted.parent.iterdir()] == [wanted]
+    assert not made.exists()
+
+
+def test_a_report_has_a_place_of_its_own(tmp_path: Path) -> None:
+    from discreet.publish.spark import publish_table
+
+    plan, people = population(3)
+    table, out = written(people, tmp_path / "events.parquet"), tmp_path / "out.parquet"
+    for report, message in ((out, "take the place of the table"), (tmp_path / "report.csv", "a report of Spark")):
+        with pytest.raises(DataError, match=message):
+            publish_table(None, plan, table, out, report=report)
+
+
 # --- a run that is killed
 
 SCRIPT = """
 import sys, time
 from pathlib import Path
+from tests.data.test_many import odd_dataset
 from tests.publish.sparks import LOCAL, session_at, written
 from tests.publish.test_spark import population
 from discreet.publish import spark

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import sys
+import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -39,9 +41,39 @@ def test_without_java_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
         spark_session.spark_session("local[1]")
 
 
-def test_without_spark_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_package_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_session, "java_version", lambda: 17)
+    assert spark_session.missing() is None
+    assert spark_session.missing(stream=True) is None
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "google.protobuf", None)
+        assert spark_session.missing() is None  # tables do without
+        told = "protobuf is not installed, and 5 or newer is needed; `pip install 'discreet[spark]'`"
+        assert spark_session.missing(stream=True) == told
+    for name, version, bound in (
+        ("pyspark", "3.5.1", "4.1 or newer, below 5"),
+        ("pyspark", "5.0.0", "4.1 or newer, below 5"),
+        ("pandas", "3.0.1", "2.2 or newer, below 3"),
+        ("pyarrow", "16.1.0", "17 or newer"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(import_module(name), "__version__", version)
+            short = version.rpartition(".")[0]
+            told = f"{name} {short} is installed, and {bound} is needed; `pip install 'discreet[spark]'`"
+            assert spark_session.missing() == told
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    assert "pip install 'discreet[spark]'" in str(spark_session.missing())
+    assert str(spark_session.missing()).startswith("pyspark is not installed")
+
+
+def test_packages_are_those_of_the_extra() -> None:
+    """What is said to be needed is what `pip install 'discreet[spark]'` gets."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    needed = spark_session.NEEDED | spark_session.NEEDED_BY_STREAMS
+    dotted = spark_session._dotted
+    written = [
+        f"{name}>={dotted(least)}" + (f",<{dotted(below)}" if below else "") for name, (least, below) in needed.items()
+    ]
+    assert project["project"]["optional-dependencies"]["spark"] == written
 
 
 def test_settings_of_this_machine_are_for_this_machine() -> None:

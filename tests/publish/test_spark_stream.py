@@ -19,7 +19,7 @@ from discreet.publish.spark_session import missing, running
 from tests.publish.followed import MONDAY, by_hand, folder_of, readings_of
 from tests.publish.streamed import SHORT_LIVED, Child, all_files, committed_files, rows_in, rows_of, write_files
 
-LACKS = missing()
+LACKS = missing(stream=True)
 pytestmark = pytest.mark.skipif(LACKS is not None, reason=f"Spark cannot be started here: {LACKS}")
 
 NAMES = ("ann", "bob", "cleo")

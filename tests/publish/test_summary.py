@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from dataclasses import replace
 
 import polars as pl
@@ -56,6 +57,12 @@ def test_a_summary_says_what_the_report_of_all_people_says(name: str) -> None:
         assert summary.shown["location"] == sum(row.location is not None for row in rows)
     joined = Summary.joined(parts)
     assert (joined.bad, joined.problems, joined.rows) == (3, ("a", "b"), report.events + 3 * 1 + 3)
+
+
+def test_people_are_counted_by_tenths_of_utility() -> None:
+    summary = Summary(people=9, utilities=Counter({0: 1, 999: 1, 1_000: 2, 5_500: 1, 9_999: 3, 10_000: 1}))
+    assert summary.people_by_utility() == (2, 2, 0, 0, 0, 1, 0, 0, 0, 4)
+    assert Summary.joined([summary, summary]).people_by_utility() == (4, 4, 0, 0, 0, 2, 0, 0, 0, 8)
 
 
 def test_of_nobody_there_is_no_quantile() -> None:

@@ -13,11 +13,12 @@ import typer
 from discreet.cli import options
 from discreet.cli.inputs import read_spec
 from discreet.cli.people import Engine, Master, Workers, check_engine
+from discreet.cli.publish_chart import draw_published
 from discreet.cli.publish_local import Local, Reading, local_engine, what_is_left
 from discreet.cli.publish_spark import SparkEngine, check_spark, spark_engine
 from discreet.cli.publish_told import About
 from discreet.cli.terminal import note, print_json, progress
-from discreet.cli.truth import AcceptModel, Picture, draw, print_truth, refused, truth_json
+from discreet.cli.truth import AcceptModel, Picture, check_picture, draw, print_truth, refused, truth_json
 from discreet.errors import DiscreetError, PolicyError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.events import Events, Trajectory
     from discreet.mechanisms.named import Spec
     from discreet.policy import Policy
-    from discreet.publish import Plan
+    from discreet.publish import Plan, TopicHabits
 
 HABITS = "The habits"
 
@@ -176,6 +177,7 @@ def publish(
     else:
         check_target(out, data, parted=bool(partition_by))
     check_engine(engine, workers, master)
+    check_picture(picture)
     if report_file is not None:
         check_report(report_file, out, data)
     if not resume:
@@ -197,13 +199,15 @@ def publish(
         rules: dict[str, Any] = {"habits": habits, "sweeps": sweeps, "piece_length": length}
         with _naming(policy), progress("learning habits") as tell:
             learn = partial(Plan.learn, sample, stated, spec, topics=topics, progress=tell, **rules)
-            plan = _planned(learn, run.vocabulary, models, stated, spec, length)
+            load = partial(_loaded, sample if engine == "spark" else None)
+            plan = _planned(learn, run.vocabulary, models, load, stated, spec, length)
         relearn = partial(Plan.learn, policy=stated, mechanism=spec, **rules)
         truth = _check(plan, sample, relearn, topics)
-        draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
         if refused(truth, accept_model):
+            draw(picture, truth, "Where an observer of the table is 10 % sure, is it 10 %?")
             _refuse(truth, out, json)
         summary = run.publish(plan)
+    draw_published(picture, truth, summary)
     about = About(plan, summary, run.read, len(sample), run.left_out, run.target, seed)
     if json:
         print_json(about.document() | {"truth": truth_json(truth, accept_model)})
@@ -245,15 +249,28 @@ def _check(plan: Plan, sample: list[Trajectory], relearn: Callable[..., Plan], t
         return check_table(plan, sample, partial(relearn, topics=topics), progress=tell)
 
 
+def _loaded(sample: list[Trajectory] | None, models: Path) -> TopicHabits:
+    """Habits that were kept; of a sample, where all others meet theirs in Spark's workers."""
+    from discreet.publish.habits_file import load_habits, load_some
+
+    return load_habits(models) if sample is None else load_some(models, (one.person for one in sample))
+
+
 def _planned(
-    learn: Callable[..., Plan], events: Events, models: Path | None, stated: Policy, spec: Spec, length: int | None
+    learn: Callable[..., Plan],
+    events: Events,
+    models: Path | None,
+    load: Callable[[Path], TopicHabits],
+    stated: Policy,
+    spec: Spec,
+    length: int | None,
 ) -> Plan:
     """The plan by habits that were kept, or by habits that are learned now, and kept if a folder is named."""
     from discreet.publish import Plan, policy_for
-    from discreet.publish.habits_file import load_habits, save_habits
+    from discreet.publish.habits_file import save_habits
 
     if models is not None and models.exists():
-        return Plan(load_habits(models), policy_for(stated, events), spec, length)
+        return Plan(load(models), policy_for(stated, events), spec, length)
     plan = learn(events=events)
     if models is not None:
         save_habits(models, plan.habits)

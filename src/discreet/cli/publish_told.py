@@ -7,6 +7,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.known import known_json, print_known
+from discreet.cli.publish_chart import bars
 from discreet.cli.publish_spark import Counted, Target
 from discreet.cli.terminal import note, table
 from discreet.cli.truth import IF
@@ -37,6 +38,7 @@ class About:
 
     def document(self) -> dict[str, Any]:
         """As JSON; of more people than a summary holds, those with the largest gains."""
+        from discreet.events import ATTRIBUTES
         from discreet.publish import TopicHabits
 
         plan, report, read = self.plan, self.report, self.read
@@ -62,6 +64,9 @@ class About:
             "events": report.events,
             "utility": report.utility,
             "utility_by_quantile": {f"{100 * share:g} %": report.utility_at(share) for share in QUANTILES},
+            "people_by_utility": list(report.people_by_utility()),
+            "shown": {name: report.shown[name] / report.events for name in ATTRIBUTES},
+            "silent": report.silent,
             "breach_rate": report.breach_rate,
             "breached": report.breached,
             "breached_people": report.breached_people,
@@ -128,7 +133,7 @@ class About:
         if report.people > LISTED:
             print(f"and {report.people - LISTED} more, none with a larger gain")
             shares = ", ".join(f"{100 * share:g} % {report.utility_at(share):.4f}" for share in QUANTILES)
-            print(f"utility that so many have at most: {shares}")
+            print(f"utility that so many have at most: {shares}\n\n{bars(report)}\n")
             print(f"{report.people - report.breached_people} of {report.people} people are breached nowhere")
 
 
@@ -152,7 +157,6 @@ def _rows(read: Counted) -> dict[str, int]:
 
 def _learned(plan: Plan) -> dict[str, Any] | None:
     """How topics were learned; a chain has none."""
-    from discreet.models.event_model import EventModel
     from discreet.publish import TopicHabits
 
     if not isinstance(plan.habits, TopicHabits):
@@ -161,8 +165,8 @@ def _learned(plan: Plan) -> dict[str, Any] | None:
     found = model.diagnostics
     return {
         "topics": model.topics,
-        "emissions": "whole events" if isinstance(model, EventModel) else "independent attributes",
-        "strengths": asdict(model.strengths) if isinstance(model, EventModel) else None,
+        "emissions": "independent attributes" if model.strengths is None else "whole events",
+        "strengths": None if model.strengths is None else asdict(model.strengths),
         "drawn_by": choice.smoothing[model.topics].drawn_by if choice and choice.smoothing else "attributes",
         "tried_secrets": {} if choice is None else {str(count): s for count, s in choice.secret_scores.items()},
         "converged": None if found is None else found.converged,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic as time_now
 from time import sleep
@@ -111,9 +110,7 @@ def stream(
     from discreet.publish.following import Following
     from discreet.publish.spark_session import missing, running
 
-    lacks = missing()
-    if lacks is None and (find_spec("google") is None or find_spec("google.protobuf") is None):
-        lacks = "protobuf is not installed; `pip install 'discreet[spark]'`"
+    lacks = missing(stream=True)
     if lacks is not None:
         raise DiscreetError(lacks)
     if not data.is_dir():

@@ -163,15 +163,21 @@ def days_learned(habits: AnyModel) -> int | None:
     return None if learned is None else round(sum(float(one.initial.sum()) for one in learned.days.values())) or None
 
 
+def check_picture(picture: Path | None) -> None:
+    """Refuse a picture that cannot be drawn, before the work rather than after it."""
+    from discreet.experiments.charts.canvas import available
+
+    if picture is not None and not available():
+        raise DiscreetError("--picture needs matplotlib; install discreet with its extra, discreet[plots]")
+
+
 def draw(picture: Path | None, truth: Truth, title: str) -> None:
     """Write the picture that was asked for."""
+    check_picture(picture)
     if picture is None:
         return
-    from discreet.experiments.charts.canvas import available
     from discreet.experiments.charts.reliability import reliability
 
-    if not available():
-        raise DiscreetError("--picture needs matplotlib; install discreet with its extra, discreet[plots]")
     if truth.untested:
         note(f"no picture was drawn: {truth.untested}")
     else:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TextIO
-from urllib.parse import quote
 
 import polars as pl
 
@@ -26,6 +25,9 @@ ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 HELD = 500_000
 """Rows that are held until they are written to the folders of a dataset: each time adds a file to each folder."""
+
+LONGEST = 255
+"""Bytes of a name that file systems take."""
 
 COLUMN = {"user": "person", "timestamp": "time", "location": "location", "activity": "activity"}
 """The columns of tables of rows, by role."""
@@ -131,7 +133,20 @@ def _write_parts(folder: Path, frames: Iterator[pl.DataFrame], by: list[str]) ->
 
 
 def _part(name: str, value: object) -> str:
-    return f"{quote(name, safe=' ')}={NO_VALUE if value is None else quote(str(value), safe=' ')}"
+    """The name of a folder, as Spark and polars read it back; a value that they would not is refused."""
+    text = NO_VALUE if value is None else str(value)
+    folder = f"{_escaped(name)}={_escaped(text)}"
+    told = f"column {name!r} has the value {text[:40]!r}{'...' * (len(text) > 40)}"
+    if value is not None and text in ("", NO_VALUE):
+        raise DataError(f"{told}, which as a folder means that there is none; part the table by another column")
+    if len(folder.encode()) > LONGEST:
+        raise DataError(f"{told}, which is too long for the name of a folder; part the table by another column")
+    return folder
+
+
+def _escaped(text: str) -> str:
+    """ASCII signs with a meaning in paths by their number; other letters stand, for Spark takes numbers as Latin-1."""
+    return "".join(one if ord(one) > 127 or one.isalnum() or one in " _-.~" else f"%{ord(one):02X}" for one in text)
 
 
 def write_published(path: str | Path, roles: dict[str, str], rows: Iterable[Row]) -> int:

@@ -119,7 +119,9 @@ PARQUET_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-def sink_parquet(file: BinaryIO, schema: Mapping[str, pl.DataType], frames: Iterable[pl.DataFrame]) -> None:
+def sink_parquet(
+    file: BinaryIO, schema: Mapping[str, pl.DataType], frames: Iterable[pl.DataFrame], row_group: int = ROW_GROUP
+) -> None:
     """Write tables as row groups, as they come. A disk that is full is an OSError, as it is for other files."""
 
     def source(
@@ -128,7 +130,7 @@ def sink_parquet(file: BinaryIO, schema: Mapping[str, pl.DataType], frames: Iter
         yield from frames
 
     try:
-        register_io_source(source, schema=dict(schema)).sink_parquet(file, row_group_size=ROW_GROUP)
+        register_io_source(source, schema=dict(schema)).sink_parquet(file, row_group_size=row_group)
     except pl.exceptions.PolarsError as error:
         raise OSError(next(iter(str(error).splitlines()), "no reason is given")) from None
 

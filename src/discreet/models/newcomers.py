@@ -15,47 +15,41 @@ import numpy as np
 from discreet.errors import DiscreetError
 from discreet.events import Trajectory
 from discreet.jit import compiled
-from discreet.models.event_model import EventModel, drawn_to
+from discreet.models.event_model import drawn_to
 from discreet.models.hidden import HiddenMarkovModel
-from discreet.models.topics import Concentrations, TopicModel
+from discreet.models.shared_topics import Topics
+from discreet.models.topics import Concentrations
 from discreet.numerics import FloatArray, IntArray, normalised
 
 ROUNDS = 5
 """Of expectation: after these, held-out events are predicted no better (`benchmarks scale`)."""
 
 
-def newcomer(model: TopicModel | EventModel, pieces: Sequence[Trajectory], slots: int) -> HiddenMarkovModel:
+def newcomer(model: Topics, pieces: Sequence[Trajectory], slots: int) -> HiddenMarkovModel:
     """The model of a piece of `slots` events of the person whose pieces these are."""
     codes, first = _codes(model, pieces)
-    shared = _shared_transition(model)
+    shared, strengths = model.shared_transition, model.strengths
     transition, emissions = shared, model.emissions
     for _ in range(ROUNDS):
         likelihood = np.ascontiguousarray(emissions[:, codes].T)
         steps, topics = expected(first, likelihood, model.initial, np.ascontiguousarray(transition))
-        if isinstance(model, TopicModel):  # emissions are everybody's, rows have a flat prior of their own
+        if strengths is None:  # emissions are everybody's, rows have a flat prior of their own
             transition = normalised(steps + Concentrations().transition)
             continue
-        transition = drawn_to(shared, steps, model.strengths.transition)
+        transition = drawn_to(shared, steps, strengths.transition)
         counts = np.zeros_like(model.emissions)
         np.add.at(counts.T, codes, topics)
-        emissions = drawn_to(model.emissions, counts, model.strengths.person)
+        emissions = drawn_to(model.emissions, counts, strengths.person)
     return HiddenMarkovModel.homogeneous(model.events.contexts, model.initial, transition, emissions, slots)
 
 
-def _codes(model: TopicModel | EventModel, pieces: Sequence[Trajectory]) -> tuple[IntArray, IntArray]:
+def _codes(model: Topics, pieces: Sequence[Trajectory]) -> tuple[IntArray, IntArray]:
     """(N,) which events, and (N,) 1 where a piece starts; events that the topics have no place for are left out."""
     found = [codes[codes >= 0] for codes in (model.events.codes(piece, missing=-1) for piece in pieces)]
     first = [np.arange(len(own)) == 0 for own in found]
     if not found:
         raise DiscreetError("a person without events has no habits; leave such people out")
     return np.concatenate(found), np.concatenate(first).astype(np.int64)
-
-
-def _shared_transition(model: TopicModel | EventModel) -> FloatArray:
-    """(K, K): of somebody of whom nothing is known."""
-    if isinstance(model, EventModel):
-        return model.shared_transition
-    return normalised(model.transitions.sum(axis=0))
 
 
 @compiled()

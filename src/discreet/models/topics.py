@@ -161,6 +161,16 @@ class TopicModel:
                 break
         return normalised(joint)
 
+    @property
+    def strengths(self) -> None:
+        """People differ in transitions alone, and these are not drawn to everybody's."""
+        return None
+
+    @cached_property
+    def shared_transition(self) -> FloatArray:
+        """(K, K): of somebody of whom nothing is known."""
+        return normalised(self.transitions.sum(axis=0))
+
     @cached_property
     def _number(self) -> dict[str, int]:
         return {person: u for u, person in enumerate(self.people)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -17,6 +18,7 @@ from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Events, Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.models.event_model import EventModel
+from discreet.models.shared_topics import SharedTopics
 from discreet.models.topic_choice import CANDIDATES, TopicChoice, choose_topics
 from discreet.models.topics import TopicModel
 from discreet.models.trajectories import fit_event_chain
@@ -53,19 +55,21 @@ class TopicHabits:
     """Topics of all people together, with transitions of each; over the triples that occur.
 
     An `EventModel` has topics over whole events; a `TopicModel`, that of Li and Sun (2020), takes activity, time and
-    location for independent within a topic.
+    location for independent within a topic. `SharedTopics` are a part of either, with the habits of some people.
     """
 
-    model: TopicModel | EventModel
+    model: TopicModel | EventModel | SharedTopics
     choice: TopicChoice | None = None
     """How the number of topics was chosen, where it was not given, and how an `EventModel` is made."""
+    folder: Path | None = None
+    """Where the rows of all people are (`habits_file`), of habits that have some of them."""
 
     @property
     def name(self) -> str:
         """How many topics over what, and whether the sampler's chains agreed on them."""
         found = self.model.diagnostics
         doubt = "" if found is None or found.converged else ", not converged"
-        what = "whole events" if isinstance(self.model, EventModel) else "independent attributes"
+        what = "independent attributes" if self.model.strengths is None else "whole events"
         return f"event HMM of {self.model.topics} topics over {what}{doubt}"
 
     @property
@@ -92,6 +96,8 @@ class TopicHabits:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of what was learned, not of how: equal habits have equal ones, those that were kept and read too."""
+        if isinstance(self.model, SharedTopics):
+            return self.model.fingerprint
         learned = self.model.learned if isinstance(self.model, EventModel) else self.model
         events, totals = learned.events, learned.totals
         parts: list[object] = [events.activities, events.times, events.locations, events.contexts, learned.people]

@@ -12,29 +12,33 @@ and the records. Nothing that grows with the people comes to the driver, but the
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import re
+import secrets
 import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from discreet import errors
 from discreet.data.streams import ending_of
 from discreet.errors import DataError, DiscreetError
 from discreet.events import Event, Events, Trajectory
+from discreet.files import folder_whole
 from discreet.numerics import digest_of
 from discreet.publish.draws import RunKey, build
+from discreet.publish.habits_file import OWN, copy_habits, load_some, save_habits
+from discreet.publish.habits_file import PEOPLE as HABITS_OF_PEOPLE
 from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.plan import Plan, TopicHabits
 from discreet.publish.sample import lot
+from discreet.publish.spark_errors import told_plainly as told_plainly
 from discreet.publish.spark_people import RECORDS, by_person
 from discreet.publish.spark_read import (
     NOBODY,
@@ -47,7 +51,8 @@ from discreet.publish.spark_read import (
     to_batches,
 )
 from discreet.publish.summary import Summary
-from discreet.publish.unfinished import Unfinished
+from discreet.publish.unfinished import DONE as NOT_SPARK
+from discreet.publish.unfinished import KEY, LOCK, Unfinished, alone, key_begun_with
 from discreet.publish.work import REPORTS, PublishWork, trajectories_of
 
 if TYPE_CHECKING:
@@ -60,16 +65,15 @@ TASKS = 4
 TASK_BYTES = 16 * 2**20
 """Of the files that are read, for each task of the work: it has the events of a few thousand people in memory."""
 
-KEY, SOUND, PEOPLE, TABLE, REPORT, FINAL, GIVEN = "key", "sound", "people", "table", "report", "final", "given"
-"""In the folder of a run: its key, the sound rows, the records, what is made of them, a mark that these are whole, and
-a digest of what it was begun with."""
+SOUND, HABITS, PEOPLE, TABLE, REPORT = "sound", "habits", "people", "table", "report"
+"""In the folder of a run, beside its key: the sound rows, what was learned, the records, and what is made of them."""
+
+FINAL, GIVEN, PLACED = "final", "given", "placed"
+"""A mark that table and report are whole, a digest of what the run was begun with, and where its report goes."""
 
 HELD = 100
 """People whose reports each task sends to the driver: fewer than one machine holds, for they come from all tasks at
 once."""
-
-DONE = "_SUCCESS"
-"""What Spark writes last to a folder."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def spark_run(
 ) -> Iterator[SparkRun]:
     """A run from its key to its end: what is kept of it is gone afterwards, but where it fails after it has drawn."""
     report = report_beside(out) if report is None else report
-    _check_targets(out, report, table)
+    _check_targets(out, report)
     with told_plainly(), _folder(out, seed, resume) as folder:
         yield SparkRun(session, table, folder, out, report, partitions)
 
@@ -163,9 +167,9 @@ class SparkRun:
     def _sound(self) -> DataFrame:
         """The sound rows, read once and written down: habits are learned from them before they are published."""
         target = self.folder / SOUND
-        if not (target / DONE).exists():
-            shutil.rmtree(target, ignore_errors=True)
-            self._read[0].write.parquet(target.as_uri())
+        if not target.exists():
+            with _attempt(target) as made:
+                self._read[0].write.parquet(made.as_uri())
         return self.session.read.schema(spark_schema(SCHEMA)).parquet(target.as_uri())
 
     @cached_property
@@ -206,21 +210,42 @@ class SparkRun:
             _write_table(people, self.roles, self.folder / TABLE, self.partitions)
             _write_report(people, self.folder / REPORT)
             _mark_final(self.folder, summary)
+        (self.folder / PLACED).write_text(str(self.report.absolute()))
         for made, wanted in ((self.folder / REPORT, self.report), (self.folder / TABLE, self.out)):
             if made.exists():
-                made.rename(wanted)
+                _place(made, wanted)
         return PublishedTable(self.out, self.report, Summary.of_text((self.folder / FINAL).read_text()))
 
     def _people(self, plan: Plan) -> DataFrame:
         """The record of each person, as it was written: once."""
         target = self.folder / PEOPLE
-        if not (target / DONE).exists():
-            shutil.rmtree(target, ignore_errors=True)  # of a job that was not finished: it draws the same again
+        if not target.exists():
             rows = self._sound if (self.folder / SOUND).exists() else self._read[0]
             tasks = self.partitions or tasks_for(self.session, self.table)
-            work = PublishWork(plan, self.folder / KEY)
-            by_person(self.session, rows, self.table, work, tasks).write.parquet(target.as_uri())
+            work, own = self._joined(plan)
+            with _attempt(target) as made:
+                by_person(self.session, rows, self.table, work, tasks, own).write.parquet(made.as_uri())
         return self.session.read.schema(spark_schema(RECORDS)).parquet(target.as_uri())
+
+    def _joined(self, plan: Plan) -> tuple[PublishWork, DataFrame | None]:
+        """The work, and rows of people's habits to be joined with their events: no process has all of them.
+
+        The run has a copy of its own, where all workers see it, and which nobody changes.
+        """
+        if not isinstance(plan.habits, TopicHabits):
+            return PublishWork(plan, self.folder / KEY), None
+        kept = self.folder / HABITS
+        shutil.rmtree(kept, ignore_errors=True)
+        if plan.habits.folder is None:
+            save_habits(kept, plan.habits)
+        else:
+            copy_habits(plan.habits.folder, kept)
+        shared = load_some(kept)
+        if shared.fingerprint != plan.habits.fingerprint:
+            raise DiscreetError(f"{plan.habits.folder}: the habits have changed since they were read; begin again")
+        rows = self.session.read.schema(spark_schema({"person": pl.String, **OWN}))
+        own = rows.parquet((kept / HABITS_OF_PEOPLE).as_uri())
+        return PublishWork(replace(plan, habits=shared), self.folder / KEY), own
 
     def _same_as_begun(self, plan: Plan) -> None:
         """Refuse to go on with other data or rules than a run was begun with: its records are of those."""
@@ -242,7 +267,7 @@ class SparkRun:
     def _refuse_nobody(self, summary: Summary) -> None:
         if summary.people:
             return
-        shutil.rmtree(self.folder / PEOPLE, ignore_errors=True)
+        shutil.rmtree(self.folder / PEOPLE, ignore_errors=True)  # of nobody
         name = ", ".join(self.table.data)
         if summary.bad:
             raise DataError(f"{name}: none of the {summary.bad} rows can be used; the first: {summary.problems[0]}")
@@ -272,42 +297,87 @@ def _stamp(path: Path) -> tuple[int, int]:
 # --- a run's folder
 
 
-def _check_targets(out: Path, report: Path, table: EventTable) -> None:
+def _check_targets(out: Path, report: Path) -> None:
+    """Refuse places where table or report cannot stand, before the work."""
     ending_of(out, (".parquet",), "a published table of Spark, which is a folder of Parquet files")
-    for path in (out, report):
+    ending_of(report, (".parquet",), "a report of Spark, which is a folder of Parquet files")
+    if report.absolute() == out.absolute():
+        raise DataError(f"{report}: the report would take the place of the table; give another --report")
+    folder = Unfinished.beside(out)
+    for path, made in ((out, TABLE), (report, REPORT)):
         if not path.parent.is_dir():
             raise DataError(f"{path}: there is no folder {path.parent}; make it, or choose another")
-        if path.exists() and not (Unfinished.beside(out) / FINAL).exists():
+        placed = (folder / FINAL).exists() and not (folder / made).exists()
+        if path.exists() and not placed:
             raise DataError(f"{path}: is there already; delete it, or choose another place")
+    stands = Path((folder / PLACED).read_text()) if placed else report.absolute()
+    if stands != report.absolute():
+        raise DataError(f"{report}: the run has written its report to {stands}; go on with --report {stands}")
+
+
+def _place(made: Path, wanted: Path) -> None:
+    """Give a folder its name at last; on another disk it is copied first, so that it too appears whole."""
+    try:
+        try:
+            made.rename(wanted)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            with folder_whole(wanted, private=made.name == REPORT) as beside:
+                shutil.copytree(made, beside, dirs_exist_ok=True)
+            shutil.rmtree(made)
+    except OSError as error:
+        raise DiscreetError(
+            f"{wanted}: cannot be written: {error.strerror or error}; mend it, and go on with --resume"
+        ) from None
+
+
+@contextmanager
+def _attempt(target: Path) -> Iterator[Path]:
+    """Where a folder is written that gets its name when it is whole.
+
+    Each attempt has a place of its own: of a run that was killed, a Spark may go on writing for some seconds.
+    """
+    for left in target.parent.glob(f"{target.name}.*"):
+        shutil.rmtree(left, ignore_errors=True)
+    made = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+    yield made
+    made.rename(target)
 
 
 @contextmanager
 def _folder(out: Path, seed: int | None, resume: bool) -> Iterator[Path]:
     folder = Unfinished.beside(out).absolute()
-    if folder.exists() and not resume:
+    goes_on = folder.exists()
+    if goes_on and not resume:
         Unfinished.refuse(out)
-    if folder.exists():
-        key = read_key(folder / KEY)
-        if key.seed != seed:
-            was = "without --seed" if key.seed is None else f"with --seed {key.seed}"
-            raise DiscreetError(f"{folder}: the run was begun {was}; go on with it likewise")
-        if not (folder / PEOPLE).exists():
-            shutil.rmtree(folder / SOUND, ignore_errors=True)  # the data may have changed since
-    else:
-        try:
-            folder.mkdir(mode=0o700)
-        except OSError as error:
-            raise DiscreetError(
-                f"{out}: cannot be written: {error.strerror}; choose a folder you can write to"
-            ) from None
-        write_key(folder / KEY, RunKey.new() if seed is None else RunKey.of_seed(seed))
+    if goes_on and (folder / NOT_SPARK).exists():
+        raise DiscreetError(f"{folder}: the run was begun with --engine local; go on with it likewise")
     try:
-        yield folder
-    except BaseException:
-        if not (folder / PEOPLE).exists():  # nothing was drawn that could have been seen
-            _erase(folder)
-        raise
-    _erase(folder)
+        if not goes_on:
+            folder.mkdir(mode=0o700)
+        (folder / LOCK).touch(0o600)
+    except OSError as error:
+        raise DiscreetError(f"{out}: cannot be written: {error.strerror}; choose a folder you can write to") from None
+    with alone(folder / LOCK):
+        if goes_on:
+            key_begun_with(folder, seed)
+            if not _drawn(folder):
+                shutil.rmtree(folder / SOUND, ignore_errors=True)  # the data may have changed since
+        else:
+            write_key(folder / KEY, RunKey.new() if seed is None else RunKey.of_seed(seed))
+        try:
+            yield folder
+        except BaseException:
+            if not _drawn(folder):
+                _erase(folder)
+            raise
+        _erase(folder)
+
+
+def _drawn(folder: Path) -> bool:
+    """Whether something was drawn that could have been seen, in whole or in part."""
+    return any(folder.glob(f"{PEOPLE}*"))
 
 
 def _erase(folder: Path) -> None:
@@ -320,30 +390,6 @@ def _mark_final(folder: Path, summary: Summary) -> None:
     part = folder / f"{FINAL}.part"
     part.write_text(summary.text())
     part.rename(folder / FINAL)
-
-
-@contextmanager
-def told_plainly() -> Iterator[None]:
-    """Errors of workers as they were raised there, and those of Spark in a line."""
-    try:
-        yield
-    except (DiscreetError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
-            raise
-        raise _told(str(error)) from error
-
-
-def _told(text: str) -> DiscreetError:
-    own = re.search(r"discreet\.errors\.(\w+): (.*)", text)
-    if own is not None and hasattr(errors, own[1]):
-        found: DiscreetError = getattr(errors, own[1])(own[2].strip())
-        return found
-    if "No space left on device" in text:
-        return DiscreetError("the disk is full; make room, and run it again, with --resume where it is said")
-    why = next((line.strip() for line in reversed(text.splitlines()) if "Exception:" in line or "Error:" in line), "")
-    return DiscreetError(f"Spark could not finish: {why or text.splitlines()[0]}; nothing was written")
 
 
 # --- in workers
@@ -421,9 +467,10 @@ def _write_report(people: DataFrame, target: Path) -> None:
 def _write(frame: DataFrame, target: Path) -> None:
     """Files part-00000.parquet and so on, and nothing else: Spark's own marks would hinder other readers."""
     shutil.rmtree(target, ignore_errors=True)
-    frame.write.parquet(target.as_uri())
-    for path in target.iterdir():
-        if path.suffix != ".parquet" or path.name.startswith("."):
-            path.unlink()
-    for number, path in enumerate(sorted(target.iterdir())):
-        os.replace(path, target / f"part-{number:05d}.parquet")
+    with _attempt(target) as made:
+        frame.write.parquet(made.as_uri())
+        for path in made.iterdir():
+            if path.suffix != ".parquet" or path.name.startswith("."):
+                path.unlink()
+        for number, path in enumerate(sorted(made.iterdir())):
+            os.replace(path, made / f"part-{number:05d}.parquet")

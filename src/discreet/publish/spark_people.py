@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from discreet.publish.spark_read import NOBODY, EventTable, spark_schema, to_batches
-from discreet.publish.work import REPORTS, Work
+from discreet.publish.habits_file import OWN, joined
+from discreet.publish.plan import TopicHabits
+from discreet.publish.spark_read import NOBODY, SCHEMA, EventTable, spark_schema, to_batches
+from discreet.publish.work import REPORTS, PublishWork, Work
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,10 +36,22 @@ RECORDS: dict[str, Any] = {
 how many rows were skipped."""
 
 
-def by_person(session: SparkSession, rows: DataFrame, table: EventTable, work: Work, partitions: int) -> DataFrame:
-    """A record a person (RECORDS). The work is sent once to each process that works, and not once a task."""
+def by_person(
+    session: SparkSession,
+    rows: DataFrame,
+    table: EventTable,
+    work: Work,
+    partitions: int,
+    own: DataFrame | None = None,
+) -> DataFrame:
+    """A record a person (RECORDS). The work is sent once to each process that works, and not once a task.
+
+    `own` has rows of habits (`habits_file`). They go the way of the events, so that a task has those of its people and
+    no others; of people without events nothing is made. The work is then a `PublishWork` under what all share.
+    """
     sent: Broadcast[Work] = session.sparkContext.broadcast(work)
-    together = rows.repartition(partitions, "person").sortWithinPartitions("person")
+    known = rows if own is None else rows.unionByName(own, allowMissingColumns=True)
+    together = known.repartition(partitions, "person").sortWithinPartitions("person")
     return together.mapInArrow(partial(_worked, table, sent), spark_schema(RECORDS))
 
 
@@ -47,9 +61,19 @@ def _worked(table: EventTable, sent: Broadcast[Work], batches: Iterator[pa.Recor
         skipped = rows.filter(pl.col("person") == NOBODY)
         if skipped.height:
             yield from to_batches(_skipped(skipped), RECORDS)
-        people = rows.filter(pl.col("person") != NOBODY)
-        if people.height:
-            yield from to_batches(_records(table, work, people), RECORDS)
+        events = rows.filter((pl.col("person") != NOBODY) & pl.col("instant").is_not_null()).select(*SCHEMA)
+        if events.height:
+            yield from to_batches(_records(table, _under_own(work, rows), events), RECORDS)
+
+
+def _under_own(work: Work, rows: pl.DataFrame) -> Work:
+    """The work under the habits that stand among the rows."""
+    if "transition" not in rows.columns:
+        return work
+    assert isinstance(work, PublishWork)
+    habits = work.plan.habits
+    assert isinstance(habits, TopicHabits)
+    return work.under(joined(habits, rows.filter(pl.col("transition").is_not_null()).select("person", *OWN)))
 
 
 def _records(table: EventTable, work: Work, rows: pl.DataFrame) -> pl.DataFrame:

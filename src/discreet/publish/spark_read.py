@@ -137,8 +137,7 @@ def plain_files(data: Sequence[str]) -> list[str]:
     for one in data:
         if is_remote(one):
             return []
-        path = Path(one).absolute()
-        found += files_of(path)[0] if is_many(path) else [path]
+        found += _files(Path(one).absolute())
     kinds = set(map(_is_parquet, found))
     if len(kinds) > 1:
         raise DataError(f"{', '.join(data)}: Parquet and other files in one table; give them as one format")
@@ -202,6 +201,7 @@ def _read_parquet(session: SparkSession, table: WorkersTable) -> tuple[DataFrame
         session.conf.set(INFERRED, before)
     header = frame.columns
     table.columns.find(table.data[0], header)
+    _same_columns(table)
     kinds, held = table.columns.kinds(), dict(frame.dtypes)
     roles = []
     for role, name in table.columns.names().items():
@@ -212,6 +212,30 @@ def _read_parquet(session: SparkSession, table: WorkersTable) -> tuple[DataFrame
     files = _numbered(frame.inputFiles())
     chosen = frame.select(*roles, col("_metadata.file_path").alias("file"), col("_metadata.row_index").alias("row"))
     return chosen.mapInArrow(partial(_read_split, table, files, header), spark_schema(table.schema)), header
+
+
+def _same_columns(table: WorkersTable) -> None:
+    """Refuse files with other columns than the first, as `data.many` does: Spark would take what lacks for nothing.
+
+    Those of a store are left to Spark, which tells of columns of another kind alone.
+    """
+    first: tuple[Path, set[str]] | None = None
+    for path in (file for one in table.data if not is_remote(one) for file in _files(Path(one))):
+        try:
+            names = set(pl.read_parquet_schema(path))
+        except (OSError, pl.exceptions.PolarsError):
+            raise DataError(f"{path}: is not a Parquet file, or is cut off; write it again") from None
+        first = first or (path, names)
+        for name in sorted(first[1] ^ names):
+            has, whose = ("has no", "has") if name in first[1] else ("has a", "has not")
+            raise DataError(
+                f"{path}: {has} column {name!r}, which {first[0]} {whose}; give all files the same columns, or read "
+                "them apart"
+            )
+
+
+def _files(path: Path) -> list[Path]:
+    return files_of(path)[0] if is_many(path) else [path]
 
 
 def _numbered(addresses: Sequence[str]) -> dict[str, int]:

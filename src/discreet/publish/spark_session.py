@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,16 @@ GET_JAVA = (
     f"Spark needs Java {JAVA} or newer: on Debian and Ubuntu `apt install openjdk-{JAVA}-jre-headless`, on macOS "
     f"`brew install openjdk@{JAVA}`; if it is there, let JAVA_HOME name its folder"
 )
+
+GET_PACKAGES = "`pip install 'discreet[spark]'`"
+
+Bounds = tuple[tuple[int, ...], tuple[int, ...] | None]
+NEEDED: dict[str, Bounds] = {"pyspark": ((4, 1), (5,)), "pandas": ((2, 2), (3,)), "pyarrow": ((17,), None)}
+NEEDED_BY_STREAMS: dict[str, Bounds] = {"protobuf": ((5,), None)}
+"""Packages, from which version on and below which, as the extra `spark` has them; states of streams pass by protobuf,
+and without it a worker ends without a word."""
+
+IMPORTED_AS = {"protobuf": "google.protobuf"}
 
 SETTINGS = {
     "spark.sql.adaptive.enabled": "true",
@@ -42,6 +53,10 @@ LOCAL = {
     "spark.ui.showConsoleProgress": "false",
 }
 """For masters on this machine."""
+
+
+DEBUG = "DISCREET_DEBUG"
+"""If set, Spark's log is on standard error."""
 
 
 def is_local(master: str) -> bool:
@@ -63,23 +78,34 @@ def java_version() -> int | None:
     return int(found[1]) if found else None
 
 
-def missing() -> str | None:
-    """What Spark lacks on this machine, with the remedy; None where it can be started."""
-    try:
-        import pandas  # noqa: F401
-        import pyarrow  # noqa: F401
-        import pyspark
-    except ImportError as error:
-        return f"{error.name} is not installed; `pip install 'discreet[spark]'`"
-    release = int(pyspark.__version__.split(".")[0])
-    if release != 4:
-        return f"pyspark {pyspark.__version__} is installed, and 4 is needed; `pip install 'discreet[spark]'`"
-    found = java_version()
-    if found is None:
+def missing(*, stream: bool = False) -> str | None:
+    """What Spark, or a stream of it, lacks on this machine, with the remedy; None where it can be started."""
+    for name, (least, below) in (NEEDED | (NEEDED_BY_STREAMS if stream else {})).items():
+        found = _version(name)
+        bound = f"{_dotted(least)} or newer" + ("" if below is None else f", below {_dotted(below)}")
+        if found is None:
+            return f"{name} is not installed, and {bound} is needed; {GET_PACKAGES}"
+        if found < least or (below is not None and found >= below):
+            return f"{name} {_dotted(found)} is installed, and {bound} is needed; {GET_PACKAGES}"
+    java = java_version()
+    if java is None:
         return f"there is no Java; {GET_JAVA}"
-    if found < JAVA:
-        return f"this is Java {found}; {GET_JAVA}"
+    if java < JAVA:
+        return f"this is Java {java}; {GET_JAVA}"
     return None
+
+
+def _version(name: str) -> tuple[int, ...] | None:
+    """The first two numbers of a package's version, as it would be imported; None where it is not there."""
+    try:
+        module = import_module(IMPORTED_AS.get(name, name))
+    except ImportError:
+        return None
+    return tuple(int(number) for number in re.findall(r"\d+", str(module.__version__))[:2])
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
 
 
 def spark_session(
@@ -113,7 +139,8 @@ def spark_session(
     except Exception as error:  # Java's own reasons come as many kinds
         why = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise DiscreetError(f"Spark did not start at {stated}: {why}; check --master and its log above") from error
-    session.sparkContext.setLogLevel("ERROR")
+    # What fails is told in a line (`spark_errors`); Spark's log has a page of Java for each attempt of each task.
+    session.sparkContext.setLogLevel("ERROR" if os.environ.get(DEBUG) else "OFF")
     return session
 
 
@@ -137,4 +164,5 @@ def running(
     try:
         yield session
     finally:
-        session.stop()
+        with suppress(Exception):  # a Java that has gone cannot be stopped, and why it has is told already
+            session.stop()

@@ -25,6 +25,9 @@ from discreet.publish.work import REPORTS, guarantee_of, known_of_plain, plain_r
 WORST = 10_000
 """People whose reports a summary holds, unless it is told another number: those with the largest gains."""
 
+TENTHS = 10
+"""Bars of a chart of people by utility."""
+
 STEPS = 10_000
 """Utilities are counted to four digits, as they are printed, so that the quantiles of parts can be joined exactly."""
 
@@ -195,6 +198,13 @@ class Summary:
             if passed >= quantile * self.people:
                 return step / STEPS
         raise DiscreetError("there is nobody to report on; publish at least one person")
+
+    def people_by_utility(self) -> tuple[int, ...]:
+        """How many people have a utility below 0.1, from 0.1 to below 0.2, and so on; who has all has the last."""
+        counts = [0] * TENTHS
+        for step, people in self.utilities.items():
+            counts[min(step * TENTHS // STEPS, TENTHS - 1)] += people
+        return tuple(counts)
 
     def text(self) -> str:
         """As JSON, to be sent."""

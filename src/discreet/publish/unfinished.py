@@ -30,6 +30,8 @@ KEY = "key"
 DONE = "done"
 PEOPLE = "people"
 """The folder where people may be sorted (`data.population`)."""
+LOCK = "lock"
+"""Held by a run of Spark, whose folder has no file of people who are done."""
 
 if sys.platform != "win32":
     import fcntl
@@ -89,10 +91,9 @@ class Unfinished:
         folder = cls.beside(table)
         if not folder.exists():
             return cls.begun(table, seed)
-        key = read_key(folder / KEY)
-        if key.seed != seed:
-            was = "without --seed" if key.seed is None else f"with --seed {key.seed}"
-            raise DiscreetError(f"{folder}: the run was begun {was}; go on with it likewise")
+        if (folder / LOCK).exists():
+            raise DiscreetError(f"{folder}: the run was begun with --engine spark; go on with it likewise")
+        key = key_begun_with(folder, seed)
         try:
             return cls(folder, key, _whole_bytes(folder / DONE))
         except OSError as error:
@@ -148,7 +149,7 @@ class Unfinished:
 def unfinished(table: Path, seed: int | None = None, *, resume: bool = False) -> Iterator[Unfinished]:
     """The run that writes a table in the block: forgotten at its end, kept where it fails after somebody was done."""
     run = Unfinished.resumed(table, seed) if resume else Unfinished.begun(table, seed)
-    with _alone(run.folder):
+    with alone(run.folder / DONE):
         try:
             yield run
         except BaseException:
@@ -158,19 +159,28 @@ def unfinished(table: Path, seed: int | None = None, *, resume: bool = False) ->
         run.erase()
 
 
+def key_begun_with(folder: Path, seed: int | None) -> RunKey:
+    """The key of a run that is gone on with; one that was begun with another seed is refused."""
+    key = read_key(folder / KEY)
+    if key.seed != seed:
+        was = "without --seed" if key.seed is None else f"with --seed {key.seed}"
+        raise DiscreetError(f"{folder}: the run was begun {was}; go on with it likewise")
+    return key
+
+
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Refuse a run that another process is at: each would spoil what the other adds to the one file.
+def alone(held: Path) -> Iterator[None]:
+    """Refuse a run that another process is at, by a file in its folder: each would spoil what the other adds.
 
     The system lets go of it when a process ends, however it does. Where it has no locks, nobody is kept off.
     """
-    with (folder / DONE).open("rb") as file:
+    with held.open("rb") as file:
         if sys.platform != "win32":
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise DiscreetError(
-                    f"{folder}: the run is under way in another process; wait for its end, or end it"
+                    f"{held.parent}: the run is under way in another process; wait for its end, or end it"
                 ) from None
             except OSError:
                 pass

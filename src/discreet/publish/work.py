@@ -7,7 +7,7 @@ working on all of them, whatever the halves, and an engine may cut, send, repeat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -22,7 +22,7 @@ from discreet.policy import Guarantee
 from discreet.publish.draws import RunKey
 from discreet.publish.key_file import read_key
 from discreet.publish.person import Published, published
-from discreet.publish.plan import Plan
+from discreet.publish.plan import Habits, Plan
 from discreet.publish.report import PersonReport
 from discreet.publish.tables import MOST_BYTES, Tables
 
@@ -99,6 +99,12 @@ class PublishWork:
         key, tables = self._begun
         found = [published(self.plan, one, key, tables) for one in trajectories_of(people)]
         return Done(_rows(found), reports_frame(found))
+
+    def under(self, habits: Habits) -> PublishWork:
+        """The same work under habits of some of the people, with the key and the tables that this one has."""
+        other = replace(self, plan=replace(self.plan, habits=habits))
+        other.__dict__["_kept"] = self._begun
+        return other
 
     @property
     def _begun(self) -> tuple[RunKey, Tables]:

@@ -18,19 +18,43 @@ COLOURS = (GREY, BLUE, ORANGE)
 
 def reliability(title: str, truth: Truth, path: Path) -> None:
     """Bins of belief: where the points lie on the diagonal, 10 % means 10 %. A bin that is off is red."""
-    names = list(dict.fromkeys(name for look in truth.looks for name in look.names))
-    across, down = min(ACROSS, len(names)), -(-len(names) // ACROSS)
-    size = (max(5.4, SIZE * across + 0.5), SIZE * down + 1.5)
-    note = f"{truth.on.rstrip(',')}; bars: intervals that hold together, {100 * ALARMS:g} % of false alarms"
-    with figure_at(title, note, path, size) as figure:
-        for number, name in enumerate(names):
-            row, column = divmod(number, ACROSS)
-            left, bottom = 0.6 + SIZE * column, size[1] - 0.75 - SIZE * (row + 1) + 0.45
-            axes = figure.add_axes((left / size[0], bottom / size[1], (SIZE - 0.65) / size[0], (SIZE - 0.75) / size[1]))
-            _panel(axes, name, truth.looks, first=column == 0)
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        place: Any = {"loc": "lower left", "bbox_to_anchor": (0.5 / size[0], 0.02), "ncols": len(labels)}
-        figure.legend(handles, labels, frameon=False, fontsize=7.5, **place)
+    size = (width_of(truth), height_of(truth) + 0.75)
+    with figure_at(title, note_of(truth), path, size) as figure:
+        panels(figure, truth, size)
+
+
+def note_of(truth: Truth) -> str:
+    """What was looked at, and what the bars are."""
+    return f"{truth.on.rstrip(',')}; bars: intervals that hold together, {100 * ALARMS:g} % of false alarms"
+
+
+def names_of(truth: Truth) -> list[str]:
+    """The secrets, in the order of the policy."""
+    return list(dict.fromkeys(name for look in truth.looks for name in look.names))
+
+
+def width_of(truth: Truth) -> float:
+    """Inches of the panels of all secrets."""
+    return max(5.4, SIZE * min(ACROSS, len(names_of(truth))) + 0.5)
+
+
+def height_of(truth: Truth) -> float:
+    """Inches of the panels of all secrets, with their legend."""
+    return SIZE * -(-len(names_of(truth)) // ACROSS) + 0.35
+
+
+def panels(figure: Any, truth: Truth, size: tuple[float, float]) -> None:
+    """A panel a secret at the foot of a figure of this size in inches, with their legend below."""
+    top = height_of(truth)
+    first = len(figure.axes)
+    for number, name in enumerate(names_of(truth)):
+        row, column = divmod(number, ACROSS)
+        left, bottom = 0.6 + SIZE * column, top - SIZE * (row + 1) + 0.45
+        axes = figure.add_axes((left / size[0], bottom / size[1], (SIZE - 0.65) / size[0], (SIZE - 0.75) / size[1]))
+        _panel(axes, name, truth.looks, first=column == 0)
+    handles, labels = figure.axes[first].get_legend_handles_labels()
+    place: Any = {"loc": "lower left", "bbox_to_anchor": (0.5 / size[0], 0.05 / size[1]), "ncols": len(labels)}
+    figure.legend(handles, labels, frameon=False, fontsize=7.5, **place)
 
 
 def _panel(axes: Any, name: str, looks: tuple[Look, ...], *, first: bool) -> None:
