@@ -15,6 +15,7 @@ import typer
 from discreet.cli import options
 from discreet.cli.inputs import read_spec
 from discreet.cli.known import known_json, print_known
+from discreet.cli.memory import give_back
 from discreet.cli.publish_spark import Counted, SparkEngine, Target, check_spark, spark_engine, spoken
 from discreet.cli.terminal import note, print_json, progress, table
 from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_truth, refused, truth_json
@@ -180,6 +181,7 @@ def publish(
 
     Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
     """
+    give_back()
     from discreet.data import EventColumns
     from discreet.data.published import check_target
     from discreet.events import Intervals
