@@ -16,8 +16,9 @@ import numpy as np
 import polars as pl
 
 from discreet.adversary.known import Known
+from discreet.data.triples import Triples
 from discreet.errors import DiscreetError
-from discreet.events import Event, Trajectory
+from discreet.events import ATTRIBUTES, Trajectory
 from discreet.policy import Guarantee
 from discreet.publish.draws import RunKey
 from discreet.publish.key_file import read_key
@@ -122,17 +123,22 @@ def trajectories_of(people: pl.DataFrame) -> Iterator[Trajectory]:
     starts = np.flatnonzero((names != names.shift(1)).fill_null(True).to_numpy())
     if names.n_unique() != len(starts):
         raise DiscreetError("the rows of a person do not stand together; sort the table by person and time")
-    columns = (people[name].to_list() for name in ("activity", "time", "location"))
-    events = list(zip(*columns, strict=True))
-    made = {triple: Event(*triple) for triple in set(events)}
-    for first, end in pairwise([*starts.tolist(), len(events)]):
-        yield Trajectory(names[first], tuple(map(made.__getitem__, events[first:end])))
+    triples = Triples.of(people)
+    for first, end in pairwise([*starts.tolist(), people.height]):
+        yield Trajectory(names[first], triples.between(first, end))
 
 
 def _rows(found: list[Published]) -> pl.DataFrame:
-    people = [one.report.person for one in found for _ in one.rows]
-    shown = [row for one in found for row in one.rows]
-    columns = [people, *([getattr(row, name) for row in shown] for name in ("activity", "time", "location"))]
+    """A row an event. Few objects are shown very often, so their values are written once and looked up."""
+    number = sum(len(one.rows) for one in found)
+    different = {id(row): row for one in found for row in one.rows}
+    places = {known: place for place, known in enumerate(different)}
+    codes = np.fromiter((places[id(row)] for one in found for row in one.rows), np.uint32, number)
+    people = np.repeat(np.arange(len(found), dtype=np.uint32), [len(one.rows) for one in found])
+    columns = [pl.Series([one.report.person for one in found], dtype=pl.String).gather(pl.Series(people))]
+    for name in ATTRIBUTES:
+        values = [getattr(row, name) for row in different.values()]
+        columns.append(pl.Series(values, dtype=pl.String).gather(pl.Series(codes)))
     return pl.DataFrame(dict(zip(PEOPLE, columns, strict=True)), schema=PEOPLE)
 
 
