@@ -12,7 +12,7 @@ from discreet.events import Events
 from discreet.mechanisms.named import Spec
 from discreet.policy import Policy
 from discreet.publish import ChainHabits, PersonReport, Plan, RunKey, policy_for
-from discreet.publish.person import _made, publish_piece, published
+from discreet.publish.person import _Own, publish_piece, published
 from discreet.publish.plan import cut
 from discreet.publish.work import PEOPLE, PublishWork, trajectories_of
 from tests.publish.plans import plan_of
@@ -64,9 +64,9 @@ def test_pieces_that_are_joined_one_after_another_tell_what_all_of_them_tell_tog
         whole = published(plan, one, RunKey.of_seed(1)).report
         reports = []
         for number, piece in enumerate(cut(one, 3)):
-            made = _made(plan, cut(one, 3), len(piece), None)
-            draws = RunKey.of_seed(1).piece(one.person, number, made.decision)
-            reports.append(publish_piece(made.mechanism, made.adversary, piece, draws, known=made.known)[1])
+            own = _Own(plan, cut(one, 3), len(piece), None)
+            draws = RunKey.of_seed(1).piece(one.person, number, own.made.decision)
+            reports.append(publish_piece(*own.parts(), piece, draws, known=own.made.known)[1])
         together = PersonReport.of(one.person, reports, attributes=whole.attributes, silent=whole.silent)
         assert len(reports) > 1
         assert whole == together
