@@ -7,7 +7,8 @@ working on all of them, whatever the halves, and an engine may cut, send, repeat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +20,7 @@ from discreet.adversary.known import Known
 from discreet.data.triples import Triples
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Trajectory
-from discreet.policy import Guarantee
+from discreet.policy import At, Guarantee, GuaranteeKind
 from discreet.publish.draws import RunKey
 from discreet.publish.key_file import read_key
 from discreet.publish.person import Published, published
@@ -50,6 +51,7 @@ _KNOWN = pl.Struct(
     }
 )
 _GUARANTEE = pl.Struct({"kind": pl.String, "statement": pl.String, "proven": pl.Boolean, "covers": pl.List(pl.String)})
+_KNOWN_NAMES, _GUARANTEE_NAMES = ([field.name for field in kind.fields] for kind in (_KNOWN, _GUARANTEE))
 REPORTS: dict[str, Any] = {
     "person": pl.String,
     "events": pl.Int64,
@@ -161,8 +163,11 @@ def plain_report(report: PersonReport) -> dict[str, Any]:
         **{name: getattr(report, name) for name in REPORTS if name != "given"},
         "by_secret": _values(report.by_secret),
         "excess_by_secret": _values(report.excess_by_secret),
-        "known": [asdict(known) for known in report.known],
-        "guarantee": {**asdict(report.guarantee), "covers": sorted(report.guarantee.covers)},
+        "known": [{name: getattr(known, name) for name in _KNOWN_NAMES} for known in report.known],
+        "guarantee": {
+            **{name: getattr(report.guarantee, name) for name in _GUARANTEE_NAMES},
+            "covers": sorted(report.guarantee.covers),
+        },
     }
 
 
@@ -190,4 +195,10 @@ def known_of_plain(plain: Mapping[str, Any]) -> Known:
 
 def guarantee_of(plain: Mapping[str, Any]) -> Guarantee:
     """A guarantee of plain values."""
-    return Guarantee(**{**plain, "covers": frozenset(plain["covers"])})
+    return _guarantee(plain["kind"], plain["statement"], plain["proven"], tuple(plain["covers"]))
+
+
+@lru_cache(256)
+def _guarantee(kind: GuaranteeKind, statement: str, proven: bool, covers: tuple[At, ...]) -> Guarantee:
+    """One object for all who are promised the same: there are few kinds of promises, and many people."""
+    return Guarantee(kind, statement, proven=proven, covers=frozenset(covers))
