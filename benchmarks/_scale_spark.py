@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,8 @@ from discreet.publish.spark_session import missing
 from discreet.publish.work import PEOPLE, PublishWork
 
 MASTER = "local[2]"
-FEWEST_EVENTS = 10_000
+SIZES = (10_000, 20_000, 50_000, 100_000, 300_000, 1_000_000)
+"""Events of the tables that marginal costs are seen from."""
 
 
 def lines() -> Iterator[str]:
@@ -113,17 +114,29 @@ def local_once(plan: Plan, folder: Path, people: int) -> float:
 
 
 def marginal(session: Any, plan: Plan, folder: Path, most: int) -> Iterator[str]:
-    """Seconds for ten times the events, by steps: what an event more costs, without Spark's start."""
-    sizes = [size for size in (FEWEST_EVENTS, FEWEST_EVENTS * 3, 100_000, 300_000, 1_000_000) if size <= most]
+    """Seconds for more and more events: what an event more costs, without Spark's start, and whether that is so of all.
+
+    The best of two runs of each size counts, for other work on the machine only adds.
+    """
+    sizes = [size for size in SIZES if size <= most]
     found = [(size, min(publish_once(session, plan, folder, size // EVENTS) for _ in range(2))) for size in sizes]
     yield "  events " + ", ".join(f"{size}: {seconds:.1f} s" for size, seconds in found)
-    (low, first), (high, last) = found[0], found[-1]
-    slope = (last - first) / (high - low)
-    fixed = first - slope * low
-    off = max(abs(seconds - (fixed + slope * size)) / seconds for size, seconds in found)
-    yield (
-        f"  {1e6 * slope:.0f} us an event more, {fixed:.1f} s a table; off the straight line by at most "
-        f"{100 * off:.0f} % (bar: 15 %)"
+    yield f"  {line_through(found)}"
+
+
+def line_through(found: Sequence[tuple[int, float]]) -> str:
+    """The straight line nearest to seconds for events, each weighed by its own time, and how far they are from it.
+
+    A line goes through any two points, so fewer than three say nothing.
+    """
+    if len(found) < 3:
+        return f"no straight line can be held against {len(found)} sizes; let SPARK_EVENTS be {SIZES[2]} or more"
+    events, seconds = np.array(found).T
+    slope, fixed = np.polyfit(events, seconds, 1, w=1 / seconds)
+    off = float(np.abs((fixed + slope * events) / seconds - 1).max())
+    return (
+        f"{1e6 * slope:.0f} us an event more, {fixed:.1f} s a table, by least squares over {len(found)} sizes; off the "
+        f"straight line by at most {100 * off:.0f} % (bar: 15 %)"
     )
 
 

@@ -8,9 +8,12 @@ import pytest
 
 from discreet.contracts import Model
 from discreet.errors import DiscreetError
-from discreet.events import Events, Trajectory
-from discreet.publish import Plan, RunKey, publish_person
-from discreet.publish.tables import Made, Tables, weight
+from discreet.events import Event, Events, Trajectory
+from discreet.mechanisms.named import Spec
+from discreet.policy import Guarantee, Policy
+from discreet.publish import ChainHabits, Plan, RunKey, policy_for, publish_person
+from discreet.publish.tables import MOST_BYTES, Made, Tables, weight
+from discreet.publish.walk import Parts, Walk
 from tests.publish.plans import plan_of
 
 
@@ -55,9 +58,49 @@ def test_memory_is_bounded() -> None:
         publish_person(plan, person, RunKey.of_seed(1), small)
         assert small._bytes <= 1.5 * size
         assert small._bytes == sum(kept[2] for kept in small._kept.values())
-    assert small.made == 18  # three take turns, and there is room for one
+    assert 6 < small.made < 18  # three take turns, and there is room for one, and what was walked of another
     with pytest.raises(DiscreetError, match="-1 bytes"):
         Tables(-1)
+
+
+def test_many_kinds_of_people_in_any_order_pay_for_a_table_each() -> None:
+    kinds = 300
+    rng = np.random.default_rng(3)
+    events = [Event(f"a{a}", f"t{t}", f"l{k}") for a in range(4) for t in range(4) for k in range(6)]
+    sorts = [tuple(events[k] for k in rng.integers(0, len(events), 20)) for _ in range(kinds)]
+    policy = policy_for(Policy("activity=a1", delta=0.2), Events.from_counts(dict.fromkeys(events, 1)))
+    plan = Plan(ChainHabits(), policy, Spec("pa-markov"), 50)
+    tables = Tables(kinds * (MOST_BYTES // 2) // 1_000)  # of two workers, each has room for a thousand kinds
+    order = rng.permutation(3 * kinds) % kinds
+    for number, kind in enumerate(order):
+        publish_person(plan, Trajectory(str(number), sorts[kind]), RunKey.of_seed(1), tables)
+    assert tables.made <= 1.05 * kinds
+    assert len(tables._kept) == kinds
+    strangers = Tables(kinds * (MOST_BYTES // 2) // 1_000)
+    for kind in order[:20]:
+        shared = publish_person(plan, Trajectory("ann", sorts[kind]), RunKey.of_seed(1), tables)
+        assert shared == publish_person(plan, Trajectory("ann", sorts[kind]), RunKey.of_seed(1), strangers)
+
+
+def test_a_mechanism_that_the_walk_holds_on_to_is_not_laid_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, people = plan_of(5, name="pa-markov")
+    whole, holding = Walk.of, False
+
+    def of(parts: Parts) -> Walk | None:
+        walk = whole(parts)
+        if holding and walk is not None:
+            walk.held = parts.mechanism  # type: ignore[attr-defined]
+        return walk
+
+    monkeypatch.setattr(Walk, "of", of)
+    found = []
+    for holding in (False, True):  # noqa: B007  it is `of` that reads it
+        tables = Tables()
+        for times in (1, 2):
+            for one in people:
+                publish_person(plan, one, RunKey.of_seed(1), tables)
+            found.append((times, bool(tables._kept), any(made.parts for made, _, _ in tables._kept.values())))
+    assert found == [(1, True, False), (2, True, False), (1, False, False), (2, True, True)]
 
 
 def test_what_grows_is_weighed_again() -> None:
@@ -66,7 +109,7 @@ def test_what_grows_is_weighed_again() -> None:
 
     growing = Growing()
     growing.held = []
-    made = Made("a", growing, None, False, ())  # type: ignore[arg-type]  # it is only held
+    made = Made("a", False, (), Guarantee("none", ""), None, None, growing)  # type: ignore[arg-type]  # it is only held
     tables = Tables(1_000_000)
     for _ in range(8):
         tables.get("a", lambda: made)

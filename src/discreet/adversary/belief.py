@@ -171,8 +171,8 @@ class Adversary:
         return rows + [(names[int(g)], None) for g in self.any_index]
 
     @cached_property
-    def _rows_by_secret(self) -> dict[str, IntArray]:
-        """The gains of each secret."""
+    def rows_by_secret(self) -> dict[str, IntArray]:
+        """Which gains are each secret's."""
         rows: dict[str, list[int]] = {}
         for row, (name, _) in enumerate(self.gain_names):
             rows.setdefault(name, []).append(row)
@@ -180,7 +180,7 @@ class Adversary:
 
     def worst_by_secret(self, gains: FloatArray) -> dict[str, float]:
         """The largest of each secret's gains (R + A,), or of what they exceed their deltas by, whatever its slot."""
-        return {name: float(gains[rows].max()) for name, rows in self._rows_by_secret.items()}
+        return {name: float(gains[rows].max()) for name, rows in self.rows_by_secret.items()}
 
     def by_secret(self, gains: FloatArray) -> dict[str, FloatArray | float]:
         """Gains laid out per secret: (T,) with 0 where the secret does not hold, or a float for at="any"."""

@@ -12,6 +12,7 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.inputs import read_spec
+from discreet.cli.memory import give_back
 from discreet.cli.people import Engine, Master, Workers, check_engine
 from discreet.cli.publish_chart import draw_published
 from discreet.cli.publish_local import Local, Reading, local_engine, what_is_left
@@ -162,6 +163,7 @@ def publish(
 
     Example: discreet publish cards.csv --secret activity=gambling --zone Europe/Paris --out published.csv
     """
+    give_back()
     from discreet.data import EventColumns
     from discreet.data.published import check_target
     from discreet.events import Intervals

@@ -31,6 +31,7 @@ from discreet.data.many import ManyFiles
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table
 from discreet.data.trajectories import interval_of
+from discreet.data.triples import Triples
 from discreet.errors import DiscreetError
 from discreet.events import Event, Events, Intervals, Trajectory
 from discreet.numerics import digest_of
@@ -79,8 +80,7 @@ class Population:
     def __iter__(self) -> Iterator[Trajectory]:
         """One trajectory after another, without timestamps."""
         for frame in self.files():
-            for low, high in _people(frame):
-                yield _trajectory(frame[low:high])
+            yield from _trajectories(frame)
 
     def names(self) -> Iterator[str]:
         """Everybody's, in order."""
@@ -92,10 +92,9 @@ class Population:
     def of(self, names: Iterable[str]) -> list[Trajectory]:
         """The trajectories of some people, in order of their names."""
         wanted = pl.Series(list(names), dtype=pl.String).implode()
-        found = []
+        found: list[Trajectory] = []
         for frame in self.files():
-            chosen = frame.filter(pl.col("person").is_in(wanted))
-            found += [_trajectory(chosen[low:high]) for low, high in _people(chosen)]
+            found += _trajectories(frame.filter(pl.col("person").is_in(wanted)))
         return found
 
     def files(self) -> Iterator[pl.DataFrame]:
@@ -316,6 +315,7 @@ def _people(frame: pl.DataFrame) -> list[tuple[int, int]]:
     return list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)) if len(ends) else []
 
 
-def _trajectory(own: pl.DataFrame) -> Trajectory:
-    events = own.select("activity", "time", "location").iter_rows()
-    return Trajectory(own["person"][0], tuple(Event(*values) for values in events))
+def _trajectories(frame: pl.DataFrame) -> Iterator[Trajectory]:
+    triples = Triples.of(frame)
+    for low, high in _people(frame):
+        yield Trajectory(frame["person"][low], triples.between(low, high))

@@ -150,8 +150,7 @@ def _done(
         with closing(before.done(workers)) as as_it_was:
             yield from as_it_was
         left = before.left()
-    # Each process has a program of its own in memory, so several keep half as many tables together as one does.
-    work = PublishWork(plan, key, MOST_BYTES if workers == 1 else MOST_BYTES // 2 // workers)
+    work = PublishWork(plan, key, MOST_BYTES // workers)  # several keep as much together as one does
     with closing(carried_out(work, left, workers)) as fresh:
         for done in fresh:
             if unfinished is not None:

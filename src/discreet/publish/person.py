@@ -6,11 +6,15 @@ and again where a process has failed: the draws are then the same (`draws`).
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from discreet.adversary.belief import Adversary
-from discreet.adversary.known import Known, Row, known_of, rows_of
+from discreet.adversary.known import Known, Row, known_of, merged, rows_of
 from discreet.contexts import Day
 from discreet.contracts import Mechanism, Model, Rng
 from discreet.errors import DiscreetError
@@ -21,11 +25,14 @@ from discreet.outputs import Output, PartialEvent, Released, Suppressed, truthfu
 from discreet.policy import Policy
 from discreet.publish.draws import PieceDraws, RunKey, build, decision_of
 from discreet.publish.plan import Plan, cut, settled
-from discreet.publish.report import PersonReport, PieceReport
-from discreet.publish.tables import Made, Tables, positions
-from discreet.publish.walk import Walk
+from discreet.publish.report import PersonReport, PieceReport, largest_of, weakest
+from discreet.publish.tables import Made, Tables
+from discreet.publish.walk import Judge, Parts
 
 NOTHING = PartialEvent()
+
+LABELS = 1_000
+"""That are written down at a time, to be digested."""
 
 
 class Published(NamedTuple):
@@ -48,44 +55,71 @@ def publish_person(
 
 
 def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | None = None) -> Published:
-    """The same, with what it was made from."""
+    """The same, with what it was made from.
+
+    Pieces are published one after another. What is kept of each is its rows, where equal ones are one object, and what
+    each event is worth: 60 bytes an event, its label and the trajectory included. What it tells is joined with what
+    those before it have told.
+    """
     pieces = cut(trajectory, plan.piece_length)
-    own = {slots: _made(plan, pieces, slots, tables) for slots in _lengths(pieces)}
-    every = [event.label for event in trajectory.events]
-    outputs: list[Output] = []
-    worth: list[float] = []
-    reports: list[PieceReport] = []
+    own = {slots: _Own(plan, pieces, slots, tables) for slots in _lengths(pieces)}
+    every = _labels(trajectory)
+    rows: list[PartialEvent] = []
+    worth = array("d")
+    told: PieceReport | None = None
     for number, piece in enumerate(pieces):
-        made = own[len(piece)]
+        made, parts = own[len(piece)].made, own[len(piece)].parts
         draws = key.piece(trajectory.person, number, made.decision)
-        labels = every[len(outputs) : len(outputs) + len(piece)]
-        walked = None if made.walk is None else made.walk.walked(labels, draws)
+        labels = every[len(rows) : len(rows) + len(piece)]
+        walked = None if made.walk is None else made.walk.walked(labels, draws, parts)
         if walked is not None:
-            seen, told, report = walked.outputs, walked.worth, _report(made, walked.gains)
+            seen, worths, report = walked.outputs, walked.worth, _report(made, walked.gains)
         else:
-            seen, report = publish_piece(
-                made.mechanism, made.adversary, piece, draws, certain=made.certain, known=made.known
-            )
-            told = list(map(truthful, labels, seen))
-        outputs += seen
-        worth += told
-        reports.append(report)
-    rows = tuple(map(shown, outputs))
-    person = PersonReport.of(trajectory.person, reports, attributes=sum(worth), silent=rows.count(NOTHING))
-    return Published(rows, person, _given(plan, trajectory.person, every, [made.decision for made in own.values()]))
+            seen, report = publish_piece(*parts(), piece, draws, certain=made.certain, known=made.known)
+            worths = list(map(truthful, labels, seen))
+        rows += map(shown, seen)
+        worth.extend(worths)
+        told = report if told is None else joined(told, report)
+    assert told is not None  # nobody has no events
+    if tables is not None:
+        tables.person_done()
+    person = PersonReport.of(trajectory.person, [told], attributes=sum(worth), silent=rows.count(NOTHING))
+    given = _given(plan, trajectory.person, every, [one.made.decision for one in own.values()])
+    return Published(tuple(rows), replace(person, pieces=len(pieces)), given)
+
+
+def _labels(trajectory: Trajectory) -> list[str]:
+    """The label of each event; events that are one object have one, however often they happen."""
+    different = {id(event): event for event in trajectory.events}
+    label = {known: event.label for known, event in different.items()}
+    return [label[id(event)] for event in trajectory.events]
+
+
+def joined(one: PieceReport, other: PieceReport) -> PieceReport:
+    """What two pieces tell, as `PersonReport.of` takes them together: those of a person may be joined before it."""
+    return PieceReport(
+        events=one.events + other.events,
+        breached=one.breached + other.breached,
+        settled=one.settled + other.settled,
+        off_model=one.off_model + other.off_model,
+        by_secret=largest_of((one.by_secret, other.by_secret)),
+        excess_by_secret=largest_of((one.excess_by_secret, other.excess_by_secret)),
+        known=merged((one.known, other.known)),
+        guarantee=weakest((one.guarantee, other.guarantee)),
+    )
 
 
 def given_of(plan: Plan, trajectory: Trajectory) -> str:
     """`Published.given` before anything is published."""
     pieces = cut(trajectory, plan.piece_length)
-    labels = [event.label for event in trajectory.events]
     decisions = [_decided(plan, pieces, slots).decision for slots in _lengths(pieces)]
-    return _given(plan, trajectory.person, labels, decisions)
+    return _given(plan, trajectory.person, _labels(trajectory), decisions)
 
 
 def _given(plan: Plan, person: str, labels: Sequence[str], decisions: Sequence[str]) -> str:
-    parts = [person, list(labels), plan.piece_length, plan.policy.fingerprint, list(decisions), build()]
-    return digest_of(parts).hex()
+    parts = [person, len(labels), plan.piece_length, plan.policy.fingerprint, list(decisions), build()]
+    some = (labels[start : start + LABELS] for start in range(0, len(labels), LABELS))  # a text of all would be long
+    return digest_of(chain(parts, some)).hex()
 
 
 def _lengths(pieces: Sequence[Trajectory]) -> list[int]:
@@ -114,17 +148,33 @@ def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Table
     return decide() if tables is None else tables.decided((model, events, plan), decide)
 
 
-def _made(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables | None) -> Made:
-    model, events, policy, certain, decision = _decided(plan, pieces, slots, tables)
+class _Own:
+    """What publishes pieces of one length of one person, some of it perhaps made for others who are alike."""
 
-    def make() -> Made:
-        mechanism = plan.mechanism.make(model, policy, events=events)
-        adversary = Adversary(mechanism)
-        known = known_before(plan.policy, adversary)
-        return Made(decision, mechanism, adversary, certain, known, Walk.of(mechanism, adversary))
+    def __init__(self, plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables | None) -> None:
+        self._plan, self._tables = plan, tables
+        self._decided = _decided(plan, pieces, slots, tables)
+        # What habits alone tell is told of all secrets, of those too that the decision leaves out.
+        self._source = self._decided.decision + plan.policy.fingerprint
+        self.made: Made = self._make() if tables is None else tables.get(self._source, self._make)
+        self._parts = self.made.parts  # as long as this person is published, whoever has no room for them
 
-    # What habits alone tell is told of all secrets, of those too that the decision leaves out.
-    return make() if tables is None else tables.get(decision + plan.policy.fingerprint, make)
+    def parts(self) -> Parts:
+        """Mechanism and adversary, made now where they were laid aside."""
+        if self._parts is None:
+            new = self._new if self._tables is None else partial(self._tables.again, self._source, self._new)
+            self._parts = new()
+        return self._parts
+
+    def _new(self) -> Parts:
+        model, events, policy, _, _ = self._decided
+        mechanism = self._plan.mechanism.make(model, policy, events=events)
+        return Parts(mechanism, Adversary(mechanism))
+
+    def _make(self) -> Made:
+        parts = self._new()
+        known = known_before(self._plan.policy, parts.adversary)
+        return Made.of(self._decided.decision, parts, certain=self._decided.certain, known=known)
 
 
 def known_before(policy: Policy, adversary: Adversary) -> tuple[Known, ...]:
@@ -162,23 +212,23 @@ def publish_piece(
             rng.at(slot)
         moments.append(next(coming))  # a slot is drawn when it is asked for
     told = known_of(adversary.secrets.policy, rows_of(adversary)) if known is None else known
-    made = Made("", mechanism, adversary, certain, told)
+    made = Made("", certain, told, mechanism.guarantee, Judge(adversary), None, None)
     off_model = sum(moment.off_model for moment in moments)
     return [moment.output for moment in moments], _report(made, moments[-1].belief.gains, off_model)
 
 
 def _report(made: Made, gains: FloatArray, off_model: int = 0) -> PieceReport:
     """What a piece tells whose observer has gained this at its end."""
-    adversary = made.adversary
+    judge = made.judge
     return PieceReport(
-        events=adversary.process.slots,
-        breached=positions(adversary, exceeds(gains, adversary.deltas)),
+        events=judge.slots,
+        breached=judge.positions(exceeds(gains, judge.deltas)),
         settled=made.settled,
         off_model=off_model,
-        by_secret=adversary.worst_by_secret(gains),
-        excess_by_secret=adversary.worst_by_secret(gains - adversary.deltas),
+        by_secret=judge.worst_by_secret(gains),
+        excess_by_secret=judge.worst_by_secret(gains - judge.deltas),
         known=made.known,
-        guarantee=made.mechanism.guarantee,
+        guarantee=made.guarantee,
     )
 
 
@@ -188,9 +238,15 @@ def shown(output: Output) -> PartialEvent:
         case PartialEvent():
             return output
         case Released(label):
-            return PartialEvent(*Event.of(label).values)
+            return _whole(label)
         case Suppressed():
             return NOTHING
     raise DiscreetError(
         f"{output!r} cannot stand in a table of events; use a mechanism that publishes events or parts of them"
     )
+
+
+@lru_cache(4096)
+def _whole(label: str) -> PartialEvent:
+    """An event that is shown whole: one object, however often it happens."""
+    return PartialEvent(*Event.of(label).values)

@@ -28,7 +28,7 @@ AHEAD = 4
 
 THREADS = "POLARS_MAX_THREADS"
 
-IMPORTED = ["discreet.publish.work"]
+IMPORTED = ["discreet.publish.forked"]
 """What all processes need, imported once: it takes longer than a hundred people."""
 
 

@@ -110,7 +110,18 @@ class Summary:
 
     def add(self, one: PersonReport) -> None:
         """One person more."""
-        self._sum(_alone(one))
+        self.people += 1
+        self.breached_people += one.breached > 0
+        for name in COUNTED:
+            self.counts[name] += getattr(one, name)
+        self.attributes += one.attributes
+        self.breach_rates += one.breach_rate
+        self.by_secret = worst_of((self.by_secret, one.by_secret))
+        self.excess_by_secret = largest_of((self.excess_by_secret, one.excess_by_secret))
+        self.known = merged((self.known, one.known))
+        if self.weakest != one.guarantee:
+            self.weakest = _weaker(self.weakest, one.guarantee)
+        self.utilities[round(one.utility * STEPS)] += 1
         self._worst.add(one)
 
     def add_shown(self, rows: pl.DataFrame) -> None:
@@ -229,22 +240,6 @@ class Summary:
         for one in map(report_of, worst):
             summary._worst.add(one)
         return summary
-
-
-def _alone(one: PersonReport) -> Summary:
-    """The sums of one person, who is not held."""
-    return Summary(
-        people=1,
-        breached_people=int(one.breached > 0),
-        counts=Counter({name: getattr(one, name) for name in COUNTED}),
-        attributes=one.attributes,
-        breach_rates=one.breach_rate,
-        by_secret=dict(one.by_secret),
-        excess_by_secret=dict(one.excess_by_secret),
-        known=one.known,
-        weakest=one.guarantee,
-        utilities=Counter({round(one.utility * STEPS): 1}),
-    )
 
 
 def _weaker(*guarantees: Guarantee | None) -> Guarantee | None:

@@ -7,7 +7,8 @@ working on all of them, whatever the halves, and an engine may cut, send, repeat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -16,9 +17,10 @@ import numpy as np
 import polars as pl
 
 from discreet.adversary.known import Known
+from discreet.data.triples import Triples
 from discreet.errors import DiscreetError
-from discreet.events import Event, Trajectory
-from discreet.policy import Guarantee
+from discreet.events import ATTRIBUTES, Trajectory
+from discreet.policy import At, Guarantee, GuaranteeKind
 from discreet.publish.draws import RunKey
 from discreet.publish.key_file import read_key
 from discreet.publish.person import Published, published
@@ -49,6 +51,7 @@ _KNOWN = pl.Struct(
     }
 )
 _GUARANTEE = pl.Struct({"kind": pl.String, "statement": pl.String, "proven": pl.Boolean, "covers": pl.List(pl.String)})
+_KNOWN_NAMES, _GUARANTEE_NAMES = ([field.name for field in kind.fields] for kind in (_KNOWN, _GUARANTEE))
 REPORTS: dict[str, Any] = {
     "person": pl.String,
     "events": pl.Int64,
@@ -128,17 +131,22 @@ def trajectories_of(people: pl.DataFrame) -> Iterator[Trajectory]:
     starts = np.flatnonzero((names != names.shift(1)).fill_null(True).to_numpy())
     if names.n_unique() != len(starts):
         raise DiscreetError("the rows of a person do not stand together; sort the table by person and time")
-    columns = (people[name].to_list() for name in ("activity", "time", "location"))
-    events = list(zip(*columns, strict=True))
-    made = {triple: Event(*triple) for triple in set(events)}
-    for first, end in pairwise([*starts.tolist(), len(events)]):
-        yield Trajectory(names[first], tuple(map(made.__getitem__, events[first:end])))
+    triples = Triples.of(people)
+    for first, end in pairwise([*starts.tolist(), people.height]):
+        yield Trajectory(names[first], triples.between(first, end))
 
 
 def _rows(found: list[Published]) -> pl.DataFrame:
-    people = [one.report.person for one in found for _ in one.rows]
-    shown = [row for one in found for row in one.rows]
-    columns = [people, *([getattr(row, name) for row in shown] for name in ("activity", "time", "location"))]
+    """A row an event. Few objects are shown very often, so their values are written once and looked up."""
+    number = sum(len(one.rows) for one in found)
+    different = {id(row): row for one in found for row in one.rows}
+    places = {known: place for place, known in enumerate(different)}
+    codes = np.fromiter((places[id(row)] for one in found for row in one.rows), np.uint32, number)
+    people = np.repeat(np.arange(len(found), dtype=np.uint32), [len(one.rows) for one in found])
+    columns = [pl.Series([one.report.person for one in found], dtype=pl.String).gather(pl.Series(people))]
+    for name in ATTRIBUTES:
+        values = [getattr(row, name) for row in different.values()]
+        columns.append(pl.Series(values, dtype=pl.String).gather(pl.Series(codes)))
     return pl.DataFrame(dict(zip(PEOPLE, columns, strict=True)), schema=PEOPLE)
 
 
@@ -161,8 +169,11 @@ def plain_report(report: PersonReport) -> dict[str, Any]:
         **{name: getattr(report, name) for name in REPORTS if name != "given"},
         "by_secret": _values(report.by_secret),
         "excess_by_secret": _values(report.excess_by_secret),
-        "known": [asdict(known) for known in report.known],
-        "guarantee": {**asdict(report.guarantee), "covers": sorted(report.guarantee.covers)},
+        "known": [{name: getattr(known, name) for name in _KNOWN_NAMES} for known in report.known],
+        "guarantee": {
+            **{name: getattr(report.guarantee, name) for name in _GUARANTEE_NAMES},
+            "covers": sorted(report.guarantee.covers),
+        },
     }
 
 
@@ -190,4 +201,10 @@ def known_of_plain(plain: Mapping[str, Any]) -> Known:
 
 def guarantee_of(plain: Mapping[str, Any]) -> Guarantee:
     """A guarantee of plain values."""
-    return Guarantee(**{**plain, "covers": frozenset(plain["covers"])})
+    return _guarantee(plain["kind"], plain["statement"], plain["proven"], tuple(plain["covers"]))
+
+
+@lru_cache(256)
+def _guarantee(kind: GuaranteeKind, statement: str, proven: bool, covers: tuple[At, ...]) -> Guarantee:
+    """One object for all who are promised the same: there are few kinds of promises, and many people."""
+    return Guarantee(kind, statement, proven=proven, covers=frozenset(covers))
