@@ -129,15 +129,15 @@ def test_every_engine_releases_the_same_by_a_seed(
 
 def test_seeds_are_of_one_person_each(discreet: Discreet, family: Path, learned: Path) -> None:
     """Who else is in the table does not matter, and another seed draws otherwise."""
-    given = ["--policy", POLICY, family, "--json"]
-    together = discreet("release", "--model", learned, *given, "--seed", 1).json["releases"]
+    given = ["--model", learned, "--policy", POLICY, family, "--json"]
+    together = discreet("release", *given, "--seed", 1).json["releases"]
     alone = [
         row
         for one in sorted(learned.iterdir())
-        for row in discreet("release", "--model", one, *given, "--seed", 1, "--person", one.stem).json["releases"]
+        for row in discreet("release", *given, "--seed", 1, "--person", one.stem).json["releases"]
     ]
     assert together == alone
-    assert together != discreet("release", "--model", learned, *given, "--seed", 2).json["releases"]
+    assert together != discreet("release", *given, "--seed", 2).json["releases"]
 
 
 def test_every_engine_finds_the_same_figures(

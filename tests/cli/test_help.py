@@ -97,9 +97,10 @@ def test_a_seed_is_for_experiments_only(discreet: Discreet, verb: str) -> None:
     assert "--seed" in discreet("evaluate", "--help").out
 
 
-def test_what_is_released_as_it_comes_takes_no_seed(discreet: Discreet) -> None:
-    told = error_of(discreet("release", "--model", "p.model", "--policy", "p.toml", "--seed", "1"))
-    assert "--seed is for tests, which have a file" in told
+@pytest.mark.parametrize("data", ["-", "day.csv"])
+def test_what_one_person_releases_takes_no_seed(discreet: Discreet, data: str) -> None:
+    told = error_of(discreet("release", "--model", "p.model", "--policy", "p.toml", data, "--seed", "1"))
+    assert "--seed is for tests of a population" in told
 
 
 def test_debug_shows_the_traceback(discreet: Discreet, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,10 @@ def release(
     option: options.MechanismOptions = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="Repeats the same draws of a file. For tests: a release with a known seed hides nothing."),
+        typer.Option(
+            help="Repeats the same draws of a population, a folder of models. For tests: a release with a known seed "
+            "hides nothing."
+        ),
     ] = None,
     workers: Workers = 1,
     engine: Engine = "local",
@@ -99,17 +102,16 @@ def release(
     from discreet.live import span
     from discreet.models.parts import parts_of
     from discreet.models.store import files_in
-    from discreet.publish.draws import RunKey
 
     spec = read_spec(mechanism, option)
     given = reading_given(locals())
     if data != STDIN:
         _has_dates(data, date, now, state)
-    elif seed is not None:
-        raise DiscreetError("--seed is for tests, which have a file; standard input draws from the system's entropy")
     elif engine == "spark":
         raise DiscreetError("--engine spark is for tables, and standard input is one person's; leave it out")
     check_engine(engine, workers, master)
+    if seed is not None and not model.is_dir():
+        raise DiscreetError("--seed is for tests of a population; one person's releases draw from the system's entropy")
     if engine == "spark" or model.is_dir():
         if data == STDIN:
             raise DiscreetError(f"{model}: is a folder, and standard input is one person's; give one model in it")
@@ -144,13 +146,11 @@ def release(
         return
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
     days, readings = reading.as_they_came().read_one(data, habits)
-    key = None if seed is None else RunKey.of_seed(seed)
-    stream, rows = One(str(days[0].person), habits, spec, secrets, days, carried, key).opened()
+    stream, rows = One(str(days[0].person), habits, spec, secrets, days, carried, None).opened()
     dates = span(days)[1]
     with stream:
         _write(_followed(rows, dates * stream.slots), dates, spec.name, out, json)
     tell(stream, spec.name, readings.bad.count)
-    _tell_seed(seed)
 
 
 def _by_spark(
