@@ -6,8 +6,8 @@ The work is the function that other engines call, of one person's days. It is pu
 key of the run (`draws`), which lies in a file that workers read. So a task that Spark runs again gives the same answer,
 and the answers that are gone through are those that were written. They come to the driver a part at a time.
 
-Answers are pickled, as they are between the processes of a pool. They never leave the folder of the run, which is for
-its owner alone, as the key in it is.
+Answers are written as text (`plain`), and never leave the folder of the run, which is for its owner alone, as the key
+in it is.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from discreet.files import folder_beside
 from discreet.live import span
 from discreet.publish.draws import RunKey
 from discreet.publish.key_file import erase_key, write_key
+from discreet.publish.plain import from_text, to_text
 from discreet.publish.spark import tasks_for
 from discreet.publish.spark_people import whole_people
 from discreet.publish.spark_read import NOBODY, read_events
@@ -48,7 +49,7 @@ Work = Callable[[tuple[str, list[Day]]], Any]
 
 RECORDS = (
     "person string, place bigint, dates bigint, rows bigint, bad bigint, problems array<string>, "
-    "labels array<string>, answer binary"
+    "labels array<string>, answer string"
 )
 """A record a person: where they first stand in the table, what was read, and what came of them. Records of `NOBODY` say
 how many rows were skipped."""
@@ -112,7 +113,7 @@ class Answers:
 
     def __iter__(self) -> Iterator[Any]:
         people = self.records.where(self.records["person"] != NOBODY).orderBy(self.by).select("answer")
-        return (pickle.loads(row["answer"]) for row in people.toLocalIterator())
+        return (from_text(row["answer"]) for row in people.toLocalIterator())
 
     def names(self) -> Iterator[str]:
         """Of all people, in order."""
@@ -159,7 +160,7 @@ def _worked(
     sys.path += [folder for folder in path if folder not in sys.path]
     work: Work = pickle.loads(pickled)
     strings = pa.list_(pa.string())
-    kinds = {"string": pa.string(), "bigint": pa.int64(), "array<string>": strings, "binary": pa.binary()}
+    kinds = {"string": pa.string(), "bigint": pa.int64(), "array<string>": strings}
     schema = pa.schema([(name, kinds[kind]) for name, kind in (one.split(" ") for one in RECORDS.split(", "))])
     for rows in whole_people(batches):
         for own in rows.partition_by("person", maintain_order=True):
@@ -184,7 +185,7 @@ def _record(table: ReadingTable, work: Work, rows: pl.DataFrame) -> dict[str, An
         "dates": span(days)[1],
         "rows": rows.height,
         "labels": list(readings.labels),
-        "answer": pickle.dumps(work((name, days))),
+        "answer": to_text(work((name, days))),
     }
 
 
