@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import BaseContext
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError
 
@@ -25,6 +25,9 @@ Answer = TypeVar("Answer")
 AHEAD = 4
 """Pieces of work under way or waiting to be fetched, for each process: enough that none waits for a slow neighbour."""
 
+
+LOOK = 5.0
+"""Seconds after which it is looked whether all processes are there, while an answer is waited for."""
 
 THREADS = "POLARS_MAX_THREADS"
 
@@ -65,7 +68,8 @@ def in_order(
     try:
         hand_out(AHEAD * workers)
         while waiting:
-            answer = waiting.popleft().result()
+            answer = _awaited(waiting[0], pool)
+            waiting.popleft()
             hand_out(1)
             yield answer
     except BrokenProcessPool:
@@ -73,10 +77,39 @@ def in_order(
             "a worker process ended before its time, perhaps for want of memory; try fewer of them (--workers 1)"
         ) from None
     finally:
-        if waiting:  # broken off: one that was ended while it held a queue's lock would let the others wait for ever
-            for process in list((pool._processes or {}).values()):
-                process.kill()
+        if waiting:
+            _break_off(pool)
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _awaited(future: Future[Answer], pool: ProcessPoolExecutor) -> Answer:
+    """The answer; a process that is gone is noticed also where the pool's own thread waits for the rest of an answer
+    that it had begun to send."""
+    while True:
+        try:
+            return future.result(LOOK)
+        except TimeoutError:
+            if future.done():  # the work's own
+                raise
+            if not all(process.is_alive() for process in _processes(pool)):
+                raise BrokenProcessPool from None
+
+
+def _break_off(pool: ProcessPoolExecutor) -> None:
+    """End all processes, and with them every wait: for a lock that one of them held, for the rest of an answer, for
+    room in a pipe. Whoever waits there is told the end when nobody has the pipe's other side."""
+    processes = _processes(pool)
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.join()
+    inner: Any = pool  # its queues are not public, and nothing else reaches the thread that waits for them
+    inner._result_queue._writer.close()
+    inner._call_queue._reader.close()
+
+
+def _processes(pool: ProcessPoolExecutor) -> list[Any]:
+    return list((pool._processes or {}).values())
 
 
 def begin() -> BaseContext:
