@@ -97,7 +97,7 @@ def test_a_folder_of_models_is_judged_person_by_person(discreet: Discreet, famil
         }
     plain = discreet("evaluate", family, "--model", learned, *QUIET, "--accept-model", "--workers", 2)
     assert all(str(one["person"]) in plain.out for one in found)
-    assert "of 2 people are breached nowhere and have habits that hold" in plain.out
+    assert "of 2 people are breached nowhere and have no habits that are refuted" in plain.out
     assert "--picture is of one person" in error_of(
         discreet("evaluate", family, "--model", learned, *QUIET, "--picture", "x.png")
     )

@@ -94,6 +94,9 @@ def test_a_bad_target_is_told_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="take the place of the data"):
         check_target(tmp_path / "in.csv", data)
     check_target(tmp_path / "out.csv", data)
+    (tmp_path / "folder.parquet").mkdir()
+    with pytest.raises(DataError, match="is a folder, and the table is a file"):
+        check_target(tmp_path / "folder.parquet", data)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet"])

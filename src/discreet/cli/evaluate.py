@@ -266,7 +266,10 @@ def _tell(found: Collection[_Judged], bad: int, spec: Spec, accepted: bool, json
     else:
         rows = [line for one in found for line in _lines(one)]
         print(table(["person", "days", "utility", "breach rate", "worst gain", "habits hold"], rows))
-        print(f"\n{len(found) - no} of {len(found)} people are breached nowhere and have habits that hold")
+        untested = sum(one.truth.holds is None for one in found)
+        print(f"\n{len(found) - no} of {len(found)} people are breached nowhere and have no habits that are refuted")
+        if untested:
+            print(f"the habits of {untested} of them were not tested")
         if bad:
             note(f"{bad} bad rows were skipped")
     if no:

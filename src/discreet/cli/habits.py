@@ -128,11 +128,11 @@ def print_truths(truths: Iterable[tuple[str, Truth]], people: int, accepted: boo
         for _, truth in truths:
             print_truth(truth, accepted)
         return
-    word = {True: "holds", False: "does not hold", None: "not tested"}
+    word = {True: "holds", False: "does not hold"}
     print("\nAre the habits true of the last fifth of the days?")
     hold = True
     for person, truth in truths:
-        print(f"{person}: {word[truth.holds]}: {truth.figure}")
+        print(f"{person}: {truth.figure}" if truth.holds is None else f"{person}: {word[truth.holds]}: {truth.figure}")
         hold = hold and truth.holds is not False
     if not hold:
         print(f"What to do: {DAYS_REMEDY}" + ("" if accepted else "; or go on all the same, with --accept-model"))

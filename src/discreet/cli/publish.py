@@ -62,7 +62,10 @@ def publish(
     policy: Annotated[
         Path | None,
         typer.Option(
-            "--policy", "-p", metavar="FILE", help="Secrets in a TOML file instead: contexts = ['activity=gambling']."
+            "--policy",
+            "-p",
+            metavar="FILE",
+            help="Secrets in a TOML file instead: [[secret]] contexts = ['activity=gambling'].",
         ),
     ] = None,
     delta: Annotated[

@@ -102,6 +102,7 @@ def release(
     from discreet.live import span
     from discreet.models.parts import parts_of
     from discreet.models.store import files_in
+    from discreet.publish.unfinished import refuse_unfinished
 
     spec = read_spec(mechanism, option)
     given = reading_given(locals())
@@ -110,6 +111,8 @@ def release(
     elif engine == "spark":
         raise DiscreetError("--engine spark is for tables, and standard input is one person's; leave it out")
     check_engine(engine, workers, master)
+    if out is not None:
+        refuse_unfinished(out)
     if seed is not None and not model.is_dir():
         raise DiscreetError("--seed is for tests of a population; one person's releases draw from the system's entropy")
     if engine == "spark" or model.is_dir():

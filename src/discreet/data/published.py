@@ -51,6 +51,8 @@ def check_target(path: Path, data: Path, *, parted: bool = False) -> None:
         ending_of(path, ENDINGS, "published events")
     elif path.exists():
         raise DataError(f"{path}: is there already, and a dataset is not added to; remove it, or give another --out")
+    if not parted and path.is_dir():
+        raise DataError(f"{path}: is a folder, and the table is a file; remove it, or give another --out")
     if not path.parent.is_dir():
         raise DataError(f"{path}: there is no folder {path.parent}; make it, or choose another")
     source = open_source(data)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -137,13 +140,25 @@ def spark_session(
     for key, value in chosen.items():
         builder = builder.config(key, value)
     try:
-        session: SparkSession = builder.getOrCreate()
+        with _own_interrupts():
+            session: SparkSession = builder.getOrCreate()
     except Exception as error:  # Java's own reasons come as many kinds
         why = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise DiscreetError(f"Spark did not start at {stated}: {why}; check --master and its log above") from error
     # What fails is told in a line (`spark_errors`); Spark's log has a page of Java for each attempt of each task.
     session.sparkContext.setLogLevel("ERROR" if os.environ.get(DEBUG) else "OFF")
     return session
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Ctrl-C stays what it was: Spark's own handler speaks to Java from within whatever is said to it just then."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 def _submitted_master() -> str | None:
@@ -164,7 +179,34 @@ def running(
     """A session for the block, stopped at its end."""
     session = spark_session(master, name=name, settings=settings)
     try:
-        yield session
+        with _quiet_interrupts():
+            yield session
+    except KeyboardInterrupt:
+        # This thread may wait for an answer of Java's; another speaks to it by a line of its own.
+        stopping = threading.Thread(target=_stop, args=(session,))
+        stopping.start()
+        stopping.join()
+        raise
+    except BaseException:
+        _stop(session)
+        raise
+    _stop(session)
+
+
+@contextmanager
+def _quiet_interrupts() -> Iterator[None]:
+    """Ctrl-C is told by the command: py4j would log a traceback of its own, with the root logger."""
+
+    def told(record: logging.LogRecord) -> bool:
+        return "KeyboardInterrupt" not in str(record.msg)
+
+    logging.root.addFilter(told)
+    try:
+        yield
     finally:
-        with suppress(Exception):  # a Java that has gone cannot be stopped, and why it has is told already
-            session.stop()
+        logging.root.removeFilter(told)
+
+
+def _stop(session: SparkSession) -> None:
+    with suppress(Exception):  # a Java that has gone cannot be stopped, and why it has is told already
+        session.stop()

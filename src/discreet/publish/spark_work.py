@@ -37,7 +37,7 @@ from discreet.publish.spark import tasks_for
 from discreet.publish.spark_people import whole_people
 from discreet.publish.spark_read import NOBODY, read_events
 from discreet.publish.spark_readings import ReadingTable
-from discreet.publish.unfinished import Unfinished
+from discreet.publish.unfinished import Unfinished, refuse_unfinished
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -203,12 +203,8 @@ def run_with_key(out: Path | None, seed: int | None) -> Iterator[Path]:
         with folder_beside(None) as folder:
             yield from _keyed(folder, seed)
         return
+    refuse_unfinished(out)
     folder = Unfinished.beside(out).absolute()
-    if folder.exists():
-        raise DiscreetError(
-            f"{out}: a run that writes it was not finished, or is under way; if it is not, delete {folder}, which "
-            "holds the key of its draws, and begin anew"
-        )
     try:
         folder.mkdir(mode=0o700)
     except OSError as error:

@@ -217,3 +217,13 @@ def _read(folder: Path, part: bytes) -> Done:
     file = io.BytesIO(content)
     rows, reports = (pl.read_ipc(io.BytesIO(file.read(int.from_bytes(file.read(LENGTH), "big")))) for _ in Done._fields)
     return Done(rows, reports)
+
+
+def refuse_unfinished(out: Path) -> None:
+    """Refuse to release to a file beside which a run has left what it drew: a day drawn twice tells more than once."""
+    folder = Unfinished.beside(out).absolute()
+    if folder.exists():
+        raise DiscreetError(
+            f"{out}: a run that writes it was not finished, or is under way; if it is not, delete {folder}, which "
+            "holds the key of its draws, and begin anew"
+        )
