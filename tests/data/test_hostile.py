@@ -182,7 +182,7 @@ def test_the_quick_way_tells_what_the_slow_one_does(
             assert _told(file) == told
 
     holds()
-    assert ways > 30
+    assert ways > 20  # a quarter of the examples, whatever they are: both ways are really met
 
 
 def _told(file: Path) -> tuple[object, ...]:

@@ -56,7 +56,7 @@ def test_any_other_session_is_stopped_where_it_was_begun(
 
 
 def test_spark_does_not_take_over_interrupts() -> None:
-    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what it is where nobody has had it ignored
     with spark_session._own_interrupts():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    assert signal.getsignal(signal.SIGINT) is before
+        signal.signal(signal.SIGINT, lambda *_: None)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -157,7 +157,7 @@ def _own_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        if before is not None and threading.current_thread() is threading.main_thread():
+        if callable(before) and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)
 
 
