@@ -11,6 +11,7 @@ import argparse
 import importlib
 import importlib.util
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ from discreet.mechanisms.named import Spec
 from discreet.policy import Policy
 from discreet.publish import Plan, RunKey, publish_people, publish_person
 from discreet.publish.tables import MOST_BYTES, Tables
-from discreet.publish.work import PEOPLE, trajectories_of
+from discreet.publish.work import PEOPLE, PublishWork, trajectories_of
 
 EVENTS = 20
 """Of each person."""
@@ -42,6 +43,7 @@ KINDS = 1_000
 """Of people in random order whose tables are counted."""
 
 ACTIVITIES, LOCATIONS = 4, 6
+PARTS_OF_DAY = ("night", "morning", "afternoon", "evening")
 PARTS = ("local", "spark", "stream", "speed")
 
 
@@ -93,6 +95,7 @@ def local(people: int, memory_people: int, rounds: int) -> Iterator[str]:
     yield from many_kinds()
     if memory_people:
         yield from memory(memory_people)
+        yield many_events(1_000_000)
 
 
 def many_kinds() -> Iterator[str]:
@@ -182,6 +185,34 @@ def memory(people: int) -> Iterator[str]:
         )
 
 
+def many_events(events: int) -> str:
+    """One person with so many events, in a process of their own, so that its memory is theirs."""
+    script = f"from benchmarks.scale import one_person; one_person({events})"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return told.stdout.rstrip()
+
+
+def one_person(events: int) -> None:
+    """Publish them in pieces of 50, and print what they take beside their table."""
+    rows = _drawn(np.random.default_rng(1), events).select(
+        pl.lit("ann").alias("person"),
+        "activity",
+        pl.col("time").replace_strict(dict(enumerate(PARTS_OF_DAY)), return_dtype=pl.String),
+        "location",
+    )
+    few = [Trajectory("ann", tuple(Event(*values) for values in rows.head(2_000).drop("person").iter_rows()))]
+    plan = Plan.learn(few, Policy("activity=a1", delta=0.2), Spec("pa-markov"), habits="chain", piece_length=50)
+    work = PublishWork(plan, RunKey.of_seed(1))
+    work(rows.head(100))  # compiled
+    before, begun = _megabytes(os.getpid()), time.process_time()
+    work(rows)
+    seconds, most = time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"  one person of {events} events in pieces of 50: {seconds:.0f} s of a core, {most - before:.0f} MB at most "
+        "beside the table"
+    )
+
+
 def write_table(folder: Path, people: int) -> None:
     """Events of all people in the order of time, so that nobody's stand together; a file for each round of them."""
     folder.mkdir()
@@ -211,7 +242,7 @@ def _drawn(rng: np.random.Generator, number: int) -> pl.DataFrame:
 
 
 def _event(activity: str, time: int, location: str) -> Event:
-    return Event(activity, ("night", "morning", "afternoon", "evening")[time], location)
+    return Event(activity, PARTS_OF_DAY[time], location)
 
 
 def _family(pid: int) -> list[int]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.cli.terminal import Progress, note, note_later, progress
 from discreet.clock import Clock
@@ -16,12 +16,24 @@ from discreet.errors import DataError, DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
     from discreet.contracts import AnyMechanism
-    from discreet.data import Columns, Readings
+    from discreet.data import BadRows, Columns, Readings
     from discreet.data.source import Source
     from discreet.mechanisms.named import Spec
     from discreet.models.parts import AnyModel
     from discreet.policy import Policy
     from discreet.publish.spark_readings import ReadingTable
+
+
+class Counted(Protocol):
+    """What became of the rows of a table."""
+
+    @property
+    def rows(self) -> int:
+        """How many, the bad ones included."""
+
+    @property
+    def bad(self) -> BadRows:
+        """Those that were skipped."""
 
 
 # --- models and policies

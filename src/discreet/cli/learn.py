@@ -23,7 +23,7 @@ from discreet.cli.habits import (
     print_truths,
     summary_of,
 )
-from discreet.cli.inputs import ReadingOptions
+from discreet.cli.inputs import Counted, ReadingOptions
 from discreet.cli.known import Told, print_known
 from discreet.cli.learners import (
     Anew,
@@ -47,7 +47,7 @@ from discreet.files import folder_beside
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.data import BadRows, Readings
+    from discreet.data import Readings
     from discreet.evaluation.truth import Truth
     from discreet.models.rhythm import Rhythm
 
@@ -264,7 +264,7 @@ class Everybody(Protocol):
     """What came of everybody, in the order of the table; it can be gone through more than once."""
 
     @property
-    def read(self) -> Counted:
+    def read(self) -> CountedReadings:
         """What was read."""
 
     def __len__(self) -> int: ...
@@ -272,16 +272,8 @@ class Everybody(Protocol):
     def __iter__(self) -> Iterator[_Learned]: ...
 
 
-class Counted(Protocol):
-    """What became of the rows of a table."""
-
-    @property
-    def rows(self) -> int:
-        """How many, the bad ones included."""
-
-    @property
-    def bad(self) -> BadRows:
-        """Those that were skipped."""
+class CountedReadings(Counted, Protocol):
+    """The same of readings."""
 
     @property
     def labels(self) -> tuple[str, ...]:

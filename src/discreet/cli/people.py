@@ -141,7 +141,7 @@ def by_spark(
     """What comes of each person of a table by Spark, which is started and stopped; errors speak of options."""
     from discreet.cli.publish_spark import spoken
     from discreet.cli.terminal import busy
-    from discreet.publish.spark import told_plainly
+    from discreet.publish.spark_errors import told_plainly
     from discreet.publish.spark_session import running
     from discreet.publish.spark_work import work_on
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from discreet.cli.inputs import in_options
+from discreet.cli.inputs import Counted, in_options
 from discreet.cli.terminal import note, progress
 from discreet.errors import DataError, DiscreetError
 
@@ -30,16 +30,8 @@ class Target:
     report: Path | None
 
 
-class Counted(Protocol):
-    """What became of the rows that were read."""
-
-    @property
-    def rows(self) -> int:
-        """How many, the bad ones included."""
-
-    @property
-    def bad(self) -> BadRows:
-        """Those that were skipped."""
+class CountedEvents(Counted, Protocol):
+    """The same of events."""
 
     @property
     def duplicates(self) -> int:
@@ -82,7 +74,7 @@ class SparkEngine:
     run: SparkRun
     target: Target
     left_out: list[str]
-    read: Counted = field(init=False)
+    read: CountedEvents = field(init=False)
 
     @property
     def vocabulary(self) -> Events:

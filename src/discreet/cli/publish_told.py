@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.known import known_json, print_known
 from discreet.cli.publish_chart import bars
-from discreet.cli.publish_spark import Counted, Target
+from discreet.cli.publish_spark import CountedEvents, Target
 from discreet.cli.terminal import note, table
 from discreet.cli.truth import IF
 
@@ -30,7 +30,7 @@ class About:
 
     plan: Plan
     report: Summary
-    read: Counted
+    read: CountedEvents
     sample: int
     left_out: list[str]
     target: Target
@@ -151,7 +151,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
     return {"delta": policy.delta, "secrets": secrets}
 
 
-def _rows(read: Counted) -> dict[str, int]:
+def _rows(read: CountedEvents) -> dict[str, int]:
     return {"read": read.rows, "bad": read.bad.count, "duplicates": read.duplicates, "unordered": read.unordered}
 
 

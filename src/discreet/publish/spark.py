@@ -38,7 +38,7 @@ from discreet.publish.habits_file import PEOPLE as HABITS_OF_PEOPLE
 from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.plan import Plan, TopicHabits
 from discreet.publish.sample import lot
-from discreet.publish.spark_errors import told_plainly as told_plainly
+from discreet.publish.spark_errors import told_plainly
 from discreet.publish.spark_people import RECORDS, by_person
 from discreet.publish.spark_read import (
     NOBODY,
