@@ -1,9 +1,9 @@
 """A gateway in a process of its own, behind real sockets, and what loads it: plain clients that wait for each answer.
 
-`Server` starts `python -m benchmarks._http FOLDER PEOPLE SENDERS AHEAD`, which serves people of the same habits with
-the limits that everybody has, writes where it listens and its tokens as one line of JSON, and another line when it has
-stopped. Its clock begins AHEAD seconds before a slot ends. The clients are written by hand, because the machine that
-they share with the server should spend its time there.
+`Server` starts `python -m benchmarks._http FOLDER PEOPLE SENDERS AHEAD PAST`, which serves people of the same habits
+with the limits that everybody has, writes where it listens and its tokens as one line of JSON, and another line when it
+has stopped. Its clock begins AHEAD seconds before a slot ends, PAST slots after the first one, all of them skipped. The
+clients are written by hand, because the machine that they share with the server should spend its time there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ import numpy as np
 from benchmarks._crashes import BEGAN, CLOCK, WHERE, routine, settled
 from discreet.gateway.app import Plan, Served
 from discreet.gateway.folder import Folder
-from discreet.gateway.journal import Row
+from discreet.gateway.journal import Row, SqliteJournal
+from discreet.gateway.keeper import Keeper
+from discreet.gateway.own_store import OwnStore
+from discreet.gateway.person import Settled
+from discreet.gateway.sections import Rates
 from discreet.gateway.sections import Server as Address
 from discreet.gateway.server import listening, run
 
@@ -38,18 +42,22 @@ STARTING = 120.0
 # --- the process that serves
 
 
-def serve(folder: Path, people: int, senders: int, ahead: float) -> None:
+def serve(folder: Path, people: int, senders: int, ahead: float, past: int) -> None:
     """Serve until SIGTERM, and write how long boundaries took and how busy the processor was."""
     bound = listening("127.0.0.1", 0)
     habits = routine()
     everybody = [settled(f"p{k}", habits) for k in range(people)]
-    start = BEGAN + CLOCK.slot_seconds - ahead
+    start = BEGAN + (past + 1) * CLOCK.slot_seconds - ahead
     began = [time.monotonic()]
+    if past:
+        _lived(folder, everybody, BEGAN + past * CLOCK.slot_seconds)
+        began[0] = time.monotonic()
 
     def wall() -> float:
         return start + time.monotonic() - began[0]
 
-    served = Served(Plan(everybody, wall=wall, server=Address(port=bound.getsockname()[1])), Folder.made(folder))
+    address, limits = Address(port=bound.getsockname()[1]), Rates(connections=10 * (people + senders))
+    served = Served(Plan(everybody, wall=wall, server=address, limits=limits), Folder.made(folder))
     keeper, real, turns = served.gateway.keeper, served.gateway.keeper.turn, []
 
     def turn(now: float) -> list[Row]:
@@ -62,16 +70,28 @@ def serve(folder: Path, people: int, senders: int, ahead: float) -> None:
     keeper.turn = turn  # type: ignore[method-assign]
     sources = [served.access.add("source", f"p{k}")[1] for k in range(senders)]
     readers = [served.access.add("application", one.name)[1] for one in everybody]
-    used = [0.0]
+    used, cookie = [0.0], served.owner._opened()
+    session = served.owner.session(cookie)
+    assert session is not None  # it was just opened
 
     def ready() -> None:
         began[0], used[0] = time.monotonic(), time.process_time()
         told = {"port": bound.getsockname()[1], "began": began[0], "sources": sources, "readers": readers}
-        print(json.dumps(told), flush=True)
+        print(json.dumps(told | {"cookie": f"{served.doors._cookie}={cookie}", "csrf": session.csrf}), flush=True)
 
     signal.signal(signal.SIGTERM, lambda number, frame: None)  # the server raises it again when it has stopped
     run(served, bound, ready)
     print(json.dumps({"turns": turns, "busy": time.process_time() - used[0]}), flush=True)
+
+
+def _lived(folder: Path, everybody: Sequence[Settled], until: float) -> None:
+    """A past for everybody: the journal of a gateway that was off all the time."""
+    made = Folder.made(folder)
+    key = made.key()  # made before what it signs
+    keeper = Keeper(everybody, SqliteJournal(made.journal), OwnStore(made.own), key, BEGAN + 1)
+    keeper.turn(until + 1)
+    keeper.journal.close()
+    keeper.own.close()
 
 
 @dataclass
@@ -84,13 +104,17 @@ class Server:
     """Of the machine's monotonic clock: the gateway's clock stood then at AHEAD before the boundary."""
     sources: Sequence[str]
     readers: Sequence[str]
+    cookie: str
+    """Of the owner's session, and what a write has to bring along."""
+    csrf: str
     stopped: Any = None
 
 
 @contextmanager
-def serving(folder: Path, people: int, senders: int, ahead: float) -> Iterator[Server]:
+def serving(folder: Path, people: int, senders: int, ahead: float, past: int = 0) -> Iterator[Server]:
     """A server within the block."""
-    words = [sys.executable, "-m", "benchmarks._http", str(folder), str(people), str(senders), str(ahead)]
+    given = map(str, (folder, people, senders, ahead, past))
+    words = [sys.executable, "-m", "benchmarks._http", *given]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     out = process.stdout
     assert out is not None  # it is a pipe
@@ -196,7 +220,7 @@ async def loaded(server: Server, seconds: float, batch: int) -> list[Sender]:
 
 
 class Reader(asyncio.Protocol):
-    """An application's stream; `heard` is when its first output came."""
+    """An application's stream; `heard` is when its first output came, `events` when each did."""
 
     def __init__(self, person: str, secret: str) -> None:
         self._asking = (
@@ -205,6 +229,7 @@ class Reader(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self.opened: asyncio.Future[None] = loop.create_future()
         self.heard: asyncio.Future[float] = loop.create_future()
+        self.events: list[float] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ask."""
@@ -215,8 +240,10 @@ class Reader(asyncio.Protocol):
         """The head of the answer, beats, and outputs."""
         if not self.opened.done():
             self.opened.set_result(None)
-        if b"data: " in data and not self.heard.done():
-            self.heard.set_result(time.monotonic())
+        if b"data: " in data:
+            self.events.append(time.monotonic())
+            if not self.heard.done():
+                self.heard.set_result(self.events[0])
 
 
 async def reading(server: Server) -> list[Reader]:
@@ -236,4 +263,4 @@ def late(waits: Sequence[float], part: float = 0.99) -> float:
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
+    serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]))

@@ -1,4 +1,4 @@
-"""How fast people are published, against sessions a slot at a time and the dense solver; a part of `scale`.
+"""How fast people are published, against sessions a slot at a time; a part of `scale`.
 
 Both run here and now, so that their ratio means something on a busy machine; rows and reports are compared.
 """
@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from unittest import mock
 
-from tests.mechanisms import dense_programme
-
 from benchmarks.trajectories import PAPER, secret, topics
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.events import Event, Events, Trajectory
-from discreet.mechanisms import programme
 from discreet.mechanisms.named import Spec
 from discreet.models.simulate_events import topic_model, trajectories
 from discreet.models.topics import TopicModel
@@ -32,10 +29,10 @@ KEY = RunKey.of_seed(1)
 class Archetypes:
     """A few people's habits, of which everybody has one."""
 
-    models: tuple[Model, ...]
+    models: tuple[DayModel, ...]
     name: str = "archetypes"
 
-    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[DayModel, Events]:
         """The model of the person's kind."""
         return self.models[int(pieces[0].person) % len(self.models)], PAPER
 
@@ -51,11 +48,9 @@ def population(people: int, archetypes: int, slots: int) -> tuple[Archetypes, li
 
 
 def timed(plan: Plan, people: Sequence[Trajectory], *, plain: bool) -> tuple[float, list[Published]]:
-    """Seconds of the processor, and what was published: with tables shared, as ever; sessions and dense if `plain`."""
-    with ExitStack() as patched:
-        if plain:
-            patched.enter_context(mock.patch.object(Walk, "of", classmethod(lambda cls, *given: None)))
-            patched.enter_context(mock.patch.object(programme, "solve", dense_programme.solve))
+    """Seconds of the processor, and what was published: with tables shared, or by sessions if `plain`."""
+    by_sessions = mock.patch.object(Walk, "of", classmethod(lambda cls, *given: None))
+    with by_sessions if plain else nullcontext():
         published(plan, people[0], KEY)  # compiles
         tables, began = Tables(), time.process_time()
         done = [published(plan, one, KEY, tables) for one in people]

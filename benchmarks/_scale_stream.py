@@ -27,7 +27,7 @@ from tests.publish.followed import MONDAY, by_hand, folder_of, readings_of
 from tests.publish.streamed import Child, all_files, committed_files, rows_in, rows_of, write_files
 
 from discreet import Clock
-from discreet.publish.following import MARGIN
+from discreet.live.slots import MARGIN
 from discreet.publish.spark_session import missing, running
 
 CLOCK = Clock(1440)

@@ -23,7 +23,7 @@ from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.midnight import Unrolled
 from discreet.evaluation.limit import Outputs, limit
 from discreet.mechanisms import Adaptive
-from discreet.mechanisms.adaptive.endless import Pacing
+from discreet.mechanisms.adaptive.slots import Pacing
 from discreet.mechanisms.utility import tree_utility
 from discreet.models import MarkovChain
 from discreet.models.endless import EndlessChain
@@ -173,7 +173,7 @@ def filtering(contexts: int, slots: int, rows: int = 64) -> None:
     """One slot of the filter in pairs of floats against plain floats, on the same rows, all of them dense."""
     endless = habits(contexts, slots)
     adversary = Adaptive(endless, Policy(SECRETS, delta=0.1), outputs="deceive").adversary
-    step, step_low, private = adversary.arrival(endless.first + 1)
+    step, step_low, private = adversary.filter.arrival(endless.first + 1)
     rng, n = np.random.default_rng(1), len(endless.contexts)
     likelihood, stack = rng.random(adversary.private_states), rng.random((rows, n)) / n
     low, none, nobody = 2.0**-60 * stack, np.zeros((0, n)), np.zeros(0)
@@ -184,7 +184,7 @@ def filtering(contexts: int, slots: int, rows: int = 64) -> None:
     def plain() -> object:
         gains = np.zeros(rows - 1)
         return steps.seen_step(
-            stack, step, private, adversary.contexts, likelihood, none, none, nobody, none, none, gains
+            stack, step, private, adversary.filter.hidden, likelihood, none, none, nobody, none, none, gains
         )
 
     best = alternating({"pairs": pairs, "plain": plain}, 500)

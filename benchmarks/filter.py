@@ -7,10 +7,10 @@ from hmmlearn.hmm import CategoricalHMM
 
 from benchmarks._timing import alternating, verdict
 from discreet.adversary.belief import Adversary
-from discreet.adversary.smoother import smoothed
 from discreet.mechanisms import NoMask
 from discreet.models import MarkovChain
 from discreet.policy import Policy, Secret
+from discreet_experiments.s_ppatp.smoother import smoothed
 
 STATES, SLOTS, SECRETS, DAYS = 20, 48, 3, 20
 STEPS, SYMBOLS = 10_000, 30

@@ -4,7 +4,8 @@ Readings come over HTTP to a server in a process of its own, from 64 connections
 use the machine too, so the processor's time is printed beside the clock's: a rate by the processor is what one core
 that is free would do.
 
-`python -m benchmarks gateway --kills 1000` kills more often, `--postgres URL` keeps the journal of the kills there.
+`python -m benchmarks gateway --kills 1000` kills more often, `--postgres URL` keeps the journal of the kills there;
+`--crowd 100` has so many clients ask for all of the past while slots end, and nothing else.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks._crashes import BEGAN, CLOCK, KEY, WHERE, kill_often, routine, settled
+from benchmarks._crowd import crowd
 from benchmarks._http import Server, late, loaded, reading, serving
 from discreet.gateway.journal import Row, SqliteJournal
-from discreet.gateway.keeper import MARGIN, Keeper
+from discreet.gateway.keeper import Keeper
 from discreet.gateway.own_store import OwnStore, Reading
 from discreet.gateway.runtime import Gateway
+from discreet.live.slots import MARGIN
 
 PEOPLE = 1000
 SENDERS, READINGS, BATCH = 64, 20_000, 100
@@ -42,6 +45,12 @@ SECONDS, QUIET = 5.0, 1200.0
 
 AHEAD_OPENING = 25.0
 """Seconds before the boundary in which streams are opened and the next kernels computed."""
+
+CROWDED, CLIENTS, PAST, CROWD_AHEAD = 50, 100, 480, 30.0
+"""People, clients who crowd the gateway, slots that each asks for, and seconds from the start to a slot's end."""
+
+PUNCTUAL = 0.3
+"""Seconds after the margin by which the last event has left, whoever else asks for what."""
 
 FROM, BOUNDARIES = 42, 12
 """Slots of the first day, over its cut."""
@@ -148,8 +157,9 @@ def ended_together(people: int, folder: Path) -> Together:
         processor.append(time.process_time() - used)
         assert len(rows) == people
         used = time.process_time()
-        while keeper.explain():
-            pass
+        for k in range(people):  # what the owner's page asks for, once a person
+            for _ in keeper.explain(f"p{k}", rows[k].date):
+                pass
         explaining.append(time.process_time() - used)
     memory = (_memory() - before) / people
     keeper.journal.close()
@@ -252,6 +262,19 @@ def both_over_http(people: int = PEOPLE) -> None:
     print(f"  around it {rate:,.0f} readings a second were answered, 99 of 100 within {late(waits):.0f} ms")
 
 
+def crowded(people: int = CROWDED, clients: int = CLIENTS) -> None:
+    """Applications that ask for all of the past without a pause, and a preview, while slots end."""
+    with tempfile.TemporaryDirectory() as folder:
+        with serving(Path(folder), people, 0, CROWD_AHEAD, PAST) as server:
+            found = asyncio.run(crowd(server, clients, CROWD_AHEAD))
+        took = server.stopped["turns"][-1][0]  # an error here: the slot's end was missed, by a start that took too long
+    worst, answers = max(found.late), ", ".join(f"{count} with {status}" for status, count in found.answers.items())
+    print(f"crowded: {clients} clients who ask for {PAST} slots of {people} people without a pause, and a preview")
+    print(f"  the last stream was told {worst:.2f} s after its moment ({met(worst, PUNCTUAL, least=False)}), the")
+    print(f"  first {min(found.late):.2f} s; the boundary took {took:.2f} s; /healthz within {max(found.health):.2f} s")
+    print(f"  answered: {answers}")
+
+
 def _memory() -> float:
     """Kilobytes at most so far."""
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -275,6 +298,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Print the table; with --kills alone the kills."""
     given = arguments or []
     options = dict(zip(given[::2], given[1::2], strict=True))
+    if "--crowd" in options:
+        crowded(clients=int(options["--crowd"]))
+        return
     if "--kills" not in options:
         print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         accept()
@@ -282,6 +308,7 @@ def main(arguments: list[str] | None = None) -> None:
         together()
         both()
         both_over_http()
+        crowded()
         print(f"load after: {os.getloadavg()[0]:.1f}")
     if not kills(int(options.get("--kills", KILLS)), options.get("--postgres")):
         sys.exit(1)

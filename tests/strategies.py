@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
 from discreet.models import HiddenMarkovModel, MarkovChain
 from discreet.numerics import FloatArray, IntArray
-from discreet.outputs import SUPPRESSED, Generalized, Output, Released
+from discreet.outputs import SUPPRESSED, Generalized, Output, Released, Skipped
 from discreet.policy import Guarantee, Policy, Secret
 
 LONG = os.environ.get("DISCREET_SEARCH") == "long"
 
 
-def searches(count: int) -> range:
-    """Seeds for a property search: `count` of them in `make test`, twenty times as many in `make audit`."""
-    return range(count * 20 if LONG else count)
+def searches(count: int, full: int | None = None) -> range:
+    """Seeds for a property search: `count` of them in `make test`, twenty times as many (or as `full`) in `make audit`.
+
+    Give `full` where a search takes so long that `make test` does with a part of it.
+    """
+    return range(20 * (full or count) if LONG else count)
 
 
 def random_rows(rng: np.random.Generator, shape: tuple[int, ...], zeros: float) -> FloatArray:
@@ -56,7 +59,7 @@ def random_hidden(seed: int, states: int = 3, n: int = 3, slots: int = 3, zeros:
     )
 
 
-def random_policy(seed: int, model: Model, *, caps: bool = False) -> Policy:
+def random_policy(seed: int, model: DayModel, *, caps: bool = False) -> Policy:
     """One to three secrets: single contexts and unions, at each slot and at any, some limited to slots.
 
     With `caps` most of them have one, at times right at a slot's prior and half a delta.
@@ -80,7 +83,7 @@ def random_policy(seed: int, model: Model, *, caps: bool = False) -> Policy:
     return with_caps(seed, model, policy) if caps else policy
 
 
-def with_caps(seed: int, model: Model, policy: Policy) -> Policy:
+def with_caps(seed: int, model: DayModel, policy: Policy) -> Policy:
     """The same secrets, most of them with a cap: below some priors and above others, or where it just applies."""
     rng = np.random.default_rng([seed, 5])
     secrets = []
@@ -111,7 +114,7 @@ class RandomMechanism(ContextMechanism):
     guarantee = Guarantee("none", "random kernels promise nothing")
 
     def __init__(
-        self, model: Model, policy: Policy, *, seed: int, states: int = 4, memory: bool = False, zeros: float = 0.4
+        self, model: DayModel, policy: Policy, *, seed: int, states: int = 4, memory: bool = False, zeros: float = 0.4
     ) -> None:
         super().__init__(model, policy)
         self._seed, self._states, self._zeros, self._memory = seed, states, zeros, memory
@@ -142,7 +145,7 @@ class RandomMechanism(ContextMechanism):
         return self._kernels[state]
 
     def advance(self, state: PublicState, output: Output) -> PublicState:
-        number = self.vocabulary.index(output)
+        number = len(self.vocabulary) if isinstance(output, Skipped) else self.vocabulary.index(output)
         return PublicState(state.slot + 1, (state.code * 31 + number + 1) % self._states)
 
 
@@ -152,7 +155,7 @@ def random_mechanism(seed: int, *, memory: bool | None = None, **options: Any) -
     slots = int(rng.integers(1, 5))
     zeros = float(rng.choice([0.0, 0.3, 0.6]))
     if rng.random() < 0.5:
-        model: Model = random_chain(seed, n=int(rng.integers(2, 4)), slots=slots, zeros=zeros)
+        model: DayModel = random_chain(seed, n=int(rng.integers(2, 4)), slots=slots, zeros=zeros)
     else:
         model = random_hidden(
             seed, states=int(rng.integers(1, 4)), n=2 if slots > 3 else 3, slots=min(slots, 3), zeros=zeros
@@ -174,3 +177,8 @@ hidden_models = st.builds(
     slots=st.integers(1, 3),
     zeros=st.sampled_from([0.0, 0.3, 0.6]),
 )
+
+
+def with_states_seen(chain: MarkovChain) -> HiddenMarkovModel:
+    """A chain as a hidden Markov model whose states are seen."""
+    return HiddenMarkovModel(chain.contexts, chain.initial, chain.transitions, np.eye(len(chain.contexts)))

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 RUN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LINKED = [*RUN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+LINKED = [*RUN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
 
 FENCE = re.compile(r"^```(\w*)\s*$")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -112,6 +112,15 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
         assert file.is_relative_to(ROOT), f"{where}: leads out of the project"
         if anchor:
             assert anchor in anchors(file.read_text(encoding="utf-8")), f"{where}: there is no such heading"
+
+
+def test_the_page_on_security_says_all_three_and_names_nobody() -> None:
+    """What is supported, against whom it stands, and how to report: without people and addresses."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    headings = HEADING.findall(text)
+    assert headings[1:] == ["What is supported", "What it protects, and against whom", "How to report"]
+    assert not re.search(r"@|https?:|mailto:", text)
+    assert "SECURITY.md" in (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
 
 
 def test_every_page_can_be_reached_from_the_index() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import discreet as d
 from discreet.contexts import carry_forward, fitted
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.live import Stream, span
 from discreet.mechanisms import Adaptive, MaskSensitive, NoMask
 from discreet.mechanisms.named import Spec
@@ -40,15 +40,15 @@ def day(contexts: str, later: int = 0, person: str | None = None) -> d.Day:
     return d.Day(tuple(names[letter] for letter in contexts), FRIDAY + dt.timedelta(days=later), person)
 
 
-def no_mask(model: Model) -> NoMask:
+def no_mask(model: DayModel) -> NoMask:
     return NoMask(model, POLICY)
 
 
-def bare(model: Model) -> NoMask:
+def bare(model: DayModel) -> NoMask:
     return NoMask(model, d.Policy())
 
 
-def adaptive(model: Model) -> Adaptive:
+def adaptive(model: DayModel) -> Adaptive:
     return Adaptive(model, POLICY, outputs="deceive")
 
 
@@ -115,9 +115,9 @@ def test_a_stream_can_be_fed_by_days_and_by_slots() -> None:
 
 
 def test_the_part_of_the_week_decides() -> None:
-    asked: list[Model] = []
+    asked: list[DayModel] = []
 
-    def make(model: Model) -> NoMask:
+    def make(model: DayModel) -> NoMask:
         asked.append(model)
         return NoMask(model, POLICY)
 
@@ -256,6 +256,7 @@ def divided(slots: int) -> tuple[dt.date, int]:
     return FRIDAY + dt.timedelta(days=slots // 4), slots % 4
 
 
+@pytest.mark.slow("interrupts a release at every line")
 def test_wherever_a_release_is_interrupted_its_slot_is_released_or_as_it_was() -> None:
     """Before every line of code of six slots: each has one release, and the carry and what is off the model go on."""
     stream = Stream(WEEK, bare, start=FRIDAY, carry=1)
@@ -276,10 +277,10 @@ def test_wherever_a_release_is_interrupted_its_slot_is_released_or_as_it_was() -
     [
         "discreet.clock.Clock.start_of",
         "discreet.contexts.Carry.over",
-        "discreet.live.fitted",
+        "discreet.live.stream.fitted",
         "discreet.session.Session.release",
         "discreet.session.Session._after",
-        "discreet.live.Release",
+        "discreet.live.stream.Release",
     ],
 )
 def test_a_step_that_fails_leaves_the_slot_to_be_tried_again(
@@ -300,14 +301,15 @@ def test_a_step_that_fails_leaves_the_slot_to_be_tried_again(
     assert shown(rows) == list("hhu--c")
 
 
-def test_a_stream_that_was_left_is_silent_for_the_rest_of_its_date_and_keeps_its_last_output() -> None:
+def test_a_stream_that_was_left_skips_its_next_slot_publicly_and_keeps_its_last_output() -> None:
     """No slot is released twice: a day begun anew would tell more than one session allows."""
     with Stream(WEEK, bare, start=FRIDAY, carry=3) as stream:
         first = stream.release("home")
     assert stream.output == first
     rows = [stream.release(reading) for reading in ("work", "home", None, None, "work")]
     assert [row.slot for row in rows] == [1, 2, 3, 0, 1]
-    assert shown(rows) == list("---uw")
+    assert isinstance(rows[0].output, d.Skipped)
+    assert shown(rows) == list("-huuw")
 
 
 @pytest.mark.parametrize("start", ["2026-03-06", "20260306"])

@@ -2,7 +2,11 @@
 
 What may differ between processors is made to differ: the code that numba compiles for, the kernels that OpenBLAS and
 NumPy pick, and the C library's own choice of vector instructions. Each runs in a process of its own, because all of
-them are chosen when a process starts.
+them are chosen when a process starts. `make test` runs a third of the cases where all of them differ; `make audit`
+runs all cases, and where each differs alone too.
+
+Both tests of golden digests compile nearly every kernel, here and for another processor, and so they come first, one on
+each worker: the tests after them compile nothing, on a new machine too.
 """
 
 from __future__ import annotations
@@ -21,12 +25,14 @@ from hypothesis import strategies as st
 from discreet import jit
 from discreet.numerics import FloatArray, ordered_product
 from tests.golden import kernels
+from tests.strategies import LONG
 
 GOLDEN: dict[str, str] = json.loads(kernels.FILE.read_text(encoding="utf-8"))
 
 WIDE = " ".join(np.show_config(mode="dicts")["SIMD Extensions"]["found"])
 """What NumPy would use of this processor beyond what every processor of its kind has."""
 
+ALL = "all of it, and neither NumPy nor the C library with wide vectors"
 PROCESSORS = {
     "compiled for any x86-64": {"NUMBA_CPU_NAME": "generic"},
     "BLAS of 2004": {"OPENBLAS_CORETYPE": "Prescott"},
@@ -34,7 +40,7 @@ PROCESSORS = {
         "OPENBLAS_CORETYPE": "Haswell",
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F",
     },
-    "all of it, and neither NumPy nor the C library with wide vectors": {
+    ALL: {
         "NUMBA_CPU_NAME": "generic",
         "OPENBLAS_CORETYPE": "Prescott",
         "NPY_DISABLE_CPU_FEATURES": WIDE,
@@ -43,19 +49,35 @@ PROCESSORS = {
 }
 
 
-def differing(found: dict[str, str]) -> list[str]:
-    return [name for name in {**GOLDEN, **found} if GOLDEN.get(name) != found.get(name)]
+PARTS = 3
+"""Parts of the cases, each of every family: `make quick` takes the first, other processors in `make test` likewise."""
+
+ALL_OF_THEM = pytest.mark.slow("computes all golden kernels")
 
 
-def test_kernels_are_the_golden_ones() -> None:
+def differing(found: dict[str, str], names: list[str]) -> list[str]:
+    return [name for name in {*names, *found} if GOLDEN.get(name) != found.get(name)]
+
+
+@pytest.mark.golden
+@pytest.mark.xdist_group("golden")
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=ALL_OF_THEM) for part in range(1, PARTS))])
+def test_kernels_are_the_golden_ones(part: int) -> None:
+    assert differing(kernels.digests(kernels.some(PARTS, part)), kernels.some(PARTS, part)) == []
+
+
+def test_every_golden_digest_is_of_a_case() -> None:
     assert len(GOLDEN) > 350
-    assert differing(kernels.digests()) == []
+    assert sorted(kernels.cases()) == sorted(GOLDEN)
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.slow("computes all golden kernels in a process that shares nothing with this one")
+@pytest.mark.xdist_group("another processor")
+@pytest.mark.parametrize("processor", PROCESSORS if LONG else [ALL])
 def test_another_processor_makes_the_same_kernels(processor: str) -> None:
+    every = 1 if LONG else PARTS
     run = subprocess.run(
-        [sys.executable, "-m", "tests.golden.kernels"],
+        [sys.executable, "-m", "tests.golden.kernels", str(every)],
         env={**os.environ, **PROCESSORS[processor]},
         cwd=Path(__file__).parents[1],
         capture_output=True,
@@ -63,7 +85,7 @@ def test_another_processor_makes_the_same_kernels(processor: str) -> None:
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    assert differing(json.loads(run.stdout)) == []
+    assert differing(json.loads(run.stdout), kernels.some(every)) == []
 
 
 SOME = """
@@ -74,6 +96,7 @@ print(json.dumps({name: kernels.digest(name, make()) for name, make in cases}))
 """
 
 
+@pytest.mark.slow("computes all golden kernels")
 def test_plain_python_makes_the_same_kernels() -> None:
     """The first demo of an installation does without compiling; what it shows is what compiled loops show."""
     run = subprocess.run(

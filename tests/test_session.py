@@ -258,7 +258,7 @@ def test_more_outputs_than_slots_are_refused() -> None:
     mechanism = NoMask(chain("a", "b", slots=3), d.Policy(["b"]))
     outputs = [d.Released("a")] * 4
     assert d.Session.resume(mechanism, outputs[:3]).slot == 3
-    with pytest.raises(d.DiscreetError, match="more outputs to resume from than the 3 slots"):
+    with pytest.raises(d.DiscreetError, match="more outputs to resume from than slots: the day has 3 slots"):
         d.Session.resume(mechanism, outputs)
 
 

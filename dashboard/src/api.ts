@@ -31,6 +31,12 @@ export interface Glance {
 export interface Session { csrf: string | null; people: string[]; views: Record<string, string[]> }
 /** What last night's look at somebody's habits found. */
 export interface Notice { person: string; date: string; drifted: boolean; words: string }
+/** Whether everything works, and what does not. */
+export interface Ready { ready: boolean; reasons?: { part: string; words: string }[] }
+/** When each source was heard last; what came and could not be used, by what was wrong. */
+export interface Heard {
+  sources: { source: string; heard: string; usual: number; quiet: boolean }[]; refused: Record<string, number>;
+}
 export interface Door { owned: boolean; entered: boolean }
 export interface Token {
   token: string; purpose: string; person: string | null; view: string; now_only: boolean; name: string;
@@ -103,7 +109,12 @@ export const api = {
   door: () => ask<Door>("GET", "/v1/owner/door"),
   first: (token: string, password: string) => entered("/v1/owner/first", { token, password }),
   login: (password: string) => entered("/v1/owner/login", { password }),
+  ready: async () => (await (await fetch("/readyz")).json()) as Ready, // 503 is an answer, too
+  acceptClock: () => ask<null>("POST", "/v1/owner/clock"),
+  sources: (person: string) => ask<Heard>("GET", `${of(person)}/sources`),
   logout: () => ask<null>("POST", "/v1/owner/logout"),
+  everywhere: () => ask<null>("POST", "/v1/owner/logout/everywhere"),
+  password: (password: string, chosen: string) => entered("/v1/owner/password", { password, new: chosen }),
   days: (person: string) => ask<Days>("GET", `${of(person)}/days`),
   // today: a day, or its slots from one on; beliefs, or what moved of them; many days
   day: (person: string, date: string, first = 0) => ask<Day>("GET", `${of(person)}/day?date=${date}&first=${first}`),
@@ -119,7 +130,9 @@ export const api = {
 
 // --- what applications get
 export interface Gets {
-  person: string; view: string; groups: Record<string, string[]> | null; rest: string | null; now_only: boolean;
+  person: string; view: string; now_only: boolean;
+  /** For the owner alone: which contexts a view joins. */
+  groups?: Record<string, string[]> | null; rest?: string | null;
   slots: number; answers: { request: string; body: string }[];
 }
 export interface ViewGroups { groups: Record<string, string[]>; rest?: string | null }

@@ -1,5 +1,6 @@
 import "./applications.css";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { Account } from "./account";
 import { api, type NewToken, type Session, type Token, type ViewGroups } from "./api";
 import { Qr } from "./code";
 import { GetsOf } from "./gets";
@@ -9,7 +10,7 @@ import { ViewList } from "./views";
 interface Made { token: string; name: string; secret: string; purpose: string; person: string }
 
 /** Tokens: who reads what, since when; make one, which is shown once; revoke one. */
-export function Applications({ session }: { session: Session }) {
+export function Applications({ session, out }: { session: Session; out: () => void }) {
   const words = texts.applications;
   const [tokens, setTokens] = useState<Token[] | null>(null);
   const [made, setMade] = useState<Made | null>(null);
@@ -47,6 +48,7 @@ export function Applications({ session }: { session: Session }) {
       </ul>
       <New session={session} views={views} add={add} />
       <ViewList changed={setViews} />
+      <Account out={out} />
     </>
   );
 }

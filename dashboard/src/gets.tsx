@@ -8,7 +8,8 @@ function Shown({ gets }: { gets: Gets }) {
   const words = texts.gets;
   return (
     <>
-      <p>{gets.groups === null ? words.whole : words.groups(Object.entries(gets.groups), gets.rest)}</p>
+      <p>{gets.groups ? words.groups(Object.entries(gets.groups), gets.rest ?? null)
+        : gets.view === "whole" ? words.whole : words.view(gets.view)}</p>
       {gets.now_only && <p>{words.nowOnly}</p>}
       <p class="quiet">{gets.slots ? words.words(gets.slots) : words.nothing}</p>
       {gets.slots > 0 && gets.answers.map(({ request, body }) => (

@@ -4,6 +4,7 @@ import { api, type Session } from "./api";
 import { Applications } from "./applications";
 import { First } from "./first";
 import { OwnGets } from "./gets";
+import { Health } from "./health";
 import { Login } from "./login";
 import { Places } from "./places";
 import { Secrets } from "./secrets";
@@ -83,6 +84,7 @@ function Page() {
         <button class="quiet" onClick={leave}>{texts.leave}</button>
       </header>
       <main id="content" tabIndex={-1}>
+        <Health />
         {adding && <First out={() => setState("out")} done={(name) => {
           location.hash = "today";
           setPerson(name);
@@ -91,7 +93,7 @@ function Page() {
         {!adding && at === "today" && <Today key={person} person={person} out={() => setState("out")} />}
         {!adding && at === "places" && <Places key={person} person={person} out={() => setState("out")} />}
         {!adding && at === "secrets" && <Secrets key={person} person={person} out={() => setState("out")} />}
-        {!adding && at === "applications" && <Applications session={session} />}
+        {!adding && at === "applications" && <Applications session={session} out={() => setState("out")} />}
       </main>
     </>
   );

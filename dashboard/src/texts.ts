@@ -24,6 +24,31 @@ export const texts = {
     begin: "Set the password",
   },
 
+  account: {
+    heading: "Password",
+    present: "Present password",
+    chosen: "New password",
+    change: "Change the password",
+    done: "The password is changed, and everybody else is logged out.",
+    everywhere: "Log out everywhere",
+  },
+
+  health: {
+    broken: (part: string) => `Not well: ${part}.`,
+    accept: "Accept the clock as it is now",
+    sources: "Where readings come from",
+    never: "Nothing was heard in the last two weeks.",
+    heard: (source: string, when: string) => `${source}: last heard at ${when}.`,
+    quiet: "That is longer ago than usual. Look at its battery, its network and its settings.",
+    refused: (why: string, number: number) => `${number} ${{
+      wrong_key: "messages were encrypted with another key than the settings have.",
+      no_key: "messages were encrypted, and the settings have no key.",
+      not_encrypted: "messages were not encrypted, and the settings have a key.",
+      unreadable: "messages could not be read.",
+      unusable: "messages had no position that can be one.",
+      future: "readings were of the future: a source's clock is wrong.",
+    }[why] ?? why}`,
+  },
   today: {
     earlier: "The day before",
     later: "The day after",
@@ -500,6 +525,7 @@ export const texts = {
     nothing: "Nothing has been told yet.",
     nowOnly: "This token is for the present alone: it has no history.",
     whole: "View: all that is told.",
+    view: (name: string) => `View: “${name}”.`,
     groups: (groups: [string, string[]][], rest: string | null) =>
       `View: ${groups.map(([name, inside]) => `“${name}” for ${inside.join(", ")}`).join("; ")}; all else is `
       + `${rest === null ? "silence" : `“${rest}”`}.`,

@@ -3,6 +3,7 @@ import { api, type Beliefs, type Day, type Notice } from "./api";
 import { BeliefOf, Key } from "./beliefs";
 import { Calendar } from "./calendar";
 import { useDays, type Looked } from "./days";
+import { Sources } from "./health";
 import { dayName, moved } from "./locale";
 import type { Looking } from "./slots";
 import { Strip } from "./strip";
@@ -23,7 +24,8 @@ export function Today({ person, out }: { person: string; out: () => void }) {
   if (problem && !seen)
     return <p role="alert">{problem} <button onClick={looked.again}>{texts.again}</button></p>;
   if (!days) return <p role="status">{texts.loading}</p>;
-  if (!seen || !days.first || !days.last) return <p role="status">{words.nothing}</p>;
+  if (!seen || !days.first || !days.last)
+    return <><p role="status">{words.nothing}</p><Sources person={person} /></>;
   return (
     <>
       <Picker person={person} looked={looked} day={seen.day} go={go} />
@@ -31,6 +33,7 @@ export function Today({ person, out }: { person: string; out: () => void }) {
       <OfDay day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
       <Week person={person} day={seen.day} last={days.last} go={go} />
       <BeliefsOf person={person} day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
+      <Sources person={person} />
     </>
   );
 }

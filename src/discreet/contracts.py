@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
+from discreet.errors import OneDayError
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy
@@ -32,43 +33,11 @@ class Rng(Protocol):
 
 
 class Model(Protocol):
-    """A person's habits: T slots, n contexts, K hidden states (the contexts themselves for a Markov chain)."""
+    """A person's habits: n contexts and S states of the model, which are the contexts themselves for a Markov chain.
 
-    @property
-    def contexts(self) -> tuple[str, ...]:
-        """The n labels; arrays index them."""
-
-    @property
-    def slots(self) -> int:
-        """T."""
-
-    @property
-    def initial(self) -> FloatArray:
-        """(K,)."""
-
-    @property
-    def transitions(self) -> FloatArray:
-        """(T-1, K, K)."""
-
-    @property
-    def emissions(self) -> FloatArray | None:
-        """(T, K, n), or None where hidden states and contexts are the same."""
-
-    @property
-    def prior(self) -> FloatArray:
-        """(T, n): what anybody who knows the habits believes before any output."""
-
-    def transition(self, t: int) -> FloatArray:
-        """(K, K): from slot t to slot t + 1, `transitions[t]`."""
-
-    def prior_at(self, t: int) -> FloatArray:
-        """(n,): `prior[t]`."""
-
-
-class EndlessModel(Protocol):
-    """Habits of days without end: a chain over n contexts whose slots are counted on over midnight, from `first` on.
-
-    Asked slot by slot, because there is no last one: it has no `transitions` and no `prior` as arrays.
+    Asked slot by slot, from `first` on: to the last of `slots`, or without end where that is None. `MarkovChain` and
+    `HiddenMarkovModel` are of one day, and have arrays of it (`DayModel`); `Routine.since(date)` and
+    `HiddenMarkovModel.homogeneous(..., slots=None)` have no end (`EndlessModel`).
     """
 
     @property
@@ -76,49 +45,90 @@ class EndlessModel(Protocol):
         """The n labels; arrays index them."""
 
     @property
-    def slots(self) -> None:
-        """None: there is no last slot, and by that it is known from a `Model`."""
-
-    @property
-    def day_slots(self) -> int:
-        """T, of one day."""
-
-    @property
-    def emissions(self) -> None:
-        """None: hidden states and contexts are the same."""
-
-    @property
     def first(self) -> int:
         """The first slot."""
 
     @property
+    def slots(self) -> int | None:
+        """T, or None where there is no last slot."""
+
+    @property
     def initial(self) -> FloatArray:
-        """(n,): at the first slot."""
+        """(S,): at the first slot."""
 
     def transition(self, t: int) -> FloatArray:
-        """(n, n): from slot t to slot t + 1."""
+        """(S, S): from slot t to slot t + 1."""
+
+    def emission(self, t: int) -> FloatArray | None:
+        """(S, n): the contexts of each state in slot t; None where states and contexts are the same."""
 
     def prior_at(self, t: int) -> FloatArray:
         """(n,): what anybody who knows the habits believes of slot t before any output."""
 
     def place(self, t: int) -> int | None:
-        """Where in the cycle slot t is: transitions and priors of equal places are equal; None before they repeat."""
-
-    def date_of(self, t: int) -> tuple[dt.date, int]:
-        """The date of slot t, and its slot of that day."""
+        """Where in its cycle slot t is: equal places have equal transitions and priors; None where nothing repeats."""
 
     @property
     def fingerprint(self) -> str:
         """A digest: equal models have equal fingerprints."""
 
 
-DayOrEndless: TypeAlias = Model | EndlessModel
-"""Habits of one day, or of days without end."""
+class DayModel(Model, Protocol):
+    """Habits of one day, also as arrays."""
+
+    @property
+    def slots(self) -> int:
+        """T."""
+
+    @property
+    def transitions(self) -> FloatArray:
+        """(T-1, S, S)."""
+
+    @property
+    def emissions(self) -> FloatArray | None:
+        """(T, S, n), or None where states and contexts are the same."""
+
+    @property
+    def prior(self) -> FloatArray:
+        """(T, n)."""
 
 
-def is_endless(model: DayOrEndless) -> TypeGuard[EndlessModel]:
+class EndlessModel(Model, Protocol):
+    """Habits without end: of days whose slots are counted on over midnight, or of positions."""
+
+    @property
+    def slots(self) -> None:
+        """None: there is no last slot."""
+
+    @property
+    def day_slots(self) -> int | None:
+        """T, of one day; None where positions are counted, and there are no days."""
+
+    @property
+    def cycle_slots(self) -> int:
+        """After how many slots habits repeat, where they do."""
+
+    def state_prior_at(self, t: int) -> FloatArray:
+        """(S,): the prior of the model's states in slot t."""
+
+    def step_name(self, t: int) -> tuple[str | int, ...]:
+        """What the transition from slot t on is called: slots with equal names have equal ones."""
+
+
+def is_endless(model: Model) -> TypeGuard[EndlessModel]:
     """Whether a model has no last slot."""
     return model.slots is None
+
+
+def require_end(model: Model, remedy: str) -> None:
+    """Refuse a model without end."""
+    if is_endless(model):
+        raise OneDayError(f"a model that ends is needed here, and this one has no last slot; {remedy}")
+
+
+def is_chain(model: Model) -> bool:
+    """Whether contexts are seen: the model is a Markov chain over them."""
+    return model.emission(model.first) is None
 
 
 class Kernel(Protocol):
@@ -221,7 +231,7 @@ class Machine(Protocol[State]):
     """The state machine over public outputs, and the private states that its kernels have rows for."""
 
     @property
-    def model(self) -> Model:
+    def model(self) -> DayModel:
         """The habits that observer and mechanism know."""
 
     @property
@@ -239,7 +249,7 @@ class Machine(Protocol[State]):
         """P(output | private state), from public state alone, deterministic."""
 
     def advance(self, state: State, output: Output) -> State:
-        """The public state after an output; `Suppressed()` is always accepted."""
+        """The public state after an output; `Suppressed()` and `Skipped()` are always accepted."""
 
     def remember(self, memory: int | None, context: int) -> int:
         """The private state after this context; `memory` is the one before, None in a day's first slot only."""
@@ -339,7 +349,7 @@ class MechanismClass(Protocol):
     def __call__(self, *model_and_policy: Any, **options: Any) -> AnyMechanism:
         """The mechanism: `Name(model, policy, *, options)`."""
 
-    def law_cases(self, model: Model) -> Iterable[Mapping[str, Any]]:
+    def law_cases(self, model: DayModel) -> Iterable[Mapping[str, Any]]:
         """Options to hold it to the laws with, on a small model; one empty mapping where it needs none."""
 
 

@@ -28,8 +28,10 @@ Function = TypeVar("Function", bound=Callable[..., object])
 FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 FLOATS_2D = types.Array(types.float64, 2, "C", readonly=True)
 FLOATS_3D = types.Array(types.float64, 3, "C", readonly=True)
+FLOATS_4D = types.Array(types.float64, 4, "C", readonly=True)
 INTS = types.Array(types.int64, 1, "C", readonly=True)
 INTS_2D = types.Array(types.int64, 2, "C", readonly=True)
+BOOLS_2D = types.Array(types.boolean, 2, "C", readonly=True)
 
 
 def compiled(

@@ -14,13 +14,13 @@ import numpy as np
 
 from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary, Belief
-from discreet.adversary.midnight import Unrolled
-from discreet.contracts import AnyMechanism, Kernel, MechanismClass, Model, is_endless, is_finite, private_in
+from discreet.adversary.midnight import ended
+from discreet.contracts import AnyMechanism, DayModel, Kernel, MechanismClass, is_finite, private_in
 from discreet.errors import DiscreetError
 from discreet.mechanisms.utility import TREE, tree_utility
 from discreet.models.sampling import sampled_days
 from discreet.numerics import SLACK, FloatArray, IntArray, exceeds
-from discreet.outputs import SUPPRESSED, Output, Perturbed
+from discreet.outputs import SKIPPED, SUPPRESSED, Output, Perturbed
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 
@@ -47,6 +47,9 @@ class LawBroken(AssertionError):  # noqa: N818  # the name says what happened; "
 ENDLESS_DAYS = 3
 """Days over which a mechanism without end is held to the laws."""
 
+ENDLESS_POSITIONS = 6
+"""Positions, where there are no days."""
+
 
 @dataclass(frozen=True)
 class Visit:
@@ -69,8 +72,7 @@ def check(mechanism: AnyMechanism, *, walks: int = 4, seed: int = 0, budget: int
 
     One without end is held to them over its first days.
     """
-    if is_endless(mechanism.model):
-        mechanism = Unrolled(mechanism, ENDLESS_DAYS)
+    mechanism = ended(mechanism, ENDLESS_DAYS, ENDLESS_POSITIONS)
     _private_states(mechanism)
     _silence_is_accepted(mechanism)
     adversary = Adversary(mechanism)
@@ -92,7 +94,7 @@ def check(mechanism: AnyMechanism, *, walks: int = 4, seed: int = 0, budget: int
     _utility(mechanism)
 
 
-def cases(kind: MechanismClass, model: Model, policy: Policy) -> Iterator[AnyMechanism]:
+def cases(kind: MechanismClass, model: DayModel, policy: Policy) -> Iterator[AnyMechanism]:
     """The mechanisms of a class that the laws are to be tried on: one for each of the options that it names itself."""
     for options in kind.law_cases(model):
         yield kind(model, policy, **options)
@@ -121,14 +123,17 @@ def _private_states(mechanism: AnyMechanism) -> None:
 
 
 def _silence_is_accepted(mechanism: AnyMechanism) -> None:
-    law = "advance accepts silence at any slot"
-    state = mechanism.start()
-    for slot in range(mechanism.model.slots - 1):
-        try:
-            state = mechanism.advance(state, SUPPRESSED)
-            mechanism.kernel(state)
-        except Exception as error:
-            raise LawBroken(law, f"slot {slot}: {type(error).__name__}: {error}") from error
+    for output, law in (
+        (SUPPRESSED, "advance accepts silence at any slot"),
+        (SKIPPED, "advance accepts a skip at any slot"),
+    ):
+        state = mechanism.start()
+        for slot in range(mechanism.model.slots - 1):
+            try:
+                state = mechanism.advance(state, output)
+                mechanism.kernel(state)
+            except Exception as error:
+                raise LawBroken(law, f"slot {slot}: {type(error).__name__}: {error}") from error
 
 
 def _kernel_is_a_kernel(visit: Visit) -> None:

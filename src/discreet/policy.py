@@ -226,6 +226,23 @@ class Policy:
         """
         return SecretTable(self, tuple(contexts), slots)
 
+    def for_positions(self, contexts: Sequence[str]) -> SecretTable:
+        """The policy over positions without end, 0, 1, 2, ...: a secret's slots are positions, and none repeats."""
+        last = -1
+        for secret in self.secrets:
+            if secret.begins:
+                raise PolicyError(
+                    f"the window of secret {secret.name!r} begins at slot {secret.begins} of a day, and positions have "
+                    "no days; leave begins out"
+                )
+            if secret.slots is None and secret.at == "any":
+                raise PolicyError(
+                    f"secret {secret.name!r} is about some position, ever: who knows the habits is nearly sure of that "
+                    "already, so it is no secret; give the positions of a window (slots=range(0, 20)), or at='each'"
+                )
+            last = max([last, *(secret.slots or ())])
+        return SecretTable(self, tuple(contexts), last + 2, repeats=False)
+
     def in_one_day(self, slots: int) -> Policy:
         """The policy on a model of one day: see `Secret.in_one_day`."""
         if not any(secret.begins for secret in self.secrets):
@@ -320,11 +337,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class SecretTable:
-    """A policy laid over a model: G secrets, T slots, n contexts."""
+    """A policy laid over a model: G secrets, T slots, n contexts.
+
+    Of days without end, slots repeat. Of positions without end they do not: the last one stands for all later ones,
+    which no secret with slots of its own is about.
+    """
 
     policy: Policy
     model_contexts: tuple[str, ...]
     slots: int
+    repeats: bool = True
     names: tuple[str, ...] = field(init=False)
     members: BoolArray = field(init=False, repr=False, compare=False)  # (G, n): is the context in the secret
     active: BoolArray = field(init=False, repr=False, compare=False)  # (G, T): does the secret hold at the slot
@@ -368,6 +390,10 @@ class SecretTable:
         read_only(fields.values())
         for key, value in fields.items():
             object.__setattr__(self, key, value)
+
+    def holds(self, g: int, t: int) -> bool:
+        """Whether a secret, by number, is about slot t, counted on over days or positions."""
+        return bool(self.active[g, t % self.slots if self.repeats else min(t, self.slots - 1)])
 
     def row_deltas(self, secrets: IntArray, priors: FloatArray) -> FloatArray:
         """(R,): the gain tolerated on rows of these secrets, by number, with these priors (`Policy.row_delta`)."""

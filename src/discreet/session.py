@@ -1,6 +1,6 @@
 """One person, live: a mechanism, the belief it leaves an observer with, and chance. No files, no streams.
 
-A session is of one day, or without end where the mechanism's model is.
+A day is a stream that ends: a session goes on to the model's last slot, or for ever where there is none.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from discreet.adversary.belief import Adversary, Belief
+from discreet.adversary.belief import Adversary
 from discreet.adversary.checkpoint import Checkpoint
-from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
+from discreet.adversary.observer import AnyAdversary, in_state, observer_of
+from discreet.adversary.process import remembers
 from discreet.contexts import UNKNOWN, fitted
-from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, Rng, covers_everything, is_endless
+from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, Rng, covers_everything
 from discreet.errors import DiscreetError
 from discreet.models.kinds import as_date
 from discreet.models.routine import Routine
@@ -30,16 +31,14 @@ from discreet.policy import Policy
 from discreet.randomness import SystemEntropy
 from discreet.trail import Log, Trail, memory_span
 
-AnyBelief = Belief | EndlessBelief
-
 FOLDED = 64
-"""Kernels after which a stream's trail is hashed, so that they need not be kept."""
+"""Kernels after which a trail is hashed, so that they need not be kept."""
 
 
 class Session:
     """Releases a day slot by slot: `with Session(mechanism) as today: output = today.release("home")`.
 
-    Over a model without end, slot after slot for as long as you like: a label never learned is `other` there, `skip()`
+    Over a model without end, slot after slot for as long as you like; a label never learned is `other` there. `skip()`
     passes a slot in which nothing was decided, and `checkpoint()` is where `resume` can go on from.
 
     Draws from the operating system's entropy unless given a seeded source, which is for experiments. `off_model` counts
@@ -56,24 +55,22 @@ class Session:
     """
 
     def __init__(
-        self, mechanism: AnyMechanism, *, rng: Rng | None = None, adversary: Adversary | EndlessAdversary | None = None
+        self, mechanism: AnyMechanism, *, rng: Rng | None = None, adversary: AnyAdversary | None = None
     ) -> None:
         self.mechanism = mechanism
-        self.endless = is_endless(mechanism.model)
-        own_adversary: Any = self._stream.adversary if self.endless else None
-        if adversary is None:
-            adversary = own_adversary if self.endless else Adversary(mechanism)
-        self.adversary: Any = adversary
-        self._shares = adversary is own_adversary  # the belief is the mechanism's own, and need not be computed twice
+        self.adversary: Any = observer_of(mechanism) if adversary is None else adversary
+        state: Any = mechanism.start()
+        self._in_state = in_state(mechanism)
+        self._shares = self._in_state and self.adversary is self._stream.adversary  # so it is not computed twice
         self._rng: Rng = SystemEntropy() if rng is None else rng
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
-        self._remembers = not np.array_equal(mechanism.private_contexts, np.arange(len(self._index)))
-        state = mechanism.start()
-        belief = state.belief if self._shares else adversary.start()
+        self._remembers = remembers(mechanism.private_contexts, len(self._index))
+        self._forgets = not self._remembers or bool(getattr(mechanism, "forgets", False))
+        belief = state.belief if self._shares else self.adversary.start()
         own = belief
-        if not self._shares and adversary.model is not mechanism.model:
-            own = state.belief if self.endless else Adversary(mechanism, policy=Policy()).start()
-        self._now = _Now(state, belief, own, None, 0, 0, 0, None, Trail(), Log.of(belief))
+        if not self._shares and self.adversary.model is not mechanism.model:
+            own = state.belief if self._in_state else Adversary(mechanism, policy=Policy()).start()
+        self._now = _Now(state, belief, own, None, 0, 0, 0, (), Trail(), Log.of(belief))
         self._ready: tuple[Any, Kernel] | None = None
 
     @classmethod
@@ -87,19 +84,19 @@ class Session:
         columns: Iterable[FloatArray | None] | None = None,
         digest: str | None = None,
         rng: Rng | None = None,
-        adversary: Adversary | None = None,
+        adversary: AnyAdversary | None = None,
     ) -> Session:
         """Go on after a crash: public outputs are replayed, nothing is drawn twice.
 
-        `private` is the last private state, from the person's own store. A mechanism that remembers and has lost it is
-        silent until the next day: an observer may know of the crash, and silence to the end tells nobody anything. Each
+        `checkpoint` is where to begin, and `outputs` are those since. `private` is the last private state, from the
+        person's own store. Where a mechanism that remembers has lost it, the next slot is skipped, publicly, and memory
+        then starts anew; a mechanism that cannot do without its memory is silent until the end of the day, and each
         such slot is counted as off-model. `digest` is `Session.digest` as it was after the last output: where it
         differs, they were drawn by other kernels, and going on would tell more than either set of kernels allows.
 
-        Without end, `checkpoint` is where to begin, and `outputs` are those since. Where the private state is lost, the
-        next slot is skipped, publicly, and memory then starts anew. `columns` are the likelihoods that the outputs had
-        when they were drawn (`kernel.likelihood(output)`; None for a skip): the belief is theirs, whatever kernels this
-        build of the program would make.
+        `columns` are the likelihoods that the outputs of a stream had when they were drawn
+        (`kernel.likelihood(output)`; None for a skip): the belief is theirs, whatever kernels this build of the program
+        would make.
         """
         session = cls(mechanism, rng=rng, adversary=adversary)
         if checkpoint is not None:
@@ -109,7 +106,7 @@ class Session:
                 session._retrace(output, column)
         else:
             for output in _checked_outputs(outputs):
-                session._replay(output)
+                session.follow(output)
         if digest is not None and digest != session.digest:
             raise DiscreetError(
                 f"the {session.slot} outputs were drawn by other kernels than this mechanism's: by another build, "
@@ -121,25 +118,31 @@ class Session:
         return session
 
     def _restore(self, checkpoint: Checkpoint) -> None:
+        if checkpoint.outputs is not None:
+            checkpoint.require(self.mechanism)
+            for output in checkpoint.outputs:
+                self.follow(output)
+            if self.digest != checkpoint.digest:
+                raise DiscreetError(
+                    "the checkpoint's outputs were drawn by other kernels than this mechanism's: by another build of "
+                    "the program; resume with that one, or start a new day"
+                )
+            return
         if not self._shares:
             raise DiscreetError(
-                "a checkpoint is of a stream without end and of its own observer; give a mechanism over "
+                "this checkpoint is of a stream without end and of its own observer; give a mechanism over "
                 "routine.since(date), and no adversary"
             )
         state = checkpoint.state_of(self.mechanism)
-        unsure = 0 if checkpoint.skipped or not self._remembers else math.inf
-        trail = Trail(digest=bytes.fromhex(checkpoint.digest))
-        self._now = _Now(
-            state,
-            state.belief,
-            state.belief,
-            None if checkpoint.skipped else 0,
-            unsure,
-            checkpoint.off_model,
-            checkpoint.skips,
-            None,
-            trail,
-            Log.of(state.belief),
+        self._now = self._now._replace(
+            state=state,
+            belief=state.belief,
+            own=state.belief,
+            private=None if checkpoint.skipped else 0,
+            unsure=0 if checkpoint.skipped or not self._remembers else math.inf,
+            skips=checkpoint.skips,
+            trail=Trail(digest=bytes.fromhex(checkpoint.digest)),
+            log=Log.of(state.belief),
         )
 
     def checkpoint(self) -> Checkpoint:
@@ -147,26 +150,25 @@ class Session:
 
         It holds no private state: that goes to the person's own store (`private`).
         """
-        if not self._shares:
-            raise DiscreetError("only a stream without end has checkpoints; a day is resumed from its outputs")
         now = self._now
-        return Checkpoint.of(self.mechanism, now.state, off_model=now.off_model, skips=now.skips, digest=self.digest)
+        counts: dict[str, Any] = {"skips": now.skips, "digest": self.digest}
+        if not self._in_state:
+            return Checkpoint.of_day(self.mechanism, now.outputs, **counts)
+        if not self._shares:
+            raise DiscreetError("a stream's checkpoint is of its own observer; begin the session without an adversary")
+        return Checkpoint.of(self.mechanism, now.state, **counts)
 
     @property
     def _stream(self) -> EndlessMechanism[Any]:
-        """The mechanism, where it is one without end."""
+        """The mechanism, where its public states hold the belief."""
         return cast(EndlessMechanism[Any], self.mechanism)
 
-    def _replay(self, output: Output) -> None:
-        """Take an output that was drawn before; the private state that it left is not known from it."""
-        if self.endless and isinstance(output, Skipped):
+    def follow(self, output: Output) -> None:
+        """Take an output of the next slot that was told before; the private state that it left is not known from it."""
+        if isinstance(output, Skipped):
             self.skip()
             return
-        if not self.endless and self.slot >= self.mechanism.model.slots:
-            raise DiscreetError(
-                f"there are more outputs to resume from than the {self.mechanism.model.slots} slots of a day; give "
-                "those of one day"
-            )
+        self._require_slot("there are more outputs to resume from than slots")
         kernel = self.mechanism.kernel(self._now.state)
         known = isinstance(output, Output) and (isinstance(output, Suppressed) or kernel.likelihood(output).any())
         if not known:
@@ -175,6 +177,11 @@ class Session:
                 "the outputs are those of another model, policy or day, or not in their order"
             )
         self._now = self._after(kernel, output, 0, math.inf if self._remembers else 1, off_model=False)
+
+    def _require_slot(self, otherwise: str) -> None:
+        last = self.mechanism.model.slots
+        if last is not None and self.slot >= last:
+            raise DiscreetError(f"{otherwise}: the day has {last} slots and all are released; start a new session")
 
     def _retrace(self, output: Output, column: FloatArray | None) -> None:
         """Take an output that was drawn before, by the likelihood that it had then."""
@@ -195,10 +202,6 @@ class Session:
         self._now = self._moved(state, column, Trail(now.trail, None, output), output)._replace(
             private=0, unsure=math.inf if self._remembers else 0
         )
-
-    def follow(self, output: Output) -> None:
-        """Take an output of the next slot that was told before; the private state that it left is not known from it."""
-        self._replay(output)
 
     def retake(self, context: str, output: Output, column: FloatArray | None) -> None:
         """Take an output that was drawn from this context before the machine stopped; nothing is drawn.
@@ -258,7 +261,7 @@ class Session:
 
     @property
     def off_model(self) -> int:
-        """Readings so far that the model has no place for."""
+        """Readings since it began, or was resumed, that the model has no place for: a checkpoint does not have them."""
         return self._now.off_model
 
     @property
@@ -269,7 +272,7 @@ class Session:
     @property
     def output(self) -> Output | None:
         """The last output, for a caller that was interrupted before it had it; None before the first."""
-        return self._now.output
+        return self._now.outputs[-1] if self._now.outputs else None
 
     @property
     def digest(self) -> str:
@@ -283,12 +286,9 @@ class Session:
     def release(self, context: str | None) -> Output:
         """What applications see in this slot, given the true context; None where there is no reading."""
         checked_label(context)
-        if self.endless and math.isinf(self._now.unsure):
+        self._require_slot("nothing is left to release")
+        if self._forgets and math.isinf(self._now.unsure):
             return self.skip()  # memory was lost, and an observer has to know
-        if not self.endless and self.slot >= self.mechanism.model.slots:
-            raise DiscreetError(
-                f"the day has {self.mechanism.model.slots} slots and all are released; start a new session"
-            )
         kernel = self.kernel
         private, unsure = self._remembered(context)
         possible = not unsure and self._possible(private)
@@ -302,15 +302,16 @@ class Session:
     def skip(self) -> Skipped:
         """Pass a slot in which nothing was decided: a machine that was off. Public, and it tells nothing.
 
-        What was true in it is not known, so memory starts anew: the next kernel does not look at it.
+        What was true in it is not known, so memory starts anew: the next kernel does not look at it. A mechanism that
+        cannot do without is silent until readings decide its private state by themselves.
         """
-        if not self.endless:
-            raise DiscreetError("a day's slots cannot be skipped; release(None) says that there was no reading")
+        self._require_slot("nothing is left to skip")
         now = self._now
         ones = np.ones(len(self.mechanism.private_contexts))
         state = self.mechanism.advance(now.state, SKIPPED)
+        private, unsure = (None, 0.0) if self._forgets else (0, self._span)
         self._now = self._moved(state, ones, Trail(now.trail, None, SKIPPED), SKIPPED)._replace(
-            private=None, unsure=0, skips=now.skips + 1
+            private=private, unsure=unsure, skips=now.skips + 1
         )
         return SKIPPED
 
@@ -323,9 +324,18 @@ class Session:
         cut from then on for which, under the present belief, nothing exceeds its limit by the change. `already_told`
         lists what was, before the policy.
         """
-        if not self._shares:
-            raise DiscreetError("only a stream without end, without an adversary of its own, changes its habits")
         model: Any = self.mechanism.model
+        if model.slots is None and model.day_slots is None:
+            raise DiscreetError(
+                "a hidden Markov model without end has positions and no dates: there is no cut at which everybody "
+                "expects a change, and one at a position of your choice would tell of what it was made for; start a "
+                "new session with the new model or policy, where a sequence ends anyway"
+            )
+        if not self._shares or model.day_slots is None:
+            raise DiscreetError(
+                "only a stream of days without end, without an adversary of its own, changes its habits or its policy: "
+                "it does so at a cut between two days; start a new session with the new ones"
+            )
         at = (self.slot // model.day_slots + 2) * model.day_slots
         chosen = model.date_of(at)[0] if date is None else as_date(date)
         if model.slot_of(chosen) < self.slot + (policy is not None):
@@ -367,15 +377,14 @@ class Session:
         """{secret: {slot: belief}} of what was beyond its limit when the secret was declared: it may rise no more."""
         belief = self._now.belief
         told: dict[str, dict[int, float]] = {}
-        if isinstance(belief, EndlessBelief):
-            for g, opens, limit in belief.told:
-                told.setdefault(belief.adversary.names[g], {})[opens] = limit
+        for g, opens, limit in belief.told:
+            told.setdefault(belief.adversary.names[g], {})[opens] = limit
         return told
 
     def _remembered(self, context: str | None) -> tuple[int, float]:
         """The private state with this reading, and how many more readings in a row until it is the true one."""
         label = UNKNOWN if context is None else context
-        if self.endless:
+        if self._in_state:  # the habits in force may change
             label = fitted(label, self._stream.known(self._now.state))
         index = self._index.get(label)
         if index is None:
@@ -409,11 +418,12 @@ class Session:
         if now.own is now.belief:
             own = belief
         else:
-            own = state.belief if self.endless else now.own.after(likelihood)
-        log = now.log.after(belief, likelihood) if self.endless else now.log
-        if self.endless and trail.length >= FOLDED:
+            own = state.belief if self._in_state else now.own.after(likelihood)
+        if trail.length >= FOLDED:
             _ = trail.digest  # hashed now: what came before need not be kept
-        return now._replace(state=state, belief=belief, own=own, output=output, trail=trail, log=log)
+        outputs = (output,) if self._in_state else (*now.outputs, output)  # a day is resumed from all of them
+        log = now.log.after(belief, likelihood)
+        return now._replace(state=state, belief=belief, own=own, outputs=outputs, trail=trail, log=log)
 
     def gains(self, date: dt.date | str | None = None) -> Mapping[str, Any]:
         """What the outputs so far tell: {secret: (T,) gains at each slot, or one gain for a secret at="any"}.
@@ -421,33 +431,26 @@ class Session:
         Without end, {secret: {slot: gain}} of what is live, by absolute slots (a window's first); or the gains of one
         `date` as above, of the last PAST_DAYS.
         """
-        belief = self._now.belief
-        if isinstance(belief, EndlessBelief):
-            return belief.by_secret() if date is None else self._now.log.gains(belief, date)
-        if date is not None:
-            raise DiscreetError("a session of one day has no other dates; ask for gains() alone")
-        laid: Mapping[str, Any] = belief.by_secret()
+        now = self._now
+        laid: Mapping[str, Any] = now.belief.by_secret() if date is None else now.log.gains(now.belief, date)
         return laid
 
     def since(self, date: dt.date | str) -> tuple[EndlessBelief, list[FloatArray]]:
-        """Without end: the belief that a date began with, one of the last PAST_DAYS, and the likelihoods since."""
-        belief = self._now.belief
-        if not isinstance(belief, EndlessBelief):
-            raise DiscreetError("a session of one day has no other dates; ask for gains() alone")
-        return self._now.log.since(belief, date)
+        """Of a stream: the belief that a date began with, one of the last PAST_DAYS, and the likelihoods since."""
+        return self._now.log.since(self._now.belief, date)
 
 
 class _Now(NamedTuple):
     """All that a release changes, replaced at once: an interrupt finds the slot released or not, never half."""
 
     state: Any
-    belief: Any  # Belief or EndlessBelief
+    belief: Any
     own: Any  # of an observer with the mechanism's own model: what is possible
     private: int | None  # None where memory starts: before the first slot, and after a skip
     unsure: float  # readings in a row until `private` is what the observer assumes; 0 where it is
     off_model: int
     skips: int
-    output: Output | None
+    outputs: tuple[Output, ...]  # of a day, all so far; of a stream the last one
     trail: Trail
     log: Log
 

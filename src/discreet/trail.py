@@ -1,5 +1,5 @@
-"""What a session keeps of its past: the last days of a stream, for who asks what they tell by now, and a trail of the
-kernels and outputs so far. And how far back a mechanism's memory goes."""
+"""What a session keeps of its past: the last days of a stream, to recompute what they reveal by now, and a trail of
+the kernels and outputs so far. And how far back a mechanism's memory goes."""
 
 from __future__ import annotations
 
@@ -23,24 +23,27 @@ PAST_DAYS = 14
 
 
 class DayLog(NamedTuple):
-    """One day of a stream without end: the belief it began with, and the likelihoods of its outputs."""
+    """One day of a stream: the belief it began with, and the likelihoods of its outputs."""
 
     belief: EndlessBelief
     likelihoods: tuple[FloatArray, ...] = ()
 
 
 class Log(NamedTuple):
-    """The last days of a stream without end, for who asks what they tell by now."""
+    """The last days of a stream, kept to recompute what they reveal by now; nothing where there are no dates."""
 
-    days: tuple[DayLog, ...]
+    days: tuple[DayLog, ...] = ()
 
     @classmethod
     def of(cls, belief: Belief | EndlessBelief) -> Log:
-        """From this belief on; of a day's, nothing is kept."""
-        return cls((DayLog(belief),) if isinstance(belief, EndlessBelief) else ())
+        """From this belief on; a session of one day, or of positions, has no other dates."""
+        dated = isinstance(belief, EndlessBelief) and belief.adversary.model.day_slots is not None
+        return cls((DayLog(belief),)) if dated else cls()  # type: ignore[arg-type]
 
     def after(self, belief: EndlessBelief, likelihood: FloatArray) -> Log:
         """With one more output, after which the belief is this."""
+        if not self.days:
+            return self
         last = self.days[-1]
         days = (*self.days[:-1], last._replace(likelihoods=(*last.likelihoods, likelihood)))
         if belief.adversary is not last.belief.adversary:
@@ -59,6 +62,8 @@ class Log(NamedTuple):
 
     def since(self, now: EndlessBelief, date: dt.date | str) -> tuple[EndlessBelief, list[FloatArray]]:
         """The belief that a date began with, and the likelihoods of all outputs since."""
+        if not self.days:
+            raise DiscreetError("a session of one day, or of positions, has no other dates; ask for gains() alone")
         model = now.adversary.model
         asked = as_date(date)
         whole = [

@@ -13,7 +13,7 @@ import discreet as d
 from discreet.adversary import Adversary, Witness, audit, beliefs_along
 from discreet.adversary.audit import all_hold, audit_parts
 from discreet.adversary.enumerate import worst
-from discreet.contracts import Model, Rng
+from discreet.contracts import DayModel, Rng
 from discreet.laws import check
 from discreet.mechanisms import MaskSensitive, NoMask
 from discreet.numerics import RESOLUTION, SLACK
@@ -57,6 +57,7 @@ def test_the_interval_holds_the_truth(block: int) -> None:
             assert realised(mechanism, result.witness) == pytest.approx(result.worst_gain, abs=AGREEMENT)
 
 
+@pytest.mark.slow("enumerates every output of random models")
 def test_the_interval_is_useful_where_enumeration_is_not() -> None:
     """Memoryless kernels, 6 slots: the bound stays clear of 1 - prior, which is what knowing nothing would say."""
     gaps, trivial = [], []
@@ -184,6 +185,7 @@ def random_walk_gain(mechanism: RandomMechanism, seed: int) -> float:
     return highest
 
 
+@pytest.mark.slow("enumerates every output of random models")
 def test_seconds_leave_time_for_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
     monkeypatch.setattr("time.monotonic", lambda: next(ticks) / 1000)  # every look at a kernel takes a millisecond
@@ -233,7 +235,7 @@ def test_each_part_of_the_week_is_audited_by_its_own_mechanism() -> None:
     def chain(share: float) -> d.MarkovChain:
         return d.MarkovChain.homogeneous(("a", "s"), [1 - share, share], [[1 - share, share]] * 2, slots=2)
 
-    def make(model: Model) -> d.mechanisms.NoMask:
+    def make(model: DayModel) -> d.mechanisms.NoMask:
         return d.mechanisms.NoMask(model, d.Policy(["s"], delta=0.5))
 
     found = audit_parts(d.Models({"weekday": chain(0.25), "weekend": chain(0.5)}), make)

@@ -20,6 +20,7 @@ from tests.strategies import random_chain, random_mechanism, searches
 AGREEMENT = 1e-12  # sums of at most a few thousand products of floats
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 @pytest.mark.parametrize("block", range(4))
 def test_every_prefix_has_the_oracles_gains(block: int) -> None:
     compared = 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.adversary.checkpoint import Checkpoint
+from discreet.adversary.checkpoint import Checkpoint, _check
 from discreet.randomness import SeededEntropy
 
 LABELS = ("a", "b", "c")
@@ -77,3 +77,24 @@ def test_the_order_of_keys_and_spaces_do_not_matter() -> None:
     again = Checkpoint.from_json(json.dumps(dict(sorted(content.items(), reverse=True)), indent=2))
     resumed = d.Session.resume(running.mechanism, checkpoint=again, private=running.private)
     assert (resumed.digest, resumed.slot) == (running.digest, running.slot)
+
+
+def test_it_does_not_depend_on_the_truth_beyond_the_outputs() -> None:
+    """Habits with zeros: a reading that they have no place for is silence, as a place may be that they have."""
+    day = d.MarkovChain(LABELS, [0.5, 0.5, 0], [[[0.5, 0.25, 0.25], [0.5, 0.5, 0], [0.5, 0, 0.5]]])
+    routine = d.Routine({"day": day}, {("day", "day"): [[0.9, 0.1, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]]})
+    mechanism = d.mechanisms.Adaptive(routine.since("2026-11-16"), d.Policy(["c"], delta=0.1))
+    impossible, other = d.Session(mechanism), d.Session(mechanism)
+    other.follow(impossible.release("c"))
+    assert (impossible.off_model, other.off_model) == (1, 0)
+    assert impossible.checkpoint().to_json() == other.checkpoint().to_json()
+
+
+def test_one_with_a_count_of_the_truth_is_still_read() -> None:
+    content = json.loads(session().checkpoint().to_json())
+    del content["check"]
+    old = content | {"format": 2, "off_model": 3}
+    read = Checkpoint.from_json(json.dumps({**old, "check": _check(old)}))
+    assert read.to_json() == session().checkpoint().to_json()
+    with pytest.raises(d.DiscreetError, match="reads 2 and 3"):
+        Checkpoint.from_json(json.dumps({**content, "format": 4}))

@@ -12,7 +12,7 @@ import discreet as d
 from discreet.adversary import Adversary, audit, beliefs_along
 from discreet.adversary.enumerate import worst
 from discreet.adversary.midnight import day_by_day
-from discreet.contracts import AnyMechanism
+from discreet.contracts import AnyMechanism, DayModel
 from discreet.laws import check
 from discreet.mechanisms import Adaptive, NoMask
 from discreet.models.routine import Kinds
@@ -43,7 +43,7 @@ def random_days(seed: int, routine: d.Routine) -> tuple[d.Policy, dict[str, AnyM
 
 
 def every_day(
-    mechanisms: Sequence[AnyMechanism], chain: d.MarkovChain
+    mechanisms: Sequence[AnyMechanism], chain: DayModel
 ) -> Iterator[tuple[tuple[Output, ...], dict[tuple[int, ...], float]]]:
     """All outputs of whole days in a row, each with P(path of contexts, these outputs): plain loops over the days."""
     slots, n = chain.slots // len(mechanisms), len(chain.contexts)

@@ -14,7 +14,6 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.midnight import Unrolled
 from discreet.adversary.rows import DROPPED
-from discreet.mechanisms.adaptive import endless as machine
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
 from discreet.numerics import SLACK, BoolArray, FloatArray
 from tests.strategies import searches
@@ -135,6 +134,7 @@ def test_kernels_are_the_same_to_the_bit_with_all_rows_kept(seed: int, monkeypat
                 state = whole.advance(state, output)
 
 
+@pytest.mark.slow("walks long streams")
 @pytest.mark.parametrize("outputs", ["suppress", "deceive"])
 def test_streams_that_share_what_was_decided_decide_as_if_alone(outputs: Outputs) -> None:
     """Other dates have other habits at the same slots: nothing of one stream may stand for another's."""
@@ -235,7 +235,7 @@ def test_too_many_live_rows_and_states_too_unlikely_are_met_with_silence(monkeyp
     busy = max(states, key=lambda state: len(state.belief.rows.secret))
     assert len(busy.belief.rows.secret) > 1
     fresh = d.mechanisms.Adaptive(routine(3).since(START), d.Policy(["a", "b"], delta=0.05), outputs="deceive")
-    monkeypatch.setattr(machine, "LIVE", 1)
+    monkeypatch.setattr(endless_belief, "LIVE", 1)
     kernel: Any = fresh.kernel(busy)
     assert (kernel.likelihood(d.Suppressed()) == 1).all()
     assert fresh.effort.given_up == 1

@@ -10,7 +10,7 @@ import pytest
 import discreet as d
 from discreet.adversary import Adversary, audit, beliefs_along
 from discreet.adversary.explore import MANY, Budget, multiplying
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms import Adaptive, Hybrid, NoMask
 from discreet.mechanisms.base import ContextMechanism
@@ -29,6 +29,7 @@ def adaptive(seed: int = 1, slots: int = 12) -> Adaptive:
     return Adaptive(chain, policy, outputs="deceive", memory="none")
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 def test_what_is_proven_holds_and_is_not_called_exact() -> None:
     mechanism = adaptive()
     result = audit(mechanism)
@@ -127,7 +128,7 @@ class Sleeper(ContextMechanism):
     guarantee = PROMISE
     names = ("u", "v", "w")
 
-    def __init__(self, model: Model, policy: d.Policy, word: str) -> None:
+    def __init__(self, model: DayModel, policy: d.Policy, word: str) -> None:
         super().__init__(model, policy)
         n = len(model.contexts)
         self._word = tuple(Generalized(name) for name in word)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from discreet.adversary import Adversary, audit
 from discreet.adversary.enumerate import worst
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.mechanisms import MaskSensitive
 from tests.strategies import LONG, RandomMechanism, chains, hidden_models, random_policy, seeds
 
@@ -19,7 +19,7 @@ searched = settings(
 
 @searched
 @given(model=chains | hidden_models, seed=seeds)
-def test_beliefs_are_a_martingale(model: Model, seed: int) -> None:
+def test_beliefs_are_a_martingale(model: DayModel, seed: int) -> None:
     """Whatever the kernel, the belief expected after the next output is the belief before it."""
     mechanism = RandomMechanism(model, random_policy(seed, model), seed=seed, memory=seed % 2 == 0)
     belief, state = Adversary(mechanism).start(), mechanism.start()
@@ -34,7 +34,7 @@ def test_beliefs_are_a_martingale(model: Model, seed: int) -> None:
 
 @searched
 @given(model=chains | hidden_models, seed=seeds)
-def test_hiding_secrets_is_audited_as_enumeration_has_it(model: Model, seed: int) -> None:
+def test_hiding_secrets_is_audited_as_enumeration_has_it(model: DayModel, seed: int) -> None:
     mechanism = MaskSensitive(model, random_policy(seed, model))
     result = audit(mechanism)
     assert result.exact

@@ -48,12 +48,17 @@ def discreet(capsys: pytest.CaptureFixture[str]) -> Discreet:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with p01.model, week.model that tells weekdays from weekends, and routine.model of days without end."""
+    """A folder with p01.model, week.model that tells weekdays from weekends, and routine.model of days without end.
+
+    brief.model is the routine and short.model the day in slots of two hours, which are soon released and audited.
+    """
     folder = tmp_path_factory.mktemp("models")
     learned = ["learn", READINGS, "--zone", "Europe/Paris", "--keep", "hospital"]
     assert run([*learned, "--day-by-day", "--out", str(folder / "p01.model")]) == 0
     assert run([*learned, "--day-by-day", "--weekparts", "--out", str(folder / "week.model")]) == 0
     assert run([*learned, "--out", str(folder / "routine.model")]) == 0
+    assert run([*learned, "--slots", "12", "--out", str(folder / "brief.model")]) == 0
+    assert run([*learned, "--slots", "12", "--day-by-day", "--out", str(folder / "short.model")]) == 0
     return folder
 
 
@@ -67,6 +72,12 @@ def given(models: Path) -> list[str]:
 def endless(models: Path) -> list[str]:
     """The routine and the policy of the examples."""
     return ["--model", str(models / "routine.model"), "--policy", POLICY]
+
+
+@pytest.fixture
+def brief(models: Path) -> list[str]:
+    """The routine in slots of two hours, and the policy of the examples."""
+    return ["--model", str(models / "brief.model"), "--policy", POLICY]
 
 
 @pytest.fixture

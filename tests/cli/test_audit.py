@@ -201,7 +201,8 @@ cafe = ["hospital", "cafe"]
 
 
 @pytest.mark.parametrize(("name", "content"), [("fdh", TREE), ("dphmm", NOISE), ("set-labelled", SETS)])
-def test_mechanisms_from_a_file(discreet: Discreet, given: list[str], tmp_path: Path, name: str, content: str) -> None:
+def test_mechanisms_from_a_file(discreet: Discreet, models: Path, tmp_path: Path, name: str, content: str) -> None:
+    given = ["--model", models / "short.model", "--policy", POLICY, "--mechanism", name]
     (tmp_path / "mechanism.toml").write_text(content)
     ran = discreet("audit", *given[:-1], tmp_path / "mechanism.toml", "--json", "--seconds", 1, "--budget", 20)
     assert ran.code in (0, 1)

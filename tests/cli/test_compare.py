@@ -10,14 +10,14 @@ from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
 TWO = ["--mechanism", "mask-sensitive", "--mechanism", "adaptive", "--seconds", "3600"]
 
 
-def test_rows_agree_with_evaluate_and_audit(discreet: Discreet, endless: list[str], tmp_path: Path) -> None:
-    ran = discreet("compare", READINGS, *endless, *TWO, "--csv", tmp_path / "table.csv", "--json")
+def test_rows_agree_with_evaluate_and_audit(discreet: Discreet, brief: list[str], tmp_path: Path) -> None:
+    ran = discreet("compare", READINGS, *brief, *TWO, "--csv", tmp_path / "table.csv", "--json")
     assert ran.code == 0
     rows = {row["mechanism"]: row for row in ran.json["mechanisms"]}
     assert ran.json["learned_days"] == 42
     for name, row in rows.items():
-        (did,) = discreet("evaluate", READINGS, *endless, "--mechanism", name, "--json").json["parts"]
-        could = discreet("audit", *endless, "--mechanism", name, "--json").json
+        (did,) = discreet("evaluate", READINGS, *brief, "--mechanism", name, "--json").json["parts"]
+        could = discreet("audit", *brief, "--mechanism", name, "--json").json
         same = ("utility", "worst_gain", "breach_rate", "breached_days", "days", "off_model")
         assert {key: row[key] for key in same} == {key: did[key] for key in same}
         assert row["found"] == could["parts"][0]["worst_gain"]

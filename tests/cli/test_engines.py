@@ -24,8 +24,11 @@ from discreet.publish import RunKey, spark_session, spark_work
 from discreet.publish.key_file import read_key, write_key
 from discreet.publish.spark_readings import ReadingTable
 from tests.cli.conftest import POLICY, Discreet, error_of
-from tests.cli.test_workers import COLUMNS, LEARN, contents
-from tests.publish.sparks import LOCAL, needs_spark, session_at
+from tests.cli.test_workers import COLUMNS, LEARN, SLOTS, contents
+from tests.publish.sparks import LOCAL, session_at
+
+CARRY = 2
+"""Slots into which a reading is carried: four hours."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,7 @@ def spark(session: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["--engine", "spark", "--master", LOCAL]
 
 
-@pytest.fixture(params=["two processes", pytest.param("spark", marks=needs_spark)])
+@pytest.fixture(params=["two processes", pytest.param("spark", marks=pytest.mark.spark)])
 def engine(request: pytest.FixtureRequest) -> list[str]:
     """The options of an engine that is held against one process."""
     found: list[str] = request.getfixturevalue("spark") if request.param == "spark" else ["--workers", "2"]
@@ -162,7 +165,7 @@ def test_every_engine_finds_the_same_figures(
 # --- Spark: what it may do again, and what it may not know
 
 
-@needs_spark
+@pytest.mark.spark
 def test_without_a_seed_the_key_is_for_its_owner_alone_and_goes(
     discreet: Discreet,
     family: Path,
@@ -218,7 +221,7 @@ class FailsOnce:
     drawn: Path
 
     def __call__(self, person: tuple[str, list[Day]]) -> Any:
-        answer = release_of(self.folder, Spec("adaptive"), 8, self.key, person)
+        answer = release_of(self.folder, Spec("adaptive"), CARRY, self.key, person)
         attempts = len(list(self.drawn.glob(f"{person[0]}.*")))
         text = json.dumps([row.to_wire() for row in answer.releases])
         (self.drawn / f"{person[0]}.{attempts}").write_text(text)
@@ -227,7 +230,7 @@ class FailsOnce:
         return answer
 
 
-@needs_spark
+@pytest.mark.spark
 def test_a_task_that_fails_after_drawing_draws_the_same_again(
     session: Any, family: Path, learned: Path, tmp_path: Path
 ) -> None:
@@ -236,7 +239,7 @@ def test_a_task_that_fails_after_drawing_draws_the_same_again(
     drawn.mkdir()
     key = RunKey.new()
     write_key(tmp_path / "key", key)
-    table = ReadingTable((str(family),), Clock(48), Columns("who", "at", "place"))
+    table = ReadingTable((str(family),), Clock(SLOTS), Columns("who", "at", "place"))
     answers = spark_work.work_on(session, table, FailsOnce(folder, tmp_path / "key", drawn), tmp_path / "run")
     found = [[row.to_wire() for row in one.releases] for one in answers]
     assert found == [[row.to_wire() for row in one.releases] for one in answers]  # gone through once more
@@ -251,7 +254,7 @@ def test_a_task_that_fails_after_drawing_draws_the_same_again(
     readings = table.days(_sound(table, family))
     for name, rows in zip(names, found, strict=True):
         days = readings.people[name]
-        one = families.One(name, local.habits[name], local.spec, local.policies[name], days, 8, key)
+        one = families.One(name, local.habits[name], local.spec, local.policies[name], days, CARRY, key)
         assert [row.to_wire() for row in families.released(one).releases] == rows
 
 
@@ -259,7 +262,7 @@ def _sound(table: ReadingTable, path: Path) -> pl.DataFrame:
     return pl.concat([table.arranged(part) for part in table.sound(str(path)).batches()])
 
 
-@needs_spark
+@pytest.mark.spark
 def test_stays_parquet_and_separators_are_read_as_elsewhere(
     discreet: Discreet, family: Path, tmp_path: Path, spark: list[str]
 ) -> None:

@@ -63,23 +63,23 @@ def test_missing_files(discreet: Discreet, given: list[str]) -> None:
     assert "none.toml" in error_of(discreet("evaluate", READINGS, *given, "--policy", "none.toml"))
 
 
-def test_the_days_of_a_routine_are_one_stream(discreet: Discreet, endless: list[str]) -> None:
-    ran = discreet("evaluate", READINGS, *endless, "--mechanism", "adaptive")
+def test_the_days_of_a_routine_are_one_stream(discreet: Discreet, brief: list[str]) -> None:
+    ran = discreet("evaluate", READINGS, *brief, "--mechanism", "adaptive")
     assert ran.code == 0
-    assert "adaptive: 42 days, 2016 slots, judged as one stream, over midnight" in ran.out
+    assert "adaptive: 42 days, 504 slots, judged as one stream, over midnight" in ran.out
     assert "starts anew" not in ran.out
-    document = discreet("evaluate", READINGS, *endless, "--mechanism", "adaptive", "--json").json
+    document = discreet("evaluate", READINGS, *brief, "--mechanism", "adaptive", "--json").json
     assert document["without_end"] is True
     (part,) = document["parts"]
     assert (part["part"], part["off_model"], part["breached_days"]) == (None, 0, 0)
 
 
-def test_what_starts_anew_is_judged_over_midnight_too(discreet: Discreet, endless: list[str]) -> None:
-    ran = discreet("evaluate", READINGS, *endless, "--mechanism", "mask-sensitive")
+def test_what_starts_anew_is_judged_over_midnight_too(discreet: Discreet, brief: list[str]) -> None:
+    ran = discreet("evaluate", READINGS, *brief, "--mechanism", "mask-sensitive")
     assert ran.code == 1
     assert "judged as one stream" in ran.out
     assert "mask-sensitive starts anew each day: what it promises ends at midnight." in ran.out
-    document = discreet("evaluate", READINGS, *endless, "--mechanism", "mask-sensitive", "--json").json
+    document = discreet("evaluate", READINGS, *brief, "--mechanism", "mask-sensitive", "--json").json
     assert (document["without_end"], document["parts"][0]["off_model"]) == (False, 0)
 
 
@@ -111,8 +111,8 @@ def test_a_split_learns_from_the_first_days_and_judges_the_rest(
             assert one[key] == other[key]
 
 
-def test_days_that_were_learned_are_said_to_be(discreet: Discreet, endless: list[str], tmp_path: Path) -> None:
-    using = [*endless, "--mechanism", "mask-sensitive"]
+def test_days_that_were_learned_are_said_to_be(discreet: Discreet, brief: list[str], tmp_path: Path) -> None:
+    using = [*brief, "--mechanism", "mask-sensitive"]
     ran = discreet("evaluate", READINGS, *using)
     assert "These days are among those that the habits were learned from" in ran.out
     assert "--split 0.7" in ran.out

@@ -302,7 +302,7 @@ def test_only_routines_are_updated(discreet: Discreet, models: Path, tmp_path: P
 
 def test_a_routine_is_what_the_other_commands_take(discreet: Discreet, tmp_path: Path) -> None:
     out = tmp_path / "m"
-    assert discreet("learn", READINGS, *PARIS, "--secrets", POLICY, "--out", out).code == 0
+    assert discreet("learn", READINGS, *PARIS, "--slots", 12, "--secrets", POLICY, "--out", out).code == 0
     given = ["--model", out, "--policy", POLICY, "--mechanism", "adaptive"]
     for words in (["audit", "--budget", 10], ["evaluate", READINGS], ["release", READINGS]):
         ran = discreet(*words, *given)

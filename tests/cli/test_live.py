@@ -18,11 +18,13 @@ from discreet.cli import live
 from discreet.cli.live import Lines, by_the_clock
 from discreet.clock import Clock
 from discreet.live import Stream
+from discreet.live.slots import GRACE, SECOND, Schedule
+from discreet.live.standing import Label, Rule
 from discreet.outputs import Released, Skipped
 from discreet.randomness import SeededEntropy
 from tests.cli.conftest import READINGS, Discreet, error_of
 from tests.test_live import FRIDAY
-from tests.test_live_endless import CLOCK, ROUTINE, adaptive, stream_of, told_all
+from tests.test_live_endless import ROUTINE, adaptive, stream_of, told_all
 
 PARIS = ZoneInfo("Europe/Paris")
 
@@ -73,29 +75,30 @@ class Fast:
 
 
 class Scripted:
-    """Lines that come at given times, and a clock that the script moves."""
+    """A line or none just before the end of each slot that is waited for, and a clock that the script moves."""
 
-    def __init__(self, start: dt.datetime, heard: list[tuple[str | None, bool]], after: dt.timedelta) -> None:
+    def __init__(self, start: dt.datetime, heard: list[str | None], after: dt.timedelta) -> None:
         self.time, self._heard, self._after = start, heard, after
 
     def now(self) -> dt.datetime:
         return self.time
 
-    def until(self, end: float, now: Any) -> tuple[str | None, bool]:
+    def until(self, due: int, now: Any) -> tuple[list[Label], bool]:
         if not self._heard:
-            return None, False
-        self.time = dt.datetime.fromtimestamp(end, dt.UTC) + self._after
-        return self._heard.pop(0)
+            return [], False
+        self.time = dt.datetime.fromtimestamp(due / SECOND, dt.UTC) + self._after
+        line = self._heard.pop(0)
+        return ([] if line is None else [Label(due - SECOND, line)]), True
 
 
 def clocked(stream: Stream, script: Scripted) -> list[Any]:
     lines: Any = script
-    return [(row.date, row.slot, row.output) for row in by_the_clock(stream, CLOCK, lines, script.now)]
+    return [(row.date, row.slot, row.output) for row in by_the_clock(stream, Rule(0), lines, script.now)]
 
 
 def test_each_slot_has_its_output_when_it_ends() -> None:
     stream = stream_of(told_all)  # four slots a day, from 04:00 on
-    script = Scripted(dt.datetime.combine(FRIDAY, dt.time(5), PARIS), [("home", True), (None, True)], dt.timedelta())
+    script = Scripted(dt.datetime.combine(FRIDAY, dt.time(5), PARIS), ["home", None], dt.timedelta())
     rows = clocked(stream, script)
     assert [row[:2] for row in rows] == [(FRIDAY, 0), (FRIDAY, 1)]
     assert rows[0][2] == Released("home")
@@ -103,34 +106,38 @@ def test_each_slot_has_its_output_when_it_ends() -> None:
 
 def test_slots_that_passed_while_the_computer_slept_are_skipped() -> None:
     stream = stream_of(told_all)
-    script = Scripted(
-        dt.datetime.combine(FRIDAY, dt.time(5), PARIS), [("home", True), ("work", True)], dt.timedelta(hours=13)
-    )
+    script = Scripted(dt.datetime.combine(FRIDAY, dt.time(5), PARIS), ["home", "work", "home"], dt.timedelta(hours=13))
     rows = clocked(stream, script)
-    assert rows[0][2] == Released("home")  # it was decided, late as it is
-    assert [isinstance(row[2], Skipped) for row in rows[1:4]] == [True, True, False]
+    assert [isinstance(row[2], Skipped) for row in rows] == [True] * len(rows)
+    assert len(rows) == 9  # each time the slot that was waited for, and two more
+
+
+def test_what_is_late_by_less_than_the_grace_is_decided() -> None:
+    stream = stream_of(told_all)
+    script = Scripted(dt.datetime.combine(FRIDAY, dt.time(5), PARIS), ["home"], dt.timedelta(seconds=GRACE))
+    ((*_, output),) = clocked(stream, script)
+    assert output == Released("home")
 
 
 def test_lines_are_read_beside_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lines, "poll", 0.001)
-    stream = stream_of(told_all)
-    lines = Lines(io.StringIO("work\nhome\n"))
-    time.sleep(0.05)
-    rows = list(by_the_clock(stream, CLOCK, lines, Fast(dt.datetime.combine(FRIDAY, dt.time(4, 5), PARIS))))
-    assert [row.output for row in rows] == [Released("home")]  # the last of the slot; then there are no more lines
+    stream, clock = stream_of(told_all), Fast(dt.datetime.combine(FRIDAY, dt.time(4, 5), PARIS))
+    lines = Lines(io.StringIO("work\n\nhome\n"), clock)
+    rows = list(by_the_clock(stream, Rule(0), lines, clock, schedule=Schedule(grace=None)))
+    assert [row.output for row in rows] == [Released("home")]  # most of the slot; then there are no more lines
 
 
 def test_now_starts_at_the_present_slot(
     discreet: Discreet, endless: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    script = Scripted(dt.datetime(2026, 3, 6, 14, 40, tzinfo=PARIS), [("home", True)], dt.timedelta())
+    script = Scripted(dt.datetime(2026, 3, 6, 14, 40, tzinfo=PARIS), ["home"], dt.timedelta())
     verb = sys.modules["discreet.cli.release"]
     monkeypatch.setattr(verb, "utc_now", script.now)
     monkeypatch.setattr(verb, "Lines", lambda file: script)
     kept = ["--now", "--state", tmp_path / "p01.state", "--json"]
     (row,) = (json.loads(line) for line in discreet("release", *endless, *kept).out.splitlines())
     assert row["start"] == "2026-03-06T14:30:00+01:00"
-    script.time += dt.timedelta(hours=1)  # two slots in which the computer was off
+    script.time += dt.timedelta(minutes=62)  # two slots in which the computer was off
     rows = [json.loads(line) for line in discreet("release", *endless, *kept).out.splitlines()]
     assert [(one["slot"], one["kind"]) for one in rows] == [(30, "skipped"), (31, "skipped")]
 

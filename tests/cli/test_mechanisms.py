@@ -59,15 +59,15 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "every_other:EveryOther"
 
 
-def test_ones_own_works_wherever_a_mechanism_is_named(discreet: Discreet, endless: list[str], own: str) -> None:
-    using = [*endless, "--mechanism", own]
+def test_ones_own_works_wherever_a_mechanism_is_named(discreet: Discreet, brief: list[str], own: str) -> None:
+    using = [*brief, "--mechanism", own]
     audited = discreet("audit", *using, "--json")
     assert (audited.code, audited.json["holds"], audited.json["without_end"]) == (1, False, False)
     rows = discreet("release", *using, READINGS, "--json").json["releases"]
     assert [row["kind"] == "suppressed" for row in rows] == [False, True] * (len(rows) // 2)
     (part,) = discreet("evaluate", READINGS, *using, "--option", "of=4", "--json").json["parts"]
     assert part["utility"] == 1 / 4
-    compared = discreet("compare", READINGS, *endless, "--mechanism", own, "--mechanism", f"{own} of=4", "--json")
+    compared = discreet("compare", READINGS, *brief, "--mechanism", own, "--mechanism", f"{own} of=4", "--json")
     assert [(row["mechanism"], row["utility"]) for row in compared.json["mechanisms"]] == [
         (own, 1 / 2),
         (f"{own}, of=4", 1 / 4),

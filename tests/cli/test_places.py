@@ -123,7 +123,8 @@ def test_from_positions_to_a_release(discreet: Discreet, readings: Path, made: P
     """Three commands: places, learn, release; and evaluate sees the same days."""
     model, out = tmp_path / "p01.model", tmp_path / "out.csv"
     learned = discreet(
-        "learn", readings, "--places", made, "--secrets", POLICY, "--accept-model", "--out", model, "--json"
+        *("learn", readings, "--places", made, "--secrets", POLICY, "--accept-model"),
+        *("--slots", 24, "--out", model, "--json"),
     )
     assert learned.code == 0, learned.err
     (person,) = learned.json["people"]

@@ -11,13 +11,12 @@ import pytest
 from discreet.publish import TopicHabits, spark_session
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_publish import cards, given  # noqa: F401  a fixture
-from tests.publish.sparks import needs_spark
 
 SECRET = ("--secret", "activity=activity 1", "--accept-model", "--json")
 TOPICS = ("--habits", "topics", "--topics", 2, "--sweeps", 400, "--learn-from", 3)
 
 
-@needs_spark
+@pytest.mark.spark
 def test_spark_publishes_and_reports_as_this_machine_does(
     discreet: Discreet,
     cards: Path,  # noqa: F811

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.experiments.charts import canvas
-from discreet.experiments.shared.people import MEALS, READINGS
+from discreet.charts import canvas
+from discreet_experiments.shared.people import MEALS, READINGS
 from tests.cli.conftest import Discreet, error_of
 from tests.experiments.recorded import made_up
 

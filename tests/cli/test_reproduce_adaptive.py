@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.experiments.shared.positions import LOS_ANGELES
+from discreet_experiments.shared.positions import LOS_ANGELES
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_reproduce import rows_of
 from tests.experiments.recorded import made_up

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.experiments.shared.people import CHECK_INS, MEALS
 from discreet.models.simulate_events import topic_model, trajectories
+from discreet_experiments.shared.people import CHECK_INS, MEALS
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_reproduce import rows_of
 

@@ -284,7 +284,21 @@ def test_what_is_kept_of_somebody_can_be_erased(discreet: Discreet, config: Path
     folder.lock()
     assert "another process keeps this folder" in error_of(discreet("forget", "jane", "--yes"))
     folder.unlock()
-    assert "the next slot is skipped in public" in discreet("forget", "jane", "--yes").out
+    ran = discreet("forget", "nobody", "--yes")
+    assert ran.code == 1
+    assert "nothing is kept of 'nobody'; known: jane, joe" in ran.err
+    table = config.parent / "readings.parquet"
+    table.write_bytes(b"a table")
+    ran = discreet("forget", "jane", "--yes")
+    assert "the next slot is skipped in public" in ran.out
+    assert "NOT erased: " in ran.out
+    assert "readings.parquet" in ran.out
+    assert "discreet forget jane --everywhere --yes" in ran.out
+    assert table.exists()
+    ran = discreet("forget", "jane", "--everywhere", "--yes")
+    assert "erased: " in ran.out
+    assert "NOT" not in ran.out
+    assert not table.exists()
     own = OwnStore(folder.own)
     assert (own.readings("jane", 0), len(own.readings("joe", 0))) == ([], 1)
     own.close()

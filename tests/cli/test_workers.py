@@ -16,7 +16,9 @@ from discreet.cli.terminal import note
 from tests.cli.conftest import POLICY, Discreet, error_of
 
 COLUMNS = ["--user", "who", "--time", "at", "--context", "place"]
-LEARN = [*COLUMNS, "--keep", "hospital", "--keep", "casino", "--secrets", POLICY, "--accept-model"]
+KEEP = ["--keep", "hospital", "--keep", "casino"]
+SLOTS = 12  # of two hours: days are soon released
+LEARN = [*COLUMNS, *KEEP, "--secrets", POLICY, "--accept-model", "--slots", str(SLOTS)]
 QUIET = ["--policy", POLICY, "--mechanism", "mask-sensitive"]  # nothing is drawn, so that runs can be compared
 
 

@@ -151,6 +151,7 @@ def _recording(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 @pytest.mark.parametrize(
     ("make", "quick"),
     [
@@ -405,6 +406,7 @@ def test_file_names_that_are_no_text(tmp_path: Path) -> None:
     assert imported.files[0].file.isprintable()
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 @pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_damaged_archives(tmp_path: Path, how: int) -> None:
     """Every 7th byte of an archive changed, one at a time."""

@@ -512,6 +512,7 @@ print(peak * (1 if sys.platform == "darwin" else 1024))
 """
 
 
+@pytest.mark.slow("measures memory on a large table")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no getrusage")
 def test_a_larger_records_json_needs_no_more_memory(tmp_path: Path) -> None:
     """40 MB of records instead of 4, of which a fiftieth are positions: to parse them whole takes 250 MB more."""

@@ -48,6 +48,7 @@ def test_the_same_as_the_whole_document(value: Any, level: int, block: int, inde
     assert [number for number, _ in found] == list(range(1, len(found) + 1))
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a shared machine is slow now and then
 @given(st.lists(st.dictionaries(texts, values, max_size=3), max_size=4), st.integers(1, 40))
 def test_objects_beside_each_other(objects: list[Any], block: int) -> None:

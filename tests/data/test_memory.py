@@ -28,6 +28,7 @@ def peak_bytes(path: Path, rows: int) -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+@pytest.mark.slow("measures memory on a large table")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no getrusage")
 @pytest.mark.parametrize("ending", ["csv.gz", "parquet"])
 def test_more_readings_a_slot_need_no_more_memory(tmp_path: Path, ending: str) -> None:

@@ -12,9 +12,14 @@ from discreet.demo.page import page
 from discreet.demo.story import make_demo
 
 
+@pytest.fixture(scope="module")
+def html() -> str:
+    return page(make_demo())
+
+
 @pytest.mark.parametrize("name", ["page.css", "page.js"])
-def test_the_parts_of_the_page_lie_beside_its_code(name: str) -> None:
+def test_the_parts_of_the_page_lie_beside_its_code(html: str, name: str) -> None:
     text = files("discreet.demo").joinpath(name).read_text(encoding="utf-8")
     assert text.endswith("\n")
     assert (Path(discreet.demo.__file__).parent / name).read_text(encoding="utf-8") == text
-    assert f"\n{text}</{'style' if name.endswith('css') else 'script'}>" in page(make_demo())
+    assert f"\n{text}</{'style' if name.endswith('css') else 'script'}>" in html

@@ -8,7 +8,7 @@ import pytest
 from discreet import Session, evaluate
 from discreet.demo import story
 from discreet.demo.page import page
-from discreet.demo.story import CLOCK, demo_policy, make_demo
+from discreet.demo.story import CLOCK, Demo, demo_policy, make_demo
 from discreet.demo.week import DAYS, Week
 from discreet.mechanisms import Adaptive
 from discreet.models.routine import Routine
@@ -16,13 +16,17 @@ from discreet.randomness import SeededEntropy
 
 
 @pytest.fixture(scope="module")
-def week() -> Week:
-    return make_demo().week
+def told() -> Demo:
+    return make_demo()
 
 
-def test_it_is_seven_dates_in_a_row_from_the_day_on(week: Week) -> None:
-    made = make_demo()
-    assert [(date - made.date).days for date in week.dates] == list(range(DAYS))
+@pytest.fixture(scope="module")
+def week(told: Demo) -> Week:
+    return told.week
+
+
+def test_it_is_seven_dates_in_a_row_from_the_day_on(told: Demo, week: Week) -> None:
+    assert [(date - told.date).days for date in week.dates] == list(range(DAYS))
     assert len(week.truth) == DAYS * CLOCK.slots
     assert [showing.mechanism for showing in week.showings] == ["MaskSensitive", "Adaptive"]
     assert [showing.endless for showing in week.showings] == [False, True]
@@ -57,10 +61,12 @@ def test_outputs_and_beliefs_are_those_of_a_session_without_end(week: Week) -> N
 
 
 @pytest.mark.parametrize("seed", [0, 5, 11])
-def test_any_seed_has_a_week(seed: int) -> None:
+def test_any_seed_has_a_hospital_day_and_a_week(seed: int) -> None:
     made = make_demo(seed)
+    assert "hospital" in made.day.contexts
     assert made.week.showings[-1].kept
     html = page(made)
+    assert "<svg" in html
     assert html.count('class="long-plot"') == 6
     assert f"{made.week.dates[-1]:%A}" in html
     assert "over six midnights" in story.week_told(made.week)

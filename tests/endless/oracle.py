@@ -25,29 +25,10 @@ from discreet.models import MarkovChain
 from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, Output, Skipped
 from discreet.policy import Policy, Secret
-
-SLACK = Fraction(1, 2**40)
-"""A claimed delta means gain <= delta + SLACK (design, rules of number and chance)."""
+from tests.endless.searched import Event, Search, Worst, searched
 
 FLOATS = 1e-13
 """How far `Recursion` may be from the truth: some 20 slots, each a handful of roundings by 2**-53."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """In one of the contexts `members` at one of the absolute `slots`: a secret at a slot, or at some of a window."""
-
-    secret: str
-    members: frozenset[int]
-    slots: frozenset[int]
-    delta: Fraction
-    cap: Fraction | None = None
-
-    def tolerated(self, prior: Fraction) -> Fraction:
-        """The gain that is tolerated: under a cap, what it leaves, where that is half of delta (and a hair less)."""
-        if self.cap is None or prior > self.cap - self.delta / 2 + min(Fraction(1, 2**30), self.delta / 4):
-            return self.delta
-        return min(self.delta, self.cap - prior)
 
 
 def _terms(policy: Policy, secret: Secret) -> tuple[Fraction, Fraction | None]:
@@ -87,19 +68,6 @@ def events_from(
                 if left and max(left) < slots:
                     found.append(Event(secret.name, members, left, *_terms(policy, secret)))
     return tuple(found)
-
-
-@dataclass(frozen=True)
-class Worst:
-    """The largest gain less its delta, on which event, after which outputs; None where there is nothing secret."""
-
-    excess: Fraction
-    event: Event | None = None
-    outputs: tuple[Output, ...] = ()
-
-    @property
-    def breached(self) -> bool:
-        return self.excess > SLACK
 
 
 NOTHING = Worst(Fraction(-1))
@@ -230,6 +198,8 @@ class Masses:
 class Recursion:
     """The sums over paths, by private state, in floats. Nothing is subtracted, so errors stay relative."""
 
+    rounding = FLOATS
+
     def __init__(self, machine: AnyMachine, chain: MarkovChain, events: Sequence[Event]) -> None:
         self.machine, self.chain, self.events = machine, chain, tuple(events)
         self.contexts = np.asarray(machine.private_contexts)
@@ -276,6 +246,16 @@ class Recursion:
         whole = masses.everything @ columns
         return np.asarray((self.joint(masses) @ columns) / np.where(whole > 0, whole, np.inf))
 
+    def chances(self, masses: Masses, columns: FloatArray) -> FloatArray:
+        """(O,): how likely each output is; columns (P, O)."""
+        return np.asarray(masses.everything @ columns)
+
+    def exact(self, event: Event, outputs: Sequence[Output]) -> Fraction:
+        """The largest excess of one event after any prefix of these outputs, in whole numbers."""
+        slots = max(len(outputs), max(event.slots) + 1)
+        short = MarkovChain(self.chain.contexts, self.chain.initial, self.chain.transitions[: slots - 1])
+        return Paths(self.machine, short, (event,)).along(outputs).excess
+
     def push(self, masses: Masses, column: FloatArray | None) -> Masses:
         """To the next slot, after an output with this column; None after a skip."""
         likely = np.ones(len(self.contexts)) if column is None else column
@@ -290,27 +270,6 @@ class Recursion:
         return self._met(Masses(t + 1, masses.everything @ step, masses.met @ step, masses.unmet @ step))
 
 
-@dataclass(frozen=True)
-class Search:
-    """What a search over output sequences found."""
-
-    worst: Worst
-    complete: bool  # every sequence of outputs was looked at
-    decisions: int
-    telling: int  # of the decisions, those that were not plain silence
-
-
-@dataclass(frozen=True)
-class _Node:
-    """After these outputs, of which the last brought some gain this near to its limit."""
-
-    outputs: tuple[Output, ...]
-    state: Any
-    masses: Masses
-    excess: float = -1.0
-    event: Event | None = None
-
-
 def search(
     machine: AnyMachine,
     chain: MarkovChain,
@@ -321,58 +280,5 @@ def search(
     budget: int = 300,
     seed: int = 0,
 ) -> Search:
-    """Look at the tree of outputs of the first `slots` slots, whole if `budget` kernels suffice.
-
-    If they do not, every other kernel goes to the node whose gain is nearest its limit, the others go anywhere.
-    """
-    recursion, rng = Recursion(machine, chain, events), np.random.default_rng(seed)
-    start = worst = _Node((), machine.start(), recursion.start())
-    frontier, decisions, telling = [start], 0, 0
-    while frontier and decisions < budget:
-        greedy = bool(rng.random() < 0.5)
-        chosen = max(range(len(frontier)), key=lambda k: frontier[k].excess) if greedy else rng.integers(len(frontier))
-        node, frontier[chosen] = frontier[chosen], frontier[-1]
-        frontier.pop()
-        skipped = len(node.outputs) in skips
-        children = [_skip(recursion, node)] if skipped else _decide(recursion, node)
-        decisions += not skipped
-        telling += len(children) > 1
-        worst = max(worst, *children, key=lambda child: child.excess)
-        frontier += [child for child in children if len(child.outputs) < slots]
-    return Search(_decided(machine, chain, worst), not frontier, decisions, telling)
-
-
-def _skip(recursion: Recursion, node: _Node) -> _Node:
-    state = recursion.machine.advance(node.state, SKIPPED)
-    return _Node((*node.outputs, SKIPPED), state, recursion.push(node.masses, None))
-
-
-def _decide(recursion: Recursion, node: _Node) -> list[_Node]:
-    """The nodes that the slot's kernel can lead to."""
-    machine, masses = recursion.machine, node.masses
-    kernel: Any = machine.kernel(node.state)
-    columns = kernel.weights / float(kernel.total)
-    excess = recursion.beliefs(masses, columns) - (recursion.priors + recursion.deltas)[:, None]
-    found = []
-    for k in np.flatnonzero(masses.everything @ columns > 0):
-        output, e = kernel.outputs[k], int(excess[:, k].argmax()) if len(recursion.events) else None
-        found.append(
-            _Node(
-                (*node.outputs, output),
-                machine.advance(node.state, output),
-                recursion.push(masses, columns[:, k]),
-                -1.0 if e is None else float(excess[e, k]),
-                None if e is None else recursion.events[e],
-            )
-        )
-    return found
-
-
-def _decided(machine: AnyMachine, chain: MarkovChain, found: _Node) -> Worst:
-    """What floats cannot decide is decided exactly."""
-    worst = Worst(Fraction(found.excess), found.event, found.outputs)
-    if found.event is None or worst.excess <= SLACK - Fraction(FLOATS):
-        return worst
-    slots = max(len(found.outputs), max(found.event.slots) + 1)
-    short = MarkovChain(chain.contexts, chain.initial, chain.transitions[: slots - 1])
-    return Paths(machine, short, (found.event,)).along(found.outputs)
+    """Look at the tree of outputs of the first `slots` slots, whole if `budget` kernels suffice."""
+    return searched(Recursion(machine, chain, events), slots, skips=skips, budget=budget, seed=seed)

@@ -19,7 +19,8 @@ from discreet.models.routine import EndlessChain
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Generalized, Output, Released
 from discreet.policy import Policy
-from tests.endless.oracle import SLACK, Masses, Recursion, events_of
+from tests.endless.oracle import Masses, Recursion, events_of
+from tests.endless.searched import SLACK
 
 State = tuple[Output, ...]
 Rows = Literal["all", "live"]

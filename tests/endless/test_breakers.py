@@ -135,7 +135,7 @@ def total_case(seed: int, *, at: str | None = None) -> Case:
 @pytest.mark.parametrize("outputs", ["suppress", "deceive", "generalize"])
 @pytest.mark.parametrize("rows", ["all", "live"])
 def test_the_slow_twin_holds(outputs: str, memory: str, rows: str) -> None:
-    for seed in searches(4):
+    for seed in searches(2, full=4):
         case = random_case(seed, contexts=2 + seed % 2, slots=2)
         machine = slow(Slow, case, memory=memory, rows=rows, **case.options(outputs))
         assert not judged(machine, case, skips=(seed % 6,) if seed % 4 == 0 else ()), seed

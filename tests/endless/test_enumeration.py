@@ -12,8 +12,9 @@ import pytest
 import discreet as d
 from discreet.contracts import AnyMachine
 from discreet.mechanisms import Adaptive
-from tests.endless.oracle import Paths, Search, events_of, search
+from tests.endless.oracle import Paths, events_of, search
 from tests.endless.routines import Case, random_case
+from tests.endless.searched import Search
 from tests.strategies import searches
 
 REFUSED = 0.1
@@ -63,7 +64,7 @@ def test_no_gain_exceeds_its_delta(outputs: str, memory: str) -> None:
 def test_no_belief_exceeds_its_cap(outputs: str, memory: str) -> None:
     """Also where a mechanism that keeps every delta, and knows of no cap, would."""
     checked = caught = 0
-    for seed in searches(8):
+    for seed in searches(5, full=8):
         case = random_case(seed + 500, contexts=2 + seed % 2, slots=2, caps=True)
         mechanism = adaptive(case, outputs, memory)
         if mechanism is None:

@@ -16,6 +16,7 @@ from discreet.outputs import SKIPPED, Output
 from tests.endless import walk as walk_module
 from tests.endless.oracle import FLOATS, Paths, Recursion, events_of, search
 from tests.endless.routines import random_case
+from tests.endless.searched import SLACK, Event, Node, decided
 from tests.endless.slow import Slow
 from tests.endless.walk import Walk
 from tests.strategies import RandomMechanism, searches
@@ -151,3 +152,20 @@ def test_the_integer_walk_agrees_with_paths(large: int, kept: int, monkeypatch: 
         lost += bool(walk.lost.any())
         assert not exact.breached
     assert bool(lost) == (large == 240)
+
+
+def test_of_nodes_that_floats_cannot_tell_apart_each_is_looked_at() -> None:
+    """Floats hold the first the worst, and it is within the slack; the second is beyond it, by less than they err."""
+    events = [Event(name, frozenset({0}), frozenset({0}), Fraction(0)) for name in "ab"]
+    nodes = [Node((), None, None, float(SLACK) - k * FLOATS / 2, (event,)) for k, event in enumerate(events)]
+
+    class Exactly:
+        rounding = FLOATS
+
+        def exact(self, event: Event, outputs: object) -> Fraction:
+            return SLACK + Fraction(1, 10**14) * (1 if event is events[1] else -1)
+
+    sums: Any = Exactly()
+    worst = decided(sums, nodes)
+    assert worst.breached
+    assert worst.event is events[1]

@@ -13,12 +13,14 @@ import discreet as d
 from discreet.mechanisms import Adaptive
 from discreet.models.routine import Routine
 from discreet.outputs import SKIPPED, Output
-from tests.endless.oracle import SLACK, Event
 from tests.endless.routines import random_rows, tree
+from tests.endless.searched import SLACK, Event
 from tests.endless.walk import Walk
-from tests.strategies import labels, searches
+from tests.strategies import LONG, labels, searches
 
-DAYS = 365
+DAYS = 365 if LONG else 100
+"""A year in `make audit`. Rows that were never dropped, or a belief that drifts, show within weeks."""
+
 START = "2026-11-16"
 
 Excesses = dict[Output, tuple[Fraction, Event | None]]

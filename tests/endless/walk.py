@@ -22,7 +22,8 @@ from discreet.contracts import AnyMachine, Finite
 from discreet.models.routine import EndlessChain
 from discreet.outputs import SKIPPED, Output
 from discreet.policy import Policy
-from tests.endless.oracle import Event, events_of_day, whole_numbers
+from tests.endless.oracle import events_of_day, whole_numbers
+from tests.endless.searched import Event
 
 LARGE, KEPT = 1200, 400
 AT_LEAST = 2

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as d
 from discreet.adversary.belief import Adversary, Belief
-from discreet.adversary.midnight import Unrolled, day_by_day
+from discreet.adversary.midnight import Today, Unrolled, day_by_day
 from discreet.evaluation.joined import streams
 from discreet.mechanisms import Adaptive, MaskSensitive
 from discreet.numerics import exceeds
@@ -91,7 +91,7 @@ def test_a_day_s_mechanism_is_judged_over_midnight(later: tuple[int, ...]) -> No
             with d.Session(own, rng=rng) as session:
                 for slot, context in enumerate(day.contexts):
                     output = session.release(context)
-                    twin.saw(joined.kernel((morning + slot, state)).likelihood(output))
+                    twin.saw(joined.kernel(Today(morning + slot, state)).likelihood(output))
                     state = own.advance(state, output)
             following = day.date + ONE_DAY
         twin.agrees(found)

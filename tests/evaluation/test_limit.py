@@ -11,11 +11,11 @@ import pytest
 import discreet as d
 from discreet.evaluation import limit_programme
 from discreet.evaluation.limit import LARGEST, Outputs, limit
-from discreet.experiments.adaptive.limits import product_chain
 from discreet.mechanisms import Hybrid
+from discreet_experiments.adaptive.limits import product_chain
 from tests.evaluation.exact_limit import exact_limit
 from tests.mechanisms.test_baselines import CASES, golden_chain
-from tests.strategies import random_chain, random_hidden, random_policy, searches
+from tests.strategies import random_chain, random_hidden, random_policy, searches, with_states_seen
 
 GOLDEN = [case for case in CASES if "limit_expected_releases" in case]
 BOTH: tuple[Outputs, Outputs] = ("suppress", "deceive")
@@ -145,7 +145,7 @@ def test_where_contexts_are_the_hidden_states_nothing_is_hidden(outputs: Outputs
     for seed in searches(5):
         chain = random_chain(seed, n=3, slots=2)
         policy = random_policy(seed, chain)
-        pairs, secrets, shown = product_chain(d.HiddenMarkovModel.from_chain(chain), policy)
+        pairs, secrets, shown = product_chain(with_states_seen(chain), policy)
         seeing = float(limit(pairs, secrets, outputs, shown=shown))
         assert seeing == pytest.approx(float(limit(chain, policy, outputs)), abs=1e-8), seed
 

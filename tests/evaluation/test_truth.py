@@ -197,6 +197,20 @@ def test_beliefs_of_a_mechanism_hold_and_are_refused_alike() -> None:
     assert found.holds is False
 
 
+def test_a_mechanism_is_made_once_for_all_days() -> None:
+    made: list[object] = []
+
+    def make(own: MarkovChain) -> mechanisms.MaskSensitive:
+        made.append(own)
+        return mechanisms.MaskSensitive(own, Policy(["hospital"]))
+
+    model = chain(7)
+    sight = Shown(model, make)
+    for course in courses(model, dated(model, 8, 0)):
+        sight(course)
+    assert made == [model]
+
+
 def test_a_memory_of_more_is_not_tested() -> None:
     class Long:
         model, private_contexts = chain(1), (0, 1, 2) * 9
@@ -209,7 +223,7 @@ def test_a_memory_of_more_is_not_tested() -> None:
 
 
 def test_the_picture_has_a_panel_a_secret(tmp_path: Path) -> None:
-    from discreet.experiments.charts.reliability import reliability
+    from discreet.charts.reliability import reliability
 
     out = tmp_path / "r.png"
     reliability("title", check(chain(1), dated(chain(1, hospital=0.39), 40, 1)), out)

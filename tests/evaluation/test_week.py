@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.evaluation import evaluate_parts
 from discreet.evaluation.week import every_date
 from discreet.live import Stream
@@ -37,7 +37,7 @@ WEEK = d.Models({"weekday": chain(1), "weekend": chain(2)})
 DAYS = [day("hzuh", 0), day("uuch", 3), day("uchu", 4)]  # Friday, Monday and Tuesday
 
 
-def no_mask(model: Model) -> NoMask:
+def no_mask(model: DayModel) -> NoMask:
     return NoMask(model, POLICY)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.experiments.shared.cohort import Cohort
-from discreet.experiments.shared.runs import Progress, Workers
+from discreet_experiments.shared.cohort import Cohort
+from discreet_experiments.shared.runs import Progress, Workers
 
 
 def quiet(folder: Path, people: int | None = None) -> Cohort:

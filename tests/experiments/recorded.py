@@ -9,10 +9,10 @@ from pathlib import Path
 
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, Day
-from discreet.experiments.shared.people import CHECK_INS, HIERARCHY, MEALS, NO_SIGNAL, READINGS
-from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES, Recording
 from discreet.models.simulate import people
 from discreet.places import Grid, Plane
+from discreet_experiments.shared.people import CHECK_INS, HIERARCHY, MEALS, NO_SIGNAL, READINGS
+from discreet_experiments.shared.positions import BEIJING, LOS_ANGELES, Recording
 
 RECORDED = Path(__file__).parents[3] / "shared" / "data"
 """The folder of recorded data, where there is one."""

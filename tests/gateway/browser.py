@@ -7,8 +7,6 @@ import os
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.gateway.web import Web
 
 SOURCES = Path(__file__).parents[2] / "dashboard"
@@ -17,15 +15,13 @@ NODE = shutil.which("node")
 LONGEST = 120
 
 
-def _absent() -> str | None:
+def absent() -> str | None:
+    """What a browser test lacks here, with the remedy."""
     if CHROMIUM is None:
         return "Chromium is not installed (Debian: apt-get install chromium)"
     if NODE is None or not (SOURCES / "node_modules" / "playwright-core").is_dir():
         return "what looks at the page is not installed (Node, and: make dashboard)"
     return None
-
-
-needs_browser = pytest.mark.skipif(_absent() is not None, reason=str(_absent()))
 
 
 async def look(

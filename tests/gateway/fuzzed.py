@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,8 +40,10 @@ WORDS = (
     "csv",
 )
 METHODS = ("GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW")
-OTHERS = ("/", "/metrics", "/healthz", "/docs", "/v1/owner", "/v1/owner/tokens", "/v1/owner/login", "/v1/owner/first")
+OTHERS = ("/v1/nowhere", "/v1/owner/", "/page/other.js", "//", "/v1/people//now")
+"""Beside every route that is described."""
 HEADERS = ("Accept", "If-None-Match", "Last-Event-ID", "Content-Type", "Cookie", "Origin", "X-CSRF-Token", "Range")
+PEOPLE = [path for path in PATHS if path.startswith("/v1/people/")]
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,14 @@ class Fuzz:
     def request(self) -> Sent:
         """The next one."""
         chance = self._chance
-        path = chance.choice([*PATHS, *PATHS, *OTHERS])
+        path = chance.choice([*PATHS, *PEOPLE, *PEOPLE, *OTHERS])  # half of them where tokens get further
         methods = [name.upper() for name in PATHS.get(path, {"get": None, "post": None})]
         method = chance.choice(METHODS if chance.random() < 0.2 else methods)
         asked = []
         for described in PATHS.get(path, {}).values():
             asked += [one["name"] for one in described["parameters"] if one["in"] == "query"]
         path = path.replace("{person}", quote(chance.choice(["jane", "jane", "joe", self._word()]), safe=""))
+        path = re.sub(r"\{\w+\}", lambda _: quote(chance.choice(["1", "0", self._word()]), safe=""), path)
         query = "&".join(f"{name}={quote(self._word())}" for name in asked if chance.random() < 0.3)
         headers = {name: self._header() for name in HEADERS if chance.random() < 0.15}
         if chance.random() < 0.9:

@@ -6,13 +6,15 @@ import asyncio
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from discreet.gateway.own_store import OwnStore
-from tests.gateway.browser import look, needs_browser
+from tests.gateway.browser import look
 from tests.gateway.test_nightly import changed
 from tests.gateway.web import listening_web
 
 
-@needs_browser
+@pytest.mark.browser
 def test_what_an_owner_does(tmp_path: Path) -> None:
     with closing(OwnStore(tmp_path / "other.db")) as own:
         notice = changed(own)

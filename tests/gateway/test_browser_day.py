@@ -7,13 +7,15 @@ import datetime as dt
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from discreet import Clock, Day, Policy, Routine, Secret
 from discreet.gateway.own_store import Reading
 from discreet.gateway.person import Settled
 from discreet.mechanisms.named import Spec
 from discreet.models.simulate import person
 from discreet.places import Places
-from tests.gateway.browser import look, needs_browser
+from tests.gateway.browser import look
 from tests.gateway.people import START
 from tests.gateway.web import Web, listening_web
 
@@ -51,10 +53,9 @@ async def live(web: Web, days: Sequence[Day], slots: int) -> None:
         date, slot = START.date() + dt.timedelta(days=number // FINE.slots), number % FINE.slots
         middle = FINE.start_of(date, slot).timestamp() + FINE.slot_seconds / 2
         await web.pass_slot(Reading("jane", "phone", int(middle * 1e6), label=context))
-        web.served.gateway.keeper.explain("jane")  # between slots there is time for it; here none passes
 
 
-@needs_browser
+@pytest.mark.browser
 def test_a_day_with_ten_secrets(tmp_path: Path) -> None:
     async def story() -> None:
         somebody, days = busy()

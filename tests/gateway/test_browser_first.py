@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.cli.histories import phone_history
-from tests.gateway.browser import look, needs_browser
+from tests.gateway.browser import look
 from tests.gateway.first import empty_web
 
 
-@needs_browser
+@pytest.mark.browser
 def test_from_nothing_to_a_person_who_is_served(tmp_path: Path) -> None:
     phone_history(tmp_path / "phone.csv", days=35)
 

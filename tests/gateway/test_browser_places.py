@@ -7,15 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from discreet.gateway.own_store import Reading
 from discreet.places import Circle, Place, Places, read_places, write_places
-from tests.gateway.browser import look, needs_browser
+from tests.gateway.browser import look
 from tests.gateway.people import PLACES, START, WHERE, settled
 from tests.gateway.web import ROUTINE, listening_web
 
 
-@needs_browser
+@pytest.mark.browser
 def test_the_map_of_places(tmp_path: Path) -> None:
     file = tmp_path / "places.geojson"
     here = {"campus": (48.152, 11.582, 700), "library": (48.155, 11.586, 90), "market": (48.118, 11.535, 80)}
@@ -45,7 +46,7 @@ def wandered() -> list[Reading]:
     return found
 
 
-@needs_browser
+@pytest.mark.browser
 def test_what_applications_get(tmp_path: Path) -> None:
     file = tmp_path / "discreet.toml"
     file.write_text("# settings\n")

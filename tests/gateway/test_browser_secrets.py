@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from discreet.choosing.policy_text import policy_file_text
-from tests.gateway.browser import look, needs_browser
+from tests.gateway.browser import look
 from tests.gateway.people import START, readings, settled
 from tests.gateway.web import ROUTINE, listening_web
 
 
-@needs_browser
+@pytest.mark.browser
 def test_a_secret_is_declared_previewed_and_saved(tmp_path: Path) -> None:
     person = settled(routine=ROUTINE, outputs="suppress")
     path = tmp_path / "policy.toml"

@@ -47,7 +47,7 @@ def described(sent: Sent) -> set[str] | None:
     """The statuses that the description has for a request; None for routes that are not in it."""
     path = sent.url.partition("?")[0]
     for template, methods in PATHS.items():
-        if re.fullmatch(template.replace("{person}", "[^/]+"), path):
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
             method = {"HEAD": "get"}.get(sent.method, sent.method.lower())
             return {*methods[method]["responses"], *MORE} if method in methods else {"405", *MORE, "400"}
     return None

@@ -14,11 +14,15 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from discreet.errors import DiscreetError
-from discreet.gateway.home_assistant import HomeAssistantSource
+from discreet.gateway.home_assistant import HomeAssistantSource, source_of
+from discreet.gateway.home_assistant_socket import _readings as readings_in
 from discreet.gateway.home_assistant_socket import run
-from discreet.gateway.own_store import Reading
+from discreet.gateway.own_store import OwnStore, Reading
+from discreet.gateway.person import Kept
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.section import Section
+from discreet.live.slots import SECOND
+from discreet.live.standing import Rule
 from tests.gateway.mosquitto import until
 from tests.gateway.payloads import HOSTILE, TST, state
 from tests.gateway.people import START, WHERE, habits, keeper, settled
@@ -180,3 +184,23 @@ def test_settings_name_the_key_that_is_wrong() -> None:
         with pytest.raises(DiscreetError) as caught:
             HomeAssistantSource.read(Section(Path("discreet.toml"), table_, ("home_assistant[0]",)))
         assert message in str(caught.value)
+
+
+def test_a_choice_that_is_left_as_it_is_does_not_hide_where_somebody_is(tmp_path: Path) -> None:
+    """Asked again, all states hold now; the tracker changed last, whichever entity comes last in the alphabet."""
+    begins = (TST // 7200 + 1) * 7200
+    entities = {"input_select.doing": "jane", "device_tracker.a": "jane"}
+    source = HomeAssistantSource(entities, url="http://house", token=TOKEN)
+    states = [
+        state("device_tracker.a", "clinic", begins - 3600),
+        state("input_select.doing", "office", begins - 3 * 86400),
+    ]
+    said = {"result": states}
+    found = [one for hours in range(3) for one in readings_in(said, source, begins + 1800 * (hours - 1))]
+    own = OwnStore(tmp_path / "own.db")
+    own.read(found)
+    kept = Kept(own, "jane")
+    for order in (tuple(entities), tuple(entities)[::-1]):
+        rule = Rule(4 * 3600, sources=tuple(source_of(entity) for entity in order))
+        assert rule.context(kept, begins * SECOND, (begins + 7200) * SECOND) == "clinic"
+    own.close()

@@ -24,7 +24,7 @@ DAY = dt.date(2026, 3, 2)
 OUTPUTS: tuple[Output, ...] = (Released("home"), SUPPRESSED, SKIPPED, Generalized('Zürich, "West" \\ 北'), SUPPRESSED)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def open_journal(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Journal]:
     """Opens one and the same journal, as often as it is called."""
     if request.param == "sqlite":
@@ -65,7 +65,9 @@ def test_rows_come_back_as_they_were_written(journal: Journal) -> None:
     assert journal.last("jane") == rows[-1]
     assert journal.latest("jane", 2) == rows[-2:]
     assert journal.of_stream(head.stream, 1) == rows[2:]
-    assert journal.checkpoints(head.stream) == [(4, "last"), (2, "later")], "two are kept"
+    assert journal.checkpoints(head.stream) == [(4, "last"), (2, "later"), (0, "a checkpoint")]
+    journal.append([], [(head.stream, slot, "more") for slot in range(5, 12)])
+    assert [slot for slot, _ in journal.checkpoints(head.stream)] == [11, 10, 9, 8, 7, 6, 5, 4], "eight are kept"
     assert broken_link(journal.all_rows("jane"), KEY) is None
     assert journal.people() == ["jane"]
     assert (journal.last("joe"), journal.head("joe"), journal.heads("joe"), journal.latest("joe", 2)) == (

@@ -11,6 +11,8 @@ import pytest
 
 from tests.gateway.postgres import Server
 
+pytestmark = pytest.mark.kills
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -23,7 +25,9 @@ def killed(count: int, *more: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize(("database", "count"), [("sqlite", 40), ("postgres", 10)])
+@pytest.mark.parametrize(
+    ("database", "count"), [("sqlite", 40), pytest.param("postgres", 10, marks=pytest.mark.postgres)]
+)
 def test_nothing_decided_is_lost_drawn_twice_or_missed(
     database: str, count: int, request: pytest.FixtureRequest
 ) -> None:

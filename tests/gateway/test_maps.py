@@ -358,3 +358,13 @@ def test_what_the_page_says_brings_a_drawn_map_into_force(tmp_path: Path, monkey
             assert "the habits changed" in note
 
     asyncio.run(after())
+
+
+@pytest.mark.parametrize("path", ["9" * 5000 + "/0/0", "0/" + "9" * 5000 + "/0", "0/0/-1", "0/0/x", "0/0/٣", "0/0/1e9"])
+def test_a_tile_that_cannot_be_is_not_there(tmp_path: Path, path: str) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as web:
+            headers = web.cookie(web.served.owner._opened())
+            assert (await web.client.get(f"/v1/owner/tiles/{path}", headers=headers)).status_code == 404
+
+    asyncio.run(story())

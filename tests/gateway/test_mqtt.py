@@ -20,6 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.gateway.broker import Broker, ToldView, identifier
 from discreet.gateway.home_assistant import HomeAssistantSource
 from discreet.gateway.journal import JournalError
+from discreet.gateway.left_behind import cleared, topics_of
 from discreet.gateway.mqtt import MqttSource
 from discreet.gateway.own_store import Reading
 from discreet.gateway.owntracks_source import OwnTracksSource
@@ -276,6 +277,7 @@ def test_encrypted_messages_are_read_with_the_key_of_their_phone(tmp_path: Path,
     asyncio.run(story())
 
 
+@pytest.mark.broker
 @pytest.mark.skipif(PROGRAM is None, reason=ABSENT)
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed, which makes the certificate")
 @pytest.mark.filterwarnings(  # paho leaves the socket of a handshake that failed to the garbage collector
@@ -308,3 +310,30 @@ def test_a_broker_with_tls_must_prove_itself(tmp_path: Path) -> None:
         asyncio.run(story())
     finally:
         mosquitto.stop()
+
+
+def test_a_broker_that_is_away_makes_the_gateway_unready_until_it_is_back(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    async def story() -> None:
+        gateway = opened(tmp_path)
+        async with gateway.running(), reading(gateway, mosquitto):
+            assert gateway.health.ready
+            mosquitto.stop()
+            await until("that it is away", lambda: not gateway.health.ready)
+            assert [one.what for one in gateway.health.reasons] == ["readings from the broker"]
+            mosquitto.start()
+            await until("that it is back", lambda: gateway.health.ready)
+
+    asyncio.run(story())
+
+
+def test_positions_that_phones_left_at_the_broker_are_cleared(mosquitto: Mosquitto) -> None:
+    async def story() -> None:
+        broker, others = Broker(port=mosquitto.port), "owntracks/joe/pixel"
+        await send(mosquitto, (TOPIC, b"{}"), (f"{TOPIC}/event", b"{}"), (others, b"{}"))
+        mine, theirs = topics_of(PHONES, "jane"), topics_of([OwnTracksSource("joe", "joe")], "joe")
+        assert topics_of(PHONES, "joe") == []
+        assert await cleared(broker, mine) == ([TOPIC, f"{TOPIC}/event"], [])
+        assert await cleared(broker, mine) == ([], [])
+        assert await cleared(broker, theirs) == ([others], []), "others' were left alone"
+
+    asyncio.run(story())

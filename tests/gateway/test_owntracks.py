@@ -18,10 +18,12 @@ from starlette.applications import Starlette
 
 from discreet.errors import DiscreetError
 from discreet.gateway.access import Access, Grant
+from discreet.gateway.broker import Broker
 from discreet.gateway.doors import Doors
 from discreet.gateway.forms import Forms
 from discreet.gateway.journal import JournalError
 from discreet.gateway.limits import Rate
+from discreet.gateway.mqtt import MqttSource
 from discreet.gateway.own_store import Reading
 from discreet.gateway.owner import Owner
 from discreet.gateway.owntracks import routes
@@ -41,8 +43,14 @@ VIEWS = {"whole": View(), "family": View("family", {"home": frozenset({"home"})}
 class Known(Access):
     """Tokens whose secrets a test can write down."""
 
+    def sessions(self) -> dict[bytes, tuple[str, float]]:
+        return {}
+
     def __init__(self) -> None:
         pass
+
+    def password(self) -> str | None:
+        return None
 
     def grant(self, secret: str) -> Grant | None:
         return {
@@ -205,6 +213,35 @@ def test_encrypted_messages_are_read_and_answered_encrypted(tmp_path: Path) -> N
             answer = await client.post("/pub", content=sealed({**LOCATION, "tst": TST - 60}), auth=PHONE)
             assert (answer.status_code, answer.content) == (200, b"[]"), "without a key it cannot be read"
             assert len(kept(gateway)) == 1
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("sources", "is_read"),
+    [
+        ([OwnTracksSource("jane", "jane", key="correct horse")], False),
+        ([OwnTracksSource("jane", "jane", key="correct horse", clear=True)], True),
+        ([OwnTracksSource("jane", "jane", "one", "correct horse"), OwnTracksSource("jane", "jane", "two")], True),
+        ([OwnTracksSource("joe", "joe", key="correct horse")], True),
+        ([], True),
+    ],
+)
+def test_where_a_key_is_set_a_message_in_clear_is_not_read(
+    tmp_path: Path, sources: list[OwnTracksSource], is_read: bool
+) -> None:
+    """Who has the phone's password and not its key says nothing; the phone hears 200, or its queue would stop."""
+
+    async def story() -> None:
+        async with serving(tmp_path, sources) as (gateway, client):
+            for body in (encoded(LOCATION), encoded([LOCATION])):
+                answer = await client.post("/pub", content=body, auth=PHONE)
+                assert (answer.status_code, answer.content) == (200, b"[]")
+            assert bool(kept(gateway)) == is_read
+        source = MqttSource(gateway, Broker(), sources)
+        heard = source._located("owntracks/jane/pixel", encoded(LOCATION))
+        mine = [one for one in sources if one.person == "jane"]
+        assert len(heard) == (1 if any(one.reads_clear and one.device is None for one in mine) else 0)
 
     asyncio.run(story())
 

@@ -20,7 +20,7 @@ from discreet.gateway.journal import Row, SqliteJournal
 from discreet.gateway.journal.base import broken_link
 from discreet.gateway.keys import known_key, owner_key
 from discreet.gateway.own_store import OwnStore
-from discreet.gateway.restored import TOKENS, later_than_journal, mended
+from discreet.gateway.restored import TOKENS, mended
 from discreet.gateway.views import View
 from discreet.outputs import Skipped, to_wire
 from tests.gateway.people import CLOCK, KEY, PLACES, START, closed, habits, keeper, settled
@@ -147,14 +147,6 @@ def test_a_new_stream_for_another_clock(tmp_path: Path) -> None:
     rows = one.turn(ENDS[6])
     assert rows[0].key > (START.date(), 3)
     closed(one)
-
-
-def test_whoever_heard_of_later_slots(restored: tuple[Path, list[Row]]) -> None:
-    copy, told = restored
-    with closing(SqliteJournal(copy / "journal.db")) as journal:
-        assert later_than_journal(journal, "jane", told[6].key)
-        assert not later_than_journal(journal, "jane", told[5].key)
-        assert later_than_journal(journal, "joe", told[0].key)
 
 
 def test_backups_as_an_archive_and_without_the_own_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -155,17 +155,17 @@ def test_whatever_fails_at_a_boundary_the_clock_goes_on(tmp_path: Path) -> None:
     async def story() -> None:
         wall = Wall(START.timestamp())
         async with opened(tmp_path, wall).running() as gateway:
-            real = gateway.keeper.turn
+            real = gateway.keeper.step
 
-            def broken(now: float) -> list[Row]:
-                gateway.keeper.turn = real  # type: ignore[method-assign]
+            def broken(now: float) -> bool:
+                gateway.keeper.step = real  # type: ignore[method-assign]
                 raise ZeroDivisionError
 
-            gateway.keeper.turn = broken  # type: ignore[method-assign]
+            gateway.keeper.step = broken  # type: ignore[method-assign]
             end = gateway.keeper.next
             wall.now = end + 5.0
-            await eventually(lambda: gateway.failing)
-            await eventually(lambda: not gateway.failing)
+            await eventually(lambda: not gateway.health.ready)
+            await eventually(lambda: gateway.health.ready)
             wall.now = end + 30.0
             await eventually(lambda: len(gateway.rows("jane")) == 1)
             assert gateway.at_work

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -180,3 +181,44 @@ def test_a_mechanism_that_cannot_go_on_without_end_is_said_before_anything_start
     plan = plan_of(Settings.read(written(folder, WHO + more)))
     with pytest.raises(DiscreetError, match=r"people\.jane\.mechanism: "):
         checked(plan.people)
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("postgresql://discreet@host/discreet", False),
+        ("postgresql:///discreet", False),
+        ("postgresql://host/discreet?user=discreet", False),
+        ("postgresql://discreet:secret@host/discreet", True),
+        ("postgresql://host/discreet?user=discreet&password=secret", True),
+    ],
+)
+def test_a_password_in_the_journals_address_is_warned_of(tmp_path: Path, url: str, told: bool) -> None:
+    file = tmp_path / "discreet.toml"
+    for name in ("jane.model", "policy.toml"):
+        (tmp_path / name).touch()
+    file.write_text(f"{WHO}\n[journal]\nurl = '{url}'\n")
+    file.chmod(0o600)
+    warnings = Settings.read(file).warnings
+    assert len(warnings) == told
+    assert all("~/.pgpass" in one and "secret" not in one for one in warnings)
+    if told:
+        file.chmod(0o644)
+        with pytest.raises(DiscreetError, match=r"journal\.url"):
+            Settings.read(file)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
+def test_a_tls_key_that_everybody_can_read_is_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "discreet.toml"
+    for name in ("jane.model", "policy.toml"):
+        (tmp_path / name).touch()
+    file.write_text(f"{WHO}\n[server]\ncertificate = 'c.pem'\nkey = 'k.pem'\n")
+    for name in ("c.pem", "k.pem"):
+        (tmp_path / name).write_text("")
+        (tmp_path / name).chmod(0o644)
+    (warning,) = Settings.read(file).warnings
+    assert "chmod 600" in warning
+    assert "k.pem" in warning
+    (tmp_path / "k.pem").chmod(0o640)
+    assert Settings.read(file).warnings == [], "the service's group may"

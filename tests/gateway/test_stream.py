@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from pathlib import Path
 
 import httpx
+import pytest
 
 from discreet.gateway.access import Access
 from discreet.gateway.forms import event_id
 from discreet.gateway.owner import SESSION, SESSIONS
 from discreet.gateway.stream import MOST
 from tests.gateway.people import START, readings
-from tests.gateway.web import Wall, Web, events, listening_web
+from tests.gateway.web import Wall, Web, events, listening_web, opened
 
 STREAM = "/v1/people/jane/stream"
 
@@ -102,7 +104,7 @@ def test_a_stream_by_cookie_ends_with_the_session(tmp_path: Path) -> None:
             owner, moment = web.served.owner, [0.0]
             owner._clock = lambda: moment[0]
             first = owner._opened()
-            cookies = {"Cookie": f"discreet={first}"}
+            cookies = web.cookie(first)
             async with web.client.stream("GET", STREAM, headers=cookies) as one:
                 lines = one.aiter_lines()
                 assert len(await events(lines, 1)) == 1
@@ -113,7 +115,7 @@ def test_a_stream_by_cookie_ends_with_the_session(tmp_path: Path) -> None:
                 assert [line async for line in lines if line.startswith("data")] == []
             assert (await web.client.get(STREAM, headers=cookies)).status_code == 401
             second = owner._opened()
-            async with web.client.stream("GET", STREAM, headers={"Cookie": f"discreet={second}"}) as two:
+            async with web.client.stream("GET", STREAM, headers=web.cookie(second)) as two:
                 lines = two.aiter_lines()
                 assert len(await events(lines, 1)) == 1
                 for _ in range(SESSIONS):
@@ -213,3 +215,45 @@ def test_stopping_lets_readers_go_and_goes_on_after_it(tmp_path: Path) -> None:
             assert (await web.client.get("/v1/people/jane/now", headers=headers)).status_code == 200
 
     asyncio.run(story())
+
+
+def test_an_identity_is_compared_with_what_was_told_and_not_with_what_is_decided(tmp_path: Path) -> None:
+    """Between the two lies the margin; an answer that changes before it tells when a slot was decided."""
+
+    async def story() -> None:
+        async with opened(tmp_path) as web:
+            await web.pass_slots(1)
+            keeper, gateway = web.served.gateway.keeper, web.served.gateway
+            headers = web.bearer("application") | {"Last-Event-ID": "2026-03-02.1"}
+            web.wall.now = keeper.next - 1
+            assert (await web.client.head(STREAM, headers=headers)).status_code == 409
+            rows = await gateway.between_slots(partial(keeper.turn, keeper.next))
+            assert [row.key for row in rows] == [(START.date(), 1)]
+            assert (await web.client.head(STREAM, headers=headers)).status_code == 409, "decided, and not told"
+            await gateway.tell(rows)
+            assert (await web.client.head(STREAM, headers=headers)).status_code == 200
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("digits", [7, 19, 4000, 5000])
+def test_an_identity_with_a_huge_number_is_none_of_ours(tmp_path: Path, digits: int) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as web:
+            await web.pass_slots(1)
+            for date in ("2020-01-01", "2026-03-02"):
+                headers = web.bearer("application") | {"Last-Event-ID": f"{date}.{'9' * digits}"}
+                assert (await web.client.get(STREAM, headers=headers)).status_code == 400
+
+    asyncio.run(story())
+
+
+def test_an_application_that_is_ahead_writes_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as web:
+            headers = web.bearer("application") | {"Last-Event-ID": "2030-01-01.0"}
+            for _ in range(5):
+                assert (await web.client.get(STREAM, headers=headers)).status_code == 409
+
+    asyncio.run(story())
+    assert len([one for one in caplog.records if "seen more" in one.msg]) == 1

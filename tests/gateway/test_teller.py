@@ -9,6 +9,7 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import aiomqtt
 import numpy as np
@@ -215,6 +216,47 @@ def test_a_broker_that_was_killed_is_told_what_it_missed_in_order(tmp_path: Path
     asyncio.run(story())
 
 
+def test_times_of_locations_rise_though_a_broker_was_away(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    """What it retained is told again; a location that it has confirmed is not, for phones want times that rise."""
+
+    async def story() -> None:
+        broker = Broker(port=mosquitto.port, tells=(WHOLE,))
+        async with opened(tmp_path) as gateway, telling(gateway, broker) as teller:
+            slots, times = days(gateway, 1), []
+            async with hearing(mosquitto, "released/#") as heard:
+                located = None
+                while located is None:  # until the last row is a place
+                    turned = next(slots)
+                    await gateway.tell(turned)
+                    located = FORMS["whole"].owntracks(turned[-1], "JA")
+                await until("the location", lambda: bool(heard))
+                times += [json.loads(one)["tst"] for one in messages(heard, "released/jane/whole")]
+            await until("its confirmation", lambda: teller._reached.get("jane") == turned[-1].key)
+            mosquitto.stop()
+            await until("that it is away", lambda: not teller.connected.is_set())
+            listening, catch_up = asyncio.Event(), teller._catch_up
+
+            async def when_heard(link: Link) -> None:
+                await listening.wait()
+                await catch_up(link)
+
+            teller._catch_up = when_heard  # type: ignore[method-assign]
+            mosquitto.start()
+            async with hearing(mosquitto, "discreet/jane/whole", "released/#") as again:
+                listening.set()
+                await asyncio.wait_for(teller.connected.wait(), 10)
+                await until("the event", lambda: bool([one for one in again if not one.retain]))
+                for turned in slots:
+                    await gateway.tell(turned)
+                last = encoded(FORMS["whole"].event(turned[-1]))
+                await until("the last", lambda: last in messages(again, "discreet/jane/whole"))
+                times += [json.loads(one)["tst"] for one in messages(again, "released/jane/whole")]
+            assert len(times) > 2
+            assert all(np.diff(times) > 0)
+
+    asyncio.run(story())
+
+
 def test_revocation_clears_what_is_retained_and_stays_silent(tmp_path: Path, mosquitto: Mosquitto) -> None:
     async def story() -> None:
         broker = Broker(port=mosquitto.port, tells=(WHOLE, FAMILY))
@@ -371,3 +413,51 @@ def test_a_view_or_person_that_is_not_there_is_named(tmp_path: Path) -> None:
                 assert key in str(caught.value)
 
     asyncio.run(story())
+
+
+class Tracker:
+    """A device tracker over MQTT by Home Assistant's own rule (its device_tracker entity, and mqtt/device_tracker)."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self.where: tuple[float | None, float | None] = (None, None)
+        self.history: list[str] = []
+
+    @property
+    def state(self) -> str:
+        """The name that was sent; without one, coordinates make it: no zone is here, so it is not_home."""
+        if self.name is not None:
+            return self.name
+        return "unknown" if None in self.where else "not_home"
+
+    def hear(self, topic: str, payload: bytes) -> None:
+        """A message, after which Home Assistant writes a state, and automations run where it is another one."""
+        if topic.endswith("/state"):
+            self.name = None if payload == b"None" else payload.decode()
+        elif topic.endswith("/attributes"):
+            said = json.loads(payload)
+            self.where = (said["latitude"], said["longitude"])
+        if self.history[-1:] != [self.state]:
+            self.history.append(self.state)
+
+
+def test_home_assistant_never_makes_a_state_of_coordinates() -> None:
+    """Its history has what was told, and no `not_home` in between, on which automations would run."""
+    outputs: list[Any] = [
+        SUPPRESSED,
+        Released("work"),
+        Released("home"),
+        Skipped(),
+        Released("gym"),
+        Released("work"),
+        SUPPRESSED,
+    ]
+    for view, expected in (
+        ("whole", ["unknown", "work", "home", "unknown", "gym", "work", "unknown"]),
+        ("family", ["unknown", "not_home", "home", "unknown", "not_home", "unknown"]),  # its rest is called away
+    ):
+        tracker, wire = Tracker(), Wire(Broker(), ToldView("jane", view), FORMS[view])
+        for output in outputs:
+            for one in wire.of(row(output)):
+                tracker.hear(one.topic, one.payload)
+        assert tracker.history == expected

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +49,21 @@ class Web:
         """The headers of a new token."""
         return {"Authorization": f"Bearer {self.served.access.add(purpose, person, **options)[1]}"}
 
+    def cookie(self, value: str) -> dict[str, str]:
+        """The header of a session."""
+        return {"Cookie": f"{self.served.doors._cookie}={value}"}
+
     async def pass_slot(self, *readings: Reading) -> list[Row]:
-        """Let the slot that is under way end, with these readings in it, and tell what was decided."""
+        """Let the slot that is under way end, with these readings in it, and tell what was decided.
+
+        It is decided in the gateway's own thread: a policy that the page saves meanwhile is changed there too.
+        """
         keeper = self.served.gateway.keeper
         end = keeper.next
         self.wall.now = end - 1  # the gateway's own task finds nothing to do
         if readings:
             await self.served.gateway.accept(readings)
-        rows = keeper.turn(end)
+        rows = await self.served.gateway.between_slots(partial(keeper.turn, end))
         self.wall.now = end + keeper.margin
         await self.served.gateway.tell(rows)
         return rows

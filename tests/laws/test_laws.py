@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.contracts import Mechanism, MechanismClass, Model, Rng, bounds_ratios, covers_everything
+from discreet.contracts import DayModel, Mechanism, MechanismClass, Rng, bounds_ratios, covers_everything
 from discreet.kernels import FiniteKernel
 from discreet.laws import LawBroken, cases, check
 from discreet.mechanisms import Adaptive, Dphmm, MaskSensitive, NoMask
@@ -30,9 +30,9 @@ def each_slot(policy: d.Policy) -> d.Policy:
     return d.Policy([secret for secret in policy.secrets if secret.at == "each"] or ["c0"], delta=policy.delta)
 
 
-def models_for(kind: MechanismClass, seed: int) -> Iterator[tuple[Model, d.Policy]]:
+def models_for(kind: MechanismClass, seed: int) -> Iterator[tuple[DayModel, d.Policy]]:
     """A chain and a hidden model, over events where it needs them, each with two policies; odd seeds have caps."""
-    models: list[Model] = (
+    models: list[DayModel] = (
         event_models(seed) if kind.needs == "events" else [random_chain(seed), random_hidden(seed, slots=2)]
     )
     for model in models:
@@ -41,6 +41,7 @@ def models_for(kind: MechanismClass, seed: int) -> Iterator[tuple[Model, d.Polic
         yield from ((model, policy), (model, each_slot(policy)))
 
 
+@pytest.mark.slow("holds a mechanism to every law on several random models")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_obeys_on_random_models(name: str) -> None:
     """All that discreet.mechanisms has, found by itself: a new one is done when this passes."""
@@ -83,12 +84,12 @@ def test_a_new_mechanism_needs_no_list_but_its_own_class() -> None:
     class Sometimes(MaskSensitive):
         needs = "chain"
 
-        def __init__(self, model: Model, policy: d.Policy, *, often: int) -> None:
+        def __init__(self, model: DayModel, policy: d.Policy, *, often: int) -> None:
             super().__init__(model, policy)
             self.often = often
 
         @classmethod
-        def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+        def law_cases(cls, model: DayModel) -> Iterable[Mapping[str, Any]]:
             return {"often": 1}, {"often": len(model.contexts)}
 
     chain = random_chain(1)
@@ -146,7 +147,7 @@ def test_a_cap_that_is_ignored_is_caught() -> None:
     """A mechanism that keeps every delta and knows nothing of caps claims what does not hold."""
 
     class Blind(Adaptive):
-        def __init__(self, model: Model, policy: d.Policy) -> None:
+        def __init__(self, model: DayModel, policy: d.Policy) -> None:
             super().__init__(model, d.Policy([replace(one, cap=None) for one in policy.secrets], delta=policy.delta))
             self.policy = policy
 

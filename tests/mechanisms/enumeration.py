@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.policy import Policy
 
 Path = tuple[int, ...]
@@ -41,7 +41,7 @@ class Tiny:
         return {path: weight / whole for path, weight in found.items()}
 
 
-def tiny(model: Model, policy: Policy) -> Tiny:
+def tiny(model: DayModel, policy: Policy) -> Tiny:
     """The floats of a model and policy as fractions; secrets at="any" are left out."""
     index = {context: k for k, context in enumerate(model.contexts)}
     secrets = [

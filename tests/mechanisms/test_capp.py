@@ -201,6 +201,7 @@ def test_capp_maximises_the_slots_truth() -> None:
     assert compared > 150
 
 
+@pytest.mark.slow("solves many programmes")
 def test_efficient_fake_has_one_truth_probability_a_context_and_maximises_their_sum() -> None:
     """As HiGHS does, where delta is not 0: there, its tolerance is more than the room that there is."""
     compared = 0
@@ -226,6 +227,7 @@ def test_efficient_fake_has_one_truth_probability_a_context_and_maximises_their_
     assert compared > 150
 
 
+@pytest.mark.slow("solves many programmes")
 def test_many_limits_that_all_bind_are_solved() -> None:
     """Hundreds of rows in use: every output is at nearly all of its limits."""
     chain = random_chain(1, n=20, slots=3, zeros=0.0)

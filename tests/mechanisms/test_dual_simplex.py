@@ -25,6 +25,7 @@ def random_case(seed: int, most: int = 12) -> tuple[FloatArray, FloatArray]:
     return matrix, matrix @ inside - room
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 def test_the_optimum_is_highs_optimum_and_feasible() -> None:
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     for seed in searches(300):

@@ -188,6 +188,7 @@ def test_utility_equals_the_enumeration() -> None:
         assert float(utility) * mechanism.model.slots == pytest.approx(total, abs=1e-12)
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 def test_utility_is_drawn_where_states_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """The draws are seeded: the exact value lies within the 95 % half-width on these."""
     for seed in (3, 4, 8):

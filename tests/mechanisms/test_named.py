@@ -14,7 +14,7 @@ import pytest
 
 import discreet as d
 from discreet import mechanisms
-from discreet.contracts import Mechanism, Model, is_finite
+from discreet.contracts import DayModel, Mechanism, is_finite
 from discreet.errors import DiscreetError
 from discreet.mechanisms.named import Spec, names
 from discreet.mechanisms.options import Options
@@ -64,7 +64,7 @@ TOML = {
         """,
 }
 
-MADE: dict[str, tuple[list[str], Callable[[Model, d.Policy], Mechanism[Any]]]] = {
+MADE: dict[str, tuple[list[str], Callable[[DayModel, d.Policy], Mechanism[Any]]]] = {
     "adaptive": (
         ["outputs=deceive", "memory=none", "plan=lazy"],
         lambda model, policy: mechanisms.Adaptive(model, policy, outputs="deceive", memory="none", plan="lazy"),
@@ -109,7 +109,7 @@ MADE: dict[str, tuple[list[str], Callable[[Model, d.Policy], Mechanism[Any]]]] =
 }
 
 
-def model_for(name: str) -> tuple[Model, d.Policy]:
+def model_for(name: str) -> tuple[DayModel, d.Policy]:
     if name in ("pa-markov", "no-internal"):
         return next(iter(event_models(1))), event_policy(1)
     return CHAIN, POLICY
@@ -207,7 +207,7 @@ def test_events_are_handed_to_those_who_ask() -> None:
 class Own(mechanisms.NoMask):
     """A researcher's own."""
 
-    def __init__(self, model: Model, policy: d.Policy, *, grid: int = 10, share: float, way: str = "") -> None:
+    def __init__(self, model: DayModel, policy: d.Policy, *, grid: int = 10, share: float, way: str = "") -> None:
         super().__init__(model, policy)
         self.given = grid, share, way
 
@@ -229,7 +229,7 @@ def test_a_mechanism_of_ones_own() -> None:
 class Half:
     """Machinery alone, and nothing that it promises."""
 
-    def __init__(self, model: Model, policy: d.Policy) -> None:
+    def __init__(self, model: DayModel, policy: d.Policy) -> None:
         self.model, self.policy = model, policy
 
     start = kernel = advance = lambda self, *given: None
@@ -245,7 +245,7 @@ class Reversed(mechanisms.NoMask):
 class Daily(mechanisms.NoMask):
     """Counts the slots of its model before anything else."""
 
-    def __init__(self, model: Model, policy: d.Policy) -> None:
+    def __init__(self, model: DayModel, policy: d.Policy) -> None:
         self.numbers = list(range(model.slots))
         super().__init__(model, policy)
 
@@ -406,7 +406,7 @@ def with_text(spec: Spec, option: str, text: str) -> Spec:
 class Anything(mechanisms.NoMask):
     """Takes what comes."""
 
-    def __init__(self, model: Model, policy: d.Policy, *, it: Any = None) -> None:
+    def __init__(self, model: DayModel, policy: d.Policy, *, it: Any = None) -> None:
         super().__init__(model, policy)
 
 
@@ -420,7 +420,7 @@ def test_a_constructor_that_chokes_on_its_options_says_so() -> None:
 class Choking(mechanisms.NoMask):
     """A mechanism with a fault, and annotations that only type checkers can read."""
 
-    def __init__(self, model: Model, policy: d.Policy, *, on: NoSuchName = None) -> None:  # type: ignore[name-defined]  # noqa: F821
+    def __init__(self, model: DayModel, policy: d.Policy, *, on: NoSuchName = None) -> None:  # type: ignore[name-defined]  # noqa: F821
         raise TypeError("no such thing")
 
 

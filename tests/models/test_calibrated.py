@@ -248,6 +248,7 @@ def calibration_error(routine: Routine, days: Sequence[Day]) -> tuple[FloatArray
     return np.concatenate(beliefs), np.concatenate(truth).astype(np.float64)
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 def test_where_habits_drift_the_calibration_error_falls_by_a_third_and_the_likelihood_rises() -> None:
     """Seeded, hence no chance of a false alarm: 12 people, the second half of whose days is held out."""
     errors, likelihoods = {}, {}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.contracts import DayOrEndless, EndlessModel, is_endless
+from discreet.contracts import EndlessModel, Model, is_endless
 from discreet.models.endless import KEPT_DAYS
 from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.routine import Routine
@@ -107,7 +107,7 @@ def test_a_first_slot_before_the_start_is_refused() -> None:
 def test_a_model_without_end_is_told_from_one_of_a_day() -> None:
     routine = random_routine(6)
     endless: EndlessModel = routine.since(MONDAY)
-    several: list[DayOrEndless] = [endless, routine.day("weekday")]
+    several: list[Model] = [endless, routine.day("weekday")]
     assert [is_endless(model) for model in several] == [True, False]
     for model in several:
         np.testing.assert_array_equal(model.transition(0), routine.day("weekday").transitions[0])

@@ -125,6 +125,7 @@ def test_predictions_are_those_of_each_persons_hidden_markov_model() -> None:
         assert (events[number], secrets[number]) == pytest.approx(tuple(score))
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 def test_strengths_are_found_by_what_is_held_out() -> None:
     """Weak where counts say what the level above cannot, strong where they say nothing but noise."""
     dependent = drawn(either(), people=20, length=100)

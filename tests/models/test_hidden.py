@@ -11,6 +11,7 @@ from discreet.errors import DiscreetError, ModelError
 from discreet.models import HiddenMarkovModel
 from discreet.numerics import FloatArray
 from tests.models.test_chain import LABELS, SLOTS, random_chain, random_rows
+from tests.strategies import with_states_seen
 from tests.test_randomness import fits
 
 STATES = 2
@@ -52,7 +53,7 @@ def test_prior_and_likelihood_equal_enumeration(seed: int, by_slot: bool) -> Non
 
 def test_a_chain_is_the_hidden_model_whose_states_are_seen() -> None:
     chain = random_chain(4)
-    hidden = HiddenMarkovModel.from_chain(chain)
+    hidden = with_states_seen(chain)
     days = list(itertools.product(LABELS, repeat=SLOTS))
     np.testing.assert_allclose(hidden.prior, chain.prior, atol=1e-15)
     np.testing.assert_array_equal(hidden.transitions, chain.transitions)

@@ -15,17 +15,18 @@ from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.models import HiddenMarkovModel, MarkovChain, Models, load, save
+from discreet.models.endless_hidden import EndlessHidden
 from discreet.models.parts import AnyModel
 from discreet.models.routine import Kinds, Routine
 from discreet.models.simulate import person
-from discreet.models.store import files_for, move_models
+from discreet.models.store import files_for, load_days, move_models
 from tests.models.test_chain import LABELS, random_chain
 from tests.models.test_hidden import random_model
 from tests.models.test_learn import dated, habits
 from tests.models.test_routine import random_routine
 
 
-def facts(model: AnyModel) -> object:
+def facts(model: AnyModel | EndlessHidden) -> object:
     """Everything that a saved model must bring back, to the bit."""
     if isinstance(model, Routine):
         chains = {kind: facts(model.day(kind)) for kind in model.kinds}
@@ -59,7 +60,7 @@ def learned_of(routine: Routine) -> object:
 
 
 CLOCK = Clock(48, "Europe/Paris", "04:00")
-EXAMPLES: dict[str, AnyModel] = {
+EXAMPLES: dict[str, AnyModel | EndlessHidden] = {
     "chain": random_chain(0),
     "one slot": MarkovChain(("a", "b"), [0.25, 0.75], np.zeros((0, 2, 2))),
     "two slots": MarkovChain.homogeneous(("a", "b"), [0.25, 0.75], [[0.5, 0.5], [0.0, 1.0]], 2),
@@ -71,6 +72,9 @@ EXAMPLES: dict[str, AnyModel] = {
     "hidden by slot": random_model(1, by_slot=True),
     "hidden homogeneous": HiddenMarkovModel.homogeneous(
         LABELS, [0.5, 0.5], np.full((2, 2), 0.5), [[0.1, 0.2, 0.7], [1.0, 0.0, 0.0]], 100
+    ),
+    "hidden without end": HiddenMarkovModel.homogeneous(
+        LABELS, [0.5, 0.5], [[0.9, 0.1], [0.3, 0.7]], [[0.1, 0.2, 0.7], [1.0, 0.0, 0.0]], None
     ),
     "hidden, one slot": HiddenMarkovModel(LABELS, [1.0], np.zeros((0, 1, 1)), [[0.1, 0.2, 0.7]]),
     "hidden with clock": HiddenMarkovModel(LABELS, [1.0], np.ones((47, 1, 1)), [[0.1, 0.2, 0.7]], clock=CLOCK),
@@ -95,6 +99,16 @@ def test_what_is_saved_is_loaded_to_the_bit(tmp_path: Path, name: str) -> None:
     assert facts(loaded) == facts(EXAMPLES[name])
     save(tmp_path / "model", loaded)
     assert facts(load(tmp_path / "model")) == facts(EXAMPLES[name])
+
+
+def test_a_model_without_end_is_loaded_by_name_and_refused_where_days_are_needed(tmp_path: Path) -> None:
+    save(tmp_path / "model", EXAMPLES["hidden without end"])
+    with pytest.raises(FileFormatError, match="positions and no days"):
+        load_days(tmp_path / "model")
+    endless: Any = random_routine(0).since("2026-03-02")
+    with pytest.raises(FileFormatError, match=r"EndlessChain cannot be saved.*the routine"):
+        save(tmp_path / "other", endless)
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_clock_set_later_is_kept(tmp_path: Path) -> None:
@@ -199,6 +213,7 @@ def outcome(path: Path, content: bytes) -> object:
         return None if where_and_remedy else error
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 @pytest.mark.parametrize("name", SMALL)
 def test_a_byte_changed_anywhere_is_refused_or_harmless(tmp_path: Path, name: str) -> None:
     path = tmp_path / "model"
@@ -261,8 +276,8 @@ def test_a_newer_format_says_to_upgrade(tmp_path: Path) -> None:
     path = tmp_path / "model"
     rewritten(path, {})
     assert facts(load(path)) == facts(SMALL["learned"])
-    rewritten(path, {"version": 4, "parts": "of a kind not known yet"})
-    with pytest.raises(FileFormatError, match=r"model: written in format 4, this discreet reads up to 3; upgrade"):
+    rewritten(path, {"version": 5, "parts": "of a kind not known yet"})
+    with pytest.raises(FileFormatError, match=r"model: written in format 5, this discreet reads up to 4; upgrade"):
         load(path)
 
 

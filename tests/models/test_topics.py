@@ -126,6 +126,7 @@ def statistic(seen: IntArray, expected: FloatArray) -> float:
     return float(((seen - expected) ** 2 / expected).sum())
 
 
+@pytest.mark.slow("runs the sampler to its end")
 def test_the_sampler_visits_states_as_often_as_the_posterior_says() -> None:
     """Pearson's statistic over 32 states: a right sampler fails about once in a million seeds.
 
@@ -198,6 +199,7 @@ def clear_topics(people: int) -> TopicModel:
     )
 
 
+@pytest.mark.slow("runs the sampler to its end")
 def test_topics_are_recovered_up_to_their_names() -> None:
     truth = clear_topics(40)
     drawn = trajectories(truth, (60, 140), seed=3)
@@ -225,6 +227,7 @@ def test_equal_seeds_give_equal_models_and_others_do_not() -> None:
     assert not np.array_equal(one.transitions, other.transitions)
 
 
+@pytest.mark.slow("runs the sampler to its end")
 def test_held_out_likelihood_finds_the_number_of_topics() -> None:
     drawn = trajectories(clear_topics(30), 60, seed=5)
     choice = choose_topics(drawn, (1, 2, 3, 4, 6), sweeps=1000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from discreet.clock import Clock
 from discreet.places import Circle, Place, Places, Search, find_places
@@ -28,6 +29,7 @@ def shortcomings(person: Life, places: Places, spent: Spent) -> list[str]:
     return missed + phantoms
 
 
+@pytest.mark.slow("simulates people and all their places")
 def test_every_place_is_found_and_no_phantom() -> None:
     often = 0
     for seed in searches(4 * len(TOWNS)):
@@ -48,6 +50,7 @@ def test_the_bar_notices_a_place_that_is_missed_and_one_that_is_none() -> None:
     assert shortcomings(person, Places([home, moved, *others]), spent) == ["place 1 is missed", "work is none"]
 
 
+@pytest.mark.slow("interrupts a release at every line")
 def test_lives_have_what_is_hard() -> None:
     """Otherwise the bar would be low: strays, silence, night shifts, journeys, and noise of tens of metres."""
     people = [life(seed) for seed in range(len(TOWNS))]

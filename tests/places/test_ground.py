@@ -108,6 +108,7 @@ def test_a_secret_place_that_grows_beyond_another_within_it_loses_that_ground() 
     assert taken_from(held, clinic_and(circle(radius=200), desk), {"clinic"}) is None
 
 
+@pytest.mark.slow("simulates people and all their places")
 def test_random_maps_that_are_said_to_lose_nothing_lose_nothing() -> None:
     rng = np.random.default_rng(3)
     steps = np.linspace(-350, 350, 61)

@@ -96,12 +96,14 @@ CLOCKS = st.builds(
 )
 
 
+@pytest.mark.slow("simulates people and all their places")
 @given(histories(), CLOCKS, st.sampled_from([0, 600, 3600, 4 * 3600]))
 @settings(max_examples=200, deadline=None)
 def test_a_file_is_told_as_the_twin_tells_it(seen: list[twin.Seen], clock: Clock, carry: int) -> None:
     assert whole(seen, clock, carry) == twin.slots(seen, CIRCLES, clock, carry * SECOND)
 
 
+@pytest.mark.slow("simulates people and all their places")
 @given(histories(), CLOCKS, st.sampled_from([0, 600, 4 * 3600]), st.randoms(use_true_random=False))
 @settings(max_examples=100, deadline=None)
 def test_a_stream_tells_what_the_file_does(seen: list[twin.Seen], clock: Clock, carry: int, chance: Any) -> None:

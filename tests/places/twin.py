@@ -100,15 +100,14 @@ def slots(seen: Sequence[Seen], places: Circles, clock: Clock, carry: int) -> li
     slot at least. A slot's context is the one that stood longest in it; of equals, the one that stood last.
     """
     bounds = _bounds(seen, clock)
-    standing = []  # (context, from, to)
+    standing = []  # (context, from, to, to if none followed)
     for k, one in enumerate(seen):
         context = called(seen, k, places)
         holds = min(carry, 15 * 60 * 1_000_000) if context == "moving" else carry
         own_end = min(end for end in bounds if end > one.instant)
-        until = max(one.instant + holds, own_end)
-        if k + 1 < len(seen):
-            until = min(until, seen[k + 1].instant)
-        standing.append((context, one.instant, until))
+        alone = max(one.instant + holds, own_end)
+        until = min(alone, seen[k + 1].instant) if k + 1 < len(seen) else alone
+        standing.append((context, one.instant, until, alone))
     return [_told(standing, start, end) for start, end in itertools.pairwise(bounds)]
 
 
@@ -120,13 +119,13 @@ def _bounds(seen: Sequence[Seen], clock: Clock) -> list[int]:
     return [int(when.timestamp()) * 1_000_000 for when in [*starts, clock.end_of(last, clock.slots - 1)]]
 
 
-def _told(standing: list[tuple[str, int, int]], start: int, end: int) -> str:
-    if start == end:  # a slot that clocks skip takes what stands then
-        now = [context for context, since, until in standing if since < start < until]
+def _told(standing: list[tuple[str, int, int, int]], start: int, end: int) -> str:
+    if start == end:  # a slot that clocks skip takes what stands up to then, though another follows at that instant
+        now = [context for context, since, until, alone in standing if since < start <= until and start < alone]
         return now[-1] if now else "unknown"
     time: dict[str, int] = {}
     latest: dict[str, int] = {}
-    for context, since, until in standing:
+    for context, since, until, _ in standing:
         here = min(until, end) - max(since, start)
         if here > 0 and context != "unknown":
             time[context] = time.get(context, 0) + here

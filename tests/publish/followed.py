@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -83,27 +84,58 @@ def end_of(date: dt.date, slot: int, clock: Clock = CLOCK) -> int:
     return round(clock.end_of(date, slot).timestamp() * 1000)
 
 
+def stands(known: list[Reading], begins: int, ends: int, hold: int, end_of: Callable[[int], int]) -> str:
+    """The rule of `live.standing` as a loop over one source's labels in order; instants are milliseconds."""
+    times: dict[str, tuple[int, int]] = {}
+    standing = "unknown"
+    for k, (instant, label) in enumerate(known):
+        lasts = min(hold, 900_000) if label == "moving" else hold
+        until = max(instant + lasts, end_of(instant))
+        if k + 1 < len(known):
+            until = min(until, known[k + 1].instant)
+        if instant < begins < until:
+            standing = label
+        low, high = max(instant, begins), min(until, ends)
+        if low < high and label != "unknown":
+            times[label] = (times.get(label, (0, 0))[0] + high - low, high)
+    if begins == ends:
+        return standing
+    return max(times, key=lambda label: times[label]) if times else "unknown"
+
+
 def by_hand(
     following: Following, name: str, readings: Iterable[Reading], days: int, clock: Clock = CLOCK
 ) -> list[Release]:
-    """The slow twin: `live.Stream`, slot after slot, with the last reading between each slot's start and end."""
+    """The slow twin: `live.Stream`, slot after slot, with the reading that stands in each by a loop."""
     routine = load(files_for(following.models, [name, ""])[name])
     assert isinstance(routine, Routine)
     policy, _ = read_policy(following.policy, clock)
     decision = People(following).get(name)
     assert decision is not None
     draws = SlotDraws(DayKeys(following.keys), name, decision.decision)
-    carry = int(following.carry // clock.slot_seconds)
-    stream = Stream(routine, partial(SPEC.make, policy=policy), start=MONDAY, carry=carry, person=name, rng=draws)
+    stream = Stream(routine, partial(SPEC.make, policy=policy), start=MONDAY, person=name, rng=draws)
     known = sorted(readings)
     releases = []
     for date in (MONDAY + dt.timedelta(days=k) for k in range(days)):
         for slot in range(clock.slots):
             begins, ends = round(clock.start_of(date, slot).timestamp() * 1000), end_of(date, slot, clock)
-            within = [one for one in known if begins <= one.instant < ends]
+            seen = [one for one in known if one.instant < ends]
             draws.at(date, slot, ends)
-            releases.append(stream.release(within[-1].context if within else None))
+            context = stands(seen, begins, ends, round(following.carry * 1000), partial(_of_one, begins, ends))
+            releases.append(stream.release(context))
     return releases
+
+
+def _of_one(begins: int, ends: int, instant: int) -> int:
+    """When the slot of an instant ends, as far as it matters for one slot."""
+    return ends if instant >= begins else begins
+
+
+class State(NamedTuple):
+    """What an engine keeps of a person."""
+
+    held: bytes
+    stream: bytes = b""
 
 
 class Engine:
@@ -113,17 +145,19 @@ class Engine:
         self, following: Following, names: Iterable[str], now: int = 0, since: dt.date | None = MONDAY
     ) -> None:
         self.people = People(following)
-        self.states = {}
+        self.states: dict[str, State] = {}
         for name in names:
             person = self.people.get(name)
             assert person is not None
-            self.states[name] = begun(self.people, person, now, since)
+            self.states[name] = State(begun(self.people, person, now, since).to_bytes())
 
     def batch(self, readings: Iterable[tuple[str, Reading]], now: int) -> Iterator[Release]:
         for name, reading in readings:
             person, state = self.people.get(name), self.states[name]
             assert person is not None
-            self.states[name] = state._replace(held=read(person, Held.from_bytes(state.held), [reading]).to_bytes())
+            self.states[name] = state._replace(
+                held=read(self.people, person, Held.from_bytes(state.held), [reading]).to_bytes()
+            )
         for name, state in self.states.items():
             held = Held.from_bytes(state.held)
             if held.due <= now:

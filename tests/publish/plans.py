@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.events import Events, Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.models.simulate_events import topic_model, trajectories
@@ -22,11 +22,11 @@ SPECS = {
 class Known:
     """Habits that are given."""
 
-    model: Model
+    model: DayModel
     events: Events
     name: str = "given"
 
-    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[DayModel, Events]:
         return self.model, self.events
 
 

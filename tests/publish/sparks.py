@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 
 from discreet.data.published import Row
 from discreet.events import Intervals, Trajectory
 from discreet.outputs import PartialEvent
 from discreet.publish import Plan, Report
 from discreet.publish.spark_read import EventTable
-from discreet.publish.spark_session import missing, spark_session
+from discreet.publish.spark_session import spark_session
 from discreet.publish.work import reports_in
 
 LOCAL = "local[2,3]"
@@ -26,8 +25,6 @@ CLUSTER = "local-cluster[2,1,1024]"
 """Two executors of one core and 1,024 MB, each a process that shares nothing with the driver."""
 
 START = dt.datetime(2026, 3, 2, tzinfo=dt.UTC)
-
-needs_spark = pytest.mark.skipif(missing() is not None, reason=f"no Spark: {missing()}")
 
 
 def session_at(master: str) -> Any:

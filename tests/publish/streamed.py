@@ -17,9 +17,7 @@ import polars as pl
 
 from discreet.outputs import Release, text_of
 from discreet.publish.following import Following, Reading
-
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For Java: what runs for seconds is compiled quickly, not well."""
+from tests.conftest import SHORT_LIVED
 
 Told = tuple[str, dt.date, int, str, str]
 """Person, date, slot, kind and value."""

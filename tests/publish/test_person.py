@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.adversary.belief import Adversary
-from discreet.contracts import Mechanism, Model
+from discreet.contracts import DayModel, Mechanism
 from discreet.errors import DiscreetError
 from discreet.events import Event, Events, Trajectory
 from discreet.mechanisms.named import Spec
@@ -27,7 +27,7 @@ from tests.strategies import searches, with_caps
 
 
 def slow_gains(
-    model: Model, mechanism: Mechanism[Any], policy: Policy, outputs: Sequence[Output]
+    model: DayModel, mechanism: Mechanism[Any], policy: Policy, outputs: Sequence[Output]
 ) -> np.ndarray[Any, Any]:
     """(G, T): gains given all outputs, by adding up every sequence of events: for mechanisms without memory."""
     n, slots = len(model.contexts), model.slots

@@ -30,9 +30,9 @@ from discreet.publish.spark_read import EventTable
 from discreet.publish.unfinished import Unfinished
 from discreet.publish.work import Done, PublishWork, Work
 from tests.data.test_many import odd_dataset
-from tests.publish.sparks import LOCAL, clock, needs_spark, report_in, rows_in, session_at, times_of, written
+from tests.publish.sparks import LOCAL, clock, report_in, rows_in, session_at, times_of, written
 
-pytestmark = needs_spark
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,13 @@ from discreet.models.store import files_for, load, save
 from discreet.publish.following import Following
 from discreet.publish.spark_session import missing, running
 from tests.publish.followed import MONDAY, by_hand, folder_of, readings_of
-from tests.publish.streamed import SHORT_LIVED, Child, all_files, committed_files, rows_in, rows_of, write_files
+from tests.publish.streamed import Child, all_files, committed_files, rows_in, rows_of, write_files
 
 LACKS = missing(stream=True)
-pytestmark = pytest.mark.skipif(LACKS is not None, reason=f"Spark cannot be started here: {LACKS}")
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(LACKS is not None, reason=f"Spark cannot be started here: {LACKS}"),
+]
 
 NAMES = ("ann", "bob", "cleo")
 DAYS = 2
@@ -30,10 +33,8 @@ AFTER = MONDAY + dt.timedelta(days=DAYS)
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     """A task may fail once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAVA_TOOL_OPTIONS", SHORT_LIVED)
-        with running("local[2,2]", settings={"spark.sql.shuffle.partitions": "2"}) as session:
-            yield session
+    with running("local[2,2]", settings={"spark.sql.shuffle.partitions": "2"}) as session:
+        yield session
 
 
 def recorded(folder: Path, files: int) -> tuple[Following, list[Any]]:

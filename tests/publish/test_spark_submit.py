@@ -12,13 +12,12 @@ import polars as pl
 import pytest
 
 from discreet.cli import run
-from tests.publish.sparks import needs_spark
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SUBMIT = Path(sys.executable).parent / "spark-submit"
 
 
-@needs_spark
+@pytest.mark.spark
 @pytest.mark.skipif(not SUBMIT.exists(), reason="no spark-submit beside this Python: pip install 'discreet[spark]'")
 def test_the_example_publishes_by_spark_submit_as_the_command_does(tmp_path: Path) -> None:
     events = tmp_path / "events.csv"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.errors import DiscreetError
 from discreet.events import Event, Events, Trajectory
 from discreet.mechanisms.named import Spec
@@ -25,7 +25,7 @@ class Archetypes:
     def __init__(self, plan: Plan, models: Sequence[Trajectory]) -> None:
         self._plan, self._models = plan, models
 
-    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[DayModel, Events]:
         like = self._models[int(pieces[0].person) % len(self._models)]
         return self._plan.habits.of([like], slots)
 

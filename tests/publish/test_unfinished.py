@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.data import write_published
 from discreet.data.published import Row
 from discreet.errors import DiscreetError
@@ -253,7 +253,7 @@ class Deadly:
     parent: int
     name: str = "deadly"
 
-    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[DayModel, Events]:
         if pieces[0].person == self.last and os.getpid() != self.parent:
             os.kill(os.getpid(), signal.SIGKILL)
         return self.habits.of(pieces, slots)

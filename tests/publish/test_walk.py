@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.errors import DiscreetError
 from discreet.events import Event, Events, Trajectory
 from discreet.mechanisms.named import Spec
@@ -34,12 +34,12 @@ class Archetypes:
     seed: int
     name: str = "archetypes"
 
-    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[DayModel, Events]:
         kind = int(pieces[0].person) % len(self.hidden)
         return habits(self.hidden[kind], self.seed + kind, slots), EVENTS
 
 
-def habits(hidden: bool, seed: int, slots: int) -> Model:
+def habits(hidden: bool, seed: int, slots: int) -> DayModel:
     """Some steps and events are impossible, so that readings may be off the model."""
     rng = np.random.default_rng(seed)
     states, n = (3 if hidden else len(EVENTS.contexts)), len(EVENTS.contexts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,10 +14,12 @@ import numpy as np
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, WorstGains, explore
 from discreet.adversary.interval import Step, TimeIsUp, bound, ratio_bound, search, state_graph, walk
-from discreet.adversary.midnight import Daily, Unrolled, day_by_day
+from discreet.adversary.midnight import Daily, Unrolled, day_by_day, ended
 from discreet.adversary.promise import promised_gains
-from discreet.contracts import AnyMechanism, Model, bounds_ratios, is_finite, is_noisy
+from discreet.contracts import AnyMechanism, DayModel, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
+from discreet.models.endless import EndlessChain
+from discreet.models.endless_hidden import EndlessHidden
 from discreet.models.kinds import MONDAY
 from discreet.models.parts import AnyModel, Make, parts_of, without_end
 from discreet.models.routine import Routine
@@ -30,6 +33,9 @@ KERNELS = 100_000
 OVER_MIDNIGHT = 2
 """Days in a row that a routine is audited for unless told otherwise."""
 
+SOME_POSITIONS = 24
+"""Positions without end that are audited unless told otherwise."""
+
 CHECKED = 2_000
 """Kernels that are held against a proven promise unless told otherwise, where not all can be: a few seconds."""
 
@@ -41,6 +47,8 @@ WALKS = 200
 
 Progress = Callable[[str, int, int], object]
 """Told which of the searches is under way, and how many of its steps, a slot each, are done and how many there are."""
+
+Method = Literal["auto", "exact", "interval"]
 
 RestsOn = Literal["exact", "interval", "ratios", "proof", "nothing"]
 """What a bound rests on: every output was looked at; a bound computed over all of them; the largest ratios that the
@@ -105,14 +113,15 @@ def all_hold(audits: Iterable[Audit]) -> bool | None:
 def audit(
     mechanism: Daily,
     policy: Policy | None = None,
-    model: Model | Routine | None = None,
+    model: DayModel | Routine | None = None,
     budget: int | None = None,
     *,
     seconds: float | None = None,
-    method: Literal["auto", "exact", "interval"] = "auto",
+    method: Method = "auto",
     days: int | None = None,
     routine: Routine | None = None,
     since: dt.date | str | None = None,
+    slots: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """The worst gain over everything that the mechanism may output.
@@ -129,11 +138,11 @@ def audit(
     the observer knows how nights join the days and sees `days` of them (2 unless told otherwise), the first of which is
     `since` (by default a Monday). `policy` is then a day's, and holds on each; slots are counted on over midnight, and
     a secret at="any" is one for each day, "name (day 2)". A mechanism without end is likewise judged on its first
-    `days`, or on those from `since` on.
+    `days`, or on those from `since` on; over positions without end, on the first `slots` of them.
 
     `progress` is told of each search that begins, and of each of its slots.
     """
-    given, mechanism = mechanism, _to_judge(mechanism, policy, model, days, routine, since)
+    given, mechanism = mechanism, _to_judge(mechanism, policy, model, days, routine, since, slots)
     if mechanism is not given:
         policy = None  # it is the joined days' own
     if method not in ("auto", "exact", "interval"):
@@ -142,61 +151,84 @@ def audit(
         raise DiscreetError(f"an audit with a budget of {budget} kernels sees nothing; give at least 1")
     habits = mechanism.habits_of(model) if isinstance(mechanism, Unrolled) and isinstance(model, Routine) else model
     adversary = Adversary(mechanism, cast(Any, habits), policy)
-    most = KERNELS if budget is None else budget
-    began = time.monotonic()
+    return _Search(mechanism, adversary, KERNELS if budget is None else budget, seconds, progress).run(method, budget)
 
-    def limit(share: float, what: str) -> Budget:
+
+class _Search:
+    """An audit under way: what is looked at, and how much more may be."""
+
+    def __init__(
+        self,
+        mechanism: AnyMechanism,
+        adversary: Adversary,
+        most: int,
+        seconds: float | None,
+        progress: Progress | None,
+    ) -> None:
+        self.mechanism, self.adversary, self.most = mechanism, adversary, most
+        self.seconds, self.progress, self.began = seconds, progress, time.monotonic()
+
+    def limit(self, share: float, what: str) -> Budget:
         """A search's own budget of kernels, and the share of the time after which it ends."""
-        slots = adversary.process.slots
+        slots, seconds, progress = self.adversary.process.slots, self.seconds, self.progress
         told = (lambda slot: None) if progress is None else (lambda slot: progress(what, slot, slots))
-        return Budget(most, lambda: seconds is not None and time.monotonic() > began + share * seconds, told)
+        ends = math.inf if seconds is None else self.began + share * seconds
+        return Budget(self.most, lambda: time.monotonic() > ends, told)
 
-    found = WorstGains(adversary)
-    promised = None if method == "exact" else promised_gains(mechanism, adversary)
-    exhaustive = limit(0.5 if method == "auto" else 1.0, "every output")
-    whole = 0
-    if method != "interval":
-        whole = explore(mechanism, adversary, found, exhaustive, patient=promised is None)
-    if whole == adversary.process.slots:
-        used = exhaustive.used
-        return _report(
-            adversary, found, Bounds(found.gains, "exact", ""), used, f"exact: every output of {used} merged states"
-        )
-    if method == "exact":
-        raise DiscreetError(f"the audit is not exact within {most} kernels; raise the budget or allow an interval")
-    graphing = limit(0.6, "public states")
-    graph = state_graph(mechanism, adversary, graphing, patient=promised is None)
-    spent = exhaustive.used + graphing.used
-    if promised is not None and graph is None:
-        searching = limit(0.9, "what tells most")
-        searching.most = CHECKED if budget is None else budget
-        return _against_promise(mechanism, adversary, found, promised, searching, whole, spent)
-    return _interval(mechanism, adversary, found, limit, graph, promised, spent)
+    def run(self, method: Method, budget: int | None) -> Audit:
+        """Every output, if there are few enough; else an interval, or the mechanism's own promise."""
+        mechanism, adversary = self.mechanism, self.adversary
+        found = WorstGains(adversary)
+        promised = None if method == "exact" else promised_gains(mechanism, adversary)
+        exhaustive = self.limit(0.5 if method == "auto" else 1.0, "every output")
+        whole = 0
+        if method != "interval":
+            whole = explore(mechanism, adversary, found, exhaustive, patient=promised is None)
+        if whole == adversary.process.slots:
+            used = exhaustive.used
+            told = f"exact: every output of {used} merged states"
+            return _report(adversary, found, Bounds(found.gains, "exact", ""), used, told)
+        if method == "exact":
+            raise DiscreetError(
+                f"the audit is not exact within {self.most} kernels; raise the budget or allow an interval"
+            )
+        graphing = self.limit(0.6, "public states")
+        graph = state_graph(mechanism, adversary, graphing, patient=promised is None)
+        spent = exhaustive.used + graphing.used
+        if promised is not None and graph is None:
+            searching = self.limit(0.9, "what tells most")
+            searching.most = CHECKED if budget is None else budget
+            return _against_promise(mechanism, adversary, found, promised, searching, whole, spent)
+        return _interval(mechanism, adversary, found, self.limit, graph, promised, spent)
 
 
 def _to_judge(
     mechanism: Daily,
     policy: Policy | None,
-    model: Model | Routine | None,
+    model: DayModel | Routine | None,
     days: int | None,
     routine: Routine | None,
     since: dt.date | str | None,
+    slots: int | None,
 ) -> AnyMechanism:
-    """The mechanism itself, or its days in a row."""
+    """The mechanism itself, or its days in a row, or its first positions."""
     if routine is not None:
         if model is not None:
             raise DiscreetError("a routine is the observer's model; leave model= out")
         return day_by_day(mechanism, routine, OVER_MIDNIGHT if days is None else days, since=since, policy=policy)
-    if not isinstance(mechanism, Mapping) and cast(Any, mechanism.model).slots is None:
-        if model is not None and not isinstance(model, Routine):
-            raise DiscreetError("who judges a mechanism without end has a routine in mind; give one as model=")
-        starting = mechanism if since is None else cast(Any, mechanism).since(since)
-        return Unrolled(starting, OVER_MIDNIGHT if days is None else days, policy)
-    if days is not None or since is not None:
-        raise DiscreetError("days= and since= need routine=, which says how nights join days")
     if isinstance(mechanism, Mapping):
         raise DiscreetError("mechanisms for kinds of day need routine=, which says which day is of which kind")
-    return mechanism
+    habits: Any = mechanism.model
+    if (days is not None or since is not None) and not isinstance(habits, EndlessChain):
+        raise DiscreetError("days= and since= need routine=, which says how nights join days")
+    if slots is not None and not isinstance(habits, EndlessHidden):
+        raise DiscreetError("slots= is for positions without end; days without end are judged by days=")
+    if isinstance(habits, EndlessChain) and model is not None and not isinstance(model, Routine):
+        raise DiscreetError("who judges a mechanism without end has a routine in mind; give one as model=")
+    starting = mechanism if since is None else cast(Any, mechanism).since(since)
+    most = OVER_MIDNIGHT if days is None else days, SOME_POSITIONS if slots is None else slots
+    judged: AnyMechanism = ended(starting, *most, policy)
+    return judged
 
 
 def audit_parts(

@@ -22,10 +22,10 @@ import numpy as np
 
 from discreet.adversary import steps
 from discreet.adversary.process import SeenProcess, process_of
-from discreet.contracts import AnyMachine, Model, memory_starts
+from discreet.contracts import AnyMachine, DayModel, memory_starts
 from discreet.errors import DiscreetError
 from discreet.jit import product
-from discreet.numerics import FloatArray, IntArray, read_only
+from discreet.numerics import FloatArray, IntArray, digest_of, read_only
 from discreet.outputs import Output
 from discreet.policy import Policy
 
@@ -37,7 +37,7 @@ class Adversary:
     observer with other knowledge, or secrets that the mechanism was not told.
     """
 
-    def __init__(self, mechanism: AnyMachine, model: Model | None = None, policy: Policy | None = None) -> None:
+    def __init__(self, mechanism: AnyMachine, model: DayModel | None = None, policy: Policy | None = None) -> None:
         self.model = mechanism.model if model is None else model
         if self.model.contexts != mechanism.model.contexts:
             raise DiscreetError(
@@ -101,12 +101,14 @@ class Adversary:
         """The belief before any output."""
         return Belief(self, 0, np.zeros((0, len(self.process.initial))), np.zeros(len(self.priors)))
 
-    def revealed(self, slot: int, state: int, visited: FloatArray) -> Belief:
+    def revealed(self, slot: int, state: int, visited: FloatArray | None = None) -> Belief:
         """The belief after `slot` outputs, the last of which revealed the hidden state; visited (A,) as it was then.
 
         The past is settled: given that state, nothing that is still to come depends on it, so the rows of past slots
         are not kept. A secret at="any" keeps how likely it was visited.
         """
+        if visited is None:
+            visited = np.zeros(len(self.any_index))
         stack = np.zeros((1 + len(visited), len(self.process.initial)))
         stack[0, state] = 1.0
         stack[1:, state] = visited
@@ -263,6 +265,20 @@ class Belief:
     def predicted(self) -> FloatArray:
         """(P,): the predicted belief over private states of the slot that comes next."""
         return self.adversary.process.predicted(self.slot, self.weights)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a programme can be made of it: always, of a day."""
+        return True
+
+    @property
+    def told(self) -> tuple[tuple[int, int, float], ...]:
+        """Rows beyond their delta when their secret was declared: a day's policy does not change."""
+        return ()
+
+    def digest(self) -> bytes:
+        """Of the belief: equal beliefs have equal digests."""
+        return digest_of((self.slot, self.stack, self.closed))
 
     def by_secret(self) -> Mapping[str, FloatArray | float]:
         """The gains per secret."""

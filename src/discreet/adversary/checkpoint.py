@@ -1,7 +1,8 @@
 """Where a stream without end can go on from: its public state, exactly, in a versioned form.
 
-The belief is a function of outputs, so a checkpoint holds no private state. It does show habits and secrets: it is for
-the person's own side, never served. Going on takes the checkpoint and the outputs since, not years of replay.
+Everything in it is a function of outputs: no private state, and no count that depends on the truth. It does show habits
+and secrets: it is for the person's own side, never served. Going on takes the checkpoint and the outputs since, not
+years of replay.
 """
 
 from __future__ import annotations
@@ -17,11 +18,17 @@ from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.rows import Rows
 from discreet.errors import DiscreetError
 from discreet.numerics import FloatArray, IntArray, digest_of, read_only
+from discreet.outputs import Output, Skipped, from_wire, to_wire
+from discreet.policy import Policy
 
 if TYPE_CHECKING:
     from discreet.adversary.endless import EndlessAdversary
 
-FORMAT = 2
+FORMAT = 3
+"""What is written."""
+
+READS = (2, 3)
+"""Those of format 2 had a count of readings off the model, which depends on the truth; it is not read any more."""
 
 
 class Measures(NamedTuple):
@@ -39,7 +46,7 @@ class Measures(NamedTuple):
 
     def belief(self, adversary: EndlessAdversary, slot: int) -> EndlessBelief:
         """The belief again; refused where it is of another number of states."""
-        states = len(adversary.contexts)
+        states = adversary.filter.states
         if self.stack.shape[1] != states:
             raise DiscreetError(f"the checkpoint has {self.stack.shape[1]} states, the model {states}; it is damaged")
         return EndlessBelief(adversary, slot, self.stack, self.low, self.rows, told=self.told)
@@ -91,7 +98,6 @@ class Checkpoint:
     slot: int
     skipped: bool
     """Whether the last slot was skipped, so that memory starts anew."""
-    off_model: int
     skips: int
     digest: str
     """`Session.digest`, of the kernels and outputs so far."""
@@ -99,24 +105,31 @@ class Checkpoint:
     """Of the mechanism's own observer, then of the others that it has in mind."""
     cuts: tuple[int, ...] = ()
     """At which habits or the policy changed so far."""
+    outputs: tuple[Output, ...] | None = None
+    """Of a day: those so far. None of a stream, whose belief is in `measures`."""
 
     @classmethod
-    def of(cls, mechanism: Any, state: Any, *, off_model: int, skips: int, digest: str) -> Checkpoint:
+    def of_day(cls, mechanism: Any, outputs: tuple[Output, ...], *, skips: int, digest: str) -> Checkpoint:
+        """The checkpoint of a day, by its outputs so far."""
+        skipped = bool(outputs) and isinstance(outputs[-1], Skipped)
+        return cls(*_names(mechanism), len(outputs), skipped, skips, digest, (), outputs=outputs)
+
+    @classmethod
+    def of(cls, mechanism: Any, state: Any, *, skips: int, digest: str) -> Checkpoint:
         """The checkpoint of a mechanism's public state."""
         belief: EndlessBelief = state.belief
         return cls(
             *_names(mechanism),
             belief.slot,
             state.skipped,
-            off_model,
             skips,
             digest,
             tuple(Measures.of(one) for one in (belief, *state.others)),
             state.cuts,
         )
 
-    def state_of(self, mechanism: Any) -> Any:
-        """The mechanism's public state; another model, policy or kind of mechanism is refused."""
+    def require(self, mechanism: Any) -> None:
+        """Refuse another model, policy or kind of mechanism than the checkpoint's."""
         own = _names(mechanism)
         for what, mine, other in zip(
             ("model", "policy", "settings"), own, (self.model, self.policy, self.settings), strict=True
@@ -126,6 +139,10 @@ class Checkpoint:
                     f"the checkpoint is of another {what}: {other} where the mechanism has {mine}. Resume with the "
                     "mechanism that it was made by, or start a new stream"
                 )
+
+    def state_of(self, mechanism: Any) -> Any:
+        """A stream's public state; another model, policy or kind of mechanism is refused."""
+        self.require(mechanism)
         adversaries = mechanism.adversaries_at(self.cuts)
         if len(adversaries) != len(self.measures):
             raise DiscreetError(
@@ -143,7 +160,8 @@ class Checkpoint:
         return json.dumps({**content, "check": _check(content)})
 
     def _content(self) -> dict[str, Any]:
-        return {
+        told = {} if self.outputs is None else {"outputs": [to_wire(output) for output in self.outputs]}
+        return told | {
             "format": FORMAT,
             "kind": "discreet checkpoint",
             "model": self.model,
@@ -151,7 +169,6 @@ class Checkpoint:
             "settings": self.settings,
             "slot": self.slot,
             "skipped": self.skipped,
-            "off_model": self.off_model,
             "skips": self.skips,
             "digest": self.digest,
             "observers": [one.content() for one in self.measures],
@@ -167,9 +184,10 @@ class Checkpoint:
             raise DiscreetError(f"a checkpoint is not JSON: {error}; give what Checkpoint.to_json wrote") from None
         if not isinstance(content, dict) or content.get("kind") != "discreet checkpoint":
             raise DiscreetError("this is no checkpoint; give what Checkpoint.to_json wrote")
-        if content.get("format") != FORMAT:
+        if content.get("format") not in READS:
+            known = " and ".join(map(str, READS))
             raise DiscreetError(
-                f"the checkpoint has format {content.get('format')!r}, this program reads {FORMAT}; resume with the "
+                f"the checkpoint has format {content.get('format')!r}, this program reads {known}; resume with the "
                 "version that wrote it"
             )
         if content.pop("check", None) != _check(content):
@@ -186,11 +204,12 @@ class Checkpoint:
     def _read(cls, content: Mapping[str, Any]) -> Checkpoint:
         measures = tuple(Measures.read(one) for one in content["observers"])
         model, policy, settings, digest = (str(content[key]) for key in ("model", "policy", "settings", "digest"))
-        slot, off_model, skips = (int(content[key]) for key in ("slot", "off_model", "skips"))
+        slot, skips = (int(content[key]) for key in ("slot", "skips"))
         bytes.fromhex(digest)
         skipped = bool(content["skipped"])
         cuts = tuple(_integers(content["cuts"]).tolist())
-        return cls(model, policy, settings, slot, skipped, off_model, skips, digest, measures, cuts)
+        outputs = tuple(from_wire(one) for one in content["outputs"]) if "outputs" in content else None
+        return cls(model, policy, settings, slot, skipped, skips, digest, measures, cuts, outputs)
 
 
 def _check(content: Mapping[str, Any]) -> str:
@@ -199,7 +218,8 @@ def _check(content: Mapping[str, Any]) -> str:
 
 
 def _names(mechanism: Any) -> tuple[str, str, str]:
-    return mechanism.model.fingerprint, mechanism.adversary.policy.fingerprint, mechanism.settings
+    policy = Policy() if mechanism.policy is None else mechanism.policy
+    return mechanism.model.fingerprint, policy.fingerprint, getattr(mechanism, "settings", type(mechanism).__name__)
 
 
 def _hexadecimal(array: FloatArray) -> list[Any]:

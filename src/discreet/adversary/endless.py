@@ -23,12 +23,11 @@ import numpy as np
 
 from discreet.adversary import doubled
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.adversary.process import Memory
+from discreet.adversary.filters import ChainFilter, Filter, HiddenFilter, Pair
 from discreet.adversary.rows import DROPPED, Front, Rows, Tables, Window
 from discreet.errors import DiscreetError
 from discreet.jit import product
 from discreet.models.changing import PLACES
-from discreet.models.endless import EndlessChain
 from discreet.numerics import BoolArray, FloatArray, IntArray, read_only
 from discreet.policy import Policy, SecretTable
 
@@ -43,6 +42,9 @@ NOISE = 1e-9
 
 BLOCKS = 16
 """Days whose tables are kept."""
+
+POSITIONS = 16
+"""Positions whose tables are made together, where there are no days."""
 
 
 class Follows(NamedTuple):
@@ -73,7 +75,7 @@ class EndlessAdversary:
     def __init__(
         self,
         mechanism: Any,
-        model: EndlessChain | None = None,
+        model: Any = None,
         policy: Policy | None = None,
         tables: Tables | None = None,
         *,
@@ -85,9 +87,8 @@ class EndlessAdversary:
 
         `follows`: the adversary whose belief this one takes over at a cut (`carried`).
         """
-        own: object = mechanism.model
-        chosen: object = own if model is None else model
-        if not isinstance(chosen, EndlessChain) or not isinstance(own, EndlessChain):
+        own, chosen = mechanism.model, mechanism.model if model is None else model
+        if own.slots is not None or getattr(chosen, "slots", 0) is not None:
             raise DiscreetError("a model of one day was given where one without end is needed; use routine.since(date)")
         if chosen.contexts != own.contexts or chosen.day_slots != own.day_slots:
             raise DiscreetError(
@@ -97,17 +98,11 @@ class EndlessAdversary:
         self.model = chosen
         wanted = mechanism.policy if policy is None else policy
         self.policy = Policy() if wanted is None else wanted
-        self.secrets: SecretTable = self.policy.for_days(chosen.contexts, chosen.day_slots)
-        memory = Memory.of(mechanism.private_contexts, mechanism.remember, len(chosen.contexts))
-        self.contexts = memory.contexts  # (K,): the context of each hidden state
-        self.private_states = len(mechanism.private_contexts)
-        self.members: BoolArray = np.asarray(self.secrets.members[:, self.contexts])  # (G, K)
-        self._memory = memory
-        self._first = memory.first_of_class  # (K,): the private state in the first slot
-        self._private = memory.private  # (K, K): on a step
-        self._plain = np.array_equal(self.contexts, np.arange(len(chosen.contexts)))
+        self.secrets: SecretTable = self._laid()
         self.tables = Tables() if tables is None else tables
         self._anew = anew
+        self.filter = self._filter(mechanism)
+        self.private_states = self.filter.private_states
         self.follows = follows
         self.retired = () if follows is None else follows.retired(self.policy)
         self.held_from = self._held_from()
@@ -116,6 +111,17 @@ class EndlessAdversary:
         self.whole = whole  # the day, counted from the first, of which every row is kept, live or not
         self._mechanism = mechanism
         read_only(vars(self).values())
+
+    def _laid(self) -> SecretTable:
+        """The policy over days that repeat, or over positions."""
+        if self.model.day_slots is None:
+            return self.policy.for_positions(self.model.contexts)
+        return self.policy.for_days(self.model.contexts, self.model.day_slots)
+
+    def _filter(self, mechanism: Any) -> Filter:
+        if self._emission(self.model.first) is None:
+            return ChainFilter(self.model, mechanism, self.secrets.members, self._step, self._anew)
+        return HiddenFilter(self.model, mechanism, self.secrets.members, self._step)
 
     def _held_from(self) -> IntArray:
         """(G,): the slot from which each secret is held; of a window that began before it, what is left counts."""
@@ -126,41 +132,50 @@ class EndlessAdversary:
                 first[g] = before[kept[name]] if name in kept else self.follows.cut
         return first
 
-    # --- the process
+    # --- the model, slot by slot
 
-    def arrival(self, t: int) -> tuple[FloatArray, FloatArray, IntArray]:
-        """How slot t is entered: the step (K, K) as a pair, and the private state on it; in the first slot, no step."""
-        if t == self.model.first:
-            every = np.eye(len(self.contexts))
-            return every, np.zeros_like(every), self._first[None]
-        step, low = self._step(t - 1)
-        if self._anew is not None and t % self.model.day_slots == 0:
-            return self._started_anew(step, low, self._anew(t))
-        return (step, low, self._private) if self._plain else (self._lifted(step), self._lifted(low), self._private)
-
-    def _started_anew(
-        self, step: FloatArray, low: FloatArray, fresh: IntArray
-    ) -> tuple[FloatArray, FloatArray, IntArray]:
-        """A step whatever was remembered before it: `fresh` (n,) are the private states that it leads to."""
-        reached = self._memory.group[fresh]
-        lifted, rest = np.zeros((2, len(self.contexts), len(self.contexts)))
-        lifted[:, reached], rest[:, reached] = step[self.contexts], low[self.contexts]
-        private = np.zeros((1, len(self.contexts)), dtype=np.int64)
-        private[0, reached] = fresh
-        return lifted, rest, private
-
-    def _step(self, t: int) -> tuple[FloatArray, FloatArray]:
-        """(n, n): from slot t to the next, rows exactly whole, as a pair."""
+    def _step(self, t: int) -> Pair:
+        """(S, S): from slot t to the next, rows exactly whole, as a pair."""
         name, steps = self.model.step_name(t), self.tables.steps
         if name not in steps:
             steps[name] = doubled.whole_rows(np.ascontiguousarray(self.model.transition(t)))
         return steps[name]
 
-    def _lifted(self, step: FloatArray) -> FloatArray:
-        lifted = np.zeros((len(self.contexts), len(self.contexts)))
-        for k, row in enumerate(self._memory.following):
-            lifted[k, self._memory.group[row]] = step[self.contexts[k]]
-        return lifted
+    def _emission(self, t: int) -> Pair | None:
+        """(S, n): the contexts of each state, as a pair; None where states are contexts."""
+        emission = self.model.emission(t)
+        if emission is None:
+            return None
+        if ("emission",) not in self.tables.steps:  # hidden models without end have one
+            self.tables.steps["emission",] = doubled.whole_rows(np.ascontiguousarray(emission))
+        return self.tables.steps["emission",]
+
+    def _inside(self, g: int, t: int) -> tuple[Pair, Pair]:
+        """(S,) each: P(context in the secret | model's state in slot t), and P(not in it), as pairs."""
+        member, emission = self.secrets.members[g], self._emission(t)
+        if emission is None:
+            now, zero = member.astype(np.float64), np.zeros(len(member))
+            return (now, zero), (1.0 - now, zero)
+        (now, rest), (low, rest_low) = doubled.within(*emission, np.array([member, ~member]))
+        return (now, low), (rest, rest_low)
+
+    def _possible(self, t: int) -> BoolArray:
+        """(S,): the model's states that are possible in slot t before any output."""
+        return np.asarray(self.model.state_prior_at(t) > 0)
+
+    @property
+    def _block(self) -> int:
+        """Slots whose fronts are computed together: a day's, or some positions'."""
+        return int(self.model.day_slots or POSITIONS)
+
+    def place(self, t: int) -> int | None:
+        """Where in the cycle slot t is, if habits and secrets repeat from there on; None elsewhere."""
+        if (
+            not self.secrets.repeats and t < self.secrets.slots - 1
+        ):  # some secret is about this position, or a later one
+            return None
+        place: int | None = self.model.place(t)
+        return place
 
     # --- what lies ahead
 
@@ -174,27 +189,29 @@ class EndlessAdversary:
             self.tables.horizon = max(map(self._horizon_of, self.model.legs))
         return self.tables.horizon
 
-    def _horizon_of(self, model: EndlessChain) -> int:
-        """Of one routine's chain: in its cycle, and before priors repeat."""
+    def _horizon_of(self, model: Any) -> int:
+        """Of one model's slots: in its cycle, and before priors repeat."""
         alone = self if model is self.model else EndlessAdversary(self._mechanism, model, self.policy)
-        if model.place(model.first) is not None:
-            return alone.reach(model.first)
-        far = alone._far(model.first + model.day_slots - 1)
+        first = model.first
+        if alone.place(first) is not None:
+            return alone.reach(first)
+        far = alone._far(first + alone._block - 1)
         if far == HORIZON:  # further than distributions tell: is some row live as far ahead?
-            far = alone._furthest(model.first, range(model.first, model.first + HORIZON + model.day_slots))
-        if model.routine.cycle is None:
+            far = alone._furthest(first, range(first, first + HORIZON + alone._block))
+        settled = model.once_settled()
+        if settled is None:
             return far
-        settled = EndlessAdversary(self._mechanism, EndlessChain(model.routine, model.start), self.policy)
-        return max(far, settled.reach(0))
+        later = EndlessAdversary(self._mechanism, settled, self.policy)
+        return max(far, later.reach(0 if later.secrets.repeats else later.secrets.slots))
 
     def reach(self, t: int) -> int:
         """How many slots ahead rows are live at most, in the cycle that slot t is in."""
-        place, cycle = self.model.place(t), self.model.day_slots * (self.model.routine.period or 1)
+        place = self.place(t)
         assert place is not None
         key = place // PLACES
         if key not in self.tables.reach:
             later = t + HORIZON
-            self.tables.reach[key] = self._furthest(t, range(later, later + cycle))
+            self.tables.reach[key] = self._furthest(t, range(later, later + self.model.cycle_slots))
         return self.tables.reach[key]
 
     def _furthest(self, first: int, opening: range) -> int:
@@ -205,12 +222,19 @@ class EndlessAdversary:
             if reach >= HORIZON:
                 raise DiscreetError(
                     f"what is known of a slot still tells of a secret {HORIZON} slots later: habits this regular, or a "
-                    "delta this small, would need tables without end. Learn the routine with a larger floor, use fewer "
-                    "slots a day, or give the secret a larger delta"
+                    f"delta this small, would need tables without end. {self._milder}, or give the secret a larger "
+                    "delta"
                 )
             if t < opening.start and not len(rows.opens):
                 break
         return reach
+
+    @property
+    def _milder(self) -> str:
+        """What makes habits less regular, in words of the model that they were given as."""
+        if self.model.day_slots is None:
+            return "Give the hidden model a transition that mixes its states faster, or cut streams to whole sequences"
+        return "Learn the routine with a larger floor, use fewer slots a day"
 
     def _far(self, t: int) -> int:
         """So many slots after t no row that opens is live at t, or before it; at most HORIZON.
@@ -219,8 +243,16 @@ class EndlessAdversary:
         by no more than two states' distributions in that slot do, in total variation. More steps between bring those
         closer.
         """
+        possible = self._possible(t)
+        if self.model.day_slots is not None:
+            return self._apart_until(t, possible)
+        key = possible.tobytes()  # all steps are alike
+        if key not in self.tables.far:
+            self.tables.far[key] = self._apart_until(t, possible)
+        return self.tables.far[key]
+
+    def _apart_until(self, t: int, possible: BoolArray) -> int:
         least = min((delta for delta in self.secrets.least_delta.tolist() if delta < 1), default=1.0)
-        possible = self.model.prior_at(t) > 0
         reached = np.eye(len(possible))[possible]
         for ahead in range(HORIZON):
             apart = np.abs(reached[:, None] - reached[None]).sum(axis=2).max() / 2
@@ -230,13 +262,13 @@ class EndlessAdversary:
         return HORIZON
 
     def _back_from(self, last: int, first: int, opening: range) -> Iterator[tuple[int, Rows, FloatArray, FloatArray]]:
-        """From slot to slot backwards: the live rows that open in `opening`, with P(j | X_t) as a pair (F, n)."""
-        n = len(self.model.contexts)
-        rows, high, low = Rows.none(), np.zeros((0, n)), np.zeros((0, n))
+        """From slot to slot backwards: the live rows that open in `opening`, with P(j | state) as a pair (F, S)."""
+        states = len(self.model.initial)
+        rows, high, low = Rows.none(), np.zeros((0, states)), np.zeros((0, states))
         for t in range(last, first - 1, -1):
             if len(high):
                 high, low = doubled.pulled_back(high, low, *self._step(t))
-                possible = self.model.prior_at(t) > 0
+                possible = self._possible(t)
                 live = np.asarray((high[:, possible] > (rows.limit + DROPPED)[:, None]).any(axis=1))
                 if not live.all():
                     rows, high, low = rows.only(live), high[live], low[live]
@@ -252,86 +284,95 @@ class EndlessAdversary:
 
         `over_cuts`: also those open at the next cut, where habits may change, and with them priors.
         """
-        table, slot = self.secrets, t % self.model.day_slots
+        table = self.secrets
         rows, high, low = [], [], []
         for g in range(len(table.names)):
-            if not table.active[g, slot]:
+            if not table.holds(g, t):
                 continue
             if not table.any_slot[g]:
-                member = table.members[g].astype(np.float64)
-                prior, closes, chance, rest = float((self.model.prior_at(t) * member).sum()), t, member, 0.0 * member
+                prior, closes = float((self.model.prior_at(t) * table.members[g].astype(np.float64)).sum()), t
+                chance, rest = self._inside(g, t)[0]
             else:
                 window = self.window(g, t)
                 if window.opens != t:
                     continue
                 prior, closes, (chance, rest) = window.prior, window.closes, window.chance
             delta = self.policy.row_delta(self.policy.secrets[g], prior)
-            if every or prior + delta < 1 or (over_cuts and closes // self.model.day_slots > t // self.model.day_slots):
+            if every or prior + delta < 1 or (over_cuts and self._over_a_cut(t, closes)):
                 rows.append((g, t, closes, prior, delta))
                 high.append(chance)
                 low.append(rest)
         if not rows:
-            empty = np.zeros((0, len(self.model.contexts)))
+            empty = np.zeros((0, len(self.model.initial)))
             return Rows.none(), empty, empty
         numbers = np.array([row[:3] for row in rows], dtype=np.int64)
         values = np.array([row[3:] for row in rows], dtype=np.float64)
         return Rows(*numbers.T, *values.T), np.array(high), np.array(low)
 
+    def _over_a_cut(self, opens: int, closes: int) -> bool:
+        """Whether habits may change while a window is open."""
+        slots = self.model.day_slots
+        return slots is not None and closes // slots > opens // slots
+
     def window(self, g: int, t: int) -> Window:
         """The window of a secret at="any" that slot t belongs to, or would if the secret held there."""
-        model, slots = self.model, self.model.day_slots
-        begins = int(self.secrets.begins[g])
-        day = (t - begins) // slots
-        if day * slots < max(model.first, int(self.held_from[g])):
-            found = self._own_windows.get((g, day))
-            if found is None:
-                found = self._own_windows[g, day] = self._window(g, day)
+        slots = self.model.day_slots
+        if slots is None:
+            return self._own_window(g, 0)
+        day = (t - int(self.secrets.begins[g])) // slots
+        if day * slots < max(self.model.first, int(self.held_from[g])):
+            found = self._own_window(g, day)
         else:
-            place = model.place(day * slots)
+            place = self.place(day * slots)
             key = (g, place is not None, day if place is None else place)
-            found = self.tables.windows.get(key)
-            if found is None:
-                found = self.tables.windows[key] = self._window(g, day)
+            kept = self.tables.windows.get(key)
+            if kept is None:
+                kept = self.tables.windows[key] = self._window(g, day)
                 if len(self.tables.windows) > BLOCKS * len(self.secrets.names):
                     self.tables.windows.popitem(last=False)
+            found = kept
         return found._replace(opens=day * slots + found.opens, closes=day * slots + found.closes)
+
+    def _own_window(self, g: int, day: int) -> Window:
+        """One of the first days, or of positions: kept by this adversary alone."""
+        if (g, day) not in self._own_windows:
+            self._own_windows[g, day] = self._window(g, day)
+        return self._own_windows[g, day]
 
     def _window(self, g: int, day: int) -> Window:
         """Its slots counted from the day's first; those before the secret was held are left out."""
-        model, slots, table = self.model, self.model.day_slots, self.secrets
+        slots, table = self.secrets.slots, self.secrets
         held, begins = np.flatnonzero(table.active[g]), int(table.begins[g])
         absolute = np.sort(np.where(held >= begins, held, held + slots)) + day * slots
         absolute = absolute[absolute >= self.held_from[g]]
         opens, closes = int(absolute[0]), int(absolute[-1])
-        member = table.members[g].astype(np.float64)
-        n = len(member)
-        later, later_low = np.zeros((closes - opens + 1, n)), np.zeros((closes - opens + 1, n))
-        for t in range(closes - 1, opens - 1, -1):
-            visit = (member > 0) & (t + 1 in absolute)
-            high = np.where(visit, 1.0, later[t + 1 - opens])
-            low = np.where(visit, 0.0, later_low[t + 1 - opens])
-            step, rest = self._step(t)
-            high, low = doubled.pulled_back(high[None], low[None], step, rest)
-            later[t - opens], later_low[t - opens] = high[0], low[0]
-        chance = np.array([np.where(member > 0, 1.0, later[0]), np.where(member > 0, 0.0, later_low[0])])
-        prior = float((model.prior_at(opens) * chance[0]).sum())
-        later.setflags(write=False)
-        return Window(opens - day * slots, closes - day * slots, later, chance, prior)
+        later, later_low, here, here_low = np.zeros((4, closes - opens + 1, len(self.model.initial)))
+        for t in range(closes, opens - 1, -1):
+            k = t - opens
+            if t < closes:
+                high, low = doubled.pulled_back(here[k + 1 : k + 2], here_low[k + 1 : k + 2], *self._step(t))
+                later[k], later_low[k] = high[0], low[0]
+            here[k], here_low[k] = later[k], later_low[k]
+            if t in absolute:
+                now, rest = self._inside(g, t)
+                here[k], here_low[k] = doubled.or_else(*now, *rest, later[k], later_low[k])
+        prior = float((self.model.state_prior_at(opens) * here[0]).sum())
+        read_only((later, here))
+        return Window(opens - day * slots, closes - day * slots, later, here, np.array([here[0], here_low[0]]), prior)
 
     def front(self, t: int) -> Front:
         """The rows that have not opened before slot t and are live."""
-        slots = self.model.day_slots
-        day = t // slots
-        begin = max(day * slots, self.model.first)
+        slots = self._block
+        begin, end = max(t // slots * slots, int(self.model.first)), (t // slots + 1) * slots
         if begin <= self._last_cut:  # windows that are cut open here, as on no other day
             if begin not in self._own_fronts:
-                self._own_fronts[begin] = self._fronts(begin, (day + 1) * slots)
+                self._own_fronts[begin] = self._fronts(begin, end)
             return self._own_fronts[begin][t - begin].shifted(begin)
-        place = self.model.place(begin)
+        place = self.place(begin)
         key = (place is not None, begin if place is None else place)
         block = self.tables.fronts.get(key)
         if block is None:
-            block = self.tables.fronts[key] = self._fronts(begin, (day + 1) * slots)
+            block = self.tables.fronts[key] = self._fronts(begin, end)
             if len(self.tables.fronts) > BLOCKS:
                 self.tables.fronts.popitem(last=False)
         return block[t - begin].shifted(begin)
@@ -340,15 +381,17 @@ class EndlessAdversary:
     def _last_cut(self) -> int:
         """The last slot at which what is left of a window could open; -1 where all windows are whole."""
         begins, slots = self.secrets.begins, self.model.day_slots
+        if slots is None:
+            return -1
         cut = self.secrets.any_slot & ((self.held_from - begins) % slots > 0)
         return int((self.held_from[cut] + slots - 1).max(initial=-1))
 
     def _fronts(self, begin: int, end: int) -> list[Front]:
         """The fronts of slots begin to end, counted from the first of them.
 
-        A routine whose days do not repeat may come to days that look further ahead than tables reach: not `whole`.
+        A model whose days do not repeat may come to days that look further ahead than tables reach: not `whole`.
         """
-        slots, repeating = self.model.day_slots, self.model.place(begin) is not None
+        slots, repeating = self._block, self.place(begin) is not None
         ahead = self.reach(begin) if repeating else self._far(end - 1)
         if begin <= self._last_cut:
             ahead = max(ahead, slots)
@@ -357,7 +400,7 @@ class EndlessAdversary:
             if t == end - 1 and ahead == HORIZON and not repeating:
                 whole = not (rows.opens > t + ahead - min(slots, HORIZON // 2)).any()
             if t < end:
-                chance = np.ascontiguousarray(high[:, self.contexts])
+                chance = np.ascontiguousarray(high[:, self.filter.hidden])
                 chance.setflags(write=False)
                 found.append(Front(rows.shifted(-begin), chance, whole))
         return found[::-1]
@@ -366,13 +409,12 @@ class EndlessAdversary:
 
     def start(self) -> EndlessBelief:
         """The belief before any output."""
-        weights = np.zeros((1, len(self.contexts)))
-        first = self.model.initial
-        if self._plain:
-            weights[0] = first
-        else:
-            weights[0, self._memory.group[self._memory.first]] = first
+        weights = self.filter.start()
         return EndlessBelief(self, self.model.first, weights, np.zeros_like(weights), Rows.none())
+
+    def keeps_all(self, opens: Any) -> Any:
+        """Whether rows that open at a slot, or at each of some, are kept live or not."""
+        return self.whole is not None and opens // self.model.day_slots == self.whole
 
     def watching(self, morning: EndlessBelief) -> EndlessBelief:
         """The same belief, of which every row of the day that begins is kept."""
@@ -422,6 +464,6 @@ class EndlessAdversary:
 
         The past is settled: given that state, nothing that is still to come depends on it.
         """
-        weights = np.zeros((1, len(self.contexts)))
+        weights = np.zeros((1, self.filter.states))
         weights[0, state] = 1.0
         return EndlessBelief(self, slot, weights, np.zeros_like(weights), Rows.none())

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.adversary import doubled
-from discreet.adversary.rows import DROPPED, Front, Rows
+from discreet.adversary.filters import Conditionals, Looks
+from discreet.adversary.rows import DROPPED, Front, Rows, Window
 from discreet.errors import DiscreetError
 from discreet.jit import product
 from discreet.numerics import BoolArray, FloatArray, digest_of, read_only
 
 if TYPE_CHECKING:
     from discreet.adversary.endless import EndlessAdversary
+
+LIVE = 512
+"""Past rows that may be live; above it a slot is silent, and constant silence forgets at the habits' own rate."""
 
 SMALLEST = 2.0**-900
 """Below this a state's probability is no number to divide by."""
@@ -73,27 +76,19 @@ class EndlessBelief:
                 f"a likelihood over {len(likelihood)} private states, where the adversary has "
                 f"{adversary.private_states}"
             )
-        stack, low = doubled.pushed(self.stack, self.low, *adversary.arrival(t), np.ascontiguousarray(likelihood))
+        fresh, _, _ = adversary.opened(t, every=adversary.keeps_all(t), over_cuts=True)
+        fresh = self._as_told(fresh)
+        inside = np.flatnonzero(self.rows.closes >= t).tolist()
+        visits = [(r, g) for r in inside if adversary.secrets.holds(g := int(self.rows.secret[r]), t)]
+        seen = np.ascontiguousarray(likelihood)
+        stack, low = adversary.filter.after(t, self.stack, self.low, seen, visits, fresh.secret)
         if not stack[0].any():
             silent = self.after(np.ones(adversary.private_states))
             return replace(silent, off_model=True)
-        rows = self.rows
-        for r in np.flatnonzero(rows.closes >= t).tolist():  # inside: a visit now is a visit
-            g = int(rows.secret[r])
-            if adversary.secrets.active[g, t % adversary.model.day_slots]:
-                member = adversary.members[g]
-                stack[1 + r] = np.where(member, stack[0], stack[1 + r])
-                low[1 + r] = np.where(member, low[0], low[1 + r])
-        fresh, _, _ = adversary.opened(t, every=t // adversary.model.day_slots == adversary.whole, over_cuts=True)
-        fresh = self._as_told(fresh)
-        if len(fresh.secret):
-            inside = adversary.members[fresh.secret]
-            stack = np.concatenate([stack, np.where(inside, stack[0], 0.0)])
-            low = np.concatenate([low, np.where(inside, low[0], 0.0)])
-            rows = rows.and_then(fresh)
+        rows = self.rows.and_then(fresh) if len(fresh.secret) else self.rows
         live = (rows.closes > t) | _beyond_somewhere(stack, rows.limit)
         if adversary.whole is not None:
-            live |= rows.opens // adversary.model.day_slots == adversary.whole
+            live |= adversary.keeps_all(rows.opens)
         if not live.all():
             kept = np.concatenate([[True], live])
             stack, low, rows = stack[kept], low[kept], rows.only(live)
@@ -148,6 +143,11 @@ class EndlessBelief:
         return replace(self, stack=self.stack[lines], low=self.low[lines], rows=self.rows.only(kept))
 
     @property
+    def ready(self) -> bool:
+        """Whether a programme can be made of it: rows are few, none is too far ahead, and states can be divided by."""
+        return len(self.rows.secret) <= LIVE and self.front().whole and self.sound
+
+    @property
     def sound(self) -> bool:
         """Whether every state that is possible has a probability that can be divided by."""
         weights = self.stack[0]
@@ -159,35 +159,44 @@ class EndlessBelief:
         return np.asarray(self.stack[0] / self.stack[0].sum())
 
     def hidden(self) -> FloatArray:
-        """(K,): the predicted belief over hidden states of the slot that comes next."""
-        return product(self.weights, self.adversary.arrival(self.slot)[0])
+        """(K,): the belief over states that the chances of rows ahead are averaged by."""
+        return self.adversary.filter.ahead(self.slot, self.weights)
 
     def predicted(self) -> FloatArray:
         """(P,): the predicted belief over private states of the slot that comes next."""
-        step, _, private = self.adversary.arrival(self.slot)
-        mass = self.weights[:, None] * step
-        reached = np.broadcast_to(private, mass.shape)
-        found = np.bincount(reached.ravel(), weights=mass.ravel(), minlength=self.adversary.private_states)
-        return np.asarray(found, dtype=np.float64)
+        return self.adversary.filter.predicted(self.slot, self.weights)
 
-    def later(self, r: int, t: int) -> FloatArray:
-        """(K,): for row r, inside at slot t, P(first visit after t | state at t)."""
-        adversary = self.adversary
-        window = adversary.window(int(self.rows.secret[r]), int(self.rows.opens[r]))
-        return np.asarray(window.later[t - window.opens][adversary.contexts])
+    def _window(self, rows: Rows, r: int) -> Window:
+        return self.adversary.window(int(rows.secret[r]), int(rows.opens[r]))
+
+    def _open(self) -> list[int]:
+        """The rows whose window is open."""
+        return np.flatnonzero(self.rows.closes >= self.slot).tolist()
+
+    def tells(self) -> tuple[Rows, FloatArray, Conditionals]:
+        """Every live row, the belief in it, and what each private state of the next slot would tell of it."""
+        t, table, front = self.slot, self.adversary.secrets, self.front()
+        inside = [(r, self._window(self.rows, r), table.holds(int(self.rows.secret[r]), t)) for r in self._open()]
+        opening = np.flatnonzero((front.rows.opens == t) & (front.rows.closes > t)).tolist()
+        present = {f: self._window(front.rows, f) for f in opening}
+        looks = Looks(self.rows, inside, front.rows, front.chance, present)
+        return *self._live(front), self.adversary.filter.told(t, self.stack, looks)
 
     def kept(self) -> FloatArray:
         """(R,): the belief in each row of `rows`."""
         total = self.stack[0].sum()
         found = self.stack[1:].sum(axis=1)
-        for r in np.flatnonzero(self.rows.closes >= self.slot).tolist():
+        for r in self._open():
             unvisited = self.stack[0] - self.stack[1 + r]
-            found[r] += (unvisited * self.later(r, self.slot - 1)).sum()
+            to_come = self.adversary.filter.still_to_come(self._window(self.rows, r), self.slot)
+            found[r] += (unvisited * to_come).sum()
         return np.asarray(found / total)
 
     def live(self) -> tuple[Rows, FloatArray]:
         """Every live row, inside, past and future, and the belief in it."""
-        front = self.front()
+        return self._live(self.front())
+
+    def _live(self, front: Front) -> tuple[Rows, FloatArray]:
         return self.rows.and_then(front.rows), np.concatenate([self.kept(), product(front.chance, self.hidden())])
 
     @property
@@ -221,15 +230,15 @@ class EndlessBelief:
         adversary, ahead = self.adversary, self.hidden()
         for t in range(self.slot, morning + adversary.model.day_slots):
             if t > self.slot:
-                ahead = product(ahead, adversary.arrival(t)[0])
+                ahead = adversary.filter.ahead(t, ahead)
             rows, chance, _ = adversary.opened(t, every=True)
-            yield rows, product(chance[:, adversary.contexts], ahead)
+            yield rows, product(chance[:, adversary.filter.hidden], ahead)
 
     def over(self, adversary: EndlessAdversary) -> EndlessBelief:
         """The same belief for an adversary of the same secrets, over the same contexts or more."""
         labels = self.adversary.model.contexts
-        place = [adversary.model.contexts.index(labels[c]) for c in self.adversary.contexts]
-        stack, low = (np.zeros((len(self.stack), len(adversary.contexts))) for _ in range(2))
+        place = [adversary.model.contexts.index(labels[c]) for c in self.adversary.filter.hidden]
+        stack, low = (np.zeros((len(self.stack), adversary.filter.states)) for _ in range(2))
         stack[:, place], low[:, place] = self.stack, self.low
         prior, delta = self.rows.prior.copy(), self.rows.delta.copy()
         for r in np.flatnonzero(self.rows.closes >= self.slot):  # a window that is open may last until habits change

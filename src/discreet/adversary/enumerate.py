@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Mechanism, Model, is_finite, private_in
+from discreet.contracts import DayModel, Mechanism, is_finite, private_in
 from discreet.errors import DiscreetError
 from discreet.outputs import Output, truthful
 from discreet.policy import Policy
@@ -54,7 +54,7 @@ class Prefix:
 
 def prefixes(
     mechanism: Mechanism[Any],
-    model: Model | ExactModel | None = None,
+    model: DayModel | ExactModel | None = None,
     policy: Policy | None = None,
     *,
     exact: bool = False,
@@ -93,7 +93,7 @@ class _Node:
     chances: Any  # (paths,): P(path, outputs so far)
 
 
-def _paths(model: Model | ExactModel, exact: bool) -> tuple[list[tuple[int, ...]], Any]:
+def _paths(model: DayModel | ExactModel, exact: bool) -> tuple[list[tuple[int, ...]], Any]:
     """All context paths and their probabilities, summed over hidden paths where there are any."""
     number = Fraction if exact else float
     n, states, slots = len(model.contexts), len(model.initial), model.slots
@@ -120,7 +120,7 @@ def _paths(model: Model | ExactModel, exact: bool) -> tuple[list[tuple[int, ...]
 
 
 def _events(
-    policy: Policy, model: Model | ExactModel, paths: list[tuple[int, ...]]
+    policy: Policy, model: DayModel | ExactModel, paths: list[tuple[int, ...]]
 ) -> dict[tuple[str, int | None], Any]:
     """{(secret, slot): which paths are there then}, {(secret, None): which are there at some slot}."""
     events: dict[tuple[str, int | None], Any] = {}
@@ -158,7 +158,7 @@ def _columns(mechanism: Mechanism[Any], state: Any, privates: Any, exact: bool) 
 
 def worst(
     mechanism: Mechanism[Any],
-    model: Model | ExactModel | None = None,
+    model: DayModel | ExactModel | None = None,
     policy: Policy | None = None,
     *,
     exact: bool = False,
@@ -173,7 +173,7 @@ def worst(
 
 
 def tolerated(
-    model: Model | ExactModel, policy: Policy, *, exact: bool = False
+    model: DayModel | ExactModel, policy: Policy, *, exact: bool = False
 ) -> dict[tuple[str, int | None], Number]:
     """{(secret, slot): the gain tolerated there}: delta, or under a cap min(delta, cap - q) where it applies.
 
@@ -197,7 +197,7 @@ def tolerated(
 
 def worst_excess(
     mechanism: Mechanism[Any],
-    model: Model | ExactModel | None = None,
+    model: DayModel | ExactModel | None = None,
     policy: Policy | None = None,
     *,
     exact: bool = False,
@@ -215,7 +215,7 @@ def worst_excess(
 
 
 def expected_releases(
-    mechanism: Mechanism[Any], model: Model | ExactModel | None = None, *, exact: bool = False
+    mechanism: Mechanism[Any], model: DayModel | ExactModel | None = None, *, exact: bool = False
 ) -> Number:
     """The expected number of slots whose output is the true context."""
     total: Number = Fraction(0) if exact else 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.adversary.belief import Adversary
 from discreet.adversary.endless import EndlessAdversary
 from discreet.clock import Clock
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.parts import AnyModel, parts_of
 from discreet.models.routine import Routine
@@ -187,7 +187,7 @@ def rows_of(adversary: Adversary) -> list[Row]:
     return [Row(name, slot, prior) for (name, slot), prior in zip(adversary.gain_names, priors, strict=True)]
 
 
-def _rows_of_day(model: Model, policy: Policy) -> list[Row]:
+def _rows_of_day(model: DayModel, policy: Policy) -> list[Row]:
     """Secrets at each slot from the model's prior; of those at="any" an adversary is asked, without any slot's rows."""
     table = policy.for_model(model.contexts, model.slots)
     rows = [Row(table.names[g], slot, float((model.prior[slot] * table.members[g]).sum())) for slot, g in table.rows]

@@ -1,110 +1,32 @@
 """Over midnight: the last slot of a day and the first of the next correlate, so a day's guarantee is not a week's.
 
-A mechanism starts each day anew, but an observer does not. `DayByDay` is a day's mechanism over several days on one
-long chain, for the audit and the adversary: `audit(mechanism, routine=routine, days=3)`. `DaysJoined` is the same
-without end, for judging what was released. `AcrossMidnight` is of days of one kind and a matrix of nights, where there
-is no routine.
+A mechanism starts each day anew, but an observer does not. `DaysJoined` is a day's mechanisms as one stream, for
+judging what was released. `Unrolled` is the first days of a stream as one long chain that ends, for the audit:
+`audit(mechanism, routine=routine, days=3)`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.adversary.endless import EndlessAdversary
-from discreet.contexts import Day
-from discreet.contracts import AnyMechanism, Kernel, Needs, Utility, is_finite
+from discreet.contracts import AnyMechanism, DayModel, Kernel, Needs, Utility, is_finite
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
-from discreet.models.arrays import encoded
-from discreet.models.chain import MarkovChain
 from discreet.models.endless import EndlessChain
-from discreet.models.kinds import MONDAY, ONE_DAY
+from discreet.models.kinds import MONDAY, ONE_DAY, as_date
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy, Secret, on_day
 
-
-def overnight(days: Iterable[Day], contexts: Sequence[str]) -> FloatArray:
-    """(n, n): P(first slot | last slot of the day before), counted over consecutive dates of the same person.
-
-    A context that was never last before another day leads to the average first slot, or stays put if there is none.
-    """
-    dated = {(day.person, day.date): day.contexts for day in days if day.date is not None}
-    n = len(contexts)
-    counts = np.zeros((n, n))
-    for (person, date), labels in dated.items():
-        assert date is not None
-        following = dated.get((person, date + dt.timedelta(days=1)))
-        if following is not None:
-            last, first = encoded([[labels[-1], following[0]]], tuple(contexts))[0]
-            counts[last, first] += 1
-    if not counts.any():
-        raise DiscreetError("no two of the days are consecutive dates of one person; give days with their dates")
-    average = counts.sum(axis=0) / counts.sum()
-    seen = counts.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(seen > 0, counts / np.where(seen > 0, seen, 1), average))
-
-
 Daily = AnyMechanism | Mapping[str, AnyMechanism]
 """What releases each day on its own: one mechanism for all days, or one for each kind of day."""
-
-
-class DayByDay:
-    """Mechanisms of one day each, one day after another on one long chain: for the audit, and nothing else.
-
-    On midnight a mechanism starts anew, its private memory too; the observer does not. Each secret holds on each day,
-    at="any" day by day.
-    """
-
-    needs: ClassVar[Needs] = "chain"
-
-    def __init__(self, mechanisms: Sequence[AnyMechanism], chain: MarkovChain, policy: Policy | None) -> None:
-        self.model = chain
-        self._mechanisms, self._day = tuple(mechanisms), chain.slots // len(mechanisms)
-        self.policy = None if policy is None else _repeated(policy, self._day, len(mechanisms))
-        self.guarantee = Guarantee("none", "a day's guarantee does not reach over midnight")
-        self._blocks = _Blocks(self._mechanisms)
-        self.private_contexts: IntArray = self._blocks.contexts
-        every = range(len(chain.contexts))
-        self.anew: Mapping[int, IntArray] = {
-            day * self._day: np.array([self._blocks.first(day, context) for context in every])
-            for day in range(1, len(mechanisms))
-        }
-
-    def start(self) -> tuple[int, Hashable]:
-        """The public state: (slot, the state of that day)."""
-        return 0, self._mechanisms[0].start()
-
-    def kernel(self, state: tuple[int, Hashable]) -> Kernel:
-        """The day's own."""
-        day = min(state[0] // self._day, len(self._mechanisms) - 1)
-        return self._blocks.widened(day, self._mechanisms[day].kernel(state[1]))
-
-    def advance(self, state: tuple[int, Hashable], output: Output) -> tuple[int, Hashable]:
-        """On midnight the next day's mechanism starts."""
-        slot = state[0] + 1
-        if slot % self._day == 0 and slot < self.model.slots:
-            return slot, self._mechanisms[slot // self._day].start()
-        return slot, self._mechanisms[state[0] // self._day].advance(state[1], output)
-
-    def remember(self, memory: int | None, context: int) -> int:
-        """The day's own; at midnight see `anew`."""
-        return self._blocks.first(0, context) if memory is None else self._blocks.remember(memory, context)
-
-    def worth(self, context: str, output: Output) -> float:
-        """The first day's."""
-        return self._mechanisms[0].worth(context, output)
-
-    def expected_utility(self, days: int | None = None) -> Utility:
-        """Not defined: what a day is worth is asked of the day's mechanism."""
-        raise DiscreetError("days in a row are for judging; ask the day's mechanism for its expected utility")
 
 
 class _Blocks:
@@ -168,17 +90,15 @@ def day_by_day(
     *,
     since: dt.date | str | None = None,
     policy: Policy | None = None,
-) -> DayByDay:
+) -> Unrolled:
     """A day's mechanism started anew each day, over the chain that a routine joins `days` days to.
 
     A mapping has a mechanism for each kind of day. The first day is `since`, a Monday if it is left out. `policy` is of
     one day, the mechanism's own if it is left out.
     """
-    endless = routine.since(MONDAY if since is None else since)
-    chain = endless.unrolled(days)
-    kinds = [routine.kind_of(endless.start + day * ONE_DAY) for day in range(days)]
-    chosen = _by_kind(mechanism, routine, kinds)
-    return DayByDay([chosen[kind] for kind in kinds], chain, _policy_of(chosen, policy))
+    start = MONDAY if since is None else as_date(since)
+    kinds = dict.fromkeys(routine.kind_of(start + day * ONE_DAY) for day in range(days))
+    return Unrolled(DaysJoined(mechanism, routine, start, policy, kinds=tuple(kinds) or None), days)
 
 
 def _by_kind(mechanism: Daily, routine: Routine, kinds: Iterable[str]) -> dict[str, AnyMechanism]:
@@ -211,17 +131,36 @@ def _of_kind(mechanism: Daily, kind: str) -> AnyMechanism:
     return mechanism[kind]
 
 
-class DaysJoined:
-    """A day's mechanisms as one stream without end, started anew each day: what an `EndlessAdversary` is to judge.
+class Today(NamedTuple):
+    """The public state of days in a row: the slot, counted on over midnight, and the state of that day's mechanism."""
 
-    `of(date)` is the date's mechanism, `widened(date, likelihood)` a likelihood of its as one over the private states
-    of all kinds of day.
+    slot: int
+    inner: Any = None  # None before the day's first output
+    cuts: tuple[int, ...] = ()  # habits do not change
+
+
+class DaysJoined:
+    """A day's mechanisms as one stream without end: for the audit and the adversary, and nothing else.
+
+    On midnight a mechanism starts anew, its private memory too; the observer does not. `widened(date, likelihood)` is a
+    likelihood of the date's mechanism as one over the private states of all kinds of day. `kinds` are those that occur,
+    by default all.
     """
 
-    def __init__(self, mechanism: Daily, routine: Routine, start: dt.date, policy: Policy | None = None) -> None:
-        chosen = _by_kind(mechanism, routine, routine.kinds)
+    needs: ClassVar[Needs] = "chain"
+
+    def __init__(
+        self,
+        mechanism: Daily,
+        routine: Routine,
+        start: dt.date,
+        policy: Policy | None = None,
+        kinds: Sequence[str] | None = None,
+    ) -> None:
+        chosen = _by_kind(mechanism, routine, routine.kinds if kinds is None else kinds)
         self.model = routine.since(start)
         self.policy = _policy_of(chosen, policy)
+        self.guarantee = Guarantee("none", "a day's guarantee does not reach over midnight")
         self._kinds, self._chosen = list(chosen), chosen
         self._blocks = _Blocks(list(chosen.values()))
         self.private_contexts: IntArray = self._blocks.contexts
@@ -235,13 +174,34 @@ class DaysJoined:
         """The mechanism that serves a date."""
         return self._chosen[self.model.routine.kind_of(date)]
 
+    def start(self) -> Today:
+        """Nothing was output yet."""
+        return Today(0)
+
+    def _today(self, state: Today) -> tuple[dt.date, AnyMechanism, Any]:
+        """The date, its mechanism, and that one's public state."""
+        date = self.model.date_of(state.slot)[0]
+        today = self.of(date)
+        return date, today, today.start() if state.inner is None else state.inner
+
+    def kernel(self, state: Today) -> Kernel:
+        """The day's own."""
+        date, today, inner = self._today(state)
+        return self._blocks.widened(self._kind(date), today.kernel(inner))
+
+    def advance(self, state: Today, output: Output) -> Today:
+        """The day's own; on midnight the next day's mechanism starts."""
+        _, today, inner = self._today(state)
+        slot = state.slot + 1
+        return Today(slot) if slot % self.model.day_slots == 0 else Today(slot, today.advance(inner, output))
+
     def remember(self, memory: int | None, context: int) -> int:
-        """The day's own; at midnight see `anew`."""
+        """The day's own; at midnight see `starting`."""
         if memory is None:
             return int(self._first[self._kind(self.model.start)][context])
         return self._blocks.remember(memory, context)
 
-    def anew(self, t: int) -> IntArray:
+    def starting(self, t: int) -> IntArray:
         """(n,): the private state of each context in the first slot of the day that begins at slot t."""
         return self._first[self._kind(self.model.date_of(t)[0])]
 
@@ -249,28 +209,34 @@ class DaysJoined:
         """The likelihood over the private states of all kinds; those of others cannot occur then."""
         return self._blocks.spread(self._kind(date), likelihood)
 
+    def worth(self, context: str, output: Output) -> float:
+        """The first kind's."""
+        return next(iter(self._chosen.values())).worth(context, output)
+
     def judge(self) -> EndlessAdversary:
         """The observer who knows how nights join the days."""
-        return EndlessAdversary(self, anew=self.anew)
+        return EndlessAdversary(self, anew=self.starting)
 
 
 class Unrolled:
-    """A mechanism without end over its first `days` days, on their one long chain: for the audit, and nothing else."""
+    """A mechanism without end over its first days, or positions, as one model that ends: for the audit alone."""
 
-    needs: ClassVar[Needs] = "chain"
+    needs: ClassVar[Needs] = "any"
 
     def __init__(self, mechanism: Any, days: int, policy: Policy | None = None) -> None:
-        self.model: MarkovChain = mechanism.model.unrolled(days)
+        self.model: DayModel = mechanism.model.unrolled(days)
         self._mechanism = mechanism
         slots, own = mechanism.model.day_slots, mechanism.policy
-        self.promised = None if own is None else _repeated(own, slots, days)  # what the guarantee speaks of
-        self.policy = self.promised if policy is None else _repeated(policy, slots, days)
+        self.promised = None if own is None else _unrolled(own, slots, days)  # what the guarantee speaks of
+        self.policy = self.promised if policy is None else _unrolled(policy, slots, days)
         self.guarantee: Guarantee = mechanism.guarantee
         self.private_contexts: IntArray = mechanism.private_contexts
+        cuts = range(slots, days * slots, slots) if isinstance(mechanism, DaysJoined) else ()
+        self.anew: Mapping[int, IntArray] = {t: mechanism.starting(t) for t in cuts}  # where memory starts anew
         self._days, self._in_mind = days, tuple(getattr(mechanism, "observers", ()))
-        self.observers: tuple[MarkovChain, ...] = tuple(observer.unrolled(days) for observer in self._in_mind)
+        self.observers: tuple[DayModel, ...] = tuple(observer.unrolled(days) for observer in self._in_mind)
 
-    def habits_of(self, routine: Routine) -> MarkovChain:
+    def habits_of(self, routine: Routine) -> DayModel:
         """The days of an observer who has this routine in mind; of one whom the mechanism knows, one of `observers`."""
         for observer, chain in zip(self._in_mind, self.observers, strict=True):
             if observer.routine is routine:
@@ -310,18 +276,25 @@ class Unrolled:
         raise DiscreetError("unrolled days are for judging; ask the mechanism itself for its expected utility")
 
 
-class AcrossMidnight(DayByDay):
-    """One mechanism over `days` days of one kind, from the day's own initial distribution on; nights (n, n) join."""
+def ended(mechanism: Any, days: int, positions: int, policy: Policy | None = None) -> Any:
+    """A mechanism that ends, as it is; of one without end its first days, or positions where it has no days."""
+    model = mechanism.model
+    if model.slots is not None:
+        return mechanism
+    return Unrolled(mechanism, positions if model.day_slots is None else days, policy)
 
-    def __init__(self, mechanism: AnyMechanism, nights: npt.ArrayLike, days: int = 2) -> None:
-        day = mechanism.model
-        if day.emissions is not None:
-            raise DiscreetError("days are joined for Markov chains")
-        if days < 1:
-            raise DiscreetError(f"{days} days are no time; give at least 1")
-        steps = [day.transitions, np.asarray(nights, dtype=np.float64)[None]] * days
-        chain = MarkovChain(day.contexts, day.initial, np.concatenate(steps[:-1]))
-        super().__init__([mechanism] * days, chain, mechanism.policy)
+
+def _unrolled(policy: Policy, slots: int | None, days: int) -> Policy:
+    """The policy of a stream's first days; where there are no days, of its first so many positions."""
+    if slots is not None:
+        return _repeated(policy, slots, days)
+    secrets = []
+    for secret in policy.secrets:
+        own = range(days) if secret.slots is None else sorted(slot for slot in secret.slots if slot < days)
+        whole = secret.slots is None or len(own) == len(secret.slots)
+        if own and (secret.at == "each" or whole):  # a window that ends later is a secret of more positions
+            secrets.append(replace(secret, slots=frozenset(own)))
+    return Policy(secrets, delta=policy.delta)
 
 
 def _repeated(policy: Policy, slots: int, days: int) -> Policy:

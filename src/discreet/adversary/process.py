@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.adversary import steps
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.errors import DiscreetError
 from discreet.jit import product, sparse_product
 from discreet.numerics import FloatArray, IntArray, read_only
@@ -206,16 +206,20 @@ class EmittedProcess:
 Remember = Callable[[int | None, int], int]
 
 
+def remembers(private_contexts: IntArray, n: int) -> bool:
+    """Whether private states tell more than the context: where one stands for each, `remember` can only return it."""
+    return not np.array_equal(private_contexts, np.arange(n))
+
+
 def process_of(
-    model: Model, private_contexts: IntArray, remember: Remember, anew: Mapping[int, IntArray] | None = None
+    model: DayModel, private_contexts: IntArray, remember: Remember, anew: Mapping[int, IntArray] | None = None
 ) -> SeenProcess | EmittedProcess:
     """The process of a model's contexts and a mechanism's private states.
 
     `anew` {slot: (n,)} are the slots at which memory starts anew, with each context's private state then.
     """
     n = len(model.contexts)
-    if np.array_equal(private_contexts, np.arange(n)):
-        # Only one private state stands for each context, so remember() can only return the context.
+    if not remembers(private_contexts, n):
         if model.emissions is None:
             every = np.arange(n)
             return SeenProcess(model.slots, model.initial, model.transitions, every, every[None], every, n, n)
@@ -267,7 +271,7 @@ class Memory:
         return private
 
 
-def _lifted_chain(model: Model, memory: Memory, anew: Mapping[int, IntArray]) -> SeenProcess:
+def _lifted_chain(model: DayModel, memory: Memory, anew: Mapping[int, IntArray]) -> SeenProcess:
     """A chain over classes: for a memory of the last context the classes are the contexts, so nothing grows.
 
     Where memory starts anew, a step leads to the class of the private state that a context then has.
@@ -298,7 +302,7 @@ def _lifted_chain(model: Model, memory: Memory, anew: Mapping[int, IntArray]) ->
     )
 
 
-def _lifted_hidden(model: Model, memory: Memory) -> SeenProcess:
+def _lifted_hidden(model: DayModel, memory: Memory) -> SeenProcess:
     """A hidden Markov model over pairs (class, y)."""
     assert model.emissions is not None
     n, classes, states = len(model.contexts), len(memory.contexts), len(model.initial)

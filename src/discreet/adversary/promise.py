@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.contracts import AnyMechanism, Model
+from discreet.contracts import AnyMechanism, DayModel
 from discreet.numerics import SLACK, FloatArray
 from discreet.policy import Policy, Secret
 
@@ -38,7 +38,7 @@ def _terms(policy: Policy, secret: Secret) -> tuple[object, ...]:
     return secret.contexts, secret.slots, secret.at, policy.delta_of(secret), secret.cap
 
 
-def _in_mind(mechanism: AnyMechanism, model: Model) -> bool:
+def _in_mind(mechanism: AnyMechanism, model: DayModel) -> bool:
     """Whether the mechanism promises anything before an observer with this model."""
     observers: Sequence[object] = getattr(mechanism, "observers", ())
     return any(model is one for one in (mechanism.model, *observers))

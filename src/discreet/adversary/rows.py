@@ -69,8 +69,9 @@ class Window(NamedTuple):
 
     opens: int
     closes: int
-    later: FloatArray  # (slots of the window, K): P(first visit after that slot, by the end | state in it)
-    chance: FloatArray  # (2, K): P(visited at all | state in its first slot), a pair of floats
+    later: FloatArray  # (slots of the window, S): P(first visit after that slot, by the end | model's state in it)
+    here: FloatArray  # (slots of the window, S): the same, from that slot on
+    chance: FloatArray  # (2, S): P(visited at all | model's state in its first slot), a pair of floats
     prior: float
 
 
@@ -82,4 +83,5 @@ class Tables:
         self.windows: OrderedDict[tuple[int, bool, int], Window] = OrderedDict()
         self.steps: dict[tuple[str | int, ...], tuple[FloatArray, FloatArray]] = {}
         self.reach: dict[int, int] = {}  # of each cycle
+        self.far: dict[bytes, int] = {}  # of states that are possible, where all steps are alike
         self.horizon: int | None = None

@@ -18,6 +18,7 @@ from discreet.cli.backup import backup
 from discreet.cli.compare import compare
 from discreet.cli.compiling import in_own_process
 from discreet.cli.demo import demo
+from discreet.cli.deploy import deploy
 from discreet.cli.evaluate import evaluate
 from discreet.cli.examples import examples
 from discreet.cli.forget import forget
@@ -25,6 +26,7 @@ from discreet.cli.import_ import import_
 from discreet.cli.journal import journal
 from discreet.cli.learn import learn
 from discreet.cli.mechanisms import mechanisms
+from discreet.cli.owner import owner
 from discreet.cli.places import places
 from discreet.cli.policy import policy
 from discreet.cli.publish import publish
@@ -73,12 +75,14 @@ for verb in (
     publish,
     stream,
     serve,
+    deploy,
     backup,
     forget,
 ):
     app.command()(verb)
 app.add_typer(policy)
 app.add_typer(token)
+app.add_typer(owner)
 app.add_typer(journal)
 app.add_typer(reproduce)
 

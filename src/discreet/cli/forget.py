@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from collections.abc import Sequence
 from contextlib import closing
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,10 +16,17 @@ from discreet.cli.kept import Config, Data, folder_at, settings_at
 from discreet.cli.terminal import print_json
 from discreet.errors import DiscreetError
 
+if TYPE_CHECKING:
+    from discreet.gateway.settings import Settings
+
 
 def forget(
     person: Annotated[str, typer.Argument(help="Whose readings, truth and memory.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="It is meant so; nothing brings it back.")] = False,
+    everywhere: Annotated[
+        bool,
+        typer.Option("--everywhere", help="Also readings.parquet, and positions that phones left at the broker."),
+    ] = False,
     data: Data = None,
     config: Config = None,
     json: options.Json = False,
@@ -36,15 +47,54 @@ def forget(
     folder = Folder.existing(folder_at(data, config, settings))
     if not folder.own.is_file():
         raise DiscreetError(f"{folder.own}: there is no own store; nothing is kept of anybody")
-    if not yes:
-        raise DiscreetError(f"this erases what {folder.own} has of {person!r}, for good; say --yes if it is meant so")
     folder.lock()
     try:
         with closing(OwnStore(folder.own)) as own:
+            _check_known(person, own.people(), settings, folder.own)
+            if not yes:
+                raise DiscreetError(
+                    f"this erases what {folder.own} has of {person!r}, for good; say --yes if it is meant so"
+                )
             own.erase(person)
     finally:
         folder.unlock()
+    erased, left = _elsewhere(person, settings, everywhere=everywhere)
     if json:
-        print_json({"person": person, "erased": True})
-    else:
-        print(f"nothing is kept of {person} any more, but what was released; the next slot is skipped in public")
+        print_json({"person": person, "erased": True, "also": erased, "left": left})
+        return
+    print(f"nothing is kept of {person} any more, but what was released; the next slot is skipped in public")
+    for one in erased:
+        print(f"erased: {one}")
+    for one in left:
+        print(f"NOT erased: {one}")
+    if left and not everywhere:
+        print(f"To erase these too: discreet forget {person} --everywhere --yes")
+
+
+def _check_known(person: str, kept: Sequence[str], settings: Settings | None, file: Path) -> None:
+    known = sorted({*kept, *(settings.people if settings is not None else ())})
+    if person not in known:
+        print(f"{file}: nothing is kept of {person!r}; known: {', '.join(known) or 'nobody'}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _elsewhere(person: str, settings: Settings | None, *, everywhere: bool) -> tuple[list[str], list[str]]:
+    """What was erased outside the own store, and what was not."""
+    if settings is None:
+        return [], ["what lies outside this folder; give the settings (--config FILE) to have it named"]
+    from discreet.gateway.left_behind import cleared, tables_of, topics_of
+
+    tables, topics = tables_of(settings, person), topics_of(settings.owntracks, person)
+    at_broker = [f"positions that phones left at the broker, on {topic}" for topic in topics[::2]]
+    if not everywhere:
+        return [], [*map(str, tables), *(at_broker if settings.broker is not None else [])]
+    for table in tables:
+        table.unlink()
+    if settings.broker is None or not topics:
+        return [str(table) for table in tables], []
+    try:
+        gone, still = asyncio.run(cleared(settings.broker, topics))
+    except OSError as error:
+        return [str(table) for table in tables], [f"{one}: {error}" for one in at_broker]
+    remedy = "the gateway's account may not write there; as one that may: mosquitto_pub -r -n -t"
+    return [*map(str, tables), *gone], [f"{topic}, retained at the broker: {remedy} {topic}" for topic in still]

@@ -110,8 +110,8 @@ def draw_truth(picture: Path, person: str, truth: Truth) -> None:
 
 def draw_week(chart: Path, one: Summary, rhythms: Sequence[Rhythm]) -> None:
     """Where somebody's time goes."""
-    from discreet.experiments.charts.canvas import available
-    from discreet.experiments.charts.week import week
+    from discreet.charts.canvas import available
+    from discreet.charts.week import week
 
     if not available():
         raise DiscreetError("--chart needs matplotlib; install discreet with its extra, discreet[plots]")

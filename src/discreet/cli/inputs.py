@@ -41,12 +41,12 @@ class Counted(Protocol):
 
 def read_model(path: Path) -> AnyModel:
     """The model of a file; a folder of models is an error that says so."""
-    from discreet.models.store import load
+    from discreet.models.store import load_days
 
     if path.is_dir():
         some = sorted(inner.name for inner in path.iterdir())[:3]
         raise DiscreetError(f"{path}: is a folder; give one model in it as --model (it holds {', '.join(some)})")
-    return load(path)
+    return load_days(path)
 
 
 def read_policy_for(path: Path, model: AnyModel) -> Policy:

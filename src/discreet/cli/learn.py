@@ -152,6 +152,14 @@ def learn(
             rich_help_panel=HABITS,
         ),
     ] = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Learn by a plug-in of this name instead; a package that you install brings it.",
+            rich_help_panel=HABITS,
+        ),
+    ] = None,
     workers: Workers = 1,
     engine: Engine = "local",
     master: Master = None,
@@ -188,38 +196,38 @@ def learn(
     reading = ReadingOptions(
         user, time, context, start, end, naive_zone, carry, skip_bad, person, separator, time_format, places
     )
-    rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers}
-    learner: Learner
+    rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers, "learner": learner}
+    how: Learner
     if update is None:
         clock = Clock(48 if slots is None else slots, zone or "UTC", cut or "00:00")
         named = policy_of(secrets, clock)
-        learner = Anew(clock, declared_by(keep, named), named, day_by_day, **rules)  # type: ignore[arg-type]
+        how = Anew(clock, declared_by(keep, named), named, day_by_day, **rules)  # type: ignore[arg-type]
     else:
         before = read_routine(update)
         refuse(update, **rules, **other_times(before.clock, slots=slots, zone=zone, cut=cut))
         named = policy_of(secrets, before.clock)
-        learner = More(before, update, declared_by(keep, named), named)
-    merge: dict[str, Any] = {"merge_below": merge_below, "keep": learner.kept}
+        how = More(before, update, declared_by(keep, named), named)
+    merge: dict[str, Any] = {"merge_below": merge_below, "keep": how.kept}
     begun: AbstractContextManager[Everybody]
     with folder_beside(out) as kept:
         (kept / MODELS).mkdir()
-        work = partial(_learn, learner, secrets, accept_model, kept / MODELS, reading.remembered())
+        work = partial(_learn, how, secrets, accept_model, kept / MODELS, reading.remembered())
         if engine == "spark":
-            table = reading.spread(data, learner.clock, **merge)
+            table = reading.spread(data, how.clock, **merge)
             begun = by_spark(work, table, kept, master, by="place", only=person)
         else:
-            begun = nullcontext(_local(work, reading.read(data, learner.clock, **merge), out, workers))
+            begun = nullcontext(_local(work, reading.read(data, how.clock, **merge), out, workers))
         with begun as found:
             no = sum(refused(one.truth, accept_model) for one in found) > 0
             told = _Told(found, _Places(out, len(found)), accept_model)
-            told.hint(reading.carry, learner.kept if update is None else ())
+            told.hint(reading.carry, how.kept if update is None else ())
             told.draw(picture, chart)
             if not no:
                 move_models(kept / MODELS, out, len(found))
             if json:
                 told.print_json(saved=not no)
             else:
-                told.print(learner.clock)
+                told.print(how.clock)
     if no:
         note(f"nothing was saved in {out}: the habits do not hold on held-out days")
         raise typer.Exit(1)

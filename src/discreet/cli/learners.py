@@ -13,7 +13,7 @@ from discreet.cli.terminal import note
 from discreet.cli.truth import days_learned
 from discreet.clock import Clock
 from discreet.contexts import Day
-from discreet.errors import DiscreetError, PolicyError
+from discreet.errors import DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
     from discreet.evaluation.truth import Truth
@@ -68,6 +68,7 @@ class Anew:
     floor: float | None
     weekparts: bool | None
     observers: int | None
+    learner: str | None = None
 
     def learn(self, days: list[Day]) -> Found:
         """The model of all days; one of the earlier ones is tried on the last."""
@@ -104,6 +105,8 @@ class Anew:
         from discreet.models.learn_routine import FLOOR
         from discreet.models.routine import Routine
 
+        if self.learner is not None:
+            return self._by_plug_in(self.learner, days)
         smoothing = self.smoothing or "auto"
         if not self.day_by_day:
             by = None if self.weekparts is False else "weekpart"
@@ -118,6 +121,22 @@ class Anew:
         if self.weekparts:
             return MarkovChain.fit(days, smoothing, by="weekpart", clock=self.clock)
         return MarkovChain.fit(days, smoothing, clock=self.clock)
+
+    def _by_plug_in(self, name: str, days: Sequence[Day]) -> MarkovChain | Models | Routine:
+        """What somebody else's learner makes of the days."""
+        from discreet import plugins
+        from discreet.models.chain import MarkovChain
+        from discreet.models.routine import Routine
+        from discreet.models.week import Models
+
+        known = plugins.names(plugins.LEARNERS)
+        if name not in known:
+            hint = did_you_mean(name, known) if known else "none is installed"
+            raise DiscreetError(f"there is no learner {name!r}; {hint}")
+        model = plugins.loaded(plugins.LEARNERS, name)(days, clock=self.clock, secrets=self.kept)
+        if not isinstance(model, MarkovChain | Models | Routine):
+            raise DiscreetError(f"the learner {name} gave a {type(model).__name__}; it must give a chain or a routine")
+        return model
 
 
 @dataclass(frozen=True)
@@ -194,9 +213,9 @@ def _too_few() -> Truth:
 def read_routine(path: Path) -> Routine:
     """The routine that days are added to."""
     from discreet.models.routine import Routine
-    from discreet.models.store import load
+    from discreet.models.store import load_days
 
-    model = load(path)
+    model = load_days(path)
     if not isinstance(model, Routine):
         raise DiscreetError(f"{path}: is no routine, so --update cannot add days to it; learn anew from all days")
     return model

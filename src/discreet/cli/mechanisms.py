@@ -21,6 +21,7 @@ def mechanisms(json: options.Json = False) -> None:
 
     Example: discreet mechanisms
     """
+    from discreet import plugins
     from discreet.mechanisms import PROMISES
     from discreet.mechanisms.named import kebab
 
@@ -31,11 +32,13 @@ def mechanisms(json: options.Json = False) -> None:
         found = [
             {"name": name, "promise": kind, "of": of, "default": name == options.DEFAULT} for name, kind, of in rows
         ]
-        print_json({"mechanisms": found})
+        print_json({"mechanisms": found, "plugins": list(plugins.names(plugins.MECHANISMS))})
         return
     rows[0][0] += " *"
     print(table(["mechanism", "promise", "of"], rows, left=3))
     print()
     for kind, meaning in WORDS.items():
         print(f"{kind:<8} {meaning}")
+    if others := plugins.names(plugins.MECHANISMS):
+        print(f"\nfrom other packages, with promises of their own: {', '.join(others)}")
     print("\n* unless --mechanism names another; one of your own is module:Class")

@@ -81,10 +81,10 @@ def suggest_policy(
 
     Example: discreet policy suggest p01.model --places places.geojson --out policy.toml --picture choices.png
     """
+    from discreet.charts.canvas import available
     from discreet.choosing import choices, suggest
     from discreet.choosing.choices import DELTAS, hierarchy_for
     from discreet.choosing.policy_text import suggested_text
-    from discreet.experiments.charts.canvas import available
     from discreet.files import private_files, written_whole
     from discreet.models.store import truth_of
     from discreet.places import read_places
@@ -116,7 +116,7 @@ def suggest_policy(
         with private_files(), written_whole(out) as file:
             file.write(suggested_text(found, routine).encode("utf-8"))
     if picture is not None:
-        from discreet.experiments.charts.choices import chart
+        from discreet.charts.choices import chart
 
         chart(compared, "What is shown, by delta and vocabulary", picture)
     if json:

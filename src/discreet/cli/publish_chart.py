@@ -30,8 +30,8 @@ def draw_published(picture: Path | None, truth: Truth, summary: Summary) -> None
     """Write the picture that was asked for, now that there is a table to tell of."""
     if picture is None:
         return
+    from discreet.charts.published import Shares, published
     from discreet.events import ATTRIBUTES
-    from discreet.experiments.charts.published import Shares, published
 
     events = summary.events
     shares = Shares(

@@ -11,8 +11,16 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.family import Family, Folder, One, spark_family, tell
-from discreet.cli.inputs import Maker, ReadingOptions, read_model, read_policy_for, read_spec, reading_given
-from discreet.cli.live import Lines, Now, by_lines, by_the_clock, keep, opened, utc_now
+from discreet.cli.inputs import (
+    Maker,
+    ReadingOptions,
+    read_model,
+    read_policy_for,
+    read_spec,
+    reading_given,
+    seconds_of_duration,
+)
+from discreet.cli.live import Lines, Now, by_lines, by_the_clock, opened, utc_now
 from discreet.cli.people import Engine, Master, Workers, check_engine
 from discreet.cli.terminal import note, print_json, progress
 from discreet.cli.truth import warn
@@ -51,7 +59,7 @@ def release(
         typer.Option(
             "--now",
             help="Standard input goes by the clock: it starts at the present slot, and each slot's output comes when "
-            "it ends, of the last line until then.",
+            "it ends, of the line that stood longest in it.",
         ),
     ] = False,
     state: Annotated[
@@ -142,9 +150,11 @@ def release(
             _check_lines(label for part in parts_of(habits).values() for label in part.contexts)
             _check_lines(_texts(spec.options))
         clock = utc_now if now else None
-        with opened(habits, Maker(spec, secrets), carry=carried, date=date, now=clock, state=state) as stream:
-            lines = by_lines(stream) if clock is None else _by_the_clock(stream, clock)
-            _answer(lines, stream, state, json)
+        with opened(
+            habits, Maker(spec, secrets), carry=0 if now else carried, date=date, now=clock, state=state
+        ) as stream:
+            lines = by_lines(stream, state) if clock is None else _by_the_clock(stream, reading.carry, clock, state)
+            _answer(lines, json)
         tell(stream, spec.name)
         return
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
@@ -196,9 +206,10 @@ def _has_dates(data: Path, date: str | None, now: bool, state: Path | None) -> N
             raise DiscreetError(f"{name} is for standard input, and {data} has its own dates; leave it out")
 
 
-def _by_the_clock(stream: Stream, now: Now) -> Iterator[Release]:
-    assert stream.clock is not None  # `opened` has seen to it
-    return by_the_clock(stream, stream.clock, Lines(sys.stdin), now)
+def _by_the_clock(stream: Stream, carry: str, now: Now, state: Path | None) -> Iterator[Release]:
+    from discreet.live.standing import Rule
+
+    return by_the_clock(stream, Rule(seconds_of_duration(carry)), Lines(sys.stdin), now, state=state)
 
 
 def _check_lines(labels: Iterable[str]) -> None:
@@ -224,10 +235,9 @@ def _texts(option: object) -> Iterator[str]:
             yield from _texts(value)
 
 
-def _answer(rows: Iterator[Release], stream: Stream, state: Path | None, json: bool) -> None:
-    """A line a slot, flushed: whoever waits for the output has it. Kept first: what was drawn is never drawn again."""
+def _answer(rows: Iterator[Release], json: bool) -> None:
+    """A line a slot, flushed: whoever waits for the output has it."""
     for released in rows:
-        keep(stream, state)
         print(released.to_json() if json else text_of(released.output), flush=True)
 
 

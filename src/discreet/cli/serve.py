@@ -89,18 +89,22 @@ def serve(
     from discreet.gateway.server import listening
     from discreet.gateway.settings import Settings
     from discreet.gateway.simulated import at_port
+    from discreet.gateway.wall_clock import waited_for
 
     settings = Settings.read(file, nobody=not check) if file.exists() else Settings.of_nobody(file)
     with busy("reading habits, and making what decides"):
         plan = plan_of(settings)
         if check:
             checked(plan.people)
+    for line in settings.warnings:
+        note(line)
     if check:
         _print_found(settings, json=json)
         return
     from dataclasses import replace
 
     plan = replace(plan, server=at_port(plan.server, port))
+    waited_for(plan.wall, note)
     bound = listening(plan.server.host, plan.server.port)
     folder = Folder.made(folder_at(data, config, settings))
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -46,8 +46,17 @@ def _finite(value: Any) -> Any:
     return value
 
 
+def printable(text: str) -> str:
+    """A text with its control characters as escapes, so that a terminal shows them instead of obeying."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Lines of aligned columns, the first `left` of them to the left and the others to the right."""
+    """Lines of aligned columns, the first `left` of them to the left and the others to the right.
+
+    A cell may be a name that somebody else has given: what would move the cursor or colour the terminal is spelled out.
+    """
+    header, rows = [printable(cell) for cell in header], [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
     lines = []
     for row in [header, *rows]:

@@ -165,7 +165,7 @@ def days_learned(habits: AnyModel) -> int | None:
 
 def check_picture(picture: Path | None) -> None:
     """Refuse a picture that cannot be drawn, before the work rather than after it."""
-    from discreet.experiments.charts.canvas import available
+    from discreet.charts.canvas import available
 
     if picture is not None and not available():
         raise DiscreetError("--picture needs matplotlib; install discreet with its extra, discreet[plots]")
@@ -176,7 +176,7 @@ def draw(picture: Path | None, truth: Truth, title: str) -> None:
     check_picture(picture)
     if picture is None:
         return
-    from discreet.experiments.charts.reliability import reliability
+    from discreet.charts.reliability import reliability
 
     if truth.untested:
         note(f"no picture was drawn: {truth.untested}")

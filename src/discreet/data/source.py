@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import polars as pl
 
@@ -76,6 +76,7 @@ class Source(Protocol):
         """The rows in bounded memory, with a column for each role of `columns`; one that is not there is an error."""
 
 
+@runtime_checkable
 class Format(Protocol):
     """A way of writing rows down. `formats.FORMATS` lists those that are known."""
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet import mechanisms
 from discreet.adversary.belief import Adversary, beliefs_along
-from discreet.adversary.midnight import DayByDay, Unrolled, day_by_day
+from discreet.adversary.midnight import Unrolled, day_by_day
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.demo.beliefs import SecretBelief
@@ -78,7 +78,7 @@ def _showing(name: str, routine: Routine, days: Sequence[Day], policy: Policy, s
     make: Make = partial(getattr(mechanisms, name), policy=policy)
     start = days[0].date
     assert start is not None  # the simulator dates its days
-    machine: Unrolled | DayByDay
+    machine: Unrolled
     if (running := without_end(routine, make, start)) is not None:
         machine, made = Unrolled(running, len(days)), running
         make = lambda _: made  # noqa: E731  decided once: the observer asks for the same kernels

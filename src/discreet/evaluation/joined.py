@@ -75,6 +75,14 @@ def without_end(
             following = _date(day) + ONE_DAY
 
 
+def trajectories(mechanism: Any, days: Iterable[Day], *, rng: Rng) -> Moments:
+    """Each day as a trajectory of its own, from the first position of a mechanism over positions without end."""
+    for day in days:
+        with Session(mechanism, rng=rng) as session:
+            for slot in range(len(day)):
+                yield released(day, slot, session)
+
+
 class _Beside:
     """A judge with habits or secrets of their own in mind: Bayes beside the session, with the same likelihoods."""
 

@@ -32,7 +32,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from discreet.contracts import Model, is_endless
+from discreet.contracts import DayModel, require_end
 from discreet.errors import DiscreetError
 from discreet.evaluation.limit_programme import Booleans, Integers, Level, Programme
 from discreet.numerics import FloatArray
@@ -63,7 +63,7 @@ class Limit:
 
 
 def limit(
-    model: Model, policy: Policy, outputs: Outputs = "suppress", *, shown: Mapping[str, str] | None = None
+    model: DayModel, policy: Policy, outputs: Outputs = "suppress", *, shown: Mapping[str, str] | None = None
 ) -> Limit:
     """The largest expected utility of any causal mechanism that keeps every secret within its delta.
 
@@ -77,8 +77,7 @@ def limit(
     """
     if outputs not in get_args(Outputs):
         raise DiscreetError(f"outputs={outputs!r} is not known; use 'suppress' or 'deceive'")
-    if is_endless(model):
-        raise DiscreetError("the limit is of a chain that ends; give routine.since(date).unrolled(days)")
+    require_end(model, "give routine.since(date).unrolled(days)")
     tree = _Tree(model, outputs, _labels(model.contexts, shown))
     below, above = tree.programme(*_events(tree, policy)).solve()
     return Limit(float(below) / model.slots, float(below), max(float(above - below), 0.0))
@@ -95,7 +94,7 @@ class _Path(NamedTuple):
 class _Tree:
     """Paths of positive probability, level by level, and the shares of outputs that a mechanism may choose."""
 
-    def __init__(self, model: Model, outputs: Outputs, labels: Sequence[int]) -> None:
+    def __init__(self, model: DayModel, outputs: Outputs, labels: Sequence[int]) -> None:
         self.model, self.labels = model, labels
         self.deceive = outputs == "deceive"
         self.paths = self._paths()

@@ -14,7 +14,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.midnight import Daily
 from discreet.contexts import Day
-from discreet.contracts import AnyMechanism, Model, is_endless
+from discreet.contracts import AnyMechanism, DayModel, runs_without_end
 from discreet.errors import DiscreetError
 from discreet.evaluation import joined
 from discreet.evaluation.replay import Moment, replay
@@ -59,7 +59,7 @@ def evaluate(
     days: Iterable[Day],
     *,
     policy: Policy | None = None,
-    model: Model | Routine | None = None,
+    model: DayModel | Routine | None = None,
     routine: Routine | None = None,
     worth: Worth | None = None,
     seed: int = 0,
@@ -74,10 +74,10 @@ def evaluate(
     A mechanism without end releases consecutive dates of a person as one stream, from the first date on; dates without
     a day are skipped, and several people are streams of their own (`model` is then another routine). With `routine`, a
     day's mechanism, or {kind: mechanism}, starts anew on each date, and the observer, who knows how nights join the
-    days, does not. Either way dates that repeat or go backwards are an error.
+    days, does not. Either way dates that repeat or go backwards are an error. Over positions without end, each day is a
+    trajectory of its own, of any length.
     """
-    endless = not isinstance(mechanism, Mapping) and is_endless(mechanism.model)
-    if routine is None and not endless:
+    if routine is None and (isinstance(mechanism, Mapping) or not runs_without_end(mechanism)):
         if isinstance(mechanism, Mapping):
             raise DiscreetError("mechanisms for kinds of day need routine=, which says which day is of which kind")
         if isinstance(model, Routine):
@@ -99,7 +99,7 @@ def _joined(
     mechanism: Daily,
     days: Iterable[Day],
     policy: Policy | None,
-    model: Model | Routine | None,
+    model: DayModel | Routine | None,
     routine: Routine | None,
     seed: int,
 ) -> joined.Moments:
@@ -114,6 +114,11 @@ def _joined(
     if model is not None and not isinstance(model, Routine):
         raise DiscreetError("who judges a mechanism without end has a routine in mind; give one as model=")
     habits: Any = mechanism.model  # type: ignore[union-attr]  # a mapping has a routine
+    if habits.day_slots is None:
+        if policy is not None or model is not None:
+            raise DiscreetError("trajectories are judged by the mechanism's own model and policy; leave others out")
+        yield from joined.trajectories(mechanism, days, rng=rng)
+        return
     for own in joined.streams(days, habits.day_slots, habits.contexts).values():
         yield from joined.without_end(mechanism, own, rng=rng, policy=policy, model=model)
 
@@ -201,11 +206,13 @@ class _StreamTally(_Tally):
         super().__init__(worth)
         self.worst: dict[str, float] = {}
         self.excess: dict[str, float] = {}
-        self.rows: set[tuple[str | None, int, int]] = set()  # breached: whose, which secret, from which slot on
-        self.dates: set[tuple[str | None, dt.date]] = set()
+        self.rows: set[tuple[object, int, int]] = set()  # breached: whose, which secret, from which slot on
+        self.dates: set[tuple[object, dt.date | None]] = set()
 
     def judge(self, moment: Moment[EndlessBelief]) -> None:
-        adversary, person = moment.belief.adversary, moment.day.person
+        adversary = moment.belief.adversary
+        dated = adversary.model.day_slots is not None
+        whose: object = moment.day.person if dated else self.days  # a trajectory is a stream of its own
         names = adversary.secrets.names
         rows, beliefs = moment.belief.live()
         gains = beliefs - rows.prior
@@ -220,8 +227,8 @@ class _StreamTally(_Tally):
             self.excess[names[g]] = max(self.excess[names[g]], gain - delta)
         for r in np.flatnonzero(exceeds(gains, rows.delta)).tolist():
             opens = int(rows.opens[r])
-            self.rows.add((person, int(rows.secret[r]), opens))
-            self.dates.add((person, adversary.model.date_of(opens)[0]))
+            self.rows.add((whose, int(rows.secret[r]), opens))
+            self.dates.add((whose, adversary.model.date_of(opens)[0] if dated else None))
         self.breaches, self.breached_days = len(self.rows), len(self.dates)
 
     def by_secret(self) -> tuple[dict[str, float], dict[str, float]]:

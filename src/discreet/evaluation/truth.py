@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -343,6 +343,15 @@ class Shown:
     model: AnyModel
     make: Make
     seed: int = 0
+    _made: list[tuple[Any, AnyMechanism]] = field(default_factory=list, compare=False, repr=False)
+
+    def _mechanism(self, model: Any) -> AnyMechanism:
+        """The mechanism of a day, made once: planning it may take longer than all days of its release."""
+        for known, mechanism in self._made:
+            if known is model:
+                return mechanism
+        self._made.append((model, self.make(model)))
+        return self._made[-1][1]
 
     def __call__(self, course: Course) -> Sequence[Likelihood]:
         """The likelihood of each slot's output."""
@@ -354,7 +363,7 @@ class Shown:
             daily = {kind: self.make(self.model.day(kind)) for kind in self.model.kinds}
             made = [daily[self.model.kind_of(_date(day))] for day in course.days]
         else:
-            made = [self.make(course.model)]
+            made = [self._mechanism(course.model)]
         return [
             seen
             for day, mechanism in zip(course.days, made, strict=True)

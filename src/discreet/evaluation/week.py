@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from discreet.contexts import UNKNOWN, Day, carry_forward
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import Evaluation, evaluate
-from discreet.live import ONE_DAY, span
+from discreet.live import span
+from discreet.live.slots import ONE_DAY
 from discreet.models.parts import AnyModel, Make, days_by_part, parts_of, without_end
 from discreet.models.routine import Routine
 

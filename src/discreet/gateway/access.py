@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import secrets
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from discreet.errors import DiscreetError
-from discreet.gateway.database import opened
+from discreet.gateway.database import DAMAGE, RAW, is_damaged, opened
 from discreet.gateway.journal.base import JournalError
 from discreet.gateway.views import WHOLE
+
+LOG = logging.getLogger("discreet.gateway.access")
 
 SCHEMA = (
     """
@@ -31,6 +35,9 @@ SCHEMA = (
         revoked INTEGER
     ) WITHOUT ROWID;
     CREATE TABLE owner (one INTEGER PRIMARY KEY CHECK (one = 1), password TEXT NOT NULL);
+    """,
+    """
+    CREATE TABLE session (digest BLOB PRIMARY KEY, name TEXT NOT NULL, ends INTEGER NOT NULL) WITHOUT ROWID;
     """,
 )
 
@@ -82,6 +89,7 @@ class Access:
         self._version = -1
         self._by_digest: dict[bytes, Token] = {}
         self._ended: set[str] = set()
+        self._refused: set[str] = set()  # revoked here, whether that could be written down or not
         self._used: dict[str, int] = {}
         self._calls: list[Callable[[str], None]] = []
         with self._lock:
@@ -96,7 +104,7 @@ class Access:
             self._refresh()
             token = self._by_digest.get(digest)
             now = self._clock()
-            if token is None or not hmac.compare_digest(token.digest, digest) or not token.holds(now):
+            if token is None or not hmac.compare_digest(token.digest, digest) or not self._opens(token, now):
                 return None
             self._used[token.grant.token] = int(now) // HOUR * HOUR
             return token.grant
@@ -156,50 +164,104 @@ class Access:
         return token, secret
 
     def revoke(self, token: str) -> bool:
-        """End a token, at once: its requests are refused and its streams closed. False if there is none to end."""
-        changed = self._execute(
-            "UPDATE token SET revoked = ? WHERE token = ? AND revoked IS NULL", (int(self._clock()), token)
-        )
+        """End a token, at once: its requests are refused and its streams closed. False if there is none to end.
+
+        Where that cannot be written down (a full disk), the token is refused all the same until this process ends, and
+        the error says so.
+        """
+        with self._lock:
+            with suppress(JournalError):  # what was last read says whether there is such a token
+                self._refresh()
+            if all(one.grant.token != token or one.revoked is not None for one in self._by_digest.values()):
+                return False
+            self._refused.add(token)
+            self._end_streams()
+        try:
+            self._execute(
+                "UPDATE token SET revoked = ? WHERE token = ? AND revoked IS NULL", (int(self._clock()), token)
+            )
+        except JournalError as error:
+            raise JournalError(f"{error}; {token} is refused now, but not after a restart: revoke it again") from error
         self._forget_version()
-        self.look()
-        return changed.rowcount > 0
+        return True
 
     def set_password(self, hashed: str) -> None:
-        """Keep the hash of the owner's password; the one before is gone."""
+        """Keep the hash of the owner's password; the one before is gone, and its sessions with it, first."""
+        self._execute("DELETE FROM session", ())
         self._execute("INSERT OR REPLACE INTO owner VALUES (1, ?)", (hashed,))
 
+    def sessions(self) -> dict[bytes, tuple[str, float]]:
+        """The owner's sessions that have not ended: a cookie's digest, the session's name, and what is left."""
+        now = self._clock()
+        self._execute("DELETE FROM session WHERE ends <= ?", (int(now),))
+        return {digest: (name, ends - now) for digest, name, ends in self._execute("SELECT * FROM session").fetchall()}
+
+    def keep_session(self, digest: bytes, name: str, lasts: float) -> None:
+        """Keep a session over a restart; of its cookie, the digest alone."""
+        self._execute("INSERT OR REPLACE INTO session VALUES (?, ?, ?)", (digest, name, int(self._clock() + lasts)))
+
+    def end_session(self, digest: bytes) -> None:
+        """A session that has ended is over after a restart, too."""
+        self._execute("DELETE FROM session WHERE digest = ?", (digest,))
+
     def on_revoked(self, call: Callable[[str], None]) -> None:
-        """Call this with the name of each token that ends: revoked, here or by the command, or expired."""
+        """Call this with the name of each token that ends: revoked, here or by the command, or expired.
+
+        It is called before anything is written.
+        """
         self._calls.append(call)
 
     def look(self) -> None:
-        """Tell of tokens that ended since the last look, and write down which were used; called every second."""
+        """Tell of tokens that ended since the last look, then write down which were used; called every second.
+
+        What was last read decides who has ended, so that a token also ends by the clock when the file cannot be read.
+        """
+        try:
+            with self._lock:
+                self._refresh()
+        finally:
+            self._end_streams()
         with self._lock:
-            self._refresh()
-            now = self._clock()
-            ended = {one.grant.token for one in self._by_digest.values() if not one.holds(now)}
-            fresh, self._ended = ended - self._ended, ended
             self._write_used()
-        for token in fresh:
-            for call in self._calls:
-                call(token)
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._connection.close()
+        """Let go of the file, when nobody uses it: SQLite does not survive that."""
+        with self._lock:
+            self._connection.close()
 
     # --- within
+
+    def _opens(self, token: Token, now: float) -> bool:
+        return token.holds(now) and token.grant.token not in self._refused
+
+    def _end_streams(self) -> None:
+        """Tell everybody who listens of each token that has ended since; no listener keeps another from hearing it."""
+        with self._lock:
+            now = self._clock()
+            ended = {one.grant.token for one in self._by_digest.values() if not self._opens(one, now)}
+            fresh, self._ended = ended - self._ended, ended
+        for token in fresh:
+            for call in self._calls:
+                try:
+                    call(token)
+                except Exception as error:
+                    LOG.error("an end could not be passed on", extra={"kind": type(error).__name__})
 
     def _forget_version(self) -> None:
         self._version = -1  # SQLite counts what other connections change, not what this one does
 
     def _refresh(self) -> None:
         """Read the tokens again where the file has changed."""
-        (version,) = self._execute("PRAGMA data_version").fetchone()
-        if version != self._version:
-            rows = self._execute("SELECT * FROM token").fetchall()
-            self._by_digest = dict(map(_token, rows))
-            self._version = version
+        try:
+            (version,) = self._execute("PRAGMA data_version").fetchone()
+            if version != self._version:
+                rows = self._execute("SELECT * FROM token").fetchall()
+                self._by_digest = dict(map(_token, rows))
+                self._version = version
+        except DAMAGE as error:
+            if isinstance(error, JournalError):
+                raise
+            raise JournalError(is_damaged(self.path, error)) from error
 
     def _write_used(self) -> None:
         known = {one.grant.token: one for one in self._by_digest.values()}
@@ -213,7 +275,7 @@ class Access:
         with self._lock:
             try:
                 return self._connection.execute(query, values)
-            except sqlite3.Error as error:
+            except RAW as error:
                 raise JournalError(f"{self.path}: cannot be used: {error}") from error
 
 

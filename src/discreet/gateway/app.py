@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import hashlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -22,14 +23,15 @@ from discreet.errors import DiscreetError
 from discreet.gateway.access import Access
 from discreet.gateway.applications_http import application_routes
 from discreet.gateway.broker import Broker
+from discreet.gateway.chain_watch import check_all, check_some
 from discreet.gateway.day_http import day_routes
 from discreet.gateway.doors import Doors
 from discreet.gateway.figures import Figures
 from discreet.gateway.folder import Folder
 from discreet.gateway.guard import Guard
-from discreet.gateway.home_assistant import HomeAssistantSource
+from discreet.gateway.home_assistant import HomeAssistantSource, source_of
 from discreet.gateway.http import HANDLERS, routes
-from discreet.gateway.journal import Journal, JournalError, SqliteJournal
+from discreet.gateway.journal import Journal, SqliteJournal
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.maps import Maps
 from discreet.gateway.maps_http import map_routes
@@ -37,11 +39,12 @@ from discreet.gateway.nightly import Notice, look
 from discreet.gateway.openapi import document_routes
 from discreet.gateway.own_store import OwnStore
 from discreet.gateway.owner import Owner
-from discreet.gateway.owner_http import owner_routes
+from discreet.gateway.owner_http import UNKNOWN, owner_routes
 from discreet.gateway.owntracks_source import OwnTracksSource
 from discreet.gateway.page import page_routes
 from discreet.gateway.person import Settled
 from discreet.gateway.previews import Previews
+from discreet.gateway.reads import Reads
 from discreet.gateway.restored import mended
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.secrets import PolicyFiles
@@ -53,6 +56,7 @@ from discreet.gateway.setup_http import UPLOAD, setup_routes
 from discreet.gateway.stream import BEAT, Streams
 from discreet.gateway.tiles import Tiles
 from discreet.gateway.views import View
+from discreet.gateway.wall_clock import boot_time
 from discreet.places import Places
 from discreet.policy import Policy
 
@@ -64,8 +68,21 @@ LOG = logging.getLogger("discreet.gateway.app")
 NIGHTLY = 600.0
 """Seconds between two looks at whether a new day has begun."""
 
+DAILY, PAUSE = 86_400.0, 0.05
+"""Seconds between two checks of the whole journal, and between two pages of one: others want the disk, too."""
+
+DONE = object()
+
 LOOK = 1.0
 """Seconds between two looks at tokens that the command has revoked, and at sessions whose time is over."""
+
+UNKNOWN_SHOWN = (
+    "no reading is shown as 'unknown' now, and not as the rest: a phone that is off looked like leaving home. To show "
+    "it as before, name 'unknown' in a group"
+)
+
+TOKENS = "tokens"
+"""What health calls reading and writing them."""
 
 Task = Callable[[], Awaitable[None]]
 """Work beside the server, such as a broker's: cancelled when the gateway stops."""
@@ -96,6 +113,8 @@ class Plan:
     policy_files: Mapping[str, Path] = field(default_factory=dict)
     """Where policies stand, of who has one that the owner's page may change."""
     wall: Callable[[], float] = time.time
+    steady: Callable[[], float] | None = None
+    """What tells that the wall clock jumped (`wall_clock`); None where it is moved as one likes."""
     pace: float = 1.0
     beat: float = BEAT
 
@@ -112,6 +131,12 @@ def plan_of(settings: Settings) -> Plan:
             served.policy,
             served.places or Places([]),
             settings.people[name].carry,
+            tuple(
+                source_of(entity)
+                for house in settings.home_assistant
+                for entity, whose in house.entities.items()
+                if whose == name
+            ),
         )
         for name, served in opened.items()
     ]
@@ -132,6 +157,7 @@ def plan_of(settings: Settings) -> Plan:
         views_in_use=frozenset(one.view for one in settings.applications.values())
         | frozenset(one.view for one in (settings.broker.tells if settings.broker else ())),
         policy_files={name: one.policy for name, one in settings.people.items()},
+        steady=boot_time,
     )
 
 
@@ -164,14 +190,21 @@ class Served:
             check_not_lost(plan.people, journal)
             own = undone.enter_context(closing(OwnStore(folder.own)))
             self.notes: Sequence[str] = mended(
-                plan.people, journal, own, key, plan.wall(), complete=complete, new_stream=new_stream
+                plan.people,
+                journal,
+                own,
+                key,
+                plan.wall(),
+                complete=complete,
+                new_stream=new_stream,
+                aside=folder.aside,
             )
             grace, margin = plan.keeping.grace, plan.keeping.margin
             keeper = Keeper(plan.people, journal, own, key, plan.wall(), grace=grace, margin=margin)
             undone.pop_all()
-            self.notes = [*self.notes, *keeper.notes]
+            self.notes = [*self.notes, *keeper.notes, *_changed_views(plan.views, folder, new=not keeper.reached)]
         retention = dt.timedelta(days=plan.keeping.retention_days)
-        self.gateway = Gateway(keeper, wall=plan.wall, pace=plan.pace, retention=retention)
+        self.gateway = Gateway(keeper, wall=plan.wall, steady=plan.steady, pace=plan.pace, retention=retention)
         self.owner = Owner(self.access)
         self.notices: dict[str, Notice] = {}
         self.streams = Streams(self.access, beat=plan.beat)
@@ -181,12 +214,14 @@ class Served:
         self._teller: Teller | None = None
         previews = Previews()
         self._map_files, self._policy_files = dict(plan.maps), PolicyFiles(plan.policy_files)
-        self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits)
+        instance = hashlib.sha256(b"cookie" + key).hexdigest()[:8]
+        self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits, instance)
+        self._reads = Reads(self.gateway, self.doors.charge)
         self.steps = None if settings is None else Steps(folder.path, settings, plan.limits.upload * 1_000_000)
         if self.steps is not None:
             self.steps.known = journal.people
         self.routes: list[BaseRoute] = [
-            *routes(self.gateway, self.doors, self.streams),
+            *routes(self.gateway, self.doors, self.streams, self._reads),
             *owner_routes(self.doors, self.figures, self.notices),
             *application_routes(self.gateway, self.doors, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.doors),
@@ -196,7 +231,9 @@ class Served:
             *document_routes(),
             *([] if self.steps is None else setup_routes(self.steps, self.doors, self.admit)),
         ]
-        self.tasks: list[Task] = [self._watch_tokens, self._look_nightly, previews.watch]
+        check_some(journal, key, self.gateway.health)
+        self._key = key
+        self.tasks: list[Task] = [self._watch_tokens, self._look_nightly, self._check_nightly, previews.watch]
         self._mount_wires(people)
 
     def _redrawn(self, person: str, places: Places) -> None:
@@ -217,7 +254,7 @@ class Served:
         from discreet.gateway.teller import Teller
 
         plan, gateway, views = self.plan, self.gateway, self.doors.views
-        self.routes += owntracks.routes(gateway, self.doors, plan.owntracks)
+        self.routes += owntracks.routes(gateway, self.doors, plan.owntracks, self._reads)
         if plan.broker is not None:
             ended = [one.grant.token for one in self.access.list() if one.revoked is not None]
             teller = self._teller = Teller(gateway, plan.broker, people, views, revoked=ended)
@@ -245,6 +282,15 @@ class Served:
                         self.notices[one.name] = found
             await asyncio.sleep(NIGHTLY)
 
+    async def _check_nightly(self) -> None:
+        """Is the journal as it was written? All of it after the start, and again every day."""
+        keeper = self.gateway.keeper
+        while True:
+            steps = check_all(keeper.journal, self._key, self.gateway.health)
+            while await asyncio.to_thread(next, steps, DONE) is not DONE:
+                await asyncio.sleep(PAUSE)
+            await asyncio.sleep(DAILY)
+
     async def admit(self, settings: Settings, name: str) -> None:
         """Serve somebody whom the settings name since the gateway was started."""
         if name in self._people:
@@ -266,7 +312,16 @@ class Served:
         inner = Starlette(routes=self.routes, exception_handlers=HANDLERS, lifespan=self._lifespan)
         inner.router.redirect_slashes = False  # a redirect repeats the caller's address
         server = self.plan.server
-        return Guard(inner, server.answers_to, server.proxies, counted=self.figures.count, streamed=[UPLOAD])
+        return Guard(
+            inner,
+            server.answers_to,
+            server.proxies,
+            counted=self.figures.count,
+            streamed=[UPLOAD],
+            unknown=UNKNOWN,
+            turn=self.gateway.precedence.telling.passed,
+            tls_only=server.hsts,
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -296,16 +351,35 @@ class Served:
         try:
             await task()
         except Exception as error:  # it is said, and the slots go on being decided
-            LOG.error("a task beside the server ended", extra={"kind": type(error).__name__})
+            kind = type(error).__name__
+            words = f"a task beside the server ended by an error ({kind}); restart the gateway"
+            self.gateway.health.broken("tasks", "a task beside the server ended; restart the gateway", words, kind=kind)
 
     async def _watch_tokens(self) -> None:
+        """Whatever fails in one look, the next one comes: tokens that end must be noticed for as long as it runs."""
         while True:
             await asyncio.sleep(LOOK)
-            self.owner.look()
-            try:
-                self.access.look()
-            except JournalError:
-                LOG.error("the tokens cannot be read")
+            errors = []
+            for at_ends in (self.owner.look, self.access.look):
+                try:
+                    at_ends()
+                except Exception as error:
+                    errors.append(error)
+            if errors:
+                kind = type(errors[0]).__name__
+                self.gateway.health.broken(
+                    TOKENS, "the tokens cannot be read, or their use not written down", str(errors[0]), kind=kind
+                )
+            else:
+                self.gateway.health.mended(TOKENS)
+
+
+def _changed_views(views: Mapping[str, View], folder: Folder, *, new: bool) -> list[str]:
+    """What is shown otherwise than by the version before, said at the first start of a folder that has run."""
+    names = sorted(name for name, view in views.items() if view.leaves_unknown)
+    if not names or not folder.says_once(UNKNOWN_SHOWN) or new:
+        return []
+    return [f"views {', '.join(names)}: {UNKNOWN_SHOWN}"]
 
 
 def opened_journal(at: JournalAt, folder: Folder) -> Journal:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from discreet.errors import DiscreetError
 from discreet.gateway.doors import Doors
-from discreet.gateway.gets import gets
+from discreet.gateway.gets import gets, grouped
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.view_settings import view_of, write_view
 from discreet.gateway.views import View
@@ -45,7 +45,8 @@ async def _shown(gateway: Gateway, doors: Doors, request: Request) -> Response:
     if grant.view not in doors.views:
         raise HTTPException(404, "this token's view is not in discreet.toml any more: it gets nothing")
     forms = doors.forms_of(str(grant.person), grant.view)
-    return JSONResponse(await run_in_threadpool(gets, gateway, forms, grant))
+    found = await run_in_threadpool(gets, gateway, forms, grant)
+    return JSONResponse(found | grouped(forms.view))
 
 
 def _views(doors: Doors, file: Path | None, show: Show, in_use: Collection[str]) -> list[Route]:

@@ -24,10 +24,10 @@ from discreet.adversary.checkpoint import Checkpoint
 from discreet.contracts import AnyMechanism
 from discreet.errors import DiscreetError
 from discreet.gateway.journal.base import Head, Journal
-from discreet.gateway.makers import Makers
 from discreet.gateway.own_store import KeptHabits, OwnStore
+from discreet.live.makers import Makers
 from discreet.models.routine import Routine
-from discreet.models.store import load, save
+from discreet.models.store import load_days, save
 from discreet.policy import Policy, Secret
 from discreet.session import Session
 
@@ -126,7 +126,7 @@ def _opened(kept: KeptHabits) -> Habits:
         path = Path(folder) / "kept.model"
         path.touch(mode=0o600)
         path.write_bytes(kept.model)
-        routine = load(path)
+        routine = load_days(path)
     if not isinstance(routine, Routine):
         raise DiscreetError(f"{kept.person}: the own store's habits are no routine; it is damaged")
     return Habits(kept.date, routine, policy_of(kept.policy), kept.position, kept.private)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,23 @@ from discreet.errors import DiscreetError
 
 WAIT = 30.0
 """Seconds that a write waits for another process's, such as a token that is added meanwhile."""
+
+
+RESTORE = (
+    "Give another folder; or stop the gateway, keep a copy of the files, look at the disk, and restore a backup "
+    "(docs/gateway-data.md, Backups)"
+)
+
+RAW = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite says of a file that it cannot use; of some it cannot even decode its own words."""
+
+DAMAGE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, zlib.error, sqlite3.Error)
+"""What comes of bits that are not as they were written: wrong UTF-8, JSON, dates, numbers, compressed bytes."""
+
+
+def is_damaged(path: object, error: Exception) -> str:
+    """In words for the owner; what stood in the file is not in them."""
+    return f"{path}: is damaged ({type(error).__name__}). {RESTORE}"
 
 
 class Lock:
@@ -31,6 +49,9 @@ class Lock:
             raise DiscreetError(
                 f"{path}: another process keeps this {what}; stop it first, or give another folder"
             ) from None
+        except sqlite3.DatabaseError:
+            self._held.close()
+            raise DiscreetError(f"{beside}: is damaged; delete it, for there is nothing in it but a lock") from None
 
     def release(self) -> None:
         """Let another process have it."""
@@ -72,6 +93,8 @@ def copied(connection: sqlite3.Connection, path: Path) -> None:
     try:
         connection.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+    except RAW as error:
+        raise DiscreetError(is_damaged(path.name, error)) from None
     finally:
         copy.close()
 
@@ -96,10 +119,10 @@ def _checked(path: Path, schema: Sequence[str], what: str, *, forward: bool) -> 
     try:
         connection = shared_file(path)
         _bring_forward(connection, path, schema, what, forward=forward)
-    except sqlite3.DatabaseError as error:
+    except RAW as error:
         if connection is not None:
             connection.close()
-        raise DiscreetError(f"{path}: is no {what} of discreet: {error}; give another folder") from None
+        raise DiscreetError(f"{path}: is no {what} of discreet, or damaged: {error}. {RESTORE}") from None
     except DiscreetError:
         if connection is not None:
             connection.close()

@@ -18,8 +18,11 @@ from discreet.gateway.doors import Doors
 from discreet.gateway.glance import MOST, STRIPS, Glances
 from discreet.gateway.http import LAST_SLOT
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.sources import sources_of
 from discreet.gateway.watching import Watching
 from discreet.session import Session
+
+DONE = object()
 
 FIRST_YEAR = 1970
 """Before it, and in the last year that there is, times of day cannot be told in all zones."""
@@ -39,7 +42,9 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
     async def day(request: Request) -> Response:
         person = doors.present(request)
         date, first = _date(request), _first(request)
-        await gateway.between_slots(partial(gateway.keeper.explain, person))
+        steps = gateway.keeper.explain(person, date)  # a slot a step: one that ends meanwhile waits for no more
+        while await gateway.between_slots(partial(next, steps, DONE)) is not DONE:
+            pass
         return JSONResponse(await run_in_threadpool(day_of, gateway, person, doors.people[person].clock, date, first))
 
     async def glance(request: Request) -> Response:
@@ -60,6 +65,12 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
         found = await gateway.between_slots(lambda: beliefs_of(watching, person, session_of(person), date, whole=whole))
         return JSONResponse(found)
 
+    async def sources(request: Request) -> Response:
+        person = doors.present(request)
+        names = {one.grant.token: one.name for one in doors.access.list()}
+        found = await run_in_threadpool(sources_of, gateway.keeper.own, person, gateway.wall(), names)
+        return JSONResponse({"sources": found, "refused": gateway.refused.of(person)})
+
     async def places(request: Request) -> Response:
         person = doors.present(request)
         return JSONResponse({"places": places_of(doors.people[person].places)})
@@ -70,6 +81,7 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
         Route(f"{path}/day", day, methods=["GET"]),
         Route(f"{path}/glance", glance, methods=["GET"]),
         Route(f"{path}/beliefs", beliefs, methods=["GET"]),
+        Route(f"{path}/sources", sources, methods=["GET"]),
         Route(f"{path}/places", places, methods=["GET"]),
     ]
 

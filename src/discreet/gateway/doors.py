@@ -39,9 +39,12 @@ class Doors:
         people: Mapping[str, Settled],
         views: Mapping[str, View],
         rates: Rates | None = None,
+        instance: str = "",
     ) -> None:
+        """`instance` is in the cookie's name: browsers send cookies to every port of a host."""
         rates = rates or Rates()
         self.access, self.owner = access, owner
+        self._cookie = f"discreet-{instance}" if instance else "discreet"
         self._people = dict(people)
         self.views: Mapping[str, View] = {WHOLE: View(), **views}
         self._forms: dict[tuple[str, str], Forms] = {}
@@ -110,10 +113,18 @@ class Doors:
         if wait := self._limits[grant.purpose].wait(grant.token):
             raise HTTPException(429, "too many requests of this token", {"Retry-After": str(math.ceil(wait))})
 
+    def charge(self, grant: Grant, calls: float) -> None:
+        """What a request cost besides itself."""
+        self._limits[grant.purpose].charge(grant.token, calls)
+
     def session(self, request: Request) -> Session | None:
         """The owner's session, if the request has its cookie."""
-        cookie = request.cookies.get(cookie_of(request))
+        cookie = request.cookies.get(self.cookie_of(request))
         return None if cookie is None else self.owner.session(cookie)
+
+    def cookie_of(self, request: Request) -> str:
+        """The cookie's name; over TLS, also a proxy's, one that browsers send over TLS alone."""
+        return f"__Host-{self._cookie}" if is_secure(request) else self._cookie
 
     def reader(self, request: Request) -> tuple[Grant, Forms]:
         """Who may read this person, and in which forms."""
@@ -153,7 +164,14 @@ class Doors:
             raise HTTPException(403, "this is the owner's")
         return grant
 
-    def in_person(self, request: Request) -> None:
+    def is_owner(self, request: Request) -> bool:
+        """Whether it is the owner who asks, where anybody may."""
+        try:
+            return self.caller(request).purpose == "owner"
+        except HTTPException:
+            return False
+
+    def in_person(self, request: Request, why: str = "this shows what was true") -> None:
         """The owner in person, by password and not by a token.
 
         A token reads what was released; what was true is for who can be asked for the password.
@@ -161,7 +179,7 @@ class Doors:
         grant = self.owning(request)
         session = self.session(request)
         if session is None or session.grant != grant:
-            raise HTTPException(403, "this shows what was true; log in with the owner's password")
+            raise HTTPException(403, f"{why}; log in with the owner's password")
 
     def present(self, request: Request) -> str:
         """The owner in person, and the person whom the path names."""
@@ -177,11 +195,6 @@ class Doors:
         if person not in self.people or (grant.purpose != "owner" and grant.person != person):
             raise HTTPException(404, NOT_FOUND)
         return grant, person
-
-
-def cookie_of(request: Request) -> str:
-    """The cookie's name; over TLS, also a proxy's, one that browsers send over TLS alone."""
-    return "__Host-discreet" if is_secure(request) else "discreet"
 
 
 def is_secure(request: Request) -> bool:

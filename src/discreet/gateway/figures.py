@@ -1,18 +1,23 @@
 """Figures for whoever operates the gateway, and whether it is well.
 
-They know the clock, the machine and the callers. How many readings came, or how often something was released, would
-tell who moved, and is counted nowhere.
+They know the clock, the machine and the callers, and when each source was heard last: they are for the owner alone. How
+many readings came, or how often something was released, would tell who moved, and is counted nowhere.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections import Counter
 from collections.abc import Sequence
 
 from discreet.gateway.journal.base import Row
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.sources import sources_of
 from discreet.gateway.stream import Streams
+from discreet.gateway.wall_clock import WallClock
+
+ENDED = "a task of the gateway ended; restart it, and it goes on where it was"
 
 COUNTED = (401, 421, 500, 503)
 """Answers that are counted: what callers do wrong with credentials and names, and what fails here."""
@@ -40,13 +45,29 @@ class Figures:
         self._late += sum(now - row.ends > 2 * keeper.margin for row in rows)
 
     @property
+    def clock(self) -> WallClock:
+        """The clock, which may be held."""
+        return self._gateway.wall
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs; where it does not, a restart helps."""
+        return self._gateway.at_work
+
+    @property
     def well(self) -> bool:
-        """Whether decisions are being made and written."""
-        return not self._gateway.failing and self._gateway.at_work
+        """Whether everything works: slots are decided, written and told by a clock that is right."""
+        return self.alive and self._gateway.health.ready
+
+    @property
+    def reasons(self) -> list[dict[str, str]]:
+        """What does not work, for the owner."""
+        found = [{"part": one.what, "words": one.words} for one in self._gateway.health.reasons]
+        return found if self.alive else [*found, {"part": "tasks", "words": ENDED}]
 
     def text(self) -> str:
         """For Prometheus."""
-        lines = _figure("discreet_well", "gauge", "whether slots are decided and written", int(self.well))
+        lines = _figure("discreet_well", "gauge", "whether everything works", int(self.well))
         lines += _figure("discreet_started_seconds", "gauge", "when it started, since 1970", round(self._since))
         lines += _figure("discreet_people", "gauge", "people that are served", len(self._gateway.keeper.people))
         lines += _figure("discreet_streams", "gauge", "streams that are open", len(self._streams))
@@ -54,7 +75,24 @@ class Figures:
         lines += _figure("discreet_slots_late_total", "counter", "of them, after the first margin", self._late)
         lines += ["# HELP discreet_refused_total answers by status", "# TYPE discreet_refused_total counter"]
         lines += [f'discreet_refused_total{{status="{status}"}} {self._answers[status]}' for status in COUNTED]
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines + self._sources()) + "\n"
+
+    def _sources(self) -> list[str]:
+        """When anything was heard of each person last; by which source, and what could not be used, is on the page."""
+        gateway = self._gateway
+        lines = ["# HELP discreet_heard_seconds when a person's sources were heard last, since 1970"]
+        lines += ["# TYPE discreet_heard_seconds gauge"]
+        for person in sorted(gateway.keeper.people):
+            if found := sources_of(gateway.keeper.own, person, gateway.wall()):
+                heard = dt.datetime.fromisoformat(found[0]["heard"]).replace(second=0)  # as fine as is needed
+                seconds = round(heard.timestamp())
+                lines.append(f'discreet_heard_seconds{{person="{_label(person)}"}} {seconds}')
+        return lines
+
+
+def _label(text: str) -> str:
+    """As Prometheus wants it between quotes."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _figure(name: str, kind: str, words: str, value: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.errors import DiscreetError
+from discreet.files import written_whole
 from discreet.gateway.database import Lock
 from discreet.gateway.keys import owner_key
 
@@ -33,6 +34,21 @@ class Folder:
         if not (path / "access.db").is_file():
             raise DiscreetError(f"{path}: holds no gateway's files; give the folder of discreet serve (--data)")
         return cls(path)
+
+    @property
+    def aside(self) -> Path:
+        """Where slots go that a clock wrote which was ahead (`restored`)."""
+        return self.path / "set-aside.jsonl"
+
+    def says_once(self, words: str) -> bool:
+        """Whether this has not been said yet of this folder; from now on it has."""
+        file = self.path / "said.txt"
+        said = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        if words in said:
+            return False
+        with written_whole(file, private=True) as kept:
+            kept.write("".join(f"{line}\n" for line in [*said, words]).encode())
+        return True
 
     def lock(self) -> None:
         """Keep other gateways out as long as this process lives, before the first file is made.

@@ -25,9 +25,15 @@ from discreet.outputs import Generalized, Output, Released, text_of, to_wire
 from discreet.places.ellipsoid import chords, points_of
 from discreet.places.named import Place, Places
 
+DIGITS = 6
+"""Of a slot's number: a larger one is none of ours, and no database takes one of a thousand."""
+
 DEGREES = 6
 """Decimals of a centre: a tenth of a metre."""
 
+
+SILENT = "None"
+"""The state of a tracker in Home Assistant of which nothing is said (`payload_reset`)."""
 
 COLUMNS = ("person", "date", "slot", "start", "end", "kind", "value", "latitude", "longitude", "radius")
 """Of the table of releases."""
@@ -102,7 +108,7 @@ class Forms:
         output = self.view.of(row.output)
         circle = self.circle(output)
         label = _label(output)
-        state = "None" if label is None else "not_home" if label == "away" else label
+        state = SILENT if label is None else "not_home" if label == "away" else label
         where = (None, None, None) if circle is None else (circle.latitude, circle.longitude, circle.radius)
         return state, {"latitude": where[0], "longitude": where[1], "gps_accuracy": where[2]}
 
@@ -144,8 +150,10 @@ def event_id(key: Key) -> str:
 def key_of(text: str) -> Key | None:
     """The slot of an identity; None where it is none of ours."""
     date, dot, slot = text.strip().partition(".")
+    if not (dot and slot.isascii() and slot.isdigit() and len(slot) <= DIGITS):
+        return None
     try:
-        return (dt.date.fromisoformat(date), int(slot)) if dot and slot.isascii() and slot.isdigit() else None
+        return dt.date.fromisoformat(date), int(slot)
     except ValueError:
         return None
 

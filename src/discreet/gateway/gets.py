@@ -12,6 +12,7 @@ from urllib.parse import quote
 from discreet.gateway.access import Grant
 from discreet.gateway.forms import Forms, encoded
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.views import View
 
 SHOWN = 12
 """Slots that are shown, the last ones."""
@@ -23,7 +24,8 @@ UNTOLD = 4
 def gets(gateway: Gateway, forms: Forms, grant: Grant) -> dict[str, Any]:
     """Requests that a token may make, each with the answer's text: the present, events of the stream, and a table.
 
-    A token for the present alone gets the last slot and no other.
+    A token for the present alone gets the last slot and no other. What a view joins is not said: whoever reads
+    "elsewhere" would learn which places are meant (`grouped` is for the owner).
     """
     shown, last = gateway.shown(forms.person), 1 if grant.now_only else SHOWN
     rows = gateway.keeper.journal.latest(forms.person, last + UNTOLD)
@@ -35,16 +37,19 @@ def gets(gateway: Gateway, forms: Forms, grant: Grant) -> dict[str, Any]:
     ]
     if not grant.now_only:
         answers.append(_answer(f"GET {path}/releases?format=csv", forms.table(told)))
-    view = forms.view
     return {
         "person": forms.person,
-        "view": view.name,
-        "groups": None if view.groups is None else {name: sorted(inside) for name, inside in view.groups.items()},
-        "rest": view.rest,
+        "view": forms.view.name,
         "now_only": grant.now_only,
         "slots": len(told),
         "answers": answers,
     }
+
+
+def grouped(view: View) -> dict[str, Any]:
+    """Which contexts a view joins under which name, for the owner alone."""
+    groups = None if view.groups is None else {name: sorted(inside) for name, inside in view.groups.items()}
+    return {"groups": groups, "rest": view.rest}
 
 
 def _answer(request: str, body: bytes) -> dict[str, str]:

@@ -14,9 +14,10 @@ from discreet.contracts import AnyMechanism
 from discreet.errors import DiscreetError
 from discreet.gateway.changes import mechanism_of
 from discreet.gateway.journal.base import Head, Journal, Row
-from discreet.gateway.makers import Makers
 from discreet.gateway.own_store import OwnStore, Stamp
 from discreet.gateway.person import Person, Settled
+from discreet.live.makers import Makers
+from discreet.live.slots import SECOND, instants, micros, next_slot, slot_at
 from discreet.session import Session
 
 REMEDY = (
@@ -33,15 +34,15 @@ class OlderJournalError(DiscreetError):
     """The journal is older than what was told; going on would decide slots again that everybody knows."""
 
 
-def begun(settled: Settled, journal: Journal, now: dt.datetime, why: str, makers: Makers | None = None) -> Person:
+def begun(settled: Settled, journal: Journal, now: float, why: str, makers: Makers | None = None) -> Person:
     """A new stream from the slot that is under way, or the one after the last decided.
 
     The checkpoint of its beginning says which model and policy it is of.
     """
     last = journal.last(settled.name)
-    date, slot = settled.clock.locate(now)
-    while settled.clock.end_of(date, slot) <= now or (last is not None and (date, slot) <= last.key):
-        date, slot = (date, slot + 1) if slot + 1 < settled.clock.slots else (date + dt.timedelta(days=1), 0)
+    date, slot = slot_at(settled.clock, micros(now))
+    if last is not None and (date, slot) <= last.key:
+        date, slot = next_slot(settled.clock, *last.key)
     session = Session(_mechanism(settled, date, slot, makers))
     head = journal.begin(settled.name, date, slot, why, session.checkpoint().to_json())
     return Person(settled, head, session, b"" if last is None else last.chain)
@@ -110,9 +111,9 @@ def _same_clock(settled: Settled, last: Row | None) -> None:
             f"{settled.name}: the clock has {settled.clock.slots} slots a day, the routine {settled.routine.slots}; "
             "learn the routine with this clock"
         )
-    if last is not None and int(settled.clock.end_of(last.date, last.slot).timestamp()) != last.ends:
+    if last is not None and instants(settled.clock, *last.key)[1] != last.ends * SECOND:
         raise DiscreetError(
-            f"{settled.name}: {last.date} slot {last.slot} was decided when another clock ended it, {_utc(last.ends)}; "
+            f"{settled.name}: {last.date} slot {last.slot} was decided when another clock ended it, {utc(last.ends)}; "
             "give the clock (slots, zone, cut) that it had, or begin a new stream (discreet serve --new-stream)"
         )
 
@@ -184,5 +185,6 @@ def _mechanism(settled: Settled, start: dt.date, first: int, makers: Makers | No
     return shared.of(settled.make, settled.routine, start, first)
 
 
-def _utc(seconds: float) -> str:
+def utc(seconds: float) -> str:
+    """An instant for the owner to read."""
     return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")

@@ -27,6 +27,7 @@ def reading(
     longitude: float | None,
     accuracy: float | None,
     label: str | None,
+    since: int | None = None,
 ) -> Reading | None:
     """A reading, or None where neither its position nor its label can be one."""
     on_earth = latitude is not None and longitude is not None and -90 <= latitude <= 90 and -180 <= longitude <= 180
@@ -35,7 +36,7 @@ def reading(
     if instant < 0 or (position is None and name is None):
         return None
     near = accuracy if position is not None and accuracy is not None and accuracy >= 0 else None
-    return Reading(person, source, instant, position, near, name)
+    return Reading(person, source, instant, position, near, name, since)
 
 
 async def kept(gateway: Gateway, readings: Sequence[Reading]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.data.formats.home_assistant import row_of
+from discreet.data.rows import inside, instant_of
 from discreet.gateway.broker import Broker, identifier
 from discreet.gateway.heard import reading
 from discreet.gateway.own_store import Reading
@@ -95,7 +96,8 @@ class HomeAssistantSource:
     def reading(self, state: object, entity: object, instant: int | None = None) -> Reading | None:
         """What a state says of the person of its entity, at its own time or at one that is given; None for no context.
 
-        Any entity may have labels as states; the parser knows people and trackers, so all are told it as a person's.
+        Asked again, it is still the same since it changed: that prolongs what it says, and is no news of it. Any entity
+        may have labels as states; the parser knows people and trackers, so all are told it as a person's.
         """
         person = self.entities.get(entity) if isinstance(entity, str) else None
         if person is None:
@@ -108,7 +110,14 @@ class HomeAssistantSource:
             latitude = longitude = None  # what still holds is the state; a position was of its own time
         named = None if label is None else self.labels.get(_said(state), label)
         when = then if instant is None else instant
-        return reading(person, f"home_assistant/{entity}", when, latitude, longitude, accuracy, named)
+        changed = instant_of(inside(state, "last_changed"))
+        since = changed if changed is not None and changed < when else None
+        return reading(person, source_of(str(entity)), when, latitude, longitude, accuracy, named, since)
+
+
+def source_of(entity: str) -> str:
+    """What an entity is called as the source of readings."""
+    return f"home_assistant/{entity}"
 
 
 def _said(state: object) -> str:

@@ -27,6 +27,9 @@ LOG = logging.getLogger("discreet.gateway")
 FIRST, LONGEST = 1.0, 60.0
 """Seconds until Home Assistant is tried again: doubled each time, up to a minute."""
 
+AWAY = "readings from Home Assistant"
+"""What health calls it."""
+
 PATIENCE = 10.0
 """Seconds for each step of the greeting."""
 
@@ -40,18 +43,19 @@ class RefusedError(Exception):
 
 async def run(gateway: Gateway, source: HomeAssistantSource, *, first: float = FIRST) -> None:
     """A task beside the server: states of one Home Assistant, until cancelled."""
-    delay = first
+    delay, away = first, f"{AWAY} at {source.url}"
     while True:
         try:
             async with connect(source.socket, max_size=LARGEST, open_timeout=PATIENCE, proxy=None) as socket:
                 await _greet(socket, source)
                 delay = first
+                gateway.health.mended(away)
                 await _follow(gateway, socket, source)
         except RefusedError as error:
-            LOG.error(f"Home Assistant: {error}")  # words of this file alone; what a message is filled with is left out
+            gateway.health.broken(away, f"Home Assistant: {error}")  # words of this file alone
             delay = LONGEST
         except (OSError, TimeoutError, WebSocketException, InvalidURI):
-            LOG.warning("Home Assistant is away; it is tried again")
+            gateway.health.broken(away, "Home Assistant is away; it is tried again")
         await asyncio.sleep(delay)
         delay = min(2 * delay, LONGEST)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Awaitable, Callable
+from functools import partial
 from urllib.parse import quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 
 from discreet.errors import DataError
 from discreet.gateway.doors import Doors
@@ -18,6 +19,7 @@ from discreet.gateway.forms import encoded, entity_tag, event_id, key_of
 from discreet.gateway.gets import gets
 from discreet.gateway.journal.base import JournalError, Key
 from discreet.gateway.posted import readings_of
+from discreet.gateway.reads import Reads
 from discreet.gateway.runtime import BusyError, Gateway
 from discreet.gateway.stream import Streams, stream_of
 
@@ -30,7 +32,7 @@ LAST_SLOT = 10**6
 ASKED = frozenset({"from", "to", "after", "limit", "format"})
 
 
-def routes(gateway: Gateway, doors: Doors, streams: Streams) -> list[Route]:
+def routes(gateway: Gateway, doors: Doors, streams: Streams, reads: Reads) -> list[Route]:
     """What `app` mounts."""
 
     async def now(request: Request) -> Response:
@@ -46,9 +48,11 @@ def routes(gateway: Gateway, doors: Doors, streams: Streams) -> list[Route]:
         if grant.now_only:
             raise HTTPException(403, "this token is for the present; it has no history")
         after, until, limit, as_csv = asked_for(request)
-        rows = await run_in_threadpool(gateway.rows, forms.person, after, until, limit + 1)
-        following = rows[limit - 1].key if len(rows) > limit else None
-        body = forms.table(rows[:limit]) if as_csv else forms.page(rows[:limit], following)
+        async with reads.of(grant) as pages:
+            rows = await pages.rows(forms.person, after, until, limit + 1)
+            following = rows[limit - 1].key if len(rows) > limit else None
+            made = partial(forms.table, rows[:limit]) if as_csv else partial(forms.page, rows[:limit], following)
+            body = await gateway.read(made)
         answer = tagged(request, body, "text/csv" if as_csv else "application/json")
         answer.headers["vary"] = "Accept"
         if following is not None:
@@ -58,7 +62,7 @@ def routes(gateway: Gateway, doors: Doors, streams: Streams) -> list[Route]:
         return answer
 
     async def stream(request: Request) -> Response:
-        return stream_of(gateway, doors, streams, request)
+        return stream_of(gateway, doors, streams, reads, request)
 
     async def own(request: Request) -> Response:
         """The token's own answers, on a page that can be shown: which person and view follows from the token."""
@@ -130,7 +134,17 @@ def _date(text: str | None, name: str) -> dt.date | None:
 async def refused(request: Request, error: Exception) -> Response:
     """An error that the caller can mend, or that a route chose."""
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, headers=dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(allowed(request))
+    return JSONResponse({"error": error.detail}, error.status_code, headers=headers)
+
+
+def allowed(request: Request) -> list[str]:
+    """The methods of a path: of all its routes, where starlette would name those of the first."""
+    routes = [one for one in request.app.routes if isinstance(one, Route)]
+    found = [one.methods or set() for one in routes if one.matches(request.scope)[0] is not Match.NONE]
+    return sorted(set().union(*found))
 
 
 async def not_now(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""The slot clock: at each boundary, and only then, every person's slot is decided once, written down, and told.
+"""The slots of everybody at the gateway, by the rule of `live`, kept on disk: no decision is lost or made again.
 
 `turn` does all that is due at an instant that it is given; it reads no clock and tells nobody, so that tests can walk
 it through any night of the year, and kill it between any two writes. Waiting and telling is the application's.
@@ -12,33 +12,20 @@ from __future__ import annotations
 import datetime as dt
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from discreet.errors import DiscreetError
 from discreet.gateway.changes import Habits, announce, changed, in_words, keep, known
 from discreet.gateway.going_on import FIRST, begun, gone_on, unknown_to_own_store, unmarked
 from discreet.gateway.journal.base import Journal, JournalError, Row
-from discreet.gateway.makers import Makers
 from discreet.gateway.own_store import OwnStore, Reading
-from discreet.gateway.person import Drawn, Person, Settled
-from discreet.gateway.silences import Silence, Silences
-from discreet.places.sightings import SECOND
+from discreet.gateway.person import Decided, Person, Settled
+from discreet.gateway.silences import explained
+from discreet.live.makers import Makers
+from discreet.live.slots import GRACE, MARGIN, SECOND, Schedule, latest, micros
 from discreet.policy import Policy
 from discreet.session import Session
-
-MARGIN = 2.0
-"""Seconds from a boundary to telling."""
-
-GRACE = 60.0
-"""Seconds after a boundary within which it is still decided from the readings before it; public, hence fixed."""
-
-AHEAD = 120.0
-"""Seconds that a reading may be ahead of the clock; one further ahead is of a clock that is wrong."""
-
-BACK = 60.0
-"""Seconds that the wall clock may be behind the last boundary that was decided."""
 
 
 class Keeper:
@@ -57,14 +44,15 @@ class Keeper:
         bits: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self.journal, self.own = journal, own
-        self.grace, self.margin = grace, margin
+        self.margin, self._schedule = margin, Schedule(grace=grace)
         self._key, self._bits = key, bits
         self._written: list[Row] = []  # and not returned yet
-        self._unsettled: list[Drawn] = []  # written, and the own store has their bits still
+        self._unsettled: list[Decided] = []  # written, and the own store has their bits still
         self._in_doubt = False  # whether a commit failed that may have happened all the same
         self._changing: tuple[Person, Session, Settled] | None = None  # announced, and perhaps not written down yet
         self._makers = Makers()
-        self.silences = Silences(own)
+        self.reached = 0.0
+        """The end of the last slot that was decided of anybody: a clock behind it is wrong, or that slot's was."""
         self.notes: list[str] = []
         """What the owner has to know of how it was opened."""
         unmarked(journal)
@@ -90,15 +78,12 @@ class Keeper:
 
     def _opened(self, settled: Settled, now: float) -> Person:
         last = self.journal.last(settled.name)
-        if last is not None and now < last.ends - BACK:
-            raise DiscreetError(
-                f"the clock says {_utc(now)}, and {settled.name}'s slot that ended {_utc(last.ends)} is decided; set "
-                "the clock right, or wait"
-            )
+        if last is not None:  # no slot is due until the clock has passed it, whatever the clock says now
+            self.reached = max(self.reached, last.ends)
         head = self.journal.head(settled.name)
         if head is None:
             unknown_to_own_store(settled, self.own)
-            return begun(settled, self.journal, dt.datetime.fromtimestamp(now, dt.UTC), FIRST, self._makers)
+            return begun(settled, self.journal, now, FIRST, self._makers)
         history = known(self.own, self.journal, head, settled.spec, self._makers)
         return gone_on(replace(settled, history=history), self.journal, self.own, head, self._makers)
 
@@ -166,30 +151,43 @@ class Keeper:
         present = [one for one in readings if 0 <= one.instant <= edge and one.person in self.people]
         return (self.own.read(present) if present else 0), len(readings) - len(present)
 
-    def latest(self, now: float) -> float:
+    def latest(self, now: float) -> int:
         """The last instant, in microseconds, that a reading may have: clocks differ, but not by more."""
-        return (now + AHEAD) * SECOND
+        return latest(micros(now))
 
     @property
     def next(self) -> float:
         """When the next slot of anybody ends."""
-        return min((person.ends for person in self.people.values()), default=math.inf)
+        return min((person.ends / SECOND for person in self.people.values()), default=math.inf)
 
     def turn(self, now: float) -> list[Row]:
-        """Decide every slot that has ended by now, earliest first, and write it: what is returned may be told.
+        """Decide every slot that has ended by now, earliest first, and write it: what is returned may be told."""
+        while self.step(now):
+            pass
+        return self.taken()
 
-        A slot that ended longer ago than the grace is skipped, unless it was stamped before the machine stopped. What
-        was written before something failed is returned by the next turn that does not fail.
+    def step(self, now: float) -> bool:
+        """Decide the earliest of the slots that have ended by now, of everybody whose slots end together; whether there
+        were any. Who has a clock reads it anew for each step: it may be set while the steps are taken.
+
+        One that was stamped before the machine stopped is never skipped.
         """
+        at = micros(now)
+        due = [person for person in self.people.values() if self._schedule.due(person.ends) <= at]
+        if not due:  # what was written before may be told, though its bits cannot be erased just now
+            return False
         self.finish_change()
         self._settle()
-        while due := [person for person in self.people.values() if person.ends <= now]:
-            first = min(person.ends for person in due)
-            together = [person for person in due if person.ends == first]
-            if now - first > self.grace:
-                self._write([(one, one.skipped(self._key)) for one in together if not one.pending])
-                together = [person for person in together if person.pending]
-            self._decide(together)
+        first = min(person.ends for person in due)
+        together = [person for person in due if person.ends == first]
+        if self._schedule.skips(first, at):
+            self._write([(one, one.decided(one.stream.skipped(), self._key)) for one in together if not one.pending])
+            together = [person for person in together if person.pending]
+        self._decide(together)
+        return True
+
+    def taken(self) -> list[Row]:
+        """What the steps wrote since this was asked last, which may be told. After a step that failed, too."""
         told, self._written = self._written, []
         return told
 
@@ -200,10 +198,7 @@ class Keeper:
         stamps = [person.stamped(self.own, self._bits) for person in people]
         self.own.stamp(stamps)
         drawn = [(person, person.drawn(stamp, self._key)) for person, stamp in zip(people, stamps, strict=True)]
-        withheld = [Silence.of(person, one) for person, one in drawn]
         self._write(drawn)
-        for silence in withheld:
-            self.silences.add(silence)
         self._unsettled += [one for _, one in drawn]
         with suppress(JournalError):  # the rows are written, and may be told; the bits are erased when that is possible
             self._settle()
@@ -218,14 +213,10 @@ class Keeper:
             )
             self._unsettled = []
 
-    def _write(self, drawn: Sequence[tuple[Person, Drawn]]) -> None:
+    def _write(self, drawn: Sequence[tuple[Person, Decided]]) -> None:
         """Commit rows, with checkpoints at cuts; then they are the past."""
         missing = [(who, one) for who, one in drawn if not (self._in_doubt and self._is_there(one.row))]
-        points = [
-            (one.row.stream, one.session.slot, one.session.checkpoint().to_json())
-            for person, one in missing
-            if one.session.slot % person.settled.clock.slots == 0
-        ]
+        points = [point for _, one in missing for point in one.checkpoint]
         if missing:
             self._in_doubt = True
             self.journal.append([one.row for _, one in missing], points)
@@ -233,6 +224,7 @@ class Keeper:
         for person, one in drawn:
             person.take(one)
             self._written.append(one.row)
+            self.reached = max(self.reached, one.row.ends)
 
     def _is_there(self, row: Row) -> bool:
         """Whether a commit that was said to fail has happened: a connection can break between it and the answer."""
@@ -244,16 +236,11 @@ class Keeper:
         for person in self.people.values():
             person.prepare()
 
-    def explain(self, person: str | None = None) -> bool:
-        """Find out why something was withheld, of one person or of some; whether there is more to find out."""
-        with suppress(JournalError):  # it is for the owner to look at, and nothing is decided by it
-            self.silences.explain(person)
-        return len(self.silences) > 0
+    def explain(self, name: str, date: dt.date) -> Iterator[None]:
+        """Find out why something was withheld on a date, a slot a step; only ever because the owner asks."""
+        with suppress(JournalError):  # it is to look at, and nothing is decided by it
+            yield from explained(self.people[name], self.journal, self.own, date)
 
     def leaves(self, row: Row, now: float) -> float:
         """When a row may leave: the first multiple of the margin after its boundary that is not past."""
         return row.ends + self.margin * max(1, math.ceil((now - row.ends) / self.margin))
-
-
-def _utc(seconds: float) -> str:
-    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")

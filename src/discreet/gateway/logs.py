@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 from typing import TextIO
 
-FIELDS = ("kind", "method", "status", "token", "host", "port", "people", "slots")
+FIELDS = ("kind", "method", "status", "token", "host", "port", "people", "slots", "part")
 """What may be added to a record, by `extra`: nothing of a reading, a label or a time of one."""
 
 OURS = ("discreet.", "uvicorn.")

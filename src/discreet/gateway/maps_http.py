@@ -22,6 +22,9 @@ from discreet.gateway.tiles import Tiles
 from discreet.gateway.unexplained import unexplained
 from discreet.places.named import Places
 
+LONGEST = 9
+"""Digits of a tile's number."""
+
 Change = Callable[[Places], Places]
 
 
@@ -77,8 +80,8 @@ def map_routes(
 
     async def tile(request: Request) -> Response:
         doors.in_person(request)
-        at = request.path_params
-        found = None if tiles is None else await run_in_threadpool(tiles.tile, at["zoom"], at["x"], at["y"])
+        at = [_coordinate(request.path_params[key]) for key in ("zoom", "x", "y")]
+        found = None if tiles is None else await run_in_threadpool(tiles.tile, *at)
         if found is None:
             return Response(status_code=204)  # most maps end somewhere, and that is no mistake
         return Response(found[0], media_type=found[1], headers={"Cache-Control": "private, max-age=86400"})
@@ -89,8 +92,15 @@ def map_routes(
         Route(path, change, methods=["POST"]),
         Route(f"{path}/drawn", discard, methods=["DELETE"]),
         Route(f"{path}/unexplained", left, methods=["GET"]),
-        Route("/v1/owner/tiles/{zoom:int}/{x:int}/{y:int}", tile, methods=["GET"]),
+        Route("/v1/owner/tiles/{zoom}/{x}/{y}", tile, methods=["GET"]),
     ]
+
+
+def _coordinate(text: str) -> int:
+    """A number of a tile's address; Starlette's own converter fails for one of thousands of digits."""
+    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST):
+        raise HTTPException(404, "there is no such tile")
+    return int(text)
 
 
 def _given(body: bytes) -> dict[str, Any]:

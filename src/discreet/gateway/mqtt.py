@@ -8,7 +8,6 @@ acknowledge on receipt.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,11 +20,12 @@ from discreet.gateway.heard import kept
 from discreet.gateway.home_assistant import HomeAssistantSource
 from discreet.gateway.link import FIRST, LONGEST, REFUSED, Link
 from discreet.gateway.own_store import Reading
-from discreet.gateway.owntracks_source import LARGEST, OwnTracksSource, opened, readings_of
+from discreet.gateway.owntracks_source import LARGEST, OwnTracksSource, opened, readings_of, why_unused
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.statestream import PATIENCE, Statestream, joined
 
-LOG = logging.getLogger("discreet.gateway")
+SOURCE = "readings from the broker"
+"""What health calls it."""
 
 WAITING = 10_000
 """Messages that wait; beyond, those sent at most once (QoS 0) are dropped. The broker holds back the others itself."""
@@ -81,7 +81,7 @@ class MqttSource:
 
     async def _hold(self) -> None:
         """One connection after another."""
-        delay = self._first
+        delay, health = self._first, self._gateway.health
         while True:
             self._link = link = Link(self._broker, "source", self._take, keeps=True)
             try:
@@ -89,12 +89,13 @@ class MqttSource:
                 link.client.subscribe([(topic, 1) for topic in self.topics])
                 delay = self._first
                 self.connected.set()
+                health.mended(SOURCE)
                 await link.held()
-                LOG.warning("the broker is away; readings wait there until it is back")
+                health.broken(SOURCE, "the broker is away; readings wait there until it is back")
             except PermissionError:
-                LOG.error(REFUSED)
+                health.broken(SOURCE, REFUSED)
             except (OSError, ValueError):  # nobody there, or not with such a name or certificate
-                LOG.warning("the broker cannot be reached; readings wait there until it is back")
+                health.broken(SOURCE, "the broker cannot be reached; readings wait there until it is back")
             finally:
                 self.connected.clear()
                 await link.close()
@@ -140,8 +141,12 @@ class MqttSource:
             return []
         for one in self._phones:
             if one.user == user and one.device in (None, device):
-                said, _ = opened(payload, () if one.box is None else (one.box,))
-                return readings_of(said, one.person, device[:64])
+                boxes = () if one.box is None else (one.box,)
+                said, _ = opened(payload, boxes, clear=one.reads_clear)
+                found = readings_of(said, one.person, device[:64])
+                if not found and payload and (why := why_unused(payload, said, boxes)) is not None:
+                    self._gateway.refused.count(one.person, why)
+                return found
         return []
 
     def _take(self, client: paho.Client, data: Any, message: paho.MQTTMessage) -> None:

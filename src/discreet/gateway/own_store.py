@@ -11,15 +11,27 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError
-from discreet.gateway.database import Lock, copied, looked_at, opened, shared_file
+from discreet.gateway.database import (
+    DAMAGE,
+    RAW,
+    RESTORE,
+    WAIT,
+    Lock,
+    copied,
+    is_damaged,
+    looked_at,
+    opened,
+    shared_file,
+)
 from discreet.gateway.journal.base import JournalError
+from discreet.live.standing import Reading as Reading
 
 SCHEMA = (
     """
@@ -51,27 +63,31 @@ SCHEMA = (
         PRIMARY KEY (person, date, slot)
     ) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE reading ADD COLUMN since INTEGER;
+    """,
 )
+
+T = TypeVar("T")
 
 RETENTION = dt.timedelta(days=30)
 
-FIELDS = "(?, ?, ?, ?, ?, ?, ?)"
+FIELDS = "(?, ?, ?, ?, ?, ?, ?, ?)"
 """Of a reading."""
+
+SAME_INSTANT = """
+    ON CONFLICT (person, source, instant) DO UPDATE SET latitude = excluded.latitude, longitude = excluded.longitude,
+        accuracy = excluded.accuracy, label = excluded.label, since = excluded.since
+    WHERE excluded.label > ifnull(reading.label, '')
+"""
+TABLES = ("reading", "stamp", "truth", "why", "habits")
+"""What is kept by person."""
+
+WIDTH = 64
+"""Bytes of a context in the file, or a multiple of it."""
 
 ROWS = 512
 """Readings of one statement, at most."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a source said: a position, a label, or both, at an instant in microseconds since 1970."""
-
-    person: str
-    source: str
-    instant: int
-    position: tuple[float, float] | None = None
-    accuracy: float | None = None
-    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -121,15 +137,15 @@ class OwnStore:
             self._kept.release()
 
     def read(self, readings: Sequence[Reading]) -> int:
-        """Keep readings, in one transaction; those that were there before (person, source, instant) change nothing.
+        """Keep readings, in one transaction: how many are new. What is there already changes nothing.
 
-        How many are new.
+        Of what a source says of one instant the last by label is kept, whichever came first (`live.standing`).
         """
         with self._transaction() as run:
             before = run.total_changes
             for some in _in_powers_of_two(readings):
                 values = [value for one in some for value in _fields(one)]
-                run.execute(f"INSERT OR IGNORE INTO reading VALUES {', '.join([FIELDS] * len(some))}", values)
+                run.execute(f"INSERT INTO reading VALUES {', '.join([FIELDS] * len(some))} {SAME_INSTANT}", values)
             return run.total_changes - before
 
     def readings(self, person: str, since: int, until: int | None = None) -> list[Reading]:
@@ -138,23 +154,33 @@ class OwnStore:
             "SELECT * FROM reading WHERE person = ? AND instant >= ? AND instant < ? ORDER BY instant, source",
             (person, since, 2**62 if until is None else until),
         )
-        return [_reading(*one) for one in found]
+        return self._made(_reading, found)
 
-    def reading_before(self, person: str, instant: int) -> Reading | None:
-        """The person's last position at that instant or before it."""
+    def position_before(self, person: str, source: str, instant: int) -> Reading | None:
+        """The source's last position of a person at that instant or before it."""
         found = self._rows(
-            "SELECT * FROM reading WHERE person = ? AND instant <= ? AND latitude IS NOT NULL"
+            "SELECT * FROM reading WHERE person = ? AND source = ? AND instant <= ? AND latitude IS NOT NULL"
             " ORDER BY instant DESC LIMIT 1",
-            (person, instant),
+            (person, source, instant),
         )
-        return _reading(*found[0]) if found else None
+        return next(iter(self._made(_reading, found)), None)
+
+    def heard(self, person: str, since: int) -> list[tuple[str, int, int, int | None]]:
+        """Of each source since an instant: its last reading, how many there are, and the longest time between two."""
+        found = self._rows(
+            "SELECT source, max(instant), count(*), max(gap) FROM (SELECT source, instant,"
+            " instant - lag(instant) OVER (PARTITION BY source ORDER BY instant) AS gap"
+            " FROM reading WHERE person = ? AND instant >= ?) GROUP BY source",
+            (person, since),
+        )
+        return [(source, last, count, gap) for source, last, count, gap in found]
 
     def stamp(self, stamps: Iterable[Stamp]) -> None:
         """Write what is about to be drawn; each takes the place of the person's last."""
         with self._transaction() as run:
             run.executemany(
                 "INSERT OR REPLACE INTO stamp VALUES (?, ?, ?, ?, ?, ?, ?)",
-                ((s.person, s.stream, s.position, s.context, s.before, s.bits, s.after) for s in stamps),
+                ((s.person, s.stream, s.position, _padded(s.context), s.before, s.bits, s.after) for s in stamps),
             )
 
     def settle(self, done: Iterable[tuple[Stamp, dt.date, int, int | None]]) -> None:
@@ -167,8 +193,9 @@ class OwnStore:
             )
             run.executemany(
                 "INSERT OR REPLACE INTO truth VALUES (?, ?, ?, ?)",
-                ((stamp.person, date.isoformat(), slot, stamp.context) for stamp, date, slot, _ in every),
+                ((stamp.person, date.isoformat(), slot, _padded(stamp.context)) for stamp, date, slot, _ in every),
             )
+        self._empty_log()  # the bits are in it until then, and whoever has them knows what was drawn
 
     def keep_habits(self, one: KeptHabits) -> None:
         """Write down what a stream is of from a date on."""
@@ -195,21 +222,17 @@ class OwnStore:
     def habits(self, person: str, stream: int) -> list[KeptHabits]:
         """What a stream was of, the first first."""
         found = self._rows("SELECT * FROM habits WHERE person = ? AND stream = ? ORDER BY number", (person, stream))
-        return [
-            KeptHabits(who, own, number, dt.date.fromisoformat(date), model, policy, position, private)
-            for who, own, number, date, model, policy, position, private in found
-        ]
+        return self._made(_habits, found)
 
     def stamped(self, person: str) -> Stamp | None:
         """The person's last stamp."""
         found = self._rows("SELECT * FROM stamp WHERE person = ?", (person,))
-        return Stamp(*found[0]) if found else None
+        return next(iter(self._made(_stamp, found)), None)
 
     def truth(self, person: str, date: dt.date) -> dict[int, str]:
         """What was true in each slot of a date, as far as it is kept."""
-        return dict(
-            self._rows("SELECT slot, context FROM truth WHERE person = ? AND date = ?", (person, date.isoformat()))
-        )
+        found = self._rows("SELECT slot, context FROM truth WHERE person = ? AND date = ?", (person, date.isoformat()))
+        return dict(self._made(lambda slot, context: (int(slot), _plain(context)), found))
 
     def keep_why(self, every: Iterable[tuple[str, dt.date, int, str]]) -> None:
         """Keep why something else was told than the truth: person, date, slot, and the facts as JSON (`silences`)."""
@@ -236,10 +259,17 @@ class OwnStore:
             self._empty_log()
         return gone
 
+    def people(self) -> list[str]:
+        """Everybody of whom something is kept."""
+        asked = " UNION ".join(
+            f"SELECT person FROM {table}" for table in ("reading", "stamp", "truth", "why", "habits")
+        )
+        return sorted(self._made(str, self._rows(asked, ())))
+
     def erase(self, person: str) -> None:
         """Erase all that is kept of a person. The next slot is then a skip: memory is lost, and an observer knows."""
         with self._transaction() as run:
-            for table in ("reading", "stamp", "truth", "why", "habits"):
+            for table in TABLES:
                 run.execute(f"DELETE FROM {table} WHERE person = ?", (person,))
         self._empty_log()
 
@@ -248,26 +278,30 @@ class OwnStore:
         with self._transaction() as run:
             run.execute("DELETE FROM stamp WHERE person = ?", (person,))
 
-    def erase_reading(self, person: str, source: str) -> None:
-        """Erase what one source said of a person."""
-        with self._transaction() as run:
-            run.execute("DELETE FROM reading WHERE person = ? AND source = ?", (person, source))
-
     def backup(self, path: Path) -> None:
         """A consistent copy, while running."""
         with self._lock:
             copied(self._connection, path)
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._reads.close()
-        self._connection.close()
+        """Let go of the file, when nobody reads or writes it: SQLite does not survive that."""
+        with self._reading, self._lock:
+            self._reads.close()
+            self._connection.close()
         self._unlock()
 
     def _empty_log(self) -> None:
-        """What was erased is not in the write-ahead log either, unless somebody is reading it just now."""
+        """What was erased is not in the write-ahead log either.
+
+        Whoever reads just now, such as a backup, is not waited for: a slot may be due. The next slot tries again.
+        """
         with self._lock:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            try:
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._connection.execute(f"PRAGMA busy_timeout = {int(WAIT * 1000)}")
+            except RAW as error:
+                raise JournalError(f"{self.path}: cannot be written: {error}; nothing was decided") from error
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -276,7 +310,7 @@ class OwnStore:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield self._connection
                 self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
+            except RAW as error:
                 raise JournalError(f"{self.path}: cannot be written: {error}; nothing was decided") from error
             finally:
                 if self._connection.in_transaction:
@@ -286,8 +320,14 @@ class OwnStore:
         with self._reading:
             try:
                 return self._reads.execute(query, values).fetchall()
-            except sqlite3.Error as error:
-                raise JournalError(f"{self.path}: cannot be read: {error}") from error
+            except RAW as error:
+                raise JournalError(f"{self.path}: cannot be read: {error}. {RESTORE}") from error
+
+    def _made(self, make: Callable[..., T], found: Iterable[tuple[Any, ...]]) -> list[T]:
+        try:
+            return [make(*one) for one in found]
+        except DAMAGE as error:
+            raise JournalError(is_damaged(self.path, error)) from error
 
 
 def _in_powers_of_two(readings: Sequence[Reading]) -> Iterator[Sequence[Reading]]:
@@ -304,9 +344,28 @@ def _in_powers_of_two(readings: Sequence[Reading]) -> Iterator[Sequence[Reading]
             size //= 2
 
 
+def _padded(context: str) -> str:
+    """A context as long as any other: how much is written, and when a file grows, must not tell which it was."""
+    return context + "\0" * (-len(context.encode()) % WIDTH)
+
+
+def _plain(context: str) -> str:
+    return context.rstrip("\0")
+
+
+def _stamp(person: str, stream: int, position: int, context: str, *rest: Any) -> Stamp:
+    return Stamp(person, int(stream), int(position), _plain(context), *rest)
+
+
+def _habits(
+    person: str, stream: int, number: int, date: str, model: bytes, policy: str, position: int, private: int | None
+) -> KeptHabits:
+    return KeptHabits(person, stream, number, dt.date.fromisoformat(date), model, policy, position, private)
+
+
 def _fields(one: Reading) -> tuple[object, ...]:
     latitude, longitude = one.position or (None, None)
-    return one.person, one.source, one.instant, latitude, longitude, one.accuracy, one.label
+    return one.person, one.source, one.instant, latitude, longitude, one.accuracy, one.label, one.since
 
 
 def _reading(
@@ -317,6 +376,7 @@ def _reading(
     longitude: float | None,
     accuracy: float | None,
     label: str | None,
+    since: int | None,
 ) -> Reading:
     position = None if latitude is None or longitude is None else (latitude, longitude)
-    return Reading(person, source, instant, position, accuracy, label)
+    return Reading(person, source, instant, position, accuracy, label, since)

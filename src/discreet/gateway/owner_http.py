@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -14,11 +15,18 @@ from starlette.routing import Route
 
 from discreet.errors import DiscreetError
 from discreet.gateway.access import Token
-from discreet.gateway.doors import Doors, check_origin, check_write, cookie_of, is_secure
+from discreet.gateway.doors import Doors, check_origin, check_write, is_secure
 from discreet.gateway.figures import Figures
+from discreet.gateway.journal.base import JournalError
 from discreet.gateway.nightly import Notice
 from discreet.gateway.owner import SESSION, TooManyError
 from discreet.gateway.views import WHOLE
+
+LATEST = 253_402_300_799
+"""The last second of the year 9999."""
+
+UNKNOWN = (("POST", "/v1/owner/first"), ("POST", "/v1/owner/login"))
+"""Routes whose body is read before it is known who calls."""
 
 
 def owner_routes(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> list[Route]:
@@ -56,10 +64,28 @@ def _entering(doors: Doors) -> list[Route]:
         session = doors.session(request)
         if session is not None:
             check_write(request, session)
-            owner.logout(request.cookies[cookie_of(request)])
-        answer = Response(status_code=204)
-        answer.delete_cookie(cookie_of(request), secure=is_secure(request), httponly=True, samesite="strict")
-        return answer
+            owner.logout(request.cookies[doors.cookie_of(request)])
+        return _left(request, doors)
+
+    async def everywhere(request: Request) -> Response:
+        doors.in_person(request)
+        owner.logout_everywhere()
+        return _left(request, doors)
+
+    async def change(request: Request) -> Response:
+        doors.in_person(request)
+        given = await document(request, {"password": str, "new": str})
+        try:
+            cookie = await owner.change(_address(request), given["password"], given["new"])
+        except TooManyError as error:
+            raise _too_many(error) from None
+        except JournalError:
+            raise
+        except DiscreetError as error:
+            raise HTTPException(400, str(error)) from None
+        if cookie is None:
+            raise HTTPException(403, "the present password is wrong")
+        return _welcomed(request, doors, cookie)
 
     async def session(request: Request) -> Response:
         doors.owning(request)
@@ -76,6 +102,8 @@ def _entering(doors: Doors) -> list[Route]:
         _post("/v1/owner/first", first),
         _post("/v1/owner/login", login),
         _post("/v1/owner/logout", logout),
+        _post("/v1/owner/logout/everywhere", everywhere),
+        _post("/v1/owner/password", change),
         Route("/v1/owner", session, methods=["GET"]),
     ]
 
@@ -92,6 +120,11 @@ def _tokens(doors: Doors) -> list[Route]:
         doors.owning(request)
         kinds: dict[str, type] = {"purpose": str, "person": str, "view": str, "now_only": bool, "name": str}
         given = await document(request, kinds | {"expires": int}, needed={"purpose"})
+        if given["purpose"] == "owner":
+            # A token that ends would make one that does not.
+            doors.in_person(request, "a token of the owner's is made by password")
+        if given.get("expires", 0) > LATEST:
+            raise HTTPException(400, "expires: give seconds since 1970, up to the year 9999; or leave it out")
         person, view = given.get("person"), given.get("view", WHOLE)
         if (person is not None and person not in doors.people) or view not in doors.views:
             raise HTTPException(400, "there is no such person, or no such view")
@@ -127,15 +160,31 @@ def _looking(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> l
 
     async def metrics(request: Request) -> Response:
         doors.owning(request)
-        return PlainTextResponse(figures.text(), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(await run_in_threadpool(figures.text), media_type="text/plain; version=0.0.4")
 
     async def health(request: Request) -> Response:
-        return JSONResponse({"ok": figures.well}, 200 if figures.well else 503)
+        return JSONResponse({"ok": figures.alive}, 200 if figures.alive else 503)
+
+    async def ready(request: Request) -> Response:
+        """Anybody may know whether; why is for the owner."""
+        well = figures.well
+        said: dict[str, object] = {"ready": well}
+        if doors.is_owner(request):
+            said["reasons"] = figures.reasons
+        return JSONResponse(said, 200 if well else 503)
+
+    async def accept_clock(request: Request) -> Response:
+        doors.in_person(request)
+        if not figures.clock.accept():
+            raise HTTPException(409, "the clock is not held; there is nothing to accept")
+        return Response(status_code=204)
 
     return [
         Route("/v1/owner/notices", nightly, methods=["GET"]),
         Route("/metrics", metrics, methods=["GET"]),
         Route("/healthz", health, methods=["GET"]),
+        Route("/readyz", ready, methods=["GET"]),
+        _post("/v1/owner/clock", accept_clock),
     ]
 
 
@@ -164,8 +213,14 @@ def _welcomed(request: Request, doors: Doors, cookie: str) -> Response:
     session = doors.owner.session(cookie)
     assert session is not None  # it was just opened
     answer = JSONResponse({"csrf": session.csrf})
-    name, secure = cookie_of(request), is_secure(request)
+    name, secure = doors.cookie_of(request), is_secure(request)
     answer.set_cookie(name, cookie, max_age=int(SESSION), secure=secure, httponly=True, samesite="strict", path="/")
+    return answer
+
+
+def _left(request: Request, doors: Doors) -> Response:
+    answer = Response(status_code=204)
+    answer.delete_cookie(doors.cookie_of(request), secure=is_secure(request), httponly=True, samesite="strict")
     return answer
 
 

@@ -19,7 +19,8 @@ from discreet.gateway import recorder
 from discreet.gateway.credentials import refused
 from discreet.gateway.doors import Doors
 from discreet.gateway.journal.base import JournalError
-from discreet.gateway.owntracks_source import LARGEST, OwnTracksSource, answer, opened, readings_of
+from discreet.gateway.owntracks_source import LARGEST, OwnTracksSource, answer, opened, readings_of, why_unused
+from discreet.gateway.reads import Reads
 from discreet.gateway.runtime import BusyError, Gateway
 
 if TYPE_CHECKING:
@@ -28,12 +29,15 @@ if TYPE_CHECKING:
 LONGEST_DEVICE = 64
 
 
-def routes(gateway: Gateway, doors: Doors, sources: Sequence[OwnTracksSource] = ()) -> list[Route]:
+def routes(
+    gateway: Gateway, doors: Doors, sources: Sequence[OwnTracksSource] = (), reads: Reads | None = None
+) -> list[Route]:
     """Where phones post (`/pub` is the Recorder's path), and what the OwnTracks frontend reads."""
     boxes: dict[str, list[SecretBox]] = {}
     for one in sources:
         if one.box is not None:
             boxes.setdefault(one.person, []).append(one.box)
+    encrypted = {one.person for one in sources} - {one.person for one in sources if one.reads_clear}
 
     async def publish(request: Request) -> Response:
         try:
@@ -44,16 +48,19 @@ def routes(gateway: Gateway, doors: Doors, sources: Sequence[OwnTracksSource] = 
             if wait:
                 return _later(wait)
             person = str(grant.person)
-            said, box = opened(await _body(request), boxes.get(person, ()))
+            body, own = await _body(request), boxes.get(person, ())
+            said, box = opened(body, own, clear=person not in encrypted)
             device = _device(said, request.headers.get("x-limit-d"))
             if found := list(readings_of(said, person, device)):
                 await gateway.accept(found)
+            elif (why := why_unused(body, said, own)) is not None:
+                gateway.refused.count(person, why)
         except (JournalError, BusyError):
             return _later(2)
         return Response(answer(box), media_type="application/json")
 
     posted = [Route(path, publish, methods=["POST"]) for path in ("/owntracks", "/pub")]
-    return posted + recorder.routes(gateway, doors)
+    return posted + recorder.routes(gateway, doors, reads or Reads(gateway, doors.charge))
 
 
 def _later(seconds: float) -> Response:

@@ -14,6 +14,7 @@ from discreet.gateway.forms import encoded
 from discreet.gateway.heard import reading
 from discreet.gateway.own_store import Reading
 from discreet.gateway.section import Section
+from discreet.gateway.sources import Why
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox
@@ -39,6 +40,8 @@ class OwnTracksSource:
     user: str
     device: str | None = None
     key: str | None = field(default=None, repr=False)
+    clear: bool = False
+    """Whether messages that are not encrypted are read although there is a key."""
 
     @classmethod
     def read(cls, at: Section) -> OwnTracksSource:
@@ -47,12 +50,21 @@ class OwnTracksSource:
         user = at.topic_part("user", "give the user name that is set in the app", person)
         device = at.topic_part("device", "give the device's name") if "device" in at else None
         key = at.secret("key", "give the encryption key that is set in the app")
+        clear = at.flag("clear", False)
         at.done()
         if key is not None and find_spec("nacl") is None:
             raise at.error("key", "needs PyNaCl; install it with: pip install 'discreet[owntracks-encryption]'")
         if key is not None and len(key.encode()) > BOX_KEY:
             raise at.error("key", f"is longer than {BOX_KEY} bytes; the app takes no more")
-        return cls(person, user, device, key)
+        return cls(person, user, device, key, clear)
+
+    @property
+    def reads_clear(self) -> bool:
+        """Whether messages that are not encrypted are read: without a key all are, with one by the setting alone.
+
+        Whoever has the phone's password, and not its key, must not be able to say where somebody is.
+        """
+        return self.key is None or self.clear
 
     @property
     def box(self) -> SecretBox | None:
@@ -64,11 +76,14 @@ class OwnTracksSource:
         return SecretBox(self.key.encode().ljust(BOX_KEY, b"\0"))
 
 
-def opened(body: bytes, boxes: Sequence[SecretBox]) -> tuple[object, SecretBox | None]:
-    """What a body says, and what opened it if it was encrypted; None for what cannot be read."""
+def opened(body: bytes, boxes: Sequence[SecretBox], *, clear: bool = True) -> tuple[object, SecretBox | None]:
+    """What a body says, and what opened it if it was encrypted; None for what cannot be read.
+
+    Not `clear`: nor for what is not encrypted.
+    """
     said = _json(body)
     if not isinstance(said, dict) or said.get("_type") != "encrypted":
-        return said, None
+        return (said if clear else None), None
     if not boxes:
         return None, None  # nobody gave a key, and PyNaCl need not be there
     from nacl.exceptions import CryptoError
@@ -86,6 +101,18 @@ def readings_of(said: object, person: str, device: str) -> list[Reading]:
     messages = said[:MANY] if isinstance(said, list) else [said]
     found = (_reading(one, person, device) for one in messages if isinstance(one, dict))
     return [one for one in found if one is not None]
+
+
+def why_unused(body: bytes, said: object, boxes: Sequence[SecretBox]) -> Why | None:
+    """Why a message that gave no reading gave none; None where it is of a kind that has none."""
+    if said is None:
+        sealed = _json(body)
+        if isinstance(sealed, dict) and sealed.get("_type") == "encrypted":
+            return "wrong_key" if boxes else "no_key"
+        return "unreadable" if sealed is None else "not_encrypted"  # it can be read, and is refused where a key is set
+    messages = said[:MANY] if isinstance(said, list) else [said]
+    spoke = any(isinstance(one, dict) and one.get("_type") in SPEAKING for one in messages)
+    return "unusable" if spoke else None
 
 
 def answer(box: SecretBox | None) -> bytes:

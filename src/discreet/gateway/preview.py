@@ -25,6 +25,7 @@ import numpy as np
 
 from discreet.contexts import Day
 from discreet.errors import DiscreetError
+from discreet.gateway.trial import Trial
 from discreet.mechanisms.named import Spec
 from discreet.models.routine import Routine
 from discreet.policy import Policy
@@ -58,9 +59,11 @@ class Work:
     """The last real days, with labels as they were read."""
     seed: int
     weeks: int = WEEKS
+    trial: Trial | None = None
+    """The change that it would be, which is tried first."""
 
 
-def packed(work: Work) -> bytes:
+def packed(work: Work | Trial) -> bytes:
     """The work as the process reads it."""
     body = pickle.dumps(work)
     return LENGTH.pack(len(body)) + body
@@ -129,7 +132,7 @@ def _would(work: Work, day_done: Callable[[], object]) -> dict[str, list[dict[st
 def main(given: BinaryIO, out: BinaryIO) -> None:
     """Read the work, say how far it is, then what was found or why not."""
     (length,) = LENGTH.unpack(given.read(LENGTH.size))
-    work: Work = pickle.loads(given.read(length))  # from the gateway that started this, and nobody else
+    work: Work | Trial = pickle.loads(given.read(length))  # from the gateway that started this, and nobody else
     threading.Thread(target=_end_with, args=(given,), daemon=True).start()
     say = _Said(out)
 
@@ -138,6 +141,11 @@ def main(given: BinaryIO, out: BinaryIO) -> None:
         say(done=done, total=total)
 
     try:
+        if isinstance(work, Trial):
+            say(result={"from": work.date().isoformat()})
+            return
+        if work.trial is not None:
+            work.trial.date()
         say(result=preview(work, told))
     except DiscreetError as error:
         say(problem=str(error))

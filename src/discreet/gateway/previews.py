@@ -16,6 +16,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.gateway.preview import Work, command, packed
+from discreet.gateway.trial import Trial
 
 LEASE = 10.0
 """Seconds after which a preview that nobody asks for is ended: the browser has gone."""
@@ -63,7 +64,7 @@ class Preview:
 
     async def _run(self) -> None:
         try:
-            process = await self._started()
+            process = await _started()
         except OSError:  # the system gives no process
             self.state["problem"] = ENDED
             return
@@ -74,17 +75,6 @@ class Preview:
             self.state["problem"] = ENDED
         finally:
             await _gone(process)
-
-    async def _started(self) -> asyncio.subprocess.Process:
-        one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-        return await asyncio.create_subprocess_exec(
-            *command(),
-            env={**os.environ, **one_thread},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,  # what an error says may be private
-            limit=LINE,
-        )
 
     async def _heard(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None  # both are pipes
@@ -100,6 +90,18 @@ class Preview:
             if self.state["problem"] is not None:
                 return
         raise ValueError(ENDED)
+
+
+async def _started() -> asyncio.subprocess.Process:
+    one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    return await asyncio.create_subprocess_exec(
+        *command(),
+        env={**os.environ, **one_thread},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,  # what an error says may be private
+        limit=LINE,
+    )
 
 
 async def _gone(process: asyncio.subprocess.Process) -> None:
@@ -120,6 +122,7 @@ class Previews:
     def __init__(self, lease: float = LEASE) -> None:
         self._lease = lease
         self._of: dict[str, Preview] = {}
+        self._trials = asyncio.Semaphore(1)
 
     async def start(self, person: str, work: Work, finish: Finish = lambda result: result) -> str:
         """Begin one in the place of the person's last; its name. `finish` makes of what was found what is shown."""
@@ -129,6 +132,29 @@ class Previews:
             raise TooManyPreviewsError("previews for others are under way; try again in a moment")
         self._of[person] = Preview(person, work, finish)
         return self._of[person].name
+
+    async def tried(self, trial: Trial) -> dict[str, Any]:
+        """What a change would be, found in a process of its own; what cannot be announced is refused."""
+        async with self._trials:
+            try:
+                process = await _started()
+            except OSError:
+                raise DiscreetError(ENDED) from None
+            try:
+                assert process.stdin is not None  # both are pipes
+                assert process.stdout is not None
+                async with asyncio.timeout(LONGEST):
+                    process.stdin.write(packed(trial))
+                    await process.stdin.drain()
+                    found = json.loads(await process.stdout.readline())
+            except (TimeoutError, ValueError, OSError):
+                raise DiscreetError(ENDED) from None
+            finally:
+                await _gone(process)
+        if found.get("problem") is not None:
+            raise DiscreetError(found["problem"])
+        result: dict[str, Any] = found["result"]
+        return result
 
     def state(self, person: str, name: str) -> Mapping[str, Any] | None:
         """How far it is, and what was found; None where there is no such preview (any more)."""

@@ -6,9 +6,8 @@ are there; silence is no location.
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -19,6 +18,7 @@ from discreet.gateway.credentials import refused
 from discreet.gateway.doors import Doors
 from discreet.gateway.forms import Forms, encoded
 from discreet.gateway.journal.base import JournalError, Key, Row
+from discreet.gateway.reads import Pages, Reads
 from discreet.gateway.runtime import Gateway
 
 DEFAULT = dt.timedelta(hours=6)
@@ -27,15 +27,16 @@ DEFAULT = dt.timedelta(hours=6)
 LOOK_BACK = 31
 """Days in which the last location is looked for."""
 
-PAGES = 20
-"""Pages of the journal that one answer reads at most."""
+MOST = 20_000
+"""Rows of the journal that one answer reads at most."""
 
 
 class Released:
-    """What one token may read."""
+    """What one token may read, in its turn."""
 
-    def __init__(self, gateway: Gateway, forms: Forms, *, now_only: bool) -> None:
+    def __init__(self, gateway: Gateway, forms: Forms, pages: Pages, *, now_only: bool) -> None:
         self.gateway, self.forms, self.now_only = gateway, forms, now_only
+        self._pages = pages
 
     def location(self, row: Row) -> dict[str, Any] | None:
         """A location as the frontend reads it: the released form, and whose it is."""
@@ -45,12 +46,15 @@ class Released:
             return None
         return found | {"username": person, "device": view, "topic": f"released/{person}/{view}"}
 
-    def last(self) -> dict[str, Any] | None:
+    async def last(self) -> dict[str, Any] | None:
         """The last released location; of who may know the present alone, that of the last slot."""
         shown = self.gateway.shown(self.forms.person)
         if shown is None:
             return None
-        for rows in self._days_back(shown):
+        slots = self.forms.clock.slots
+        for back in range(LOOK_BACK):
+            date = shown[0] - dt.timedelta(days=back)
+            rows = await self._pages.rows(self.forms.person, (date, -1), min(shown, (date, slots)), slots + 1)
             for row in reversed(rows):
                 if (found := self.location(row)) is not None:
                     return found
@@ -58,35 +62,31 @@ class Released:
                     return None
         return None
 
-    async def between(self, start: dt.datetime, end: dt.datetime) -> list[dict[str, Any]]:
-        """The locations of slots that ended between two instants, in order."""
+    async def between(self, start: dt.datetime, end: dt.datetime) -> AsyncIterator[tuple[int, bytes]]:
+        """The locations of slots that ended between two instants, in order: how many, and their text, by the piece."""
+        first, last = start.timestamp(), end.timestamp()
         if self.now_only:
-            last = self.last()
-            return [last] if last is not None and start.timestamp() <= last["tst"] <= end.timestamp() else []
-        clock, found = self.forms.clock, []
+            found = await self.last()
+            if found is not None and first <= found["tst"] <= last:
+                yield 1, encoded(found)
+            return
+
+        def written(rows: Sequence[Row]) -> tuple[int, bytes]:
+            located = [self.location(row) for row in rows if first <= row.ends <= last]
+            texts = [encoded(one) for one in located if one is not None]
+            return len(texts), b",".join(texts)
+
+        clock = self.forms.clock
         after: Key = (clock.locate(start)[0] - dt.timedelta(days=1), clock.slots)
-        until = clock.locate(end)
-        for _ in range(PAGES):
-            rows = self.gateway.rows(self.forms.person, after=after, until=until)
-            located = (self.location(row) for row in rows if start.timestamp() <= row.ends <= end.timestamp())
-            found += [one for one in located if one is not None]
-            if not rows:
-                break
-            after = rows[-1].key
-            await asyncio.sleep(0)  # others are served between two pages
-        return found
-
-    def _days_back(self, shown: Key) -> Iterator[list[Row]]:
-        slots = self.forms.clock.slots
-        for back in range(LOOK_BACK):
-            date = shown[0] - dt.timedelta(days=back)
-            yield self.gateway.rows(self.forms.person, after=(date, -1), until=min(shown, (date, slots)))
+        async for made in self._pages.made(self.forms.person, after, clock.locate(end), MOST, written):
+            if made[0]:
+                yield made
 
 
-Answer = Callable[[Request, Released], Awaitable[object]]
+Answer = Callable[[Request, Released], Awaitable[bytes]]
 
 
-def routes(gateway: Gateway, doors: Doors) -> list[Route]:
+def routes(gateway: Gateway, doors: Doors, reads: Reads) -> list[Route]:
     """`/api/0/` for applications: every request needs a token, and sees that token's person and view alone."""
 
     def route(path: str, answer: Answer) -> Route:
@@ -96,7 +96,8 @@ def routes(gateway: Gateway, doors: Doors) -> list[Route]:
                 if frontend is None:
                     return refused()
                 grant, forms = frontend
-                body = encoded(await answer(request, Released(gateway, forms, now_only=grant.now_only)))
+                async with reads.of(grant) as pages:
+                    body = await answer(request, Released(gateway, forms, pages, now_only=grant.now_only))
             except JournalError:
                 return Response(status_code=503)
             return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
@@ -106,29 +107,31 @@ def routes(gateway: Gateway, doors: Doors) -> list[Route]:
     return [route("version", _version), route("list", _list), route("last", _last), route("locations", _locations)]
 
 
-async def _version(request: Request, shown: Released) -> object:
-    return {"version": "discreet"}
+async def _version(request: Request, shown: Released) -> bytes:
+    return encoded({"version": "discreet"})
 
 
-async def _list(request: Request, shown: Released) -> object:
+async def _list(request: Request, shown: Released) -> bytes:
     asked = request.query_params
     if "user" not in asked:
-        return {"results": [shown.forms.person]}
+        return encoded({"results": [shown.forms.person]})
     of_person = asked["user"] == shown.forms.person and "device" not in asked
-    return {"results": [shown.forms.view.name] if of_person else []}
+    return encoded({"results": [shown.forms.view.name] if of_person else []})
 
 
-async def _last(request: Request, shown: Released) -> object:
-    found = shown.last() if _asks_for(request, shown) else None
-    return [] if found is None else [found]
+async def _last(request: Request, shown: Released) -> bytes:
+    found = await shown.last() if _asks_for(request, shown) else None
+    return encoded([] if found is None else [found])
 
 
-async def _locations(request: Request, shown: Released) -> object:
+async def _locations(request: Request, shown: Released) -> bytes:
     now = dt.datetime.fromtimestamp(shown.gateway.wall(), dt.UTC)
     end = _instant(request.query_params.get("to")) or now
     start = _instant(request.query_params.get("from")) or _earlier(end)
-    found = await shown.between(start, end) if _asks_for(request, shown) else []
-    return {"count": len(found), "data": found}
+    asked = _asks_for(request, shown)
+    found = [piece async for piece in shown.between(start, end)] if asked else []
+    texts = b",".join(text for _, text in found)
+    return b'{"count":%d,"data":[%s]}' % (sum(count for count, _ in found), texts)
 
 
 def _asks_for(request: Request, shown: Released) -> bool:

@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from discreet.errors import DiscreetError
-from discreet.gateway.going_on import begun, gone_on, without_private_state
+from discreet.gateway.going_on import begun, gone_on, utc, without_private_state
 from discreet.gateway.journal.base import Head, Journal, Key, Row
-from discreet.gateway.makers import Makers
+from discreet.gateway.journal.fields import PAGE
 from discreet.gateway.own_store import OwnStore
 from discreet.gateway.person import Person, Settled
-from discreet.outputs import Output, from_wire
+from discreet.gateway.wall_clock import BACK
+from discreet.live.makers import Makers
+from discreet.live.slots import micros, slot_at
+from discreet.outputs import Output, from_wire, to_wire
 
 TOKENS = "tokens that were revoked since the backup are valid again: look at discreet token list"
-
-
-def later_than_journal(journal: Journal, person: str, key: Key) -> bool:
-    """Whether somebody heard of a slot that the journal does not have yet: a client's Last-Event-ID, or a message that
-    a broker kept. Then the journal is an older copy, unless they made it up: it is a note for the owner."""
-    last = journal.last(person)
-    return last is None or key > last.key
 
 
 def mended(
@@ -39,11 +36,13 @@ def mended(
     *,
     complete: Path | None = None,
     new_stream: bool = False,
+    aside: Path | None = None,
 ) -> list[str]:
     """Make a journal fit to go on with, before a keeper opens it; what the owner has to know, in words.
 
     `complete` is a file of events, a JSON object a line, as an application heard them in the whole view. `new_stream`
-    begins anew where going on is refused: the promise is then of each stream by itself, and `Head.why` says so.
+    begins anew where going on is refused: the promise is then of each stream by itself, and `Head.why` says so. Slots
+    that lie in the future, because the clock was ahead, are then written to the file `aside` and taken out.
     """
     if complete is not None and new_stream:
         raise DiscreetError("give --complete or --new-stream, not both: the one keeps the promise, the other breaks it")
@@ -51,7 +50,7 @@ def mended(
     if complete is not None:
         notes = _completed(people, journal, own, key, _events(complete), complete)
     elif new_stream:
-        notes = _begun_anew(people, journal, own, now)
+        notes = _begun_anew(people, journal, own, now, aside)
     if notes and journal.mark() is not None:
         journal.set_mark(None)
         notes.append(TOKENS)
@@ -96,7 +95,8 @@ def _told_rows(
             )
     person: Person = without_private_state(settled, journal, _head(journal, settled), makers)
     missing = sorted(slot for slot in heard if slot >= person.next)
-    rows, points = [], []
+    rows: list[Row] = []
+    points: list[tuple[int, int, str]] = []
     for slot in missing:
         if slot != person.next:
             date, number = person.next
@@ -104,10 +104,9 @@ def _told_rows(
                 f"{file}: {settled.name}, {date} slot {number} is missing between those that were told; add it from "
                 "another application or the broker"
             )
-        drawn = person.heard(heard[slot], key)
+        drawn = person.decided(person.stream.heard(heard[slot]), key)
         rows.append(drawn.row)
-        if drawn.session.slot % settled.clock.slots == 0:
-            points.append((drawn.row.stream, drawn.session.slot, drawn.session.checkpoint().to_json()))
+        points += drawn.checkpoint
         person.take(drawn)
     if rows:
         journal.append(rows, points)
@@ -147,22 +146,57 @@ def _events(file: Path) -> dict[str, dict[Key, Output]]:
 # --- broken off
 
 
-def _begun_anew(people: Iterable[Settled], journal: Journal, own: OwnStore, now: float) -> list[str]:
+def _begun_anew(
+    people: Iterable[Settled], journal: Journal, own: OwnStore, now: float, aside: Path | None
+) -> list[str]:
     """A new stream for each person whose old one cannot go on; of a backup, everybody's."""
     makers, notes, mark = Makers(), [], journal.mark()
     for settled in people:
         why = (
-            f"the journal is {mark}, and what was told since is not known" if mark else _refused(settled, journal, own)
+            f"the journal is {mark}, and what was told since is not known"
+            if mark
+            else _ahead(settled, journal, now) or _refused(settled, journal, own)
         )
         if why is None:
             continue
-        begun(settled, journal, dt.datetime.fromtimestamp(now, dt.UTC), f"a break: {why}", makers)
+        _set_aside(settled, journal, now, aside)
+        begun(settled, journal, now, f"a break: {why}", makers)
         own.forget_stamp(settled.name)  # after the new stream: without a stamp the old one would go on
         notes.append(
             f"{settled.name}: THE PROMISE IS BROKEN OFF: a new stream begins, because {why}. What was told before and "
             "what is told from now on are each within delta, together they may tell more"
         )
     return notes
+
+
+def _ahead(settled: Settled, journal: Journal, now: float) -> str | None:
+    """Why slots of the future cannot be gone on from; None where there are none."""
+    last = journal.last(settled.name)
+    if last is None or last.ends <= now + BACK:
+        return None
+    return f"slots up to {utc(last.ends)} were written, and the clock says {utc(now)}: it was ahead then"
+
+
+def _set_aside(settled: Settled, journal: Journal, now: float, aside: Path | None) -> None:
+    """Take out the slots that end in the future: their keys would forbid those that come. The file has them first."""
+    if _ahead(settled, journal, now) is None:
+        return
+    date, slot = slot_at(settled.clock, micros(now))
+    rows = journal.page(settled.name, after=(date, slot - 1), limit=PAGE)
+    while rows:
+        if aside is not None:
+            _append(aside, [row for row in rows if row.ends > now])
+        rows = journal.page(settled.name, after=rows[-1].key, limit=PAGE)
+    journal.set_aside(settled.name, int(now))
+
+
+def _append(file: Path, rows: Sequence[Row]) -> None:
+    with open(os.open(file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab") as kept:
+        for row in rows:
+            said = {"person": row.person, "date": row.date.isoformat(), "slot": row.slot, **to_wire(row.output)}
+            kept.write(json.dumps(said, ensure_ascii=False).encode() + b"\n")
+        kept.flush()
+        os.fsync(kept.fileno())
 
 
 def _refused(settled: Settled, journal: Journal, own: OwnStore) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import logging
+import shutil
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -19,10 +20,14 @@ from functools import partial
 from typing import TypeVar
 
 from discreet.errors import DiscreetError
+from discreet.gateway.health import Health
 from discreet.gateway.journal.base import JournalError, Key, Row
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.own_store import RETENTION, Reading
 from discreet.gateway.person import Settled
+from discreet.gateway.precedence import AFTER, AHEAD, Precedence
+from discreet.gateway.sources import Refused
+from discreet.gateway.wall_clock import WallClock
 
 LOG = logging.getLogger("discreet.gateway")
 
@@ -38,9 +43,22 @@ LISTENER = 1_000
 AGAIN = 2
 """Rows of a person that are told again after a start: more than one slot ends at an instant where clocks go forward."""
 
+LONG = 5.0
+"""Seconds that a change of somebody's policy or habits may take."""
+SLOTS, READINGS, JOURNAL, DISK = "slots", "readings", "journal", "disk"
+"""What health calls deciding and writing slots, keeping readings, and what both need."""
+
+PROBE = 10.0
+"""Seconds between two looks at journal and disk."""
+
+ROOM = 32 << 20
+"""Bytes that have to be free: some weeks of a family."""
+
 KEEP_EVERY = dt.timedelta(hours=1)
 
 T = TypeVar("T")
+Missed = Callable[[Key], Awaitable[Sequence[Row]]]
+"""Some rows after a key; none where there are no more."""
 Listener = Callable[[Sequence[Row]], Awaitable[None]]
 Waiting = tuple[Sequence[Reading], "asyncio.Future[int]"]
 
@@ -57,10 +75,14 @@ class Gateway:
         keeper: Keeper,
         *,
         wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] | None = None,
         pace: float = 1.0,
         retention: dt.timedelta = RETENTION,
     ) -> None:
-        self.keeper, self.wall, self.retention = keeper, wall, retention
+        """With a `steady` clock beside it the wall clock is held where it jumps (`wall_clock`)."""
+        self.keeper, self.retention, self.health = keeper, retention, Health()
+        self.refused = Refused()
+        self.wall = WallClock(self.health, wall=wall, steady=steady, reached=lambda: keeper.reached)
         self._pace = pace  # seconds of the wall clock in a second: more than one for a life that is shown in brief
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[Waiting] = []
@@ -68,14 +90,15 @@ class Gateway:
         self._arrived = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, "readings")
         self._decider = ThreadPoolExecutor(1, "slots")
+        self._reader = ThreadPoolExecutor(1, "reads")
+        self._one_question = asyncio.Semaphore(1)
+        self.precedence = Precedence()
         self._listeners: dict[str, set[asyncio.Queue[Row | None]]] = defaultdict(set)
         self._senders: list[Listener] = []
         self._shown: dict[str, Key] = {}
-        self.failing = False
-        """Whether the journal could not be written at the last try."""
         self._untold: list[Row] = []
         for name in keeper.people:
-            self._go_on(name, wall())
+            self._go_on(name, self.wall())
 
     def _go_on(self, person: str, now: float) -> None:
         """The last rows may not have been told before the machine stopped: they are told again, when they are due."""
@@ -105,6 +128,7 @@ class Gateway:
             try:
                 await self._write_batch(batch)
             except JournalError as error:
+                self.health.broken(READINGS, "readings cannot be written; their senders keep them", str(error))
                 _failed(batch, error)
             except Exception:  # something in it that no database takes: it is its sender's alone
                 for one in batch:
@@ -114,12 +138,16 @@ class Gateway:
                         _failed([one], error)
 
     async def _write_batch(self, batch: Sequence[Waiting]) -> None:
-        now, every = self.wall(), [one for readings, _ in batch for one in readings]
+        now, every = self.wall.latest, [one for readings, _ in batch for one in readings]
         await asyncio.get_running_loop().run_in_executor(self._writer, self.keeper.read, every, now)
+        self.health.mended(READINGS)
         edge = self.keeper.latest(now)
         for readings, done in batch:
+            ahead = [one for one in readings if one.instant > edge]
+            for one in ahead:
+                self.refused.count(one.person, "future")
             if not done.done():  # its sender may have gone
-                done.set_result(sum(one.instant > edge for one in readings))
+                done.set_result(len(ahead))
 
     # --- slots
 
@@ -129,29 +157,40 @@ class Gateway:
         while True:
             try:
                 await self._tell_when_due(rows)
+                self.precedence.deciding.shut(False)
                 await loop.run_in_executor(self._decider, self.keeper.prepare)
-                await self._explain()
                 await self._until_next()
-                rows = await loop.run_in_executor(self._decider, self.keeper.turn, self.wall())
-                self.failing = False
-            except JournalError:
-                LOG.error("the journal cannot be written; nothing is told until it can")
-                rows = await self._stumbled()
+                self.precedence.deciding.shut(True)
+                rows = await self._decided()
+                self.health.mended(SLOTS)
+            except JournalError as error:
+                self._stumbled("slots cannot be written; nothing is told until they can", str(error))
             except Exception as error:  # of one slot, or one person: the clock goes on, and the owner sees it
-                LOG.error("a slot could not be decided; it is tried again", extra={"kind": type(error).__name__})
-                rows = await self._stumbled()
+                kind = type(error).__name__
+                self._stumbled(
+                    "a slot could not be decided; it is tried again", f"a slot cannot be decided: {kind}", kind
+                )
+            else:
+                continue
+            rows = ()
+            await asyncio.sleep(LOOK)
 
-    async def _explain(self) -> None:
-        """Find out why something was withheld, person after person, while no slot is due."""
-        loop = asyncio.get_running_loop()
-        while self.wall() < self.keeper.next and await loop.run_in_executor(self._decider, self.keeper.explain):
+    async def _decided(self) -> Sequence[Row]:
+        """Decide what has ended, a boundary at a time: the clock is read anew for each, and a stop waits for one.
+
+        What ends meanwhile is decided after these are told: slots shorter than deciding would keep everything back.
+        """
+        loop, now = asyncio.get_running_loop(), self.wall()
+        while await loop.run_in_executor(self._decider, self.keeper.step, min(now, self.wall())):
             pass
+        return self.keeper.taken()
 
-    async def _stumbled(self) -> Sequence[Row]:
-        """Wait, and tell nothing: what was written and not told is returned by the next turn."""
-        self.failing = True
-        await asyncio.sleep(LOOK)
-        return ()
+    def _stumbled(self, log: str, words: str, kind: str = "") -> None:
+        """Tell nothing: what was written and not told is told after the next step that does not fail."""
+        self.precedence.deciding.shut(False)
+        self.health.broken(
+            SLOTS, log, f"{words}. Nothing is told until that works; it is tried every second", kind=kind
+        )
 
     async def _until_next(self) -> None:
         """Wait for the end of the next slot, which may be that of somebody who comes meanwhile."""
@@ -169,8 +208,11 @@ class Gateway:
         for row in rows:
             leaving[self.keeper.leaves(row, now)].append(row)
         for moment in sorted(leaving):
-            await self._until(moment)
-            await self.tell(leaving[moment])
+            await self._until(moment - AHEAD * self._pace)
+            with self.precedence.telling.held():
+                await self._until(moment)
+                await self.tell(leaving[moment])
+                await asyncio.sleep(AFTER / self._pace)
 
     async def tell(self, rows: Sequence[Row]) -> None:
         """Let everybody know, at the same moment."""
@@ -201,32 +243,50 @@ class Gateway:
             person, after=after, until=shown if until is None else min(until, shown), limit=limit
         )
 
-    async def between_slots(self, call: Callable[[], T]) -> T:
+    async def read(self, call: Callable[[], T]) -> T:
+        """Read some of the journal for somebody who asks: beside the event loop, and not while slots are decided."""
+        await self.precedence.deciding.passed()
+        return await asyncio.get_running_loop().run_in_executor(self._reader, call)
+
+    async def between_slots(self, call: Callable[[], T], *, takes: float = 0.0) -> T:
         """Ask something of sessions in the thread that decides, so that the two never share tables at one time.
 
-        A slot that ends meanwhile waits for it, within the margin.
+        One question at a time, and none between a slot's end and its telling: a slot that ends waits for one at most.
+        One that `takes` seconds is not begun so shortly before a slot ends.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._decider, call)
+        async with self._one_question:
+            await self._room_for(takes)
+            await self.precedence.deciding.passed()
+            return await asyncio.get_running_loop().run_in_executor(self._decider, call)
+
+    async def _room_for(self, seconds: float) -> None:
+        slots = (one.settled.clock.slot_seconds for one in self.keeper.people.values())
+        wanted = min(seconds, min(slots, default=0.0) / self._pace / 4)
+        while 0 < (self.keeper.next - self.wall()) / self._pace < wanted:
+            await asyncio.sleep(min(wanted, LOOK) / 20)
 
     async def admit(self, settled: Settled) -> None:
         """Serve one more person, from the slot that is under way on."""
-        await self.between_slots(partial(self.keeper.admit, settled, self.wall()))
+        await self.between_slots(partial(self.keeper.admit, settled, self.wall()), takes=LONG)
         self._go_on(settled.name, self.wall())
 
     def on_told(self, send: Listener) -> None:
         """Call this with rows when they are told."""
         self._senders.append(send)
 
-    async def listen(self, person: str, after: Key | None = None) -> AsyncIterator[Row]:
+    async def listen(
+        self, person: str, after: Key | None = None, missed_after: Missed | None = None
+    ) -> AsyncIterator[Row]:
         """Rows as they are told, after a key if one is given: first those of the journal, then live; none twice.
 
-        It ends when the listener falls too far behind.
+        It ends when the listener falls too far behind. `missed_after` reads the journal; by default all at once.
         """
+        read = missed_after or (lambda key: self.read(partial(self.rows, person, after=key)))
         queue: asyncio.Queue[Row | None] = asyncio.Queue()
         self._listeners[person].add(queue)  # before the journal is read: nothing falls between
         try:
             reached = after
-            while reached is not None and (missed := self.rows(person, after=reached)):
+            while reached is not None and (missed := await read(reached)):
                 for row in missed:
                     yield row
                     reached = row.key
@@ -238,6 +298,31 @@ class Gateway:
             self._listeners[person].discard(queue)
 
     # --- running
+
+    async def _look_after(self) -> None:
+        """Whether the journal answers and the disk has room: a slot that ends in half an hour is too late to know."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await loop.run_in_executor(self._reader, self._look)  # which a stop waits for, before files are closed
+            await asyncio.sleep(PROBE)
+
+    def _look(self) -> None:
+        try:
+            self.keeper.journal.mark()
+        except JournalError as error:
+            self.health.broken(JOURNAL, "the journal cannot be read; nothing is told until it can", str(error))
+        else:
+            self.health.mended(JOURNAL)
+        folder = self.keeper.own.path.parent
+        try:
+            free = shutil.disk_usage(folder).free
+        except OSError:
+            free = 0
+        if free < ROOM:
+            words = f"{folder}: the disk has {free >> 20} MB left. Make room: what cannot be written is not told"
+            self.health.broken(DISK, "the disk is full, or nearly", words)
+        else:
+            self.health.mended(DISK)
 
     async def _forget(self) -> None:
         """Erase what is older than the retention, every hour."""
@@ -256,7 +341,7 @@ class Gateway:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Gateway]:
         """The gateway at work within the block; it ends between two slots, and closes its files."""
-        works = (self._write_readings, self._keep_slots, self._forget)
+        works = (self._write_readings, self._keep_slots, self._forget, self._look_after)
         tasks = self._tasks = [asyncio.create_task(work()) for work in works]
         for task in tasks:
             task.add_done_callback(_ended)
@@ -266,8 +351,8 @@ class Gateway:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            for pool in (self._decider, self._writer):
-                pool.shutdown(wait=True)
+            for pool in (self._decider, self._writer, self._reader):
+                pool.shutdown(wait=True, cancel_futures=True)
             self.keeper.journal.close()
             self.keeper.own.close()
 

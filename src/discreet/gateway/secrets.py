@@ -23,6 +23,7 @@ from discreet.files import written_whole
 from discreet.gateway.changes import Habits
 from discreet.gateway.keeper import Keeper
 from discreet.gateway.person import Person
+from discreet.gateway.trial import Trial
 from discreet.models.kinds import ONE_DAY
 from discreet.models.routine import Routine
 from discreet.policy import Policy, Secret, read_policy
@@ -217,12 +218,13 @@ def checked(keeper: Keeper, name: str, policy: Policy) -> dict[str, Any]:
     }
 
 
-def tried(keeper: Keeper, name: str, policy: Policy) -> dict[str, Any]:
-    """From when a draft would hold if it were saved now; what cannot be announced is refused.
-
-    It is asked between two slots, and takes a small part of the margin.
-    """
-    return {"from": keeper.tried(name, policy).date.isoformat()}
+def trial_of(keeper: Keeper, name: str, policy: Policy) -> Trial:
+    """What a process needs to find out from when a draft would hold. Asked between two slots; it takes a moment."""
+    keeper.finish_change()
+    person = keeper.people[name]
+    settled, head = person.settled, person.head
+    checkpoint = person.session.checkpoint().to_json()
+    return Trial(settled.spec, settled.history, head.start, head.first, checkpoint, policy)
 
 
 # --- saving

@@ -23,8 +23,9 @@ from discreet.gateway.nightly import days_of
 from discreet.gateway.owner_http import document
 from discreet.gateway.preview import Work
 from discreet.gateway.previews import Previews, TooManyPreviewsError
-from discreet.gateway.runtime import Gateway
-from discreet.gateway.secrets import ChangedError, PolicyFiles, checked, draft_of, save, secrets_of, tried
+from discreet.gateway.runtime import LONG, Gateway
+from discreet.gateway.secrets import ChangedError, PolicyFiles, checked, draft_of, save, secrets_of, trial_of
+from discreet.gateway.trial import Trial
 from discreet.policy import Policy
 
 DRAFT: dict[str, type] = {"secrets": list}
@@ -37,7 +38,7 @@ T = TypeVar("T")
 
 def secrets_routes(gateway: Gateway, doors: Doors, files: PolicyFiles, previews: Previews) -> list[Route]:
     """What `app` mounts."""
-    looks = _Looks(gateway, doors, files)
+    looks = _Looks(gateway, doors, files, previews)
     path = "/v1/owner/people/{person}/secrets"
     return [
         Route(path, looks.look, methods=["GET"]),
@@ -51,8 +52,8 @@ def secrets_routes(gateway: Gateway, doors: Doors, files: PolicyFiles, previews:
 class _Looks:
     """Secrets and drafts of them."""
 
-    def __init__(self, gateway: Gateway, doors: Doors, files: PolicyFiles) -> None:
-        self.gateway, self.doors, self.files = gateway, doors, files
+    def __init__(self, gateway: Gateway, doors: Doors, files: PolicyFiles, previews: Previews) -> None:
+        self.gateway, self.doors, self.files, self.previews = gateway, doors, files, previews
 
     async def look(self, request: Request) -> Response:
         """What is in force and announced."""
@@ -73,7 +74,8 @@ class _Looks:
         """What a change to a draft would be; nothing changes."""
         person = self.doors.present(request)
         policy, meant = await self.draft(person, await document(request, DRAFT))
-        return JSONResponse({**meant, **await self.tried(person, policy)})
+        trial = await self.trial(person, policy)
+        return JSONResponse({**meant, **await _asked(partial(self.previews.tried, trial))})
 
     async def put(self, request: Request) -> Response:
         """Save a draft; it is announced, and holds from the cut after next on."""
@@ -82,8 +84,8 @@ class _Looks:
         policy, _ = await self.draft(person, given)
         keeper = self.gateway.keeper
         saving = partial(save, keeper, self.files, person, policy, given["of"])
-        await _asked(partial(self.gateway.between_slots, saving))
-        await self.gateway.between_slots(keeper.prepare)
+        await _asked(partial(self.gateway.between_slots, saving, takes=LONG))
+        await self.gateway.between_slots(keeper.prepare, takes=LONG)
         return JSONResponse(await run_in_threadpool(secrets_of, keeper, self.files, person))
 
     async def draft(self, person: str, given: dict[str, Any]) -> tuple[Policy, dict[str, Any]]:
@@ -97,9 +99,9 @@ class _Looks:
 
         return await _asked(partial(run_in_threadpool, read))
 
-    async def tried(self, person: str, policy: Policy) -> dict[str, Any]:
-        """By a copy of the session as it is between two slots."""
-        return await _asked(partial(self.gateway.between_slots, partial(tried, self.gateway.keeper, person, policy)))
+    async def trial(self, person: str, policy: Policy) -> Trial:
+        """The session as it is between two slots, for a process to try a change on."""
+        return await self.gateway.between_slots(partial(trial_of, self.gateway.keeper, person, policy))
 
 
 def _preview_routes(looks: _Looks, previews: Previews, path: str) -> list[Route]:
@@ -108,10 +110,11 @@ def _preview_routes(looks: _Looks, previews: Previews, path: str) -> list[Route]
     async def begin(request: Request) -> Response:
         person = doors.present(request)
         policy, _ = await looks.draft(person, await document(request, DRAFT))
-        await looks.tried(person, policy)
+        trial = await looks.trial(person, policy)
         settled = gateway.keeper.people[person].settled
         real = await run_in_threadpool(real_days, gateway, person)
-        work = Work(settled.routine, settled.spec, settled.policy, policy, tuple(real), secrets.randbits(62))
+        seed = secrets.randbits(62)
+        work = Work(settled.routine, settled.spec, settled.policy, policy, tuple(real), seed, trial=trial)
         shown = await run_in_threadpool(_shown, gateway, person, real)
         try:
             name = await previews.start(person, work, partial(_beside, shown))

@@ -7,17 +7,21 @@ import os
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 from discreet.errors import DiscreetError
-from discreet.gateway.keeper import GRACE, MARGIN
 from discreet.gateway.limits import APPLICATION, SOURCE, Rate
 from discreet.gateway.section import Section
 from discreet.gateway.views import WHOLE, View
+from discreet.live.slots import GRACE, MARGIN
 from discreet.toml_text import toml_key, toml_value
 
 PORT = 8321
 
 LONGEST_MARGIN = 60.0
+
+CONNECTIONS = 200
+"""Connections of one address at once: a browser has six, a token ten streams."""
 
 UPLOAD = 2000
 """Megabytes that may be brought to the page in all: ten years of a phone's positions are some hundred."""
@@ -34,6 +38,8 @@ class Server:
     certificate: Path | None = None
     key: Path | None = None
     data: Path | None = None
+    hsts: bool = True
+    """Whether browsers that came over TLS are told to come so for a year."""
 
     @classmethod
     def read(cls, at: Section) -> Server:
@@ -47,6 +53,7 @@ class Server:
             at.existing("certificate", tls) if "certificate" in at else None,
             at.existing("key", tls) if "key" in at else None,
             at.file.parent / data if (data := at.maybe("data", "give the folder of its files")) else None,
+            at.flag("hsts", True),
         )
         if not 1 <= found.port <= 65535:
             raise at.error("port", f"is {found.port}; give a port from 1 to 65535")
@@ -126,6 +133,17 @@ class JournalAt:
         at.done()
         return cls(url)
 
+    @property
+    def has_password(self) -> bool:
+        """Whether the address holds one: before the host, or among the parameters."""
+        if self.url is None:
+            return False
+        try:
+            parts = urlsplit(self.url)
+            return bool(parts.password) or "password" in parse_qs(parts.query)
+        except ValueError:
+            return False
+
 
 @dataclass(frozen=True)
 class Application:
@@ -152,11 +170,13 @@ class Application:
 
 @dataclass(frozen=True)
 class Rates:
-    """[limits]: requests a second of one token, and ten seconds' worth at once; megabytes of files that are brought."""
+    """[limits]: requests a second of one token, and ten seconds' worth at once; megabytes of files that are brought;
+    connections of one address."""
 
     application: Rate = APPLICATION
     source: Rate = SOURCE
     upload: int = UPLOAD
+    connections: int = CONNECTIONS
 
     @classmethod
     def read(cls, at: Section) -> Rates:
@@ -168,8 +188,9 @@ class Rates:
                 raise at.error(key, f"is {given}; give one a second at least")
             rates[key] = Rate(10 * given, given)
         upload = at.whole("upload", "give megabytes, such as 2000", UPLOAD, 1, 1_000_000)
+        connections = at.whole("connections", "give a number, such as 200", CONNECTIONS, 1, 100_000)
         at.done()
-        return cls(rates["application"], rates["source"], upload)
+        return cls(rates["application"], rates["source"], upload, connections)
 
 
 def read_view(name: str, at: Section) -> View:

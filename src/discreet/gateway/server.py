@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
+import threading
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from types import FrameType
+from typing import Any
 
 import uvicorn
 
 from discreet.errors import DiscreetError
 from discreet.gateway.app import Served
+from discreet.gateway.connections import Connections, limited
+
+resource: Any = import_module("resource") if os.name == "posix" else None
 
 LOG = logging.getLogger("discreet.gateway.server")
 
 CONNECTIONS = 2_000
-STOPPING = 10
+"""In all, as far as the system allows."""
+
+FILES = 8_192
+"""Open files that are asked for: connections are files."""
+
+SPARE = 200
+"""Open files that connections leave to journals, processes and the broker."""
+
+STOPPING = 1
 """Seconds that requests have to end."""
+
+STOPPED = 1.5
+"""Seconds after which a stop does not wait any more: a computation cannot be cut short, and whatever is going on, the
+files are as after a power cut, from which the gateway goes on."""
 
 
 class _Server(uvicorn.Server):
@@ -24,6 +45,16 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, served: Served, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._served, self._ready = served, ready
+        self.leaving: threading.Timer | None = None
+        """Set when it was asked to stop: what is left of its time."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, whatever else is being done."""
+        if self.leaving is None:
+            self.leaving = threading.Timer(STOPPED, _leave)
+            self.leaving.daemon = True
+            self.leaving.start()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say so."""
@@ -37,9 +68,15 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def server_of(served: Served, ready: Callable[[], None] = lambda: None) -> uvicorn.Server:
+def _leave() -> None:
+    LOG.warning("stopped without waiting for what was being done")
+    os._exit(0)
+
+
+def server_of(served: Served, ready: Callable[[], None] = lambda: None) -> _Server:
     """The server of a gateway."""
     at = served.plan.server
+    connections = Connections(served.plan.limits.connections, room(), at.proxies)
     config = uvicorn.Config(
         served.app(),
         host=at.host,
@@ -48,7 +85,7 @@ def server_of(served: Served, ready: Callable[[], None] = lambda: None) -> uvico
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=CONNECTIONS,
+        http=limited(connections),
         timeout_graceful_shutdown=STOPPING,
         ssl_certfile=at.certificate,
         ssl_keyfile=at.key,
@@ -56,6 +93,19 @@ def server_of(served: Served, ready: Callable[[], None] = lambda: None) -> uvico
         ws="none",
     )
     return _Server(config, served, ready)
+
+
+def room() -> int:
+    """How many connections fit, when as many files may be open as the system lets us have."""
+    if resource is None:
+        return CONNECTIONS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return CONNECTIONS if soft == resource.RLIM_INFINITY else max(1, min(CONNECTIONS, soft - SPARE))
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -75,5 +125,7 @@ def run(served: Served, bound: socket.socket, ready: Callable[[], None] = lambda
     """Serve until the process is asked to stop; whether it ended well."""
     server = server_of(served, ready)
     server.run([bound])  # on uvloop, which the extra installs, or on asyncio's own loop
+    if server.leaving is not None:
+        server.leaving.cancel()
     LOG.info("stopped")
     return server.started

@@ -36,7 +36,7 @@ from discreet.gateway.views import WHOLE, View
 from discreet.mechanisms.named import Spec
 from discreet.models.parts import secrets_by_part
 from discreet.models.routine import Routine
-from discreet.models.store import load
+from discreet.models.store import load_days
 from discreet.places import Places, read_places
 from discreet.policy import Policy, read_policy
 from discreet.toml_text import toml_comment, toml_key, toml_value
@@ -110,7 +110,7 @@ class Person:
     def opened(self, at: Section, clock: Clock) -> Served:
         """What the files hold, if they fit each other and the clock."""
         try:
-            model = load(self.routine)
+            model = load_days(self.routine)
         except DiscreetError as error:
             raise at.error("routine", str(error)) from None
         if not isinstance(model, Routine):
@@ -237,9 +237,23 @@ class Settings:
             tables = self.wires.get(key, ())
             for table in [tables] if isinstance(tables, Mapping) else tables:  # type: ignore[attr-defined]  # read above
                 held[f"{key}.{hidden}"] = table.get(hidden) or held.get(f"{key}.{hidden}")
-        if self.journal.url and "@" in self.journal.url and ":" in self.journal.url.split("@")[0].partition("//")[2]:
+        if self.journal.has_password:
             held["journal.url"] = self.journal.url
         return [key for key, value in held.items() if value]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is taken as it is, and should not stay so."""
+        found = []
+        key = self.server.key
+        if key is not None and os.name == "posix" and key.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH):
+            found.append(f"server.key: everybody on this machine can read the TLS key; chmod 600 {key}")
+        if self.journal.has_password:
+            found.append(
+                "journal.url: holds a password, which shows in copies of the settings; put it in a file for PostgreSQL "
+                "(~/.pgpass, or the one that PGPASSFILE names) and take it out of the address"
+            )
+        return found
 
     def opened(self) -> dict[str, Served]:
         """What everybody's files hold, checked against each other and the clock."""

@@ -1,31 +1,32 @@
-"""Why something else was told than the truth, found out between slots and kept with the truth, for the owner alone.
+"""Why something else was told than the truth: found out when the owner asks, kept with the truth, for the owner alone.
 
-At a boundary nothing of this is computed: what was withheld waits, with the public state that it was decided in, until
-somebody asks or nothing else is to be done. What still waits when the gateway stops is not explained.
+Nothing of this is done when the owner does not ask. How long it takes, and whether anything is written, depends on
+where the person was: done after each slot, it would show whoever watches the machine in which slots something was
+withheld. What is needed is in the files: the checkpoint of the day's morning, the rows since with their likelihoods,
+and what was true.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 import json
 import logging
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from discreet.adversary.checkpoint import Checkpoint
 from discreet.clock import Clock
+from discreet.contexts import UNKNOWN, fitted
+from discreet.errors import DiscreetError
+from discreet.gateway.journal.base import Journal, Row
 from discreet.gateway.own_store import OwnStore
-from discreet.gateway.person import Drawn, Person
+from discreet.gateway.person import Person
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.withheld import InTheWay, Withheld
-from discreet.outputs import Output, Released, Suppressed
+from discreet.outputs import Output, Released, Skipped, Suppressed
+from discreet.session import Session
 
 LOG = logging.getLogger("discreet.gateway")
-
-WAITING = 8
-"""Slots of a person that wait to be explained at most; of more, the latest."""
-
-TOGETHER = 64
-"""People whose silences are found out about and written at once: some 20 ms, and one sync."""
 
 NAMED = 3
 """Rows whose facts are kept of one slot; how many others bind too is kept beside."""
@@ -44,17 +45,6 @@ class Silence(NamedTuple):
     state: Any
     private: int
     told: Output
-
-    @classmethod
-    def of(cls, person: Person, drawn: Drawn) -> Silence | None:
-        """Before the row is taken: the person's session is the one that it was drawn by. None for the truth."""
-        session, output, private = person.session, drawn.row.output, drawn.session.private
-        withheld = drawn.stamp is not None and output != Released(drawn.stamp.context)
-        if not withheld or private is None or not isinstance(session.mechanism, Adaptive):
-            return None
-        clock, start = person.settled.clock, person.head.start
-        date, slot = drawn.row.date, drawn.row.slot
-        return cls(person.name, date, slot, clock, start, session.mechanism, session.state, private, output)
 
     def facts(self) -> str | None:
         """What is kept of the reason, as JSON; None where what was told is the truth in the words of the habits."""
@@ -88,30 +78,73 @@ class Silence(NamedTuple):
         return self.clock.start_of(self.start + dt.timedelta(days=days), slot).astimezone(dt.UTC).isoformat()
 
 
-class Silences:
-    """What waits to be explained, by person."""
+def explained(person: Person, journal: Journal, own: OwnStore, date: dt.date) -> Iterator[None]:
+    """Find out about a date's slots in which something else was told than the truth, one a step, and keep it.
 
-    def __init__(self, own: OwnStore) -> None:
-        self._own = own
-        self._waiting: dict[str, list[Silence]] = {}
+    Days before the last checkpoints, and those before habits or policy changed, cannot be gone through again: what was
+    found out about them before stays, and the others have no reasons.
+    """
+    true = own.truth(person.name, date)
+    known = own.why(person.name, date)
+    told = journal.page(person.name, after=(date, -1), until=(date, person.settled.clock.slots))
+    wanted = {row.position for row in told if _withheld(row, person, true) and row.slot not in known}
+    if not wanted or not isinstance(person.session.mechanism, Adaptive):
+        return
+    found = _before(person, journal, own, min(wanted))
+    if found is None:
+        return
+    session, rows = found
+    for row in rows:
+        state = session.state
+        session.retake(
+            true.get(row.slot, UNKNOWN) if row.date == date else _true(own, row), row.output, row.likelihood()
+        )
+        if row.position in wanted and session.private is not None:
+            clock, start = person.settled.clock, person.head.start
+            mechanism = session.mechanism
+            assert isinstance(mechanism, Adaptive)  # it was the person's
+            one = Silence(row.person, row.date, row.slot, clock, start, mechanism, state, session.private, row.output)
+            if (facts := _tried(one)) is not None:
+                own.keep_why([(row.person, row.date, row.slot, facts)])
+            yield
+        if row.position >= max(wanted):
+            return
 
-    def add(self, silence: Silence | None) -> None:
-        """Let one wait; of a person who has too many the earliest goes."""
-        if silence is not None:
-            waiting = self._waiting.setdefault(silence.person, [])
-            waiting.append(silence)
-            del waiting[:-WAITING]
 
-    def __len__(self) -> int:
-        return len(self._waiting)
+def _withheld(row: Row, person: Person, true: dict[int, str]) -> bool:
+    of_stream = row.stream == person.head.stream and not isinstance(row.output, Skipped)
+    return of_stream and row.slot in true and row.output != Released(true[row.slot])
 
-    def explain(self, person: str | None = None) -> None:
-        """Find out about one person's, or those of who comes first, and keep it."""
-        names = list(itertools.islice(self._waiting, TOGETHER)) if person is None else [person]
-        every = [one for name in names for one in self._waiting.pop(name, [])]
-        found = [(one.person, one.date, one.slot, facts) for one in every if (facts := _tried(one)) is not None]
-        if found:
-            self._own.keep_why(found)
+
+def _before(person: Person, journal: Journal, own: OwnStore, position: int) -> tuple[Session, list[Row]] | None:
+    """A session as it was at the last checkpoint up to a slot, and the rows since; None where there is none."""
+    mechanism = person.session.mechanism
+    for at, text in journal.checkpoints(person.head.stream):
+        if at > position:
+            continue
+        try:
+            checkpoint = Checkpoint.from_json(text)
+            rows = journal.of_stream(person.head.stream, at - 1)
+            if at == person.head.first:
+                checkpoint.state_of(mechanism)  # refuses what is of other habits or another policy
+                return Session(mechanism), rows
+            before = next(iter(journal.of_stream(person.head.stream, at - 2)), None)
+            private = None if before is None or checkpoint.skipped else _private(mechanism, _true(own, before))
+            return Session.resume(mechanism, (), private, checkpoint=checkpoint), rows
+        except DiscreetError:  # damaged, or of what habits and policy were before
+            return None
+    return None
+
+
+def _true(own: OwnStore, row: Row) -> str:
+    return own.truth(row.person, row.date).get(row.slot, UNKNOWN)
+
+
+def _private(mechanism: Any, context: str) -> int | None:
+    """What is remembered of a slot: its context, or nothing where the habits do not know it."""
+    contexts = mechanism.model.contexts
+    known = fitted(context, contexts)
+    return mechanism.remember(None, contexts.index(known)) if known in contexts else None
 
 
 def _brief(value: float) -> float:

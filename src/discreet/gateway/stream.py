@@ -23,8 +23,8 @@ from discreet.gateway.access import Access, Grant
 from discreet.gateway.doors import Doors
 from discreet.gateway.forms import Forms, key_of
 from discreet.gateway.journal.base import Key, Row
-from discreet.gateway.restored import later_than_journal
-from discreet.gateway.runtime import Gateway
+from discreet.gateway.reads import Reads
+from discreet.gateway.runtime import Gateway, Missed
 
 LOG = logging.getLogger("discreet.gateway.stream")
 
@@ -43,6 +43,7 @@ class Streams:
     def __init__(self, access: Access, *, beat: float = BEAT) -> None:
         self.beat = beat
         self._open: dict[str, set[_Ending]] = defaultdict(set)
+        self._ahead: set[str] = set()
         access.on_revoked(self.end)
 
     def __len__(self) -> int:
@@ -61,6 +62,12 @@ class Streams:
         self._open[token].discard(ending)
         if not self._open[token]:
             del self._open[token]
+
+    def ahead(self, token: str) -> None:
+        """An application names a slot that nobody was told of yet: said once, for it may ask as often as it likes."""
+        if token not in self._ahead:
+            self._ahead.add(token)
+            LOG.warning("an application has seen more than was told: is the journal a restored backup?")
 
     def end(self, token: str) -> None:
         """End the streams of a token; from any thread."""
@@ -89,18 +96,17 @@ class _Ending:
 def begins_after(gateway: Gateway, grant: Grant, person: str, last: str | None) -> Key | None:
     """The slot after which a stream begins: the one named, or the one before the present; None before the first.
 
-    A grant of the present alone gets the present, whatever it names.
+    A grant of the present alone gets the present, whatever it names. What is named is compared with what was shown and
+    never with the journal, which has a slot a margin earlier: the answer would change when it is decided.
     """
     shown = gateway.shown(person)
     given = None if last is None else key_of(last)
     if last is not None and given is None:
         raise HTTPException(400, "Last-Event-ID is no identity of ours, such as 2026-03-29.17; leave it out")
-    ahead = given is not None and (shown is None or given > shown)
-    if given is not None and ahead and later_than_journal(gateway.keeper.journal, person, given):
-        LOG.warning("an application has seen more than the journal holds: is it a restored backup?")
+    if given is not None and (shown is None or given > shown):
         raise HTTPException(409, "Last-Event-ID is after all that is known here; connect without it to begin anew")
     if shown is None:
-        return given
+        return None
     before = (shown[0], shown[1] - 1)
     return before if given is None or (grant.now_only and given < before) else given
 
@@ -109,12 +115,18 @@ class EventStream(Response):
     """An answer that goes on until its reader leaves, falls behind, or may not read any more."""
 
     def __init__(
-        self, gateway: Gateway, forms: Callable[[], Forms], after: Key | None, streams: Streams, token: str
+        self,
+        gateway: Gateway,
+        forms: Callable[[], Forms],
+        after: Key | None,
+        streams: Streams,
+        token: str,
+        missed_after: Missed | None = None,
     ) -> None:
         """`forms` is asked at each event: a map or a view may change while a stream is open."""
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
-        self._rows = cast(AsyncGenerator[Row, None], gateway.listen(forms().person, after))
+        self._rows = cast(AsyncGenerator[Row, None], gateway.listen(forms().person, after, missed_after))
         self._forms, self._streams, self._token = forms, streams, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -174,10 +186,16 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-def stream_of(gateway: Gateway, doors: Doors, streams: Streams, request: Request) -> Response:
+def stream_of(gateway: Gateway, doors: Doors, streams: Streams, reads: Reads, request: Request) -> Response:
     """The answer to GET /v1/people/{person}/stream."""
     grant, forms = doors.reader(request)
-    after = begins_after(gateway, grant, forms.person, request.headers.get("last-event-id"))
+    try:
+        after = begins_after(gateway, grant, forms.person, request.headers.get("last-event-id"))
+    except HTTPException as error:
+        if error.status_code == 409:
+            streams.ahead(grant.token)
+        raise
     if request.method == "HEAD":
         return Response(headers=HEADERS)
-    return EventStream(gateway, partial(doors.forms_of, forms.person, grant.view), after, streams, grant.token)
+    shown, missed = partial(doors.forms_of, forms.person, grant.view), partial(reads.missed, grant, forms.person)
+    return EventStream(gateway, shown, after, streams, grant.token, missed)

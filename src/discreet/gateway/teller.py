@@ -7,10 +7,10 @@ retained. A row told twice has the same identity, (person, date, slot).
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import paho.mqtt.client as paho
@@ -24,7 +24,8 @@ from discreet.gateway.told import Wire, wires
 from discreet.gateway.views import View
 from discreet.places.named import Places
 
-LOG = logging.getLogger("discreet.gateway")
+TOLD = "telling the broker"
+"""What health calls it."""
 
 SWEEP = 2.0
 """Seconds in which a broker sends what it has retained, so that what is told no more can be cleared."""
@@ -103,9 +104,9 @@ class Teller:
                 delay = self._first
                 await self._serve(link)
             except PermissionError:
-                LOG.error(REFUSED)
+                self._gateway.health.broken(TOLD, REFUSED)
             except (OSError, ValueError, JournalError):
-                LOG.warning("the broker is away; it is told again when it is back")
+                self._gateway.health.broken(TOLD, "the broker is away; it is told again when it is back")
             finally:
                 self._queue = None
                 self.connected.clear()
@@ -124,6 +125,7 @@ class Teller:
         await self._introduce(link)
         await self._catch_up(link)
         self.connected.set()
+        self._gateway.health.mended(TOLD)
         works = (self._send(link), self._hear(link), self._stop_sweeping(link), self._held(link))
         tasks = [asyncio.create_task(work) for work in works]
         try:
@@ -146,23 +148,27 @@ class Teller:
 
     async def _catch_up(self, link: Link) -> None:
         """Tell what the broker missed of everybody, or the last row again."""
-        missed = {person: rows for person in self._wires if (rows := self._missed(person))}
+        missed = {person: rows for person in self._wires if (rows := await self._missed(person))}
         messages = []
         for person, rows in missed.items():
+            confirmed = rows[-1].key == self._reached.get(person)
             for wire in self._wires[person]:
-                messages += [one for row in (rows[-1:] if wire.told.now_only else rows) for one in wire.of(row)]
+                told = [one for row in (rows[-1:] if wire.told.now_only else rows) for one in wire.of(row)]
+                # A broker forgets what it retains, not what it passed on: a location is not passed on twice.
+                messages += [one for one in told if one.retain or not confirmed]
         await link.publish(messages)
         self._reached |= {person: rows[-1].key for person, rows in missed.items()}
 
-    def _missed(self, person: str) -> list[Row]:
+    async def _missed(self, person: str) -> list[Row]:
         shown, reached = self._gateway.shown(person), self._reached.get(person)
         if shown is None:
             return []
         missed: list[Row] = []
-        while reached is not None and (some := self._gateway.rows(person, after=reached)):
+        rows, read = partial(self._gateway.rows, person), self._gateway.read
+        while reached is not None and (some := await read(partial(rows, after=reached))):
             missed += some
             reached = some[-1].key
-        return missed or self._gateway.rows(person, after=(shown[0], shown[1] - 1))
+        return missed or await read(partial(rows, after=(shown[0], shown[1] - 1)))
 
     async def _send(self, link: Link) -> None:
         """Rows as they are told; of those that were told while the broker was catching up, none twice."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from discreet.errors import DiscreetError
 from discreet.gateway.broker import RELEASED, Broker, ToldView
-from discreet.gateway.forms import Forms, encoded
+from discreet.gateway.forms import SILENT, Forms, encoded
 from discreet.gateway.home_assistant import discovery
 from discreet.gateway.journal.base import Row
 from discreet.gateway.link import Message
@@ -40,8 +40,13 @@ class Wire:
             found.append(Message(self._base, encoded(self.forms.event(row)), self._qos))
         if "home_assistant" in forms:
             state, attributes = self.forms.home_assistant(row)
-            found.append(Message(f"{self._base}/attributes", encoded(attributes), self._qos))
-            found.append(Message(f"{self._base}/state", state.encode(), self._qos))
+            told = [
+                Message(f"{self._base}/state", state.encode(), self._qos),
+                Message(f"{self._base}/attributes", encoded(attributes), self._qos),
+            ]
+            # Home Assistant makes a state of coordinates that have none: `not_home`, wherever they are. So the state is
+            # there before they come, and until they are gone.
+            found += told if state != SILENT else reversed(told)
         location = self.forms.owntracks(row, tracker_of(self.told.person)) if "owntracks" in forms else None
         if location is not None:
             found.append(Message(self._located, encoded(location), self._qos, retain=False))

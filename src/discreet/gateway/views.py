@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from discreet.contexts import UNKNOWN
 from discreet.errors import DiscreetError
 from discreet.outputs import SUPPRESSED, Generalized, Output, Released, Skipped, Suppressed
 
@@ -20,7 +21,8 @@ WHOLE = "whole"
 class View:
     """Released contexts by group: `View("family", {"home": {"home"}}, rest="out")`; `whole` shows all as it is.
 
-    What is in no group is `rest`, or silence where there is none. Silence stays silence and a skip stays a skip.
+    What is in no group is `rest`, or silence where there is none. `unknown` is no part of the rest: a phone that is off
+    would look like leaving. It stays `unknown` unless a group names it. Silence stays silence and a skip stays a skip.
     """
 
     name: str = WHOLE
@@ -39,12 +41,19 @@ class View:
                 found[context] = group
         object.__setattr__(self, "_group_of", found)
 
+    @property
+    def leaves_unknown(self) -> bool:
+        """Whether `unknown` is shown as such, beside a name for all the rest."""
+        return self.rest is not None and UNKNOWN not in self._group_of
+
     def of(self, output: Output) -> Output:
         """The output as this view shows it."""
         if self.groups is None or isinstance(output, Suppressed | Skipped):
             return output
         match output:
             case Released(label) | Generalized(label):
+                if label == UNKNOWN and self.leaves_unknown:
+                    return Released(UNKNOWN)
                 shown = self._group_of.get(label, self.rest)
                 return SUPPRESSED if shown is None else Released(shown)
         return SUPPRESSED  # points and events have no groups

@@ -68,8 +68,8 @@ def believed(belief: EndlessBelief, g: int, opens: int) -> float:
         return float(belief.kept()[rows[0]])
     adversary, ahead = belief.adversary, belief.hidden()
     for t in range(belief.slot + 1, opens + 1):
-        ahead = product(ahead, adversary.arrival(t)[0])
-    return float(product(adversary.window(g, opens).chance[0][adversary.contexts], ahead))
+        ahead = adversary.filter.ahead(t, ahead)
+    return float(product(adversary.window(g, opens).chance[0][adversary.filter.hidden], ahead))
 
 
 class Watching:

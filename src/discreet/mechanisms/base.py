@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.contracts import Kernel, Model, Needs, Utility
+from discreet.contracts import DayModel, Kernel, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.mechanisms.utility import mean_worth
@@ -37,7 +37,7 @@ class ContextMechanism(ABC):
     needs: ClassVar[Needs] = "any"
     guarantee: Guarantee
 
-    def __init__(self, model: Model, policy: Policy) -> None:
+    def __init__(self, model: DayModel, policy: Policy) -> None:
         refuse_routine(model)
         require(self.needs, model, type(self).__name__)
         self.model = model
@@ -60,7 +60,7 @@ class ContextMechanism(ABC):
 
     @abstractmethod
     def advance(self, state: Any, output: Output) -> Any:
-        """The public state after an output; `Suppressed()` is always accepted."""
+        """The public state after an output; `Suppressed()` and `Skipped()` are always accepted."""
 
     def worth(self, context: str, output: Output) -> float:
         """How much of the truth an output tells."""
@@ -71,7 +71,7 @@ class ContextMechanism(ABC):
         return mean_worth(self, days)
 
     @classmethod
-    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+    def law_cases(cls, model: DayModel) -> Iterable[Mapping[str, Any]]:
         """It needs no options."""
         return ({},)
 
@@ -91,7 +91,7 @@ class SlotMechanism(ContextMechanism):
         return state + 1
 
 
-def events_of(model: Model, events: Events | None) -> Events:
+def events_of(model: DayModel, events: Events | None) -> Events:
     """The events given, which must be those of the model, or else those that its contexts are the labels of."""
     if events is None:
         return Events.of_contexts(model.contexts)

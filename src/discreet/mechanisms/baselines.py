@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import DayModel, Utility
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import SlotMechanism
 from discreet.numerics import FloatArray
@@ -43,7 +43,7 @@ class MaskSensitive(SlotMechanism):
         "none", "secrets are not released, but silence and the releases around it give them away", proven=False
     )
 
-    def __init__(self, model: Model, policy: Policy) -> None:
+    def __init__(self, model: DayModel, policy: Policy) -> None:
         super().__init__(model, policy)
         hidden = np.einsum("gt,gn->tn", self.secrets.active.astype(np.int64), self.secrets.members.astype(np.int64)) > 0
         self._kernels = tuple(self._suppressing(row) for row in hidden)

@@ -34,7 +34,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Model, Needs, Utility
+from discreet.contracts import DayModel, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.jit import product
 from discreet.kernels import FiniteKernel
@@ -92,7 +92,7 @@ class Deception(SlotMechanism, ABC):
 
     needs: ClassVar[Needs] = "chain"
 
-    def __init__(self, model: Model, policy: Policy, *, constraints: Constraints = "published") -> None:
+    def __init__(self, model: DayModel, policy: Policy, *, constraints: Constraints = "published") -> None:
         if constraints not in get_args(Constraints):
             raise DiscreetError(f"constraints={constraints!r} is not known; use 'published' or 'bayes'")
         super().__init__(model, policy)

@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.contracts import Model, Needs, Utility, is_finite
+from discreet.contracts import DayModel, Needs, Utility, is_finite
 from discreet.errors import DiscreetError, HierarchyError, did_you_mean
 from discreet.hierarchy import Hierarchy
 from discreet.jit import product
@@ -44,7 +44,7 @@ from discreet.mechanisms.utility import simulated_utility
 from discreet.models import MarkovChain
 from discreet.models.arrays import require_chain
 from discreet.numerics import TOTAL, FloatArray, IntArray
-from discreet.outputs import SUPPRESSED, Generalized, Output, Released, Suppressed, text_of
+from discreet.outputs import SUPPRESSED, Generalized, Output, Released, Skipped, Suppressed, text_of
 from discreet.policy import Guarantee, Policy
 
 State = tuple[LastRelease | int, ...]
@@ -79,12 +79,12 @@ class Fdh(ContextMechanism):
 
     def __init__(
         self,
-        model: Model,
+        model: DayModel,
         policy: Policy,
         *,
         hierarchy: Hierarchy,
         weights: Sequence[float] | None = None,
-        chains: Sequence[Model] | None = None,
+        chains: Sequence[DayModel] | None = None,
         lookahead: bool = False,
         search: Search = "exact",
         grid: int = 10,
@@ -107,7 +107,7 @@ class Fdh(ContextMechanism):
         self.guarantee = Guarantee("window only", LAYER_ALONE if own else OTHER_CHAINS + LAYER_ALONE, proven=own)
         self._kernels: dict[State, FiniteKernel] = {}
 
-    def _chains(self, given: Sequence[Model] | None) -> list[Model]:
+    def _chains(self, given: Sequence[DayModel] | None) -> list[DayModel]:
         """One chain for each layer but the root."""
         layers = self._layers[:-1]
         if given is None:
@@ -120,7 +120,7 @@ class Fdh(ContextMechanism):
         return [layer.checked(chain, self.model) for layer, chain in zip(layers, given, strict=False)]
 
     @classmethod
-    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+    def law_cases(cls, model: DayModel) -> Iterable[Mapping[str, Any]]:
         """The first contexts under one node, the last under another."""
         first, last = list(model.contexts[:-1]), [model.contexts[-1]]
         return ({"hierarchy": Hierarchy({"top": {"left": first, "right": last} if first else {"right": last}})},)
@@ -183,7 +183,7 @@ class Fdh(ContextMechanism):
 
     def _told(self, output: Output) -> tuple[int, tuple[str, ...]]:
         """The layer of the node that an output names, and that node with those above it; nothing for silence."""
-        if isinstance(output, Suppressed):
+        if isinstance(output, Suppressed | Skipped):
             return len(self._layers), ()
         if output not in self._named:
             raise DiscreetError(
@@ -198,7 +198,7 @@ class Fdh(ContextMechanism):
         return self._worth(output)
 
     def _worth(self, output: Output) -> float:
-        return 0.0 if isinstance(output, Suppressed) else self.weights[self._told(output)[0]]
+        return 0.0 if isinstance(output, Suppressed | Skipped) else self.weights[self._told(output)[0]]
 
     def expected_utility(self, days: int | None = None) -> Utility:
         """Expected worth of a slot's output: exact where a day has at most `STATES` public states, else drawn.
@@ -239,7 +239,7 @@ class Fdh(ContextMechanism):
 class _Layer:
     """The nodes of one layer that stand above some context of the model."""
 
-    def __init__(self, hierarchy: Hierarchy, number: int, model: Model) -> None:
+    def __init__(self, hierarchy: Hierarchy, number: int, model: DayModel) -> None:
         self.hierarchy, self.number = hierarchy, number
         above = [hierarchy.at_layer(context, number) for context in model.contexts]
         self.nodes = tuple(dict.fromkeys(above))
@@ -258,7 +258,7 @@ class _Layer:
                 secrets.append(replace(secret, contexts=frozenset(above)))
         return Policy(secrets, delta=policy.delta)
 
-    def lumped(self, model: Model) -> MarkovChain:
+    def lumped(self, model: DayModel) -> MarkovChain:
         """The chain over nodes that days drawn from the model and mapped to this layer would teach."""
         members = np.eye(len(self.nodes))[self.node_of]  # (n, nodes)
         steps = np.empty((model.slots - 1, len(self.nodes), len(self.nodes)))
@@ -270,7 +270,7 @@ class _Layer:
             steps[t] = arrived / shares.sum(axis=1, keepdims=True)
         return MarkovChain(self.nodes, product(members.T, model.initial), steps)
 
-    def checked(self, chain: Model, model: Model) -> Model:
+    def checked(self, chain: DayModel, model: DayModel) -> DayModel:
         """A given chain, if it is one over this layer's nodes and the model's slots."""
         require_chain(chain, "Fdh")
         odd = set(chain.contexts) ^ set(self.nodes)
@@ -288,7 +288,7 @@ class _Layer:
         return chain
 
 
-def _depth(hierarchy: Hierarchy, model: Model) -> int:
+def _depth(hierarchy: Hierarchy, model: DayModel) -> int:
     """The number of layers, if every context of the model is a leaf."""
     leaves = set(hierarchy.leaves)
     for context in model.contexts:
@@ -301,7 +301,7 @@ def _depth(hierarchy: Hierarchy, model: Model) -> int:
     return len(hierarchy.layers)
 
 
-def _same(chain: Model, model: Model) -> bool:
+def _same(chain: DayModel, model: DayModel) -> bool:
     return (
         chain.contexts == model.contexts
         and np.array_equal(chain.initial, model.initial)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from discreet import mechanisms
-from discreet.contracts import Mechanism, Model
+from discreet import mechanisms, plugins
+from discreet.contracts import DayModel, Mechanism
 from discreet.errors import DiscreetError, OneDayError, did_you_mean
 from discreet.events import Events
 from discreet.mechanisms.options import Options, Parameter, Place, fitted, parameters
@@ -42,7 +42,8 @@ def names() -> dict[str, str]:
 class Spec:
     """A mechanism by name, with its options: `Spec("adaptive", {"outputs": "deceive"}).make(model, policy)`.
 
-    The name is one of `names()`, in either spelling, or `module:Class` for a mechanism of your own. Options are plain
+    The name is one of `names()`, in either spelling, that of a plug-in (`discreet.plugins`), or `module:Class` for a
+    mechanism of your own. Options are plain
     values, fitted to the constructor's signature when the mechanism is made (docs/mechanisms.md says how hierarchies,
     graphs, queries and labels are written), or objects that have a hash.
     """
@@ -128,10 +129,11 @@ class Spec:
     @property
     def maker(self) -> Callable[..., Mechanism[Any]]:
         """The mechanism's class; it is imported now."""
-        if ":" not in self.name:
-            found: Callable[..., Mechanism[Any]] = getattr(mechanisms, names()[self.name])
+        if ours := names().get(self.name):
+            found: Callable[..., Mechanism[Any]] = getattr(mechanisms, ours)
             return found
-        return _own(self.name)
+        made = _imported(self.name) if ":" in self.name else plugins.loaded(plugins.MECHANISMS, self.name)
+        return _checked(self.name, made)
 
     def parameters(self) -> Mapping[str, Parameter]:
         """The options that the constructor takes, with those of a mechanism inside it, to which it hands them on."""
@@ -158,7 +160,7 @@ class Spec:
         self._fitted(None, {})
         return self
 
-    def make(self, model: Model, policy: Policy | None, *, events: Events | None = None) -> Mechanism[Any]:
+    def make(self, model: DayModel, policy: Policy | None, *, events: Events | None = None) -> Mechanism[Any]:
         """The mechanism for this model and policy; `events` where contexts are events, if it asks for them."""
         more = {} if events is None or "events" not in self.parameters() else {"events": events}
         options = {**self._fitted(model, more), **more}
@@ -167,14 +169,14 @@ class Spec:
         except DiscreetError:
             raise
         except Exception as error:
-            if ":" in self.name and cast(Any, model).slots is None:
+            if self.name not in names() and cast(Any, model).slots is None:
                 # Its author had days in mind. It is made for each kind of day instead, or says there what is wrong.
                 raise OneDayError(f"{self.name} takes no model without end: {error!r}") from error
             if not self.options or not isinstance(error, TypeError | ValueError | AttributeError | OverflowError):
                 raise
             raise DiscreetError(f"{self.name} cannot use its options {self.options}: {error}") from error
 
-    def _fitted(self, model: Model | None, more: Mapping[str, object]) -> dict[str, object]:
+    def _fitted(self, model: DayModel | None, more: Mapping[str, object]) -> dict[str, object]:
         place = Place(model, self.options)
         options = {key: self.parameter(key) for key in self.options}
         for key, parameter in self.parameters().items():
@@ -189,15 +191,15 @@ class Spec:
         return ", ".join([self.name, *(f"{key}={value}" for key, value in self.options.plain().items())])
 
 
-# --- a mechanism of one's own, module:Class
+# --- somebody else's mechanism: module:Class, or a plug-in
 
 METHODS = ("start", "kernel", "advance")
 PARTS = ("model", "policy", "guarantee", "private_contexts", "remember", "worth")
 """What every mechanism has beside; `ContextMechanism` brings all but the guarantee."""
 
 
-def _own(name: str) -> Callable[..., Mechanism[Any]]:
-    """The class of that name; what is not one, or is called otherwise, is an error that says what to change."""
+def _imported(name: str) -> object:
+    """The class `module:Class`; an error that says what to change where there is none."""
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise DiscreetError(f"there is no mechanism {name!r}; one of your own is written module:Class")
@@ -219,11 +221,16 @@ def _own(name: str) -> Callable[..., Mechanism[Any]]:
         classes = [key for key, value in vars(found).items() if isinstance(value, type)]
         hint = did_you_mean(attribute, classes) if classes else "it has no class at all"
         raise DiscreetError(f"there is no mechanism {name!r}: module {module!r} has no {attribute!r}; {hint}")
+    return own
+
+
+def _checked(name: str, own: object) -> Callable[..., Mechanism[Any]]:
+    """The class, if it looks like a mechanism."""
     missing = [method for method in METHODS if not callable(getattr(own, method, None))]
     if missing or not callable(own):
         lacks = f"it lacks {', '.join(missing)}" if missing else "it is no class"
         raise DiscreetError(f"{name} is no mechanism: {lacks}; see docs/mechanisms.md")
-    _require_signature(name, own)
+    _require_signature(name, cast(Callable[..., object], own))
     return cast(Callable[..., Mechanism[Any]], own)
 
 
@@ -238,7 +245,7 @@ def _require_signature(name: str, own: Callable[..., object]) -> None:
 
 def _whole(name: str, made: Mechanism[Any]) -> Mechanism[Any]:
     """The mechanism, if it has all that others ask of it; those of the project are held to that by a type checker."""
-    missing = [part for part in PARTS if ":" in name and not hasattr(made, part)]
+    missing = [part for part in PARTS if name not in names() and not hasattr(made, part)]
     if missing:
         raise DiscreetError(
             f"{name} is no mechanism: it lacks {', '.join(missing)}; derive it from "
@@ -251,12 +258,14 @@ def _known(name: str) -> str:
     """The name as `names()` spells it; what is not there is an error with all that is."""
     if ":" in name:
         return name
-    known = names()
-    if kebab(name) not in known:
+    if kebab(name) in names():
+        return kebab(name)
+    known = (*names(), *plugins.names(plugins.MECHANISMS))
+    if name not in known:
         near = did_you_mean(kebab(name), known)
         hint = f"{near} " if near.startswith("did") else ""
         raise DiscreetError(f"there is no mechanism {name!r}; {hint}all: {', '.join(sorted(known))}")
-    return kebab(name)
+    return name
 
 
 def _tree_of(path: Path) -> dict[str, object]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Mechanism, Model
+from discreet.contracts import DayModel, Mechanism
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.hierarchy import Hierarchy
 
@@ -136,7 +136,7 @@ def parameters(maker: Callable[..., Any]) -> tuple[Mapping[str, Parameter], bool
 class Place:
     """Where a value is fitted: the model whose contexts it speaks of (None: look at its form only), its neighbours."""
 
-    model: Model | None
+    model: DayModel | None
     given: Options
 
     def index(self, context: object) -> int:

@@ -72,6 +72,7 @@ def solve(
 ) -> Solution:
     """The best flows; arguments as in `Problem`, and limits. Every state has at least one column."""
     rows = np.ascontiguousarray(coefficients)
+    state, output = np.ascontiguousarray(state), np.ascontiguousarray(output)  # each layout is compiled apart
     first = np.searchsorted(state, np.arange(len(mass) + 1))
     column = np.argsort(output, kind="stable")
     place = np.empty_like(column)

@@ -21,6 +21,9 @@ TREE = 2_000
 STREAM_DAYS = 56
 """Days of a stream drawn where there is no last one: eight weeks."""
 
+POSITIONS = 24
+"""Positions of a stream without days that are one sample."""
+
 DAYS = 200
 """Days drawn where it is not: a half-width of at most 0.07 for worths from 0 to 1."""
 
@@ -86,11 +89,14 @@ def simulated_utility(
 def stream_utility(mechanism: Any, worth: Worth, days: int, seed: int = 0) -> Utility:
     """The same for a model without end: one stream of so many days, drawn from it; days are the samples.
 
+    Of positions, which have no days, POSITIONS in a row are a sample.
+
     What outputs of a slot are worth on average counts, given the public state and the truth. Days in a row are not
     independent, so the half-width is a little too small where habits last longer than a day.
     """
     model, entropy = mechanism.model, SeededEntropy(seed)
-    path = sampled_stream(model, days * model.day_slots, seed)
+    slots = model.day_slots or POSITIONS
+    path = sampled_stream(model, days * slots, seed)
     state, private = mechanism.start(), None
     totals = np.zeros(days)
     for t, context in enumerate(path):
@@ -98,8 +104,8 @@ def stream_utility(mechanism: Any, worth: Worth, days: int, seed: int = 0) -> Ut
         kernel = mechanism.kernel(state)
         label = model.contexts[context]
         worths = np.array([worth(label, output) for output in kernel.outputs])
-        totals[t // model.day_slots] += float((kernel.matrix[private] * worths).sum())
+        totals[t // slots] += float((kernel.matrix[private] * worths).sum())
         state = mechanism.advance(state, kernel.sample(private, entropy))
-    means = totals / model.day_slots
+    means = totals / slots
     spread = float(np.std(means, ddof=1)) if days > 1 else float("inf")
     return Utility(float(means.mean()), max(1.96 * spread / float(np.sqrt(days)), 3 / days if spread == 0 else 0.0))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.contexts import UNKNOWN, Day
-from discreet.contracts import Model, Needs
+from discreet.contracts import DayModel, Needs
 from discreet.errors import DiscreetError, ModelError, did_you_mean
 from discreet.numerics import ROW_SUM, BoolArray, FloatArray, IntArray, digest_of, normalised, ordered_product
 
@@ -147,13 +147,13 @@ def encoded(rows: Sequence[Sequence[str]], contexts: tuple[str, ...], missing: i
     return codes.reshape(len(rows), -1)
 
 
-def require(needs: Needs, model: Model, name: str) -> None:
+def require(needs: Needs, model: DayModel, name: str) -> None:
     """Refuse a model that lacks what a mechanism needs. (Whether contexts are events shows when they are read so.)"""
     if needs == "chain":
         require_chain(model, name)
 
 
-def require_chain(model: Model, name: str) -> None:
+def require_chain(model: DayModel, name: str) -> None:
     """MaskIt's checks rest on the Markov property of what is released."""
     if model.emissions is not None:
         raise DiscreetError(
@@ -162,7 +162,7 @@ def require_chain(model: Model, name: str) -> None:
         )
 
 
-def reachable(model: Model) -> BoolArray:
+def reachable(model: DayModel) -> BoolArray:
     """(T, n): whether the context has positive probability at the slot, by paths alone (nothing can underflow)."""
     possible = np.empty((model.slots, len(model.contexts)), dtype=np.bool_)
     possible[0] = model.initial > 0

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.files import written_whole
 from discreet.models.arrays import require_chain
 from discreet.models.chain import MarkovChain
-from discreet.models.store import load, save
+from discreet.models.store import load_days, save
 from discreet.outputs import Output, from_wire, to_wire
 
 MODEL_FILE = "model.npz"
@@ -34,7 +34,7 @@ class Published:
     model: MarkovChain
     releases: tuple[tuple[Output, ...], ...]
 
-    def __init__(self, model: Model, releases: Iterable[Sequence[Output]]) -> None:
+    def __init__(self, model: DayModel, releases: Iterable[Sequence[Output]]) -> None:
         require_chain(model, "Published")
         days = tuple(tuple(day) for day in releases)
         for number, day in enumerate(days):
@@ -95,7 +95,7 @@ class Published:
 
     @classmethod
     def _read(cls, folder: Path, path: Path) -> Published:
-        model = load(folder / MODEL_FILE)
+        model = load_days(folder / MODEL_FILE)
         if not isinstance(model, MarkovChain):
             raise FileFormatError(f"{path}: holds a model that is not a Markov chain; it was not written by Published")
         days: list[list[Output]] = []

@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.models import arrays
 from discreet.models.learn import Counts, Smoothing, divided, estimate, steps_of
 from discreet.models.sampling import drawn
-from discreet.numerics import FloatArray, IntArray
+from discreet.numerics import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from discreet.models.week import Models
@@ -28,6 +28,7 @@ class MarkovChain:
     """
 
     emissions: None = None
+    first = 0
 
     def __init__(
         self,
@@ -154,9 +155,21 @@ class MarkovChain:
         """(n, n): P(X_{t+1} | X_t)."""
         return arrays.at_slot(self.transitions, t, "transition")
 
+    def emission(self, t: int) -> None:
+        """None: contexts are seen."""
+        return None
+
     def prior_at(self, t: int) -> FloatArray:
         """(n,): P(X_t)."""
         return arrays.at_slot(self.prior, t, "prior")
+
+    def place(self, t: int) -> None:
+        """None: a day does not repeat."""
+        return None
+
+    def possible_steps(self) -> BoolArray:
+        """(T-1, n, n): the steps that occur."""
+        return np.asarray((self.transitions > 0) & (self.prior[:-1, :, None] > 0))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError
 from discreet.models import arrays
 from discreet.models.chain import MarkovChain
 from discreet.models.kinds import MONDAY, ONE_DAY
-from discreet.numerics import RESOLUTION, FloatArray, ordered_product
+from discreet.numerics import RESOLUTION, BoolArray, FloatArray, ordered_product
 
 if TYPE_CHECKING:
     from discreet.models.routine import Routine
@@ -83,6 +83,27 @@ class EndlessChain:
         if self.settled(t):
             return np.asarray(self.routine.prior(date)[slot])
         return np.asarray(self._day(t // self.day_slots)[slot])
+
+    def state_prior_at(self, t: int) -> FloatArray:
+        """(n,): the same; states are contexts."""
+        return self.prior_at(t)
+
+    def emission(self, t: int) -> None:
+        """None: contexts are seen."""
+        return None
+
+    @property
+    def cycle_slots(self) -> int:
+        """After how many slots habits repeat, where they do."""
+        return self.day_slots * (self.routine.period or 1)
+
+    def possible_steps(self) -> BoolArray:
+        """(steps of all kinds of day, n, n): those that are possible."""
+        return np.concatenate([self.routine.day(kind).transitions > 0 for kind in self.routine.kinds])
+
+    def once_settled(self) -> EndlessChain | None:
+        """The same routine where priors repeat from the start; None where it has no one stationary distribution."""
+        return None if self.routine.cycle is None else EndlessChain(self.routine, self.start)
 
     def settled(self, t: int) -> bool:
         """Whether the priors of that day are the cycle's, and so those of all days after it.

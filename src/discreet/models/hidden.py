@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +13,17 @@ from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import arrays
-from discreet.models.chain import MarkovChain
 from discreet.models.sampling import drawn
 from discreet.numerics import FloatArray, IntArray, ordered_product
+
+if TYPE_CHECKING:
+    from discreet.models.endless_hidden import EndlessHidden
 
 
 class HiddenMarkovModel:
     """P(Y_0), P(Y_t | Y_{t-1}), P(X_t | Y_t): initial (K,), transitions (T-1, K, K), emissions (K, n) or (T, K, n)."""
+
+    first = 0
 
     def __init__(
         self,
@@ -45,26 +50,45 @@ class HiddenMarkovModel:
             raise DiscreetError(f"the clock has {clock.slots} slots a day, the model {slots}; use the same")
         self.clock = clock
 
+    @overload
     @classmethod
     def homogeneous(
         cls,
         contexts: Iterable[str],
         initial: npt.ArrayLike,
         transition: npt.ArrayLike,
-        emissions: npt.ArrayLike,
+        emission: npt.ArrayLike,
         slots: int,
-    ) -> HiddenMarkovModel:
-        """The same transition and emissions at every slot; they are stored once."""
+    ) -> HiddenMarkovModel: ...
+    @overload
+    @classmethod
+    def homogeneous(
+        cls,
+        contexts: Iterable[str],
+        initial: npt.ArrayLike,
+        transition: npt.ArrayLike,
+        emission: npt.ArrayLike,
+        slots: None = None,
+    ) -> EndlessHidden: ...
+    @classmethod
+    def homogeneous(
+        cls,
+        contexts: Iterable[str],
+        initial: npt.ArrayLike,
+        transition: npt.ArrayLike,
+        emission: npt.ArrayLike,
+        slots: int | None = None,
+    ) -> HiddenMarkovModel | EndlessHidden:
+        """The same transition (K, K) and emission (K, n) at every slot; without `slots`, positions without end."""
+        if slots is None:
+            from discreet.models.endless_hidden import EndlessHidden
+
+            return EndlessHidden(contexts, initial, transition, emission)
         k = len(arrays.probabilities(initial, (None,), "initial"))
-        model = cls(contexts, initial, np.zeros((0, k, k)), emissions)
+        model = cls(contexts, initial, np.zeros((0, k, k)), emission)
         model.transitions = arrays.homogeneous(transition, k, slots)
         model.emissions = np.broadcast_to(model.emissions[0], (slots, *model.emissions.shape[1:]))
         return model
-
-    @classmethod
-    def from_chain(cls, chain: MarkovChain) -> HiddenMarkovModel:
-        """A chain as a hidden Markov model whose states are seen."""
-        return cls(chain.contexts, chain.initial, chain.transitions, np.eye(len(chain.contexts)), clock=chain.clock)
 
     @property
     def slots(self) -> int:
@@ -87,6 +111,14 @@ class HiddenMarkovModel:
     def transition(self, t: int) -> FloatArray:
         """(K, K): P(Y_{t+1} | Y_t)."""
         return arrays.at_slot(self.transitions, t, "transition")
+
+    def emission(self, t: int) -> FloatArray:
+        """(K, n): P(X_t | Y_t)."""
+        return arrays.at_slot(self.emissions, t, "emission")
+
+    def place(self, t: int) -> None:
+        """None: a day does not repeat."""
+        return None
 
     def prior_at(self, t: int) -> FloatArray:
         """(n,): P(X_t)."""

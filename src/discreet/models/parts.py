@@ -42,10 +42,13 @@ def part_on(model: AnyModel, date: dt.date | None) -> str | None:
     return model.part_of(date) if isinstance(model, Models) else None
 
 
-def without_end(routine: Routine, make: Make, start: dt.date | str) -> AnyMechanism | None:
-    """The mechanism from a date on, made once for `routine.since(start)`; None if it releases one day at a time."""
+def without_end(routine: Routine, make: Make, start: dt.date | str, first: int = 0) -> AnyMechanism | None:
+    """The mechanism from a slot of a date on, made once for `routine.since(start, first=first)`.
+
+    None if it releases one day at a time.
+    """
     try:
-        made = make(routine.since(start))
+        made = make(routine.since(start, first=first))
     except OneDayError:
         return None
     return made if runs_without_end(made) else None

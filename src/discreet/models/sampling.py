@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.contracts import EndlessModel, Model
+from discreet.contracts import Model
 from discreet.numerics import FloatArray, IntArray
 
 
 def sampled_days(model: Model, days: int, seed: int) -> list[list[int]]:
     """Days of context indices from any model, one after the other; the models' own `sample` draws many at a time."""
     rng = np.random.default_rng(seed)
-    paths: list[list[int]] = []
-    for _ in range(days):
-        path: list[int] = []
-        state = 0
-        for slot in range(model.slots):
-            row = model.initial if slot == 0 else model.transitions[slot - 1][state]
-            state = int(rng.choice(len(row), p=row))
-            if model.emissions is None:
-                path.append(state)
-            else:
-                path.append(int(rng.choice(len(model.contexts), p=model.emissions[slot][state])))
-        paths.append(path)
-    return paths
+    assert model.slots is not None
+    return [_path(model, model.slots, rng) for _ in range(days)]
 
 
-def sampled_stream(model: EndlessModel, slots: int, seed: int) -> list[int]:
+def sampled_stream(model: Model, slots: int, seed: int) -> list[int]:
     """So many context indices of a model without end, from its first slot on."""
-    rng = np.random.default_rng(seed)
+    return _path(model, slots, np.random.default_rng(seed))
+
+
+def _path(model: Model, slots: int, rng: np.random.Generator) -> list[int]:
     path: list[int] = []
+    state = 0
     for t in range(model.first, model.first + slots):
-        row = model.transition(t - 1)[path[-1]] if path else model.initial
-        path.append(int(rng.choice(len(row), p=row)))
+        row = model.transition(t - 1)[state] if path else model.initial
+        state = int(rng.choice(len(row), p=row))
+        emission = model.emission(t)
+        path.append(state if emission is None else int(rng.choice(len(model.contexts), p=emission[state])))
     return path
 
 

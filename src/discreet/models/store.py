@@ -1,4 +1,5 @@
-"""The versioned file that holds a person's habits: a chain, a hidden Markov model, a week of chains, or a routine.
+"""The versioned file that holds a person's habits: a chain, a hidden Markov model of a day or without end, a week of
+chains, or a routine.
 
 No pickle.
 """
@@ -19,6 +20,7 @@ from discreet.errors import FileFormatError
 from discreet.files import written_whole
 from discreet.models.calibrated import Faded, Recent
 from discreet.models.chain import MarkovChain
+from discreet.models.endless_hidden import EndlessHidden
 from discreet.models.hidden import HiddenMarkovModel
 from discreet.models.kinds import RULES, checked_by
 from discreet.models.learn import Counts
@@ -29,9 +31,9 @@ from discreet.models.week import Models
 
 ENDING = ".model"
 FORMAT = "discreet model"
-VERSION = 3
-"""The newest format. Version 2 holds routines, version 3 those that keep recent counts or observers; models of a day
-are written as version 1, which any reader knows."""
+VERSION = 4
+"""The newest format. Version 2 holds routines, version 3 those that keep recent counts or observers, version 4 hidden
+Markov models without end; models of a day are written as version 1, which any reader knows."""
 
 FADED = ("initial", "transitions", "nights")
 """The arrays of recent counts."""
@@ -41,7 +43,7 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 def save(
     path: str | Path,
-    model: AnyModel,
+    model: AnyModel | EndlessHidden,
     truth: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> None:
@@ -55,7 +57,7 @@ def save(
         if given is not None:
             header[name] = dict(given)
     contents: dict[str, np.ndarray[Any, Any]] = {}
-    parts: Mapping[str, MarkovChain | HiddenMarkovModel]
+    parts: Mapping[str, MarkovChain | HiddenMarkovModel | EndlessHidden]
     if isinstance(model, Routine):
         parts = {kind: model.day(kind) for kind in model.kinds}
         recent = model.learned is not None and model.learned.recent is not None
@@ -65,8 +67,15 @@ def save(
         for number, observer in enumerate(model.observers):
             contents.update(_arrays_of_observer(number, observer, model.nights))
         header["routine"]["observers"] = len(model.observers)
-    else:
+    elif isinstance(model, EndlessHidden):
+        parts, header["version"] = {"": model}, 4
+    elif isinstance(model, Models | MarkovChain | HiddenMarkovModel):
         parts = model if isinstance(model, Models) else {"": model}
+    else:
+        raise FileFormatError(
+            f"a {type(model).__name__} cannot be saved; give a chain, a hidden Markov model, Models or a routine (of "
+            "routine.since(date), the routine)"
+        )
     for name, part in parts.items():
         described, held = _described(part)
         header["parts"][name] = described
@@ -118,9 +127,20 @@ def move_models(made: Path, out: Path, people: int) -> None:
         raise FileFormatError(f"{out}: cannot be written: {error.strerror}; choose another place") from None
 
 
-def load(path: str | Path) -> AnyModel:
+def load(path: str | Path) -> AnyModel | EndlessHidden:
     """Read what `save` wrote; a damaged, foreign or newer file is an error that says so."""
     return _read(Path(path))[0]
+
+
+def load_days(path: str | Path) -> AnyModel:
+    """Read habits that have days, for whoever works by dates; others are an error."""
+    model = load(path)
+    if isinstance(model, EndlessHidden):
+        raise FileFormatError(
+            f"{path}: is a hidden Markov model without end, which has positions and no days; use it from Python "
+            "(docs/endless.md), or give habits that discreet learn wrote"
+        )
+    return model
 
 
 def truth_of(path: str | Path) -> dict[str, Any] | None:
@@ -135,7 +155,7 @@ def reading_of(path: str | Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _read(path: Path) -> tuple[AnyModel, dict[str, Any]]:
+def _read(path: Path) -> tuple[AnyModel | EndlessHidden, dict[str, Any]]:
     try:
         # Opened here, because NumPy leaves a damaged file open.
         with path.open("rb") as file, _stored(file) as stored:
@@ -169,7 +189,10 @@ def _stored(file: BinaryIO) -> Any:
     return np.load(file, allow_pickle=False)
 
 
-def _opened(header: Mapping[str, Any], stored: Arrays) -> AnyModel:
+def _opened(header: Mapping[str, Any], stored: Arrays) -> AnyModel | EndlessHidden:
+    if set(header["parts"]) == {""} and header["parts"][""]["slots"] is None:
+        contexts = header["parts"][""]["contexts"]
+        return EndlessHidden(contexts, stored["/initial"], stored["/transition"], stored["/emissions"])
     parts = {
         name: _restored(described, {key: stored[f"{name}/{key}"] for key in described["arrays"]})
         for name, described in header["parts"].items()
@@ -186,8 +209,14 @@ def _chains(parts: Mapping[str, MarkovChain | HiddenMarkovModel]) -> dict[str, M
     return {name: part for name, part in parts.items() if isinstance(part, MarkovChain)}
 
 
-def _described(model: MarkovChain | HiddenMarkovModel) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+def _described(
+    model: MarkovChain | HiddenMarkovModel | EndlessHidden,
+) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """The JSON part and the arrays of one model; an array that repeats over slots is stored once."""
+    held: dict[str, np.ndarray[Any, Any]]
+    if isinstance(model, EndlessHidden):
+        held = {"initial": model.initial, "transition": model.transition(0), "emissions": model.emissions}
+        return {"kind": "hidden", "contexts": list(model.contexts), "slots": None, "arrays": sorted(held)}, held
     held = {"initial": model.initial, "transitions": _once(model.transitions)}
     described: dict[str, Any] = {
         "kind": "chain" if isinstance(model, MarkovChain) else "hidden",
@@ -212,7 +241,7 @@ def _once(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _restored(
     described: Mapping[str, Any], held: Mapping[str, np.ndarray[Any, Any]]
 ) -> MarkovChain | HiddenMarkovModel:
-    slots, contexts = described["slots"], described["contexts"]
+    slots, contexts = int(described["slots"]), described["contexts"]
     clock = Clock(**described["clock"]) if "clock" in described else None
     repeats = len(held["transitions"]) == 1 and slots > 2
     if described["kind"] == "hidden":

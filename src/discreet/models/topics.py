@@ -211,7 +211,7 @@ class TopicModel:
         *,
         events: Events | None = None,
         whole_events: bool = False,
-        concentrations: Concentrations = Concentrations(),  # noqa: B008  frozen, so one for all calls is safe
+        concentrations: Concentrations = Concentrations(),  # frozen, so one for all calls is safe
         chains: int = 4,
         sweeps: int = 5_000,
         seed: int = 0,

@@ -72,22 +72,28 @@ def pieces_in(codes: IntArray, instants: IntArray, until: IntArray, bounds: IntA
 
 def contexts_in(found: Coded, instants: IntArray, bounds: IntArray, hold: int) -> IntArray:
     """(slots,): the code of each slot between `bounds`, by the rule; -1 where it is unknown."""
-    chosen = np.full(len(bounds) - 1, -1, dtype=np.int64)
     if not len(instants):
-        return chosen
+        return np.full(len(bounds) - 1, -1, dtype=np.int64)
     until = stand_until(found, instants, bounds, hold)
-    pieces = pieces_in(found.codes, instants, until, bounds)
-    key, which = np.unique(pieces.slot * len(found.contexts) + pieces.code, return_inverse=True)
-    total, last = np.zeros(len(key), dtype=np.int64), np.zeros(len(key), dtype=np.int64)
-    np.add.at(total, which, pieces.length)
-    np.maximum.at(last, which, pieces.end)
-    slot, code = np.divmod(key, len(found.contexts))
-    best = np.lexsort((last, total, slot))  # the last of each slot is its longest, of equals the later
-    chosen[slot[best]] = code[best]
+    chosen = longest_in(found.codes, len(found.contexts), instants, until, bounds)
     empty = np.flatnonzero(np.diff(bounds) == 0)
     before = np.searchsorted(instants, bounds[empty], side="left") - 1
     stands = (before >= 0) & (until[before] > bounds[empty])
     chosen[empty[stands]] = found.codes[before[stands]]
+    return chosen
+
+
+def longest_in(codes: IntArray, count: int, instants: IntArray, until: IntArray, bounds: IntArray) -> IntArray:
+    """(slots,): which of `count` codes stood longest in each slot, of equals the later; -1 where none did."""
+    chosen = np.full(len(bounds) - 1, -1, dtype=np.int64)
+    pieces = pieces_in(codes, instants, until, bounds)
+    key, which = np.unique(pieces.slot * count + pieces.code, return_inverse=True)
+    total, last = np.zeros(len(key), dtype=np.int64), np.zeros(len(key), dtype=np.int64)
+    np.add.at(total, which, pieces.length)
+    np.maximum.at(last, which, pieces.end)
+    slot, code = np.divmod(key, count)
+    best = np.lexsort((last, total, slot))  # the last of each slot is its longest, of equals the later
+    chosen[slot[best]] = code[best]
     return chosen
 
 

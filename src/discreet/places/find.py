@@ -61,7 +61,7 @@ class Search:
             raise DataError(f"days is {self.days}; give 1 or more")
 
 
-def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -> tuple[Places, Spent]:  # noqa: B008  frozen
+def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -> tuple[Places, Spent]:
     """The places of one person, numbered from the one with most time on, and the time spent at each.
 
     1. **Stays** of `search.minutes` or more within `search.radius` (`stays_of`).

@@ -31,7 +31,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.mechanisms.named import Spec
@@ -115,7 +115,7 @@ def _hmac(key: bytes, message: bytes) -> bytes:
 # --- what is drawn under
 
 
-def decision_of(model: Model, policy: Policy, mechanism: Spec, events: Events) -> str:
+def decision_of(model: DayModel, policy: Policy, mechanism: Spec, events: Events) -> str:
     """A digest of what decides: where model, policy, events and mechanism with its options are equal, so is it."""
     emissions = [] if model.emissions is None else _slots(model.emissions)
     habits = [model.contexts, model.slots, model.initial, *_slots(model.transitions), "emissions", *emissions]

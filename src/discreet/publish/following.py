@@ -1,35 +1,33 @@
 """People followed as their readings come: a state, readings and the time in; outputs and the next state out.
 
-No engine: Spark (`spark_stream`) keeps the states and wakes people up, and so could anything else. What is told is what
-`live.Stream` tells of the same readings by the same bits.
-
-The rules, which are public:
-
-- A slot is told once, `margin` after its end, whether or not anything was read in it. Of the readings between its start
-  and its end that have come by then, the last stands.
-- A reading that comes after its slot was told is late. It changes nothing.
-- A slot that ended longer ago than `grace`, because nothing was running, is skipped: nothing was decided in it.
-
-Which readings have come, in what order and in how many parts does not matter, as long as none is late.
+No engine: Spark (`spark_stream`) keeps the states and wakes people up, and so could anything else. The rule is that of
+`live`: a slot is decided and told `margin` after its end, from the readings that have come by then. Of slots that are
+told no more is kept than the reading that stands.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet.clock import Clock
 from discreet.contracts import AnyMechanism
 from discreet.errors import DiscreetError
-from discreet.live import ONE_DAY, Stream
+from discreet.live import Stream
+from discreet.live.makers import since as from_slot
+from discreet.live.slots import GRACE, MARGIN, ONE_DAY, Schedule, instants, slot_at
+from discreet.live.standing import Heard, Label, Rule
+from discreet.live.stream import heard_in
 from discreet.mechanisms.named import Spec
+from discreet.models.endless import EndlessChain
 from discreet.models.parts import secrets_by_part
 from discreet.models.routine import Routine
-from discreet.models.store import files_for, load
+from discreet.models.store import files_for, load_days
 from discreet.numerics import digest_of
 from discreet.outputs import Release
 from discreet.policy import Policy, read_policy
@@ -37,20 +35,14 @@ from discreet.publish.day_keys import DayKeys, SlotDraws, day_of
 from discreet.publish.draws import in_words
 from discreet.publish.recent import Recent
 
-MARGIN = 2.0
-"""Seconds from the end of a slot to its telling, unless told otherwise."""
-
-GRACE = 60.0
-"""Seconds that a slot may be told late; after that it is skipped."""
-
 PEOPLE = 50_000
 """Of whom a process remembers whose habits are theirs."""
 
 MECHANISMS = 1_000
 """That a process keeps: for days of 48 slots, each takes 0.2 MB when made and some 2 MB after a week."""
 
-FIRST_STATES = 1_000
-"""Of habits that begin at one slot, which a process remembers."""
+MILLISECOND = 1_000
+"""Spark's time is in milliseconds, the slot clock's in microseconds."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +57,16 @@ class Following:
     """Seconds that a reading stands when none follows."""
     margin: float = MARGIN
     grace: float | None = GRACE
-    """None where time is that of the readings: nothing is ever skipped."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """When slots are decided."""
+        return Schedule(self.margin, self.grace)
+
+    @property
+    def rule(self) -> Rule:
+        """Which reading stands in a slot."""
+        return Rule(self.carry)
 
     def __post_init__(self) -> None:
         for name in ("carry", "margin", "grace"):
@@ -83,37 +84,32 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Held:
-    """What changes with every reading: where the stream is, and what was read in slots that are not told."""
+    """What changes with every reading: where the stream is, and the readings that may stand in slots not yet told."""
 
     start: dt.date
     slot: int
     """The slot that comes next, counted from the first of `start`."""
     due: int
     """When it is told, in milliseconds."""
-    readings: Mapping[int, Reading]
-    """The last of each slot."""
+    heard: Heard = Heard()  # noqa: RUF009  never changed
+    older: bool = False
+    """Whether an earlier version wrote it: then the reading that stands is in the stream's state."""
 
     def to_bytes(self) -> bytes:
         """For whoever keeps the state: trusted, for it holds the truth."""
-        return json.dumps([self.start.isoformat(), self.slot, self.due, list(self.readings.items())]).encode()
+        readings = [[one.instant // MILLISECOND, one.label] for one in self.heard.labels]
+        return json.dumps([self.start.isoformat(), self.slot, self.due, readings, self.older]).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Held:
-        """What `to_bytes` gave."""
+        """What `to_bytes` gave, now or in an earlier version, which kept [slot, reading] of the last of each slot."""
         try:
-            start, slot, due, readings = json.loads(content)
-            held = {int(number): Reading(int(instant), str(context)) for number, (instant, context) in readings}
-            return cls(dt.date.fromisoformat(start), int(slot), int(due), held)
+            start, slot, due, readings, *rest = json.loads(content)
+            pairs = readings if rest else [reading for _, reading in readings]
+            heard = Heard(tuple(Label(int(instant) * MILLISECOND, str(context)) for instant, context in pairs))
+            return cls(dt.date.fromisoformat(start), int(slot), int(due), heard, rest != [False])
         except (ValueError, TypeError) as error:
             raise DiscreetError(f"the state of a person is damaged: {error!r}; go on from another checkpoint") from None
-
-
-class State(NamedTuple):
-    """A person's state, in two parts: the first changes with every reading, the second with every slot."""
-
-    held: bytes
-    stream: bytes
-    """`Stream.state`, empty before the first slot: the observer's belief, the private state and the last reading."""
 
 
 # --- what is known of a person
@@ -130,10 +126,6 @@ class Person:
     decision: str
     """A digest of what decides: habits, policy, mechanism."""
 
-    def carried(self, seconds: float) -> int:
-        """How many whole slots that is."""
-        return int(seconds // self.clock.slot_seconds)
-
 
 class People:
     """The people of a folder of models, each read when first asked for; those who share habits share tables."""
@@ -143,8 +135,8 @@ class People:
         self.keys = DayKeys(following.keys)
         self._known: Recent[str, Person] = Recent(PEOPLE)
         self._routines: Recent[tuple[str, Clock], Routine] = Recent(MECHANISMS)
-        self._made: Recent[tuple[str, dt.date], AnyMechanism] = Recent(MECHANISMS)
-        self._first: Recent[tuple[str, dt.date, int], dict[str, Any]] = Recent(FIRST_STATES)
+        self._made: Recent[tuple[str, dt.date, int], AnyMechanism] = Recent(MECHANISMS)
+        self._like: Recent[str, AnyMechanism] = Recent(MECHANISMS)
 
     def get(self, name: str) -> Person | None:
         """A person, or None if there is no model of theirs."""
@@ -154,7 +146,7 @@ class People:
         path = files_for(self.following.models, [name, ""])[name]
         if not path.is_file():
             return None
-        model = load(path)
+        model = load_days(path)
         if not isinstance(model, Routine) or model.clock is None:
             raise DiscreetError(f"{path}: {NOT_ENDLESS}")
         policy, clock = read_policy(self.following.policy, model.clock)
@@ -177,42 +169,29 @@ class People:
         self._known.keep(name, person)
         return person
 
-    def mechanism(self, person: Person, start: dt.date, model: Any) -> AnyMechanism:
-        """What releases this person's slots from a date on; one object for all who share habits and start."""
-        kept = self._made.get((person.decision, start))
+    def mechanism(self, person: Person, start: dt.date, first: int, model: Any) -> AnyMechanism:
+        """What releases this person's slots from one on; those who share habits share what was decided for any."""
+        kept = self._made.get((person.decision, start, first))
         if kept is None:
-            kept = self.following.mechanism.make(model, person.policy)
-            self._made.keep((person.decision, start), kept)
+            make = partial(self.following.mechanism.make, policy=person.policy)
+            like = self._like.get(person.decision)
+            kept = make(model) if like is None else from_slot(like, make, start, first)
+            self._made.keep((person.decision, start, first), kept)
+            if like is None:
+                self._like.keep(person.decision, kept)
         return kept
 
-    def stream(self, person: Person, start: dt.date, state: bytes, rng: SlotDraws | None) -> Stream:
+    def stream(self, person: Person, held: Held, state: bytes, rng: SlotDraws | None) -> Stream:
         """The person's stream as its state says, or at its start where there is no state yet."""
 
         def make(model: Any) -> AnyMechanism:
-            return self.mechanism(person, start, model)
+            if not isinstance(model, EndlessChain):
+                raise DiscreetError(f"{person.name}: {NOT_ENDLESS}")
+            return self.mechanism(person, model.start, model.first, model)
 
-        carry = person.carried(self.following.carry)
         if state:
-            return Stream.resume(person.routine, make, state.decode(), carry=carry, rng=rng)
-        stream = Stream(person.routine, make, start=start, carry=carry, person=person.name, rng=rng)
-        if not stream.endless:
-            raise DiscreetError(f"{person.name}: {NOT_ENDLESS}")
-        return stream
-
-    def first_state(self, person: Person, start: dt.date, slot: int) -> bytes:
-        """The state of a stream whose slots before this one of its first date are skipped; empty where none is.
-
-        Nothing is drawn in them, so it is the same for all who share habits, but for the name.
-        """
-        key = person.decision, start, slot
-        known = self._first.get(key)
-        if known is None:
-            stream = self.stream(person, start, b"", None)
-            for _ in range(slot):
-                stream.skip()
-            known = json.loads(stream.state()) if slot else {}
-            self._first.keep(key, known)
-        return json.dumps({**known, "person": person.name}, ensure_ascii=False).encode() if slot else b""
+            return Stream.resume(person.routine, make, state.decode(), rng=rng)
+        return Stream(person.routine, make, start=held.start, first=held.slot, person=person.name, rng=rng)
 
 
 NOT_ENDLESS = (
@@ -221,86 +200,48 @@ NOT_ENDLESS = (
 )
 
 
-# --- time
-
-
-def slot_at(clock: Clock, instant: int) -> tuple[dt.date, int]:
-    """The date and slot in which an instant lies, by `start_of` and `end_of`.
-
-    In the second run of a repeated hour it is the slot that has not ended, whatever the wall clock shows.
-    """
-    date, slot = clock.locate(dt.datetime.fromtimestamp(instant / 1000, dt.UTC))
-    while _milliseconds(clock.end_of(date, slot)) <= instant:
-        date, slot = (date, slot + 1) if slot + 1 < clock.slots else (date + ONE_DAY, 0)
-    return date, slot
-
-
-def _milliseconds(moment: dt.datetime) -> int:
-    return round(moment.timestamp() * 1000)
-
-
-def _place(start: dt.date, clock: Clock, slot: int) -> tuple[dt.date, int]:
-    """Date and slot of the day of a slot that is counted from the first of `start`."""
-    days, of_day = divmod(slot, clock.slots)
-    return start + days * ONE_DAY, of_day
-
-
-def _end(start: dt.date, clock: Clock, slot: int) -> int:
-    return _milliseconds(clock.end_of(*_place(start, clock, slot)))
-
-
 # --- a person's life
 
 
-def begun(people: People, person: Person, now: int, since: dt.date | None = None) -> State:
-    """The state before the first output: the present slot's, or the first slot's of a date.
-
-    Slots of the date before the present one are skipped and not shown: there was no stream then.
-    """
-    start, slot = slot_at(person.clock, now) if since is None else (since, 0)
-    held = Held(start, slot, _due(people, person, start, slot), {})
-    return State(held.to_bytes(), people.first_state(person, start, slot))
+def begun(people: People, person: Person, now: int, since: dt.date | None = None) -> Held:
+    """What is held before the first output: the stream begins with the present slot, or with the first of a date."""
+    start, slot = slot_at(person.clock, now * MILLISECOND) if since is None else (since, 0)
+    held = Held(start, slot, _due(people, person, start, slot))
+    people.stream(person, held, b"", None)  # what cannot be followed is refused now
+    return held
 
 
-def _due(people: People, person: Person, start: dt.date, slot: int) -> int:
-    return _end(start, person.clock, slot) + round(people.following.margin * 1000)
+def _due(people: People, person: Person, date: dt.date, slot: int) -> int:
+    return people.following.schedule.due(instants(person.clock, date, slot)[1]) // MILLISECOND
 
 
-def read(person: Person, held: Held, readings: Iterable[Reading]) -> Held:
-    """Keep the last reading of each slot that is not told; late ones are left out.
-
-    Of readings at the same instant the label that is last by name stands, so that their order does not matter.
-    """
-    kept = dict(held.readings)
-    opens = _milliseconds(person.clock.start_of(*_place(held.start, person.clock, held.slot)))
-    for reading in readings:
-        if reading.instant < opens:
-            continue
-        date, of_day = slot_at(person.clock, reading.instant)
-        slot = (date - held.start).days * person.clock.slots + of_day
-        kept[slot] = max(reading, kept.get(slot, reading))
-    return replace(held, readings=kept)
+def read(people: People, person: Person, held: Held, readings: Iterable[Reading]) -> Held:
+    """Keep the readings that may stand in slots that are not told."""
+    days, of_day = divmod(held.slot, person.clock.slots)
+    opens, _ = instants(person.clock, held.start + days * ONE_DAY, of_day)
+    heard = held.heard.hear(Label(one.instant * MILLISECOND, one.context) for one in readings)
+    return replace(held, heard=heard.since(opens, people.following.carry))
 
 
 def told(people: People, person: Person, held: Held, state: bytes, now: int) -> tuple[list[Release], Held, bytes]:
     """All that is due by now, slot after slot, and what is left."""
     draws = SlotDraws(people.keys, person.name, person.decision)
-    stream = people.stream(person, held.start, state, draws)
-    releases = []
-    slot, due, grace = held.slot, held.due, people.following.grace
-    while due <= now:
-        late = grace is not None and now - due > grace * 1000
-        if late:
+    stream = people.stream(person, held, state, draws)
+    heard = held.heard
+    if held.older and state:
+        heard = heard.hear(heard_in(state.decode(), person.clock).labels)
+    rule, releases = people.following.rule, list[Release]()
+    for ends, skips in stream.due(people.following.schedule, now * MILLISECOND):
+        if skips:
             releases.append(stream.skip())
         else:
-            date, of_day = _place(held.start, person.clock, slot)
-            draws.at(date, of_day, _end(held.start, person.clock, slot))
-            reading = held.readings.get(slot)
-            releases.append(stream.release(None if reading is None else reading.context))
-        slot += 1
-        due = _due(people, person, held.start, slot)
-    open_slots = {number: reading for number, reading in held.readings.items() if number >= slot}
-    return releases, Held(held.start, slot, due, open_slots), stream.state().encode()
+            draws.at(stream.date, stream.slot, ends // MILLISECOND)
+            releases.append(
+                stream.release(rule.context(heard, instants(person.clock, stream.date, stream.slot)[0], ends))
+            )
+    opens, due = instants(person.clock, stream.date, stream.slot)[0], _due(people, person, stream.date, stream.slot)
+    left = Held(held.start, held.slot + len(releases), due, heard.since(opens, people.following.carry))
+    return releases, left, stream.state().encode()
 
 
 def written_by(now: int, margin: float) -> dt.date:

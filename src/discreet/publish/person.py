@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from discreet.adversary.belief import Adversary
 from discreet.adversary.known import Known, Row, known_of, merged, rows_of
 from discreet.contexts import Day
-from discreet.contracts import Mechanism, Model, Rng
+from discreet.contracts import DayModel, Mechanism, Rng
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import replay
 from discreet.events import Event, Events, Trajectory
@@ -130,7 +130,7 @@ def _lengths(pieces: Sequence[Trajectory]) -> list[int]:
 class _Decided(NamedTuple):
     """What a mechanism is made from."""
 
-    model: Model
+    model: DayModel
     events: Events
     policy: Policy
     certain: bool

@@ -13,7 +13,7 @@ from typing import Literal, Protocol, get_args
 
 import numpy as np
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Events, Trajectory
 from discreet.mechanisms.named import Spec
@@ -46,7 +46,7 @@ class Habits(Protocol):
     def name(self) -> str:
         """What judges, in a word."""
 
-    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[DayModel, Events]:
         """The model of a piece of `slots` events of the person whose pieces these are, and what its contexts are."""
 
 
@@ -84,7 +84,7 @@ class TopicHabits:
             "allow more sweeps, or give another number of topics"
         )
 
-    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[DayModel, Events]:
         """The person's hidden Markov model; of one who is not in the sample that topics were learned from, too."""
         person = pieces[0].person
         if person in self._learned:
@@ -167,7 +167,7 @@ class ChainHabits:
 
     name: str = "event chain"
 
-    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[Model, Events]:
+    def of(self, pieces: Sequence[Trajectory], slots: int) -> tuple[DayModel, Events]:
         """The person's chain."""
         events = Events.from_trajectories(pieces, occurring_only=True)
         return fit_event_chain(pieces, events, slots), events

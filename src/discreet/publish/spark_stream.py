@@ -1,7 +1,8 @@
 """A stream on Apache Spark: readings in, releases out, every slot of everybody told once.
 
 `followed` makes a streaming table of releases from one of readings, by `transformWithState`: people are keys, their
-states (`following.State`) lie in RocksDB on the trusted side, and a timer wakes each of them when a slot is due.
+states (`following.Held`, `Stream.state`) lie in RocksDB on the trusted side, and a timer wakes each of them when a slot
+is due.
 
 Why a query that is killed goes on without drawing anew. Spark writes down what a batch is (which readings, what time,
 which watermark) before it runs it, and that it is done after the sink has it; a batch that is not done is run again as
@@ -29,19 +30,17 @@ from pyspark.sql.streaming import StatefulProcessor
 
 from discreet.data.instants import MILLISECONDS_FROM
 from discreet.errors import DiscreetError
+from discreet.live.slots import AHEAD
 from discreet.models.store import files_in
 from discreet.outputs import Release, text_of
 from discreet.publish.day_keys import DayKeys
-from discreet.publish.following import Following, Held, People, Reading, State, begun, read, told, written_by
+from discreet.publish.following import Following, Held, People, Reading, begun, read, told, written_by
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 RELEASES = "person string, date date, slot int, start timestamp, kind string, value string"
 """As other tables of releases are (`data.releases`)."""
-
-AHEAD = 120
-"""Seconds that a reading may be ahead of the clock; one further ahead is of a clock that is wrong."""
 
 SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -93,8 +92,8 @@ class Follower(StatefulProcessor):  # type: ignore[misc]  # pyspark is not looke
             return iter(())
         kept = self._held.get()
         held = Held.from_bytes(kept[0]) if kept else self._begin(key[0], self._now(timerValues))
-        after = read(person, held, (Reading(row.instant, row.context) for row in rows))
-        if after.readings != held.readings:
+        after = read(self._people, person, held, (Reading(row.instant, row.context) for row in rows))
+        if after != held:
             self._held.update((after.to_bytes(),))
         return iter(())
 
@@ -108,7 +107,8 @@ class Follower(StatefulProcessor):  # type: ignore[misc]  # pyspark is not looke
         now = self._now(timerValues)
         releases, after, stream = told(self._people, person, held, kept[0] if kept else b"", now)
         if releases:
-            self._keep(State(after.to_bytes(), stream))
+            self._held.update((after.to_bytes(),))
+            self._stream.update((stream,))
         self._handle.registerTimer(after.due)
         return map(_row, releases)
 
@@ -120,16 +120,10 @@ class Follower(StatefulProcessor):  # type: ignore[misc]  # pyspark is not looke
         person = self._people.get(name)
         if person is None:
             raise DiscreetError(f"{self.following.models}: there is no model of {name!r}; put it back")
-        state = begun(self._people, person, now, self.since)
-        self._keep(state)
-        held = Held.from_bytes(state.held)
+        held = begun(self._people, person, now, self.since)
+        self._held.update((held.to_bytes(),))
         self._handle.registerTimer(held.due)
         return held
-
-    def _keep(self, state: State) -> None:
-        self._held.update((state.held,))
-        if state.stream:
-            self._stream.update((state.stream,))
 
     def close(self) -> None:
         """Nothing is open."""

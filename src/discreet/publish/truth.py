@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.contracts import AnyMechanism, Model
+from discreet.contracts import AnyMechanism, DayModel
 from discreet.errors import DiscreetError
 from discreet.evaluation.calibration import ALARMS, DRAWS, Calibration, Kind, Tally
 from discreet.evaluation.paths import paths
@@ -107,7 +107,7 @@ class _Piece:
     """Events of one person, what the habits say, and what is shown of each."""
 
     labels: tuple[str, ...]
-    model: Model
+    model: DayModel
     seen: Sequence[Likelihood]
     shown: Sequence[str]
 
@@ -115,12 +115,12 @@ class _Piece:
 def _unseen(plan: Plan, people: Sequence[Trajectory]) -> Iterator[_Piece]:
     for one in people:
         pieces = cut(one, plan.piece_length)
-        models: dict[int, Model] = {}
+        models: dict[int, DayModel] = {}
         for piece in pieces:
             yield _hidden(plan, pieces, piece, models)
 
 
-def _hidden(plan: Plan, learned: Sequence[Trajectory], piece: Trajectory, models: dict[int, Model]) -> _Piece:
+def _hidden(plan: Plan, learned: Sequence[Trajectory], piece: Trajectory, models: dict[int, DayModel]) -> _Piece:
     """A piece of which nothing is seen; `models` keeps the person's by length."""
     if len(piece) not in models:
         models[len(piece)] = plan.habits.of(learned, len(piece))[0]
@@ -184,7 +184,7 @@ def _later(
     def pieces() -> Iterator[_Piece]:
         for one in later:
             learned = cut(before[one.person], plan.piece_length)
-            models: dict[int, Model] = {}
+            models: dict[int, DayModel] = {}
             for piece in cut(one, plan.piece_length):
                 yield _hidden(plan, learned, piece, models)
 

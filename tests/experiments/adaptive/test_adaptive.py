@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 
 from discreet.contexts import OTHER, UNKNOWN, Day
-from discreet.experiments.adaptive.limits import product_chain, random_hidden, shares_of
-from discreet.experiments.adaptive.memory import Variant, _along, density, walked
-from discreet.experiments.adaptive.person import expect, second_half
-from discreet.experiments.adaptive.picture import (
+from discreet.mechanisms import Adaptive, Hybrid, MaskSensitive
+from discreet.mechanisms.adaptive.machine import PAIRS
+from discreet.models import MarkovChain
+from discreet.policy import Policy
+from discreet_experiments.adaptive.limits import product_chain, random_hidden, shares_of
+from discreet_experiments.adaptive.memory import Variant, _along, density, walked
+from discreet_experiments.adaptive.person import expect, second_half
+from discreet_experiments.adaptive.picture import (
     PICTURED,
     SYSTEMS,
     everything,
     systems_for,
     two_layers,
 )
-from discreet.experiments.shared.people import Rules, Trace, reality_mining
-from discreet.experiments.shared.subjects import Setting, subject
-from discreet.mechanisms import Adaptive, Hybrid, MaskSensitive
-from discreet.mechanisms.adaptive.machines import PAIRS
-from discreet.models import MarkovChain
-from discreet.policy import Policy
+from discreet_experiments.shared.people import Rules, Trace, reality_mining
+from discreet_experiments.shared.subjects import Setting, subject
 from tests.experiments.recorded import RECORDED, made_up
 
 RULES = Rules(slots=12, carry_hours=1000.0, least_days=16)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from discreet.experiments.shared.people import Rules
-from discreet.experiments.shared.subjects import Setting, subject
 from discreet.outputs import SUPPRESSED, Released
+from discreet_experiments.shared.people import Rules
+from discreet_experiments.shared.subjects import Setting, subject
 from tests.experiments.quiet import quiet
 from tests.experiments.recorded import made_up
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed; pip install discreet[attack]")
 
-from discreet.experiments.adaptive.attacked import DATA, SILENCE, SYSTEMS, on_attacks, parts_played, seen_of
+from discreet_experiments.adaptive.attacked import DATA, SILENCE, SYSTEMS, on_attacks, parts_played, seen_of
 
 SETTING = Setting(Rules(slots=12, carry_hours=1000.0, least_days=20), secrets=1)
 

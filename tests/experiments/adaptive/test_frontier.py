@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from discreet.contexts import Day
-from discreet.experiments.adaptive import frontier
-from discreet.experiments.charts import marks
-from discreet.experiments.shared.people import Trace
-from discreet.experiments.shared.subjects import Setting
 from discreet.models.simulate import person
+from discreet_experiments.adaptive import frontier
+from discreet_experiments.charts import marks
+from discreet_experiments.shared.people import Trace
+from discreet_experiments.shared.subjects import Setting
 
 
 def test_who_is_not_alone_tells_less_and_is_breached_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from discreet.experiments.adaptive.memory import Variant
-from discreet.experiments.adaptive.picture import PICTURED, SYSTEMS, systems_for
-from discreet.experiments.adaptive.run import PARTS, AdaptiveReproduction, Extent
-from discreet.experiments.charts import canvas
-from discreet.experiments.shared.figures import Figure
-from discreet.experiments.shared.people import Rules
-from discreet.experiments.shared.sheets import Cell
-from discreet.experiments.shared.subjects import Setting
-from discreet.experiments.shared.systems import ALL
+from discreet.charts import canvas
+from discreet_experiments.adaptive.memory import Variant
+from discreet_experiments.adaptive.picture import PICTURED, SYSTEMS, systems_for
+from discreet_experiments.adaptive.run import PARTS, AdaptiveReproduction, Extent
+from discreet_experiments.shared.figures import Figure
+from discreet_experiments.shared.people import Rules
+from discreet_experiments.shared.sheets import Cell
+from discreet_experiments.shared.subjects import Setting
+from discreet_experiments.shared.systems import ALL
 from tests.experiments.quiet import quiet
 from tests.experiments.recorded import made_up
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.experiments.adaptive.picture import PICTURED
-from discreet.experiments.adaptive.truth import LEARNERS, OFFERED, Reliability, fared, on_learners
-from discreet.experiments.adaptive.weeks import weekly
-from discreet.experiments.shared.people import Rules, reality_mining
-from discreet.experiments.shared.subjects import Setting
+from discreet_experiments.adaptive.picture import PICTURED
+from discreet_experiments.adaptive.truth import LEARNERS, OFFERED, Reliability, fared, on_learners
+from discreet_experiments.adaptive.weeks import weekly
+from discreet_experiments.shared.people import Rules, reality_mining
+from discreet_experiments.shared.subjects import Setting
 from tests.experiments.quiet import quiet
 from tests.experiments.recorded import made_up
 

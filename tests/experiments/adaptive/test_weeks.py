@@ -10,9 +10,16 @@ import numpy as np
 import pytest
 
 from discreet.adversary.midnight import Unrolled, day_by_day
+from discreet.charts import canvas
 from discreet.contexts import Day
-from discreet.experiments.adaptive.run import AdaptiveReproduction, Extent
-from discreet.experiments.adaptive.weeks import (
+from discreet.mechanisms import Adaptive
+from discreet.models import MarkovChain
+from discreet.models.routine import Routine
+from discreet.numerics import SLACK
+from discreet.policy import Policy
+from discreet.randomness import SeededEntropy
+from discreet_experiments.adaptive.run import AdaptiveReproduction, Extent
+from discreet_experiments.adaptive.weeks import (
     CUT,
     Person,
     Variant,
@@ -22,15 +29,8 @@ from discreet.experiments.adaptive.weeks import (
     walked,
     weekly,
 )
-from discreet.experiments.charts import canvas
-from discreet.experiments.shared.people import Rules, Trace, reality_mining
-from discreet.experiments.shared.subjects import Setting
-from discreet.mechanisms import Adaptive
-from discreet.models import MarkovChain
-from discreet.models.routine import Routine
-from discreet.numerics import SLACK
-from discreet.policy import Policy
-from discreet.randomness import SeededEntropy
+from discreet_experiments.shared.people import Rules, Trace, reality_mining
+from discreet_experiments.shared.subjects import Setting
 from tests.experiments.quiet import quiet
 from tests.experiments.recorded import RECORDED, made_up
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.experiments.capp.person import SYSTEMS, compare
-from discreet.experiments.capp.run import DRAWN
-from discreet.experiments.shared.compared import UP, Comparison, breaches, swept, utility
-from discreet.experiments.shared.figures import FAKED, SHOWN, bar, shares
-from discreet.experiments.shared.people import Rules, Trace, reality_mining
-from discreet.experiments.shared.subjects import Setting, subject
-from discreet.experiments.shared.systems import label
 from discreet.mechanisms import Capp
+from discreet_experiments.capp.person import SYSTEMS, compare
+from discreet_experiments.capp.run import DRAWN
+from discreet_experiments.shared.compared import UP, Comparison, breaches, swept, utility
+from discreet_experiments.shared.figures import FAKED, SHOWN, bar, shares
+from discreet_experiments.shared.people import Rules, Trace, reality_mining
+from discreet_experiments.shared.subjects import Setting, subject
+from discreet_experiments.shared.systems import label
 from tests.experiments.recorded import RECORDED, made_up
 
 SETTING = Setting(Rules(least_days=16), secrets=1, days=3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.experiments.charts import lines
+from discreet_experiments.charts import lines
 
 
 @pytest.mark.parametrize(

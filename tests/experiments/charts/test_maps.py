@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.experiments.charts import canvas, maps
+from discreet.charts import canvas
 from discreet.mechanisms.perturbation import protectable, sensitivity_hull
+from discreet_experiments.charts import maps
 from tests.mechanisms.perturbation.examples import ANSWERS, CATEGORIES
 
 

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from discreet.errors import DataError, DiscreetError
-from discreet.experiments.dphmm.city import City, read_city
-from discreet.experiments.dphmm.families import FAMILIES, judge, scene_of
-from discreet.experiments.dphmm.person import Parameters, Work, graph_of, mechanism_of, noise_of, work
-from discreet.experiments.dphmm.run import DphmmReproduction
-from discreet.experiments.dphmm.sequences import Trial
-from discreet.experiments.shared.positions import BEIJING, LOS_ANGELES, Recording
 from discreet.mechanisms.perturbation import degrees_of_protection
 from discreet.models import MarkovChain
 from discreet.places import Plane
+from discreet_experiments.dphmm.city import City, read_city
+from discreet_experiments.dphmm.families import FAMILIES, judge, scene_of
+from discreet_experiments.dphmm.person import Parameters, Work, graph_of, mechanism_of, noise_of, work
+from discreet_experiments.dphmm.run import DphmmReproduction
+from discreet_experiments.dphmm.sequences import Trial
+from discreet_experiments.shared.positions import BEIJING, LOS_ANGELES, Recording
 from tests.experiments.quiet import quiet
 from tests.experiments.recorded import RECORDED
 

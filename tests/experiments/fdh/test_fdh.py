@@ -11,9 +11,16 @@ import pytest
 from discreet.contexts import UNKNOWN, Day
 from discreet.contracts import Mechanism
 from discreet.errors import DiscreetError
-from discreet.experiments.fdh import person as fdh
-from discreet.experiments.fdh.figures import Group
-from discreet.experiments.fdh.person import (
+from discreet.mechanisms import Adaptive, Fdh, Hybrid, MaskSensitive
+from discreet.models.chain import MarkovChain
+from discreet.numerics import SLACK
+from discreet.outputs import Generalized, Released, Suppressed
+from discreet.policy import Policy
+from discreet.randomness import SeededEntropy
+from discreet.session import Session
+from discreet_experiments.fdh import person as fdh
+from discreet_experiments.fdh.figures import Group
+from discreet_experiments.fdh.person import (
     SYSTEMS,
     Layered,
     Layers,
@@ -24,17 +31,10 @@ from discreet.experiments.fdh.person import (
     sweep,
     timed,
 )
-from discreet.experiments.fdh.run import levels_of
-from discreet.experiments.shared.people import TOWERS, VENUES, Rules, Trace, check_ins, prepared, reality_mining
-from discreet.experiments.shared.subjects import Setting, Subject, seed_for
-from discreet.experiments.shared.tree import grown
-from discreet.mechanisms import Adaptive, Fdh, Hybrid, MaskSensitive
-from discreet.models.chain import MarkovChain
-from discreet.numerics import SLACK
-from discreet.outputs import Generalized, Released, Suppressed
-from discreet.policy import Policy
-from discreet.randomness import SeededEntropy
-from discreet.session import Session
+from discreet_experiments.fdh.run import levels_of
+from discreet_experiments.shared.people import TOWERS, VENUES, Rules, Trace, check_ins, prepared, reality_mining
+from discreet_experiments.shared.subjects import Setting, Subject, seed_for
+from discreet_experiments.shared.tree import grown
 from tests.experiments.recorded import RECORDED, made_up
 
 RULES = Rules(level="tower", slots=12, merge_below=0.02, least_days=16)

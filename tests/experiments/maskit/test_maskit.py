@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.experiments.maskit import person as maskit
-from discreet.experiments.maskit.person import CARRIERS, CHECKS, Checks, compare, sweep, weaken
-from discreet.experiments.shared.people import Rules, Trace, reality_mining
-from discreet.experiments.shared.subjects import Setting, subject
 from discreet.mechanisms import Hybrid, MaskSensitive
 from discreet.models.chain import MarkovChain
+from discreet_experiments.maskit import person as maskit
+from discreet_experiments.maskit.person import CARRIERS, CHECKS, Checks, compare, sweep, weaken
+from discreet_experiments.shared.people import Rules, Trace, reality_mining
+from discreet_experiments.shared.subjects import Setting, subject
 from tests.experiments.recorded import RECORDED, made_up
 
 SETTING = Setting(Rules(level="tower", merge_below=0.0, least_days=16))

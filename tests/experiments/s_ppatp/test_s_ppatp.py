@@ -9,8 +9,14 @@ import pytest
 
 from discreet.data import EventColumns, read_trajectories
 from discreet.events import Events, Trajectory
-from discreet.experiments.s_ppatp.figures import DELTAS, EventSetting, PublishedGroup, breaches, table4
-from discreet.experiments.s_ppatp.person import (
+from discreet.mechanisms import NoInternal
+from discreet.models.simulate_events import topic_model, trajectories
+from discreet.models.topics import TopicModel
+from discreet.numerics import SLACK
+from discreet.outputs import Output
+from discreet.publish.plan import cut_all
+from discreet_experiments.s_ppatp.figures import DELTAS, EventSetting, PublishedGroup, breaches, table4
+from discreet_experiments.s_ppatp.person import (
     FATES,
     SYSTEMS,
     EventSubject,
@@ -22,13 +28,7 @@ from discreet.experiments.s_ppatp.person import (
     subject,
     sweep,
 )
-from discreet.experiments.shared.people import MEALS, spread
-from discreet.mechanisms import NoInternal
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topics import TopicModel
-from discreet.numerics import SLACK
-from discreet.outputs import Output
-from discreet.publish.plan import cut_all
+from discreet_experiments.shared.people import MEALS, spread
 from tests.experiments.recorded import RECORDED
 from tests.strategies import searches
 

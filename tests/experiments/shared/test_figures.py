@@ -9,25 +9,25 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from discreet.cli.reproduce.adaptive import adaptive
-from discreet.cli.reproduce.capp import capp
-from discreet.cli.reproduce.dphmm import dphmm
-from discreet.cli.reproduce.fdh import fdh
-from discreet.cli.reproduce.maskit import maskit
-from discreet.cli.reproduce.s_ppatp import s_ppatp
 from discreet.errors import DiscreetError
-from discreet.experiments.adaptive.run import PARTS
-from discreet.experiments.capp.run import CappReproduction
-from discreet.experiments.dphmm.run import DphmmReproduction
-from discreet.experiments.dphmm.sequences import Trial
-from discreet.experiments.fdh.person import Layers
-from discreet.experiments.fdh.run import FdhReproduction
-from discreet.experiments.maskit.person import Checks
-from discreet.experiments.maskit.run import MaskitReproduction
-from discreet.experiments.s_ppatp.figures import EventSetting
-from discreet.experiments.s_ppatp.run import SPpatpReproduction
-from discreet.experiments.shared.figures import NOBODY, Figure, Reproduction
-from discreet.experiments.shared.subjects import Setting
+from discreet_experiments.adaptive.run import PARTS
+from discreet_experiments.capp.run import CappReproduction
+from discreet_experiments.cli.adaptive import adaptive
+from discreet_experiments.cli.capp import capp
+from discreet_experiments.cli.dphmm import dphmm
+from discreet_experiments.cli.fdh import fdh
+from discreet_experiments.cli.maskit import maskit
+from discreet_experiments.cli.s_ppatp import s_ppatp
+from discreet_experiments.dphmm.run import DphmmReproduction
+from discreet_experiments.dphmm.sequences import Trial
+from discreet_experiments.fdh.person import Layers
+from discreet_experiments.fdh.run import FdhReproduction
+from discreet_experiments.maskit.person import Checks
+from discreet_experiments.maskit.run import MaskitReproduction
+from discreet_experiments.s_ppatp.figures import EventSetting
+from discreet_experiments.s_ppatp.run import SPpatpReproduction
+from discreet_experiments.shared.figures import NOBODY, Figure, Reproduction
+from discreet_experiments.shared.subjects import Setting
 from tests.experiments.quiet import quiet
 
 

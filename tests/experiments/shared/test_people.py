@@ -8,8 +8,8 @@ import pytest
 
 from discreet.contexts import OTHER, UNKNOWN, Day
 from discreet.errors import DataError, DiscreetError
-from discreet.experiments.shared.people import HIERARCHY, Rules, Trace, meals, prepared, reality_mining
-from discreet.experiments.shared.subjects import Setting, chosen_secrets, subject
+from discreet_experiments.shared.people import HIERARCHY, Rules, Trace, meals, prepared, reality_mining
+from discreet_experiments.shared.subjects import Setting, chosen_secrets, subject
 from tests.experiments.recorded import RECORDED, made_up
 
 DATE = dt.date(2026, 1, 5)

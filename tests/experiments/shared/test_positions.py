@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import DataError
-from discreet.experiments.shared.people import Rules
-from discreet.experiments.shared.positions import BEIJING
+from discreet_experiments.shared.people import Rules
+from discreet_experiments.shared.positions import BEIJING
 
 RULES = Rules(level="cell", slots=24, least_days=2)
 

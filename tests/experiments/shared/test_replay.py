@@ -8,12 +8,12 @@ import pytest
 from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import evaluate
-from discreet.experiments.shared.replay import observed, replayed
-from discreet.experiments.shared.runs import workers
-from discreet.experiments.shared.sheets import Sheet
 from discreet.mechanisms import Capp, EfficientFake, Hybrid, MaskSensitive, NoMask, Probabilistic, Simulatable
 from discreet.models.chain import MarkovChain
 from discreet.policy import Policy
+from discreet_experiments.shared.replay import observed, replayed
+from discreet_experiments.shared.runs import workers
+from discreet_experiments.shared.sheets import Sheet
 
 CHAIN = MarkovChain(("s", "x", "y"), [0.3, 0.4, 0.3], [[[0.5, 0.5, 0.0], [0.2, 0.6, 0.2], [0.0, 0.3, 0.7]]] * 4)
 POLICY = Policy("s", delta=0.1)

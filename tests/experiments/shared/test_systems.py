@@ -7,11 +7,11 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.events import Event, Events
-from discreet.experiments.shared.systems import ALL, System, build, system
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.perturbation import PolicyGraph
 from discreet.models import HiddenMarkovModel, MarkovChain
 from discreet.policy import Policy
+from discreet_experiments.shared.systems import ALL, System, build, system
 
 TRIPLES = (Event("eat", "noon", "hall"), Event("read", "noon", "hall"), Event("eat", "night", "home"))
 EVENTS = Events(("eat", "read"), ("noon", "night"), ("hall", "home"), occurring=TRIPLES)

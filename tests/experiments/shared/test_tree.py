@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.contexts import UNKNOWN, Day
 from discreet.errors import DiscreetError
-from discreet.experiments.shared.tree import ROOT, Tree, grown
+from discreet_experiments.shared.tree import ROOT, Tree, grown
 
 NAMES = {
     "site": {"a": "s1", "b": "s1", "c": "s1", "d": "s2", "e": "s2", "f": "s3", "g": "s4"},

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.contracts import Finite, Mechanism, Model
+from discreet.contracts import DayModel, Finite, Mechanism
 from discreet.outputs import Output
 from discreet.policy import Policy, Secret
 
@@ -58,7 +58,7 @@ def _whole_numbers(array: Any) -> Any:
 class ExactWalk:
     """The exact beliefs along one sequence of outputs; `model` and `policy` default to the mechanism's own."""
 
-    def __init__(self, mechanism: Mechanism[Any], policy: Policy | None = None, model: Model | None = None) -> None:
+    def __init__(self, mechanism: Mechanism[Any], policy: Policy | None = None, model: DayModel | None = None) -> None:
         policy = mechanism.policy if policy is None else policy
         model = mechanism.model if model is None else model
         assert policy is not None

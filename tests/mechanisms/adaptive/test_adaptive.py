@@ -16,7 +16,7 @@ import pytest
 import discreet as d
 from discreet.adversary.belief import Belief
 from discreet.adversary.enumerate import expected_releases, prefixes
-from discreet.contracts import Model, is_finite
+from discreet.contracts import DayModel, is_finite
 from discreet.laws import check
 from discreet.mechanisms import programme
 from discreet.mechanisms.adaptive import decision
@@ -25,7 +25,7 @@ from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.maskit.simulatable import LastRelease
 from discreet.numerics import SLACK
 from discreet.outputs import Output
-from tests.strategies import random_chain, random_hidden, random_policy, searches
+from tests.strategies import random_chain, random_hidden, random_policy, searches, with_states_seen
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "golden" / "chains.json").read_text())["cases"]
 TREE = d.Hierarchy({"top": {"left": ["c0", "c1"], "right": ["c2"]}})
@@ -44,7 +44,7 @@ def random_adaptive(seed: int) -> Adaptive:
     rng = np.random.default_rng(seed)
     outputs = ("suppress", "generalize", "deceive")[seed % 3]
     zeros = float(rng.choice([0.0, 0.3, 0.6]))
-    model: Model = random_chain(seed, n=3, slots=3, zeros=zeros)
+    model: DayModel = random_chain(seed, n=3, slots=3, zeros=zeros)
     if rng.random() < 0.3:
         model = random_hidden(seed, states=2, n=3, slots=2, zeros=zeros)
     memory = None if model.emissions is not None or rng.random() < 0.6 else "none"
@@ -197,7 +197,7 @@ def test_the_exact_case_where_one_slot_at_a_time_is_not_best() -> None:
 def test_an_hmm_with_identity_emissions_is_the_chain() -> None:
     for seed in searches(8):
         chain = random_chain(seed, n=3, slots=3, zeros=0.2)
-        hidden = d.HiddenMarkovModel.from_chain(chain)
+        hidden = with_states_seen(chain)
         for outputs in ("suppress", "deceive"):
             policy = d.Policy(["c0"], delta=0.1)
             on_chain = Adaptive(chain, policy, outputs=outputs, memory="none", plan="lazy")
@@ -380,8 +380,6 @@ def test_bad_input() -> None:
         Adaptive(chain, policy, outputs="generalize", hierarchy=d.Hierarchy({"top": ["c0", "c1"]}))
     with pytest.raises(d.DiscreetError, match="finite number"):
         Adaptive(chain, policy, value=lambda context, output: float("nan"))
-    with pytest.raises(d.DiscreetError, match="without memory"):
-        Adaptive(random_hidden(1), policy, memory="last")
     for wrong in ({"outputs": "lie"}, {"memory": "all"}, {"plan": "later"}):
         with pytest.raises(d.DiscreetError, match="is not known"):
             Adaptive(chain, policy, **wrong)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.midnight import Unrolled
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
-from discreet.mechanisms.adaptive.endless import Endless
+from discreet.mechanisms.adaptive.machine import Machine as Endless
 from discreet.models.changing import Changing
 from discreet.numerics import SLACK, FloatArray
 from discreet.randomness import SeededEntropy
@@ -62,6 +62,7 @@ def variant(seed: int) -> tuple[Outputs, Memory]:
     return "deceive" if seed % 2 else "suppress", "none" if seed // 2 % 2 else "last"
 
 
+@pytest.mark.slow("walks streams over changes")
 def test_a_change_that_is_known_breaches_nothing_before_it_and_after() -> None:
     for seed in searches(25):
         rng = np.random.default_rng(seed)
@@ -198,10 +199,11 @@ def test_bad_changes_are_named() -> None:
     mechanism = d.mechanisms.Adaptive(one.since(START), d.Policy(["a"], delta=0.3))
     d.laws.check(mechanism)
     assert isinstance(mechanism.machine, Endless)
-    with pytest.raises(d.DiscreetError, match="no later dates"):
+    with pytest.raises(d.DiscreetError, match="have later dates"):
         d.mechanisms.Adaptive(one.day("day"), d.Policy(["a"])).then("2027-01-01")
 
 
+@pytest.mark.slow("walks streams over changes")
 def test_what_a_stream_is_worth_is_near_the_mean_of_long_chains() -> None:
     rng = np.random.default_rng(3)
     habits = routine(rng, ("a", "b", "c"))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms import Adaptive
 from discreet.models import MarkovChain
@@ -36,7 +36,7 @@ def tree(contexts: tuple[str, ...]) -> Hierarchy:
     return Hierarchy({"all": pairs})
 
 
-def adaptive(model: Model, policy: Policy, outputs: str, memory: str | None, *, plan: str = "lazy") -> Adaptive:
+def adaptive(model: DayModel, policy: Policy, outputs: str, memory: str | None, *, plan: str = "lazy") -> Adaptive:
     options: dict[str, Any] = {"outputs": outputs, "memory": memory, "plan": plan}
     if outputs == "generalize":
         options["hierarchy"] = tree(model.contexts)
@@ -151,7 +151,7 @@ def test_the_walk_equals_an_enumeration_of_all_paths(seed: int) -> None:
 OPTIONS = [(outputs, memory) for outputs in ("suppress", "generalize", "deceive") for memory in (None, "none")]
 
 
-def small_models(seed: int) -> Iterator[tuple[str, Model]]:
+def small_models(seed: int) -> Iterator[tuple[str, DayModel]]:
     rng = np.random.default_rng(seed)
     n, slots = int(rng.integers(4, 7)), int(rng.integers(6, 11))
     for zeros in (0.0, 0.3, 0.7):
@@ -174,9 +174,10 @@ def test_what_is_cut_from_a_column_stays_with_outputs_that_the_context_has() -> 
     check_walk(mechanism, unlikely(91), "seed 91")
 
 
+@pytest.mark.slow("enumerates every output of random models")
 @pytest.mark.parametrize(("outputs", "memory"), OPTIONS)
 def test_no_output_of_a_random_model_tells_more_than_delta(outputs: str, memory: str | None) -> None:
-    for seed in searches(8):
+    for seed in searches(3, full=8):
         for kind, model in small_models(seed):
             plan = "full" if seed % 2 else "lazy"
             mechanism = adaptive(model, random_policy(seed, model), outputs, memory, plan=plan)
@@ -215,6 +216,7 @@ PEOPLE = Policy(
 EACH = Policy(["hospital", Secret("care", {"hospital", "pharmacy"}, delta=0.05)], delta=0.1)
 
 
+@pytest.mark.slow("enumerates every output of random models")
 @pytest.mark.parametrize("smoothing", ["auto", "none"])
 @pytest.mark.parametrize(
     ("outputs", "contexts", "slots", "policy"),

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 import discreet as d
 from discreet.adversary.enumerate import prefixes
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.slots import Slot
 from discreet.mechanisms.programme import PERTURBATION
@@ -25,7 +25,7 @@ SLACK = Fraction(1, 2**40)
 OPTIONS = [(outputs, memory) for outputs in ("suppress", "generalize", "deceive") for memory in (None, "none")]
 
 
-def family(seed: int, *, observers: int = 3, zeros: float = 0.0, **sizes: Any) -> list[Model]:
+def family(seed: int, *, observers: int = 3, zeros: float = 0.0, **sizes: Any) -> list[DayModel]:
     """The person's chain and those of others, who agree with it in what is possible and half of the rest."""
     own = random_chain(1000 * seed, zeros=zeros, **sizes)
     rng = np.random.default_rng([seed, 12])
@@ -38,13 +38,13 @@ def family(seed: int, *, observers: int = 3, zeros: float = 0.0, **sizes: Any) -
     return [own, *others]
 
 
-def adaptive(models: list[Model], policy: d.Policy, outputs: str, memory: str | None, **options: Any) -> Adaptive:
+def adaptive(models: list[DayModel], policy: d.Policy, outputs: str, memory: str | None, **options: Any) -> Adaptive:
     if outputs == "generalize":
         options["hierarchy"] = tree(models[0].contexts)
     return Adaptive(models[0], policy, outputs=outputs, memory=memory, observers=models[1:], **options)  # type: ignore[arg-type]
 
 
-def check_before(mechanism: Any, models: list[Model], choose: Choice, message: object) -> int:
+def check_before(mechanism: Any, models: list[DayModel], choose: Choice, message: object) -> int:
     """Walk a day and check all that could be output at each slot, before each; how many slots could tell something."""
     walks = [ExactWalk(mechanism, model=model) for model in models]
     telling = 0
@@ -62,10 +62,11 @@ def check_before(mechanism: Any, models: list[Model], choose: Choice, message: o
     return telling
 
 
+@pytest.mark.slow("enumerates every output of random models")
 @pytest.mark.parametrize(("outputs", "memory"), OPTIONS)
 def test_exact_before_each_on_chains(outputs: str, memory: str | None) -> None:
     telling = slots = 0
-    for seed in searches(6):
+    for seed in searches(4, full=6):
         models = family(seed, n=4, slots=6, zeros=0.4 * (seed % 2))
         mechanism = adaptive(models, random_policy(seed, models[0]), outputs, memory)
         for choose in (lived(mechanism, seed), unlikely(seed)):
@@ -83,6 +84,7 @@ def test_exact_before_each_on_hidden_models(outputs: str) -> None:
         check_before(mechanism, list(models), unlikely(seed), (seed, outputs))
 
 
+@pytest.mark.slow("enumerates every output before each observer")
 def test_every_sequence_of_outputs_in_fractions() -> None:
     for seed in searches(6):
         models = family(seed, observers=2, n=3, slots=3)

@@ -114,7 +114,7 @@ def alike(mechanism: Adaptive, state: Any, private: int) -> Any:
 @pytest.mark.parametrize("skip", [None, 1])
 def test_showing_the_truth_would_break_the_named_rows_and_no_other(outputs: str, memory: str, skip: int | None) -> None:
     named = 0
-    for seed in searches(12):
+    for seed in searches(8, full=12):
         for mechanism, state, private, o, why, paths, before, skips in visits(seed, outputs, memory, skip):
             kernel: Any = mechanism.kernel(state)
             context = int(mechanism.private_contexts[private])
@@ -198,6 +198,7 @@ def without(slot: Slot, rows: tuple[Rows, ...], gone: BoolArray) -> tuple[Slot, 
     return slot._replace(views=(kept,)), (own.only(~gone),)
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 @pytest.mark.parametrize(("outputs", "memory"), FORMS)
 def test_without_the_named_rows_more_is_shown_and_without_those_that_bind_nowhere_as_much(
     outputs: str, memory: str

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.events import ATTRIBUTES, Events
 from discreet.models import HiddenMarkovModel, MarkovChain
 from discreet.policy import Policy
@@ -17,7 +17,7 @@ from tests.strategies import random_chain, random_hidden, random_rows
 SMALL = Events(("work", "play"), ("day",), ("here", "there"))
 
 
-def as_events(model: Model, events: Events = SMALL) -> Any:
+def as_events(model: DayModel, events: Events = SMALL) -> Any:
     """The same model, its contexts being events."""
     if model.emissions is None:
         return MarkovChain(events.contexts, model.initial, model.transitions)
@@ -61,7 +61,7 @@ def independent(seed: int, events: Events, slots: int, zeros: float = 0.2) -> Ma
     return MarkovChain(events.contexts, initial, transitions)
 
 
-def paths_of(model: Model) -> dict[tuple[int, ...], Fraction]:
+def paths_of(model: DayModel) -> dict[tuple[int, ...], Fraction]:
     """Every path of contexts and its exact probability, up to one factor (the floats' sum)."""
     hidden, n = len(model.initial), len(model.contexts)
     emissions = [np.eye(n)] * model.slots if model.emissions is None else model.emissions

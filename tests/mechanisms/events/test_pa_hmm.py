@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.laws import check as check_laws
 from discreet.mechanisms import PaHmm
 from discreet.mechanisms.events.stretches import Stretches
@@ -25,7 +25,7 @@ HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 class AllPaths:
     """Algorithm 5 by brute force: every window, every output of it, every path, exact posteriors."""
 
-    def __init__(self, model: Model, policy: Policy, window: int) -> None:
+    def __init__(self, model: DayModel, policy: Policy, window: int) -> None:
         self.window, self.slots, self.n = min(window, model.slots), model.slots, len(model.contexts)
         self.paths = paths_of(model)
         self.whole = sum(self.paths.values(), Fraction(0))
@@ -91,6 +91,7 @@ def secret_policy(seed: int) -> Policy:
 # --- the check
 
 
+@pytest.mark.slow("enumerates every vector or trajectory")
 def test_the_check_equals_an_enumeration_of_all_windows() -> None:
     private = 0
     for seed in searches(8):
@@ -130,7 +131,7 @@ def test_privacy_is_monotone() -> None:
 # --- the search
 
 
-def greedy(model: Model, brute: AllPaths, grid: int) -> list[list[Fraction]]:
+def greedy(model: DayModel, brute: AllPaths, grid: int) -> list[list[Fraction]]:
     """The plain twin of one walk: bisection by the brute-force check, slot by slot, the likeliest event first."""
     silent = [[Fraction(1)] * len(model.contexts) for _ in range(model.slots)]
     for t in range(model.slots):
@@ -145,6 +146,7 @@ def greedy(model: Model, brute: AllPaths, grid: int) -> list[list[Fraction]]:
     return silent
 
 
+@pytest.mark.slow("enumerates every vector or trajectory")
 def test_one_walk_is_that_of_the_plain_loops() -> None:
     moved = 0
     for seed in searches(8):
@@ -157,6 +159,7 @@ def test_one_walk_is_that_of_the_plain_loops() -> None:
     assert moved > 20
 
 
+@pytest.mark.slow("enumerates every vector or trajectory")
 def test_the_search_finds_the_best_vector_on_the_grid() -> None:
     for seed in searches(2):
         model, policy = random_hidden(seed, states=2, n=3, slots=2, zeros=0.0), d.Policy("c0", delta=0.1)
@@ -199,6 +202,7 @@ def test_a_window_over_the_whole_day_is_exact() -> None:
             assert result.worst_gain == pytest.approx(mechanism.worst_gain(), abs=1e-10)
 
 
+@pytest.mark.slow("enumerates every vector or trajectory")
 def test_the_promise_is_only_as_wide_as_the_window() -> None:
     """Windows pass, and the audit, which sees all slots, finds what they tell together (theory 7c)."""
     beyond = 0

@@ -10,7 +10,7 @@ import pytest
 
 import discreet as d
 from discreet.adversary.enumerate import expected_releases, worst
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.events import ATTRIBUTES, Events
 from discreet.laws import check as check_laws
 from discreet.mechanisms import MaskSensitive, NoInternal, NoMask, PaMarkov, SensitiveMask
@@ -86,6 +86,7 @@ class Loops:
         return False
 
 
+@pytest.mark.slow("compares with the paper's own loops")
 @pytest.mark.parametrize("internal", [True, False])
 def test_outputs_are_those_of_the_papers_loops(internal: bool) -> None:
     published = withheld = 0
@@ -314,7 +315,7 @@ def test_sensitive_mask_of_values_withholds_these_alone() -> None:
 # --- given chains, and what is wrong with an argument
 
 
-def given_chains(model: Model) -> list[d.MarkovChain]:
+def given_chains(model: DayModel) -> list[d.MarkovChain]:
     """Homogeneous chains, as the paper learns them."""
     made = []
     for attribute in ATTRIBUTES:

@@ -12,9 +12,10 @@ from tests.mechanisms.maskit.test_probabilistic import random_case, within_delta
 from tests.strategies import random_chain, random_hidden, random_policy, searches
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 def test_never_below_either_check() -> None:
     chosen = set()
-    for seed in searches(200):
+    for seed in searches(80, full=200):
         chain, policy = random_case(seed)
         hybrid = Hybrid(chain, policy)
         simulatable = float(Simulatable(chain, policy).expected_utility())
@@ -27,6 +28,7 @@ def test_never_below_either_check() -> None:
     assert chosen == {"simulatable", "probabilistic"}
 
 
+@pytest.mark.slow("holds a mechanism to every law on several random models")
 def test_the_checks_obey_the_laws() -> None:
     for seed in searches(15):
         chain = random_chain(seed, n=3, slots=4)
@@ -42,7 +44,7 @@ def test_the_checks_obey_the_laws() -> None:
 
 
 def test_the_audit_of_all_three_is_exact_and_within_delta() -> None:
-    for seed in searches(100):
+    for seed in searches(40, full=100):
         chain, policy = random_case(seed)
         each = d.Policy([secret for secret in policy.secrets if secret.at == "each"], delta=policy.delta)
         for kind in (Simulatable, Probabilistic, Hybrid):

@@ -7,8 +7,9 @@ collects them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -24,16 +25,24 @@ GRAPHS = ("complete", "categories", "within", "transitions", "edges")
 SLOTS = 3
 
 
-def digests() -> dict[str, str]:
-    """The digest of each case, by its name."""
-    found = {f"hull {seed}": _digest(_hull_facts(seed)) for seed in range(12)}
+def cases() -> Iterator[tuple[str, Callable[[], str]]]:
+    """The name of each case, and how to make its digest."""
+    for seed in range(12):
+        yield f"hull {seed}", partial(_hull_digest, seed)
     ways = product(GRAPHS, (1, 2, 3), ("knorm", "laplace"), ("possible", "mass"))
     for seed, (graph, d, noise, support) in enumerate(ways):
         planar = d == 2 or noise == "laplace"
         protect = "minimum" if planar and seed % 4 < 2 else "greedy"
-        mechanism = _mechanism(seed, graph, d, noise, support, protect)
-        found[f"{seed}: {graph}, {d}-D, {noise}, {protect}, {support}"] = _digest(_day_facts(mechanism, seed))
-    return found
+        name = f"{seed}: {graph}, {d}-D, {noise}, {protect}, {support}"
+        yield name, partial(_day_digest, seed, partial(_mechanism, seed, graph, d, noise, support, protect))
+
+
+def _hull_digest(seed: int) -> str:
+    return _digest(_hull_facts(seed))
+
+
+def _day_digest(seed: int, make: Callable[[], Dphmm]) -> str:
+    return _digest(_day_facts(make(), seed))
 
 
 def _mechanism(seed: int, graph: str, d: int, noise: Any, support: str, protect: Any) -> Dphmm:

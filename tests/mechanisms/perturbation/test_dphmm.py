@@ -36,7 +36,7 @@ def released(made: Dphmm, path: list[int], seed: int = 0) -> list[Output]:
 
 def test_a_day_releases_points_and_keeps_the_belief_of_equation_2() -> None:
     """Forward belief by hand: prior through the transition, times exp(-epsilon norm), normalised."""
-    for seed in searches(15):
+    for seed in searches(6, full=15):
         rng = np.random.default_rng(seed)
         model = random_chain(seed, n=5, slots=4, zeros=0.2)
         answers = rng.integers(-20, 20, size=(5, 2)).astype(np.float64)
@@ -62,7 +62,7 @@ def test_a_day_releases_points_and_keeps_the_belief_of_equation_2() -> None:
 
 def test_likelihoods_of_joined_contexts_differ_by_e_to_the_epsilon_at_most() -> None:
     """Along days of random models, graphs, supports and kinds of noise, at every output that is drawn or tried."""
-    for seed in searches(25):
+    for seed in searches(12, full=25):
         rng = np.random.default_rng(seed)
         n = 5
         model = random_hidden(seed, n=n, slots=3) if seed % 4 == 0 else random_chain(seed, n=n, slots=4, zeros=0.4)
@@ -200,7 +200,7 @@ def test_one_possible_context_is_answered_as_it_is_and_reported() -> None:
     odometer = made.odometer(outputs)
     assert odometer.readings[0].nothing_to_protect
     assert odometer.readings[0].realised == 0
-    assert odometer.unprotected_slots == (0,)
+    assert not odometer.readings[1].nothing_to_protect
     assert "nothing left to protect" in str(odometer.readings[0])
 
 

@@ -41,6 +41,7 @@ def test_example_5_3_vectors_on_an_axis() -> None:
     assert not hull.contains((0, 1))
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 def test_norms_equal_those_of_a_linear_programme() -> None:
     for seed in searches(40):
         rng = np.random.default_rng(seed)

@@ -22,7 +22,7 @@ from discreet.mechanisms.perturbation.lattice import (
     primitive,
     reduction,
 )
-from discreet.mechanisms.perturbation.planar import areas_with, group_differences, symmetric_hull, twice_area
+from discreet.mechanisms.perturbation.planar import areas_with, group_differences, symmetric_hull
 from discreet.mechanisms.perturbation.protection import Sensitivity
 from discreet.numerics import IntArray
 from tests.mechanisms.perturbation.examples import ANSWERS, random_graph, random_integers
@@ -36,6 +36,12 @@ def exact_norm(ball: Ball, vector: list[int]) -> Fraction | None:
         return None
     heights = [abs(sum(a * b for a, b in zip(row, vector, strict=True))) for row in ball.rows.tolist()]
     return max((Fraction(h, c) for h, c in zip(heights, ball.offsets.tolist(), strict=True)), default=Fraction(0))
+
+
+def twice_area(corners: IntArray) -> int:
+    """Twice the area of a polygon with these corners (the paper's formula lacks the half)."""
+    following = np.roll(corners, -1, axis=0)
+    return abs(int((corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]).sum()))
 
 
 def test_planar_hulls_are_qhulls() -> None:
@@ -192,6 +198,7 @@ def slow_facets(points: IntArray) -> set[tuple[tuple[int, ...], int]]:
     return found
 
 
+@pytest.mark.slow("compares with a slow twin on many random cases")
 def test_facets_and_corners_of_solids_are_those_of_the_definition() -> None:
     """Many points in one plane, duplicates and opposites among them; 64 bits and Python's integers give the same."""
     for seed in searches(60):

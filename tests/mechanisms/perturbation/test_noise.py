@@ -113,6 +113,7 @@ def lattice_follows(noise: LatticeNoise, epsilon: float, drawn: IntArray, norm: 
     return bool((tails[chances > 0] >= FALSE_ALARM / (4 * len(chances))).all())
 
 
+@pytest.mark.slow("draws many points")
 @pytest.mark.parametrize("name", SHAPES)
 def test_draws_follow_the_lattice_law(name: str) -> None:
     """Cut off at a norm of 40, where e^-40 is left: 16000 draws do not see it."""

@@ -2,13 +2,15 @@
 
 A new format is a file here with a class like `Csv`, and its line in `FORMATS`; CONTRIBUTING.md says more. Tables, which
 say in a header what they hold, are `FORMATS`. Logs, which applications write in ways of their own, are `LOGS`:
-`discreet import` makes a table of them.
+`discreet import` makes a table of them. Formats of other distributions (`discreet.plugins`) are asked after these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path, PurePath
 
+from discreet import plugins
 from discreet.data.formats.csv import Csv
 from discreet.data.formats.geolife import GeoLifeLabels, GeoLifeTrajectory
 from discreet.data.formats.google_records import GoogleRecords
@@ -66,25 +68,44 @@ def _opened(path: Path, format: str | None) -> Source:
     return (_recognised(path) if format is None else _named(format)).open(path)
 
 
+def _tables() -> Iterator[Format]:
+    """All formats of tables. Plug-ins come last, and are loaded only when none before them will do."""
+    yield from FORMATS
+    yield from (each for each in _plugged_in() if isinstance(each, Format))
+
+
+def _logs() -> Iterator[Log]:
+    """All formats of logs, likewise."""
+    yield from LOGS
+    yield from (each for each in _plugged_in() if isinstance(each, Log))
+
+
+def _plugged_in() -> list[Log | Format]:
+    """The formats of other distributions; an entry point names one, or a class that makes one."""
+    found = (each() if isinstance(each, type) else each for each in plugins.all_loaded(plugins.FORMATS).values())
+    return [each for each in found if isinstance(each, Log | Format)]
+
+
 def format_names() -> tuple[str, ...]:
     """What `discreet import --format` takes."""
-    return (*(each.name for each in LOGS), *(each.name for each in FORMATS))
+    return (*(each.name for each in _logs()), *(each.name for each in _tables()))
 
 
 def recognised_for_import(path: PurePath, head: bytes, format: str | None = None) -> Log | Format | None:
     """The log or table that a file is, the one that is insisted on, or None where nothing recognises it."""
     if format is not None:
-        known: dict[str, Log | Format] = {each.name: each for each in LOGS}
-        known |= {each.name: each for each in FORMATS}
+        known: dict[str, Log | Format] = {each.name: each for each in _logs()}
+        known |= {each.name: each for each in _tables()}
         if format not in known:
             raise DataError(f"format is {format!r}; {did_you_mean(format, known)}")
         return known[format]
-    log = next((each for each in LOGS if each.recognises(path, head)), None)
-    return log if log is not None else next((each for each in FORMATS if each.recognises(Path(path), head)), None)
+    ours: tuple[Log | Format, ...] = (*LOGS, *FORMATS)
+    found = (each for known in (lambda: ours, _plugged_in) for each in known() if each.recognises(Path(path), head))
+    return next(found, None)
 
 
 def _named(name: str) -> Format:
-    known = {each.name: each for each in FORMATS}
+    known = {each.name: each for each in _tables()}
     if name not in known:
         raise DataError(f"format is {name!r}; {did_you_mean(name, known)}")
     return known[name]
@@ -92,13 +113,13 @@ def _named(name: str) -> Format:
 
 def _recognised(path: Path) -> Format:
     head = _head(path)
-    for each in FORMATS:
+    for each in _tables():
         if each.recognises(path, head):
             return each
-    log = next((each for each in LOGS if each.recognises(path, head)), None)
+    log = next((each for each in _logs() if each.recognises(path, head)), None)
     if log is not None:
         raise DataError(f"{path}: is a log ({log.name}), not a table; make one with discreet import first")
-    *endings, last = (ending for each in FORMATS for ending in each.endings)
+    *endings, last = (ending for each in _tables() for ending in each.endings)
     raise DataError(
         f"{path}: neither its ending nor its first bytes say a format that can be read; "
         f"use {', '.join(endings)} or {last}"

@@ -116,6 +116,12 @@ class Journal(Protocol):
     def append(self, rows: Sequence[Row], checkpoints: Sequence[tuple[int, int, str]] = ()) -> None:
         """Write rows, and checkpoints as (stream, position, text), in one transaction: all of them or none."""
 
+    def set_aside(self, person: str, after: int) -> None:
+        """Take the rows of a person out that end after an instant, with the checkpoints that rest on them.
+
+        Only ever before a new stream: a clock that was ahead wrote them (`restored`).
+        """
+
     def last(self, person: str) -> Row | None:
         """The person's last decided slot."""
 
@@ -157,9 +163,9 @@ class Journal(Protocol):
         """Let go of the database."""
 
 
-KEPT = 2
-"""Checkpoints of a stream that are kept: the last, and one before it: the last slot's private state may be unknown yet,
-and the last text may be damaged."""
+KEPT = 8
+"""Checkpoints of a stream that are kept. The last one may be damaged, or a slot ahead of the private state; the
+others are the mornings of the last week, from which the owner can be told why something was withheld."""
 
 
 def broken_link(rows: Iterator[Row], key: bytes) -> Row | None:

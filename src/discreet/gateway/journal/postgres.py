@@ -163,6 +163,16 @@ class PostgresJournal:
                     (stream, stream, KEPT),
                 )
 
+    def set_aside(self, person: str, after: int) -> None:
+        """Take the rows of a person out that end after an instant."""
+        with self._using("writes", "written") as run:
+            run.execute("DELETE FROM output WHERE person = %s AND ends > %s", (person, after))
+            run.execute(
+                "DELETE FROM checkpoint WHERE stream IN (SELECT stream FROM stream WHERE person = %s) AND position"
+                " > 1 + coalesce((SELECT max(position) FROM output WHERE output.stream = checkpoint.stream), position)",
+                (person,),
+            )
+
     def last(self, person: str) -> Row | None:
         """The person's last decided slot."""
         return next(iter(self.latest(person, 1)), None)

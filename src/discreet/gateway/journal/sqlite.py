@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.gateway.database import Lock, copied, looked_at, opened, shared_file
+from discreet.gateway.database import DAMAGE, RAW, RESTORE, Lock, copied, is_damaged, looked_at, opened, shared_file
 from discreet.gateway.journal.base import KEPT, Head, JournalError, Key, Row
 from discreet.gateway.journal.fields import COLUMNS, FIELDS, PAGE, fields, head_of, row_of
 
@@ -73,7 +73,10 @@ class SqliteJournal:
         found = self._read(
             "SELECT stream, person, start, first, why FROM stream WHERE person = ? ORDER BY stream", (person,)
         )
-        return [head_of(one) for one in found]
+        try:
+            return [head_of(one) for one in found]
+        except DAMAGE as error:
+            raise JournalError(is_damaged(self.path, error)) from error
 
     def head(self, person: str) -> Head | None:
         """The person's latest stream."""
@@ -91,6 +94,16 @@ class SqliteJournal:
                     (stream, KEPT),
                 )
 
+    def set_aside(self, person: str, after: int) -> None:
+        """Take the rows of a person out that end after an instant."""
+        with self._transaction() as run:
+            run.execute("DELETE FROM output WHERE person = ? AND ends > ?", (person, after))
+            run.execute(
+                "DELETE FROM checkpoint WHERE stream IN (SELECT stream FROM stream WHERE person = ?) AND position"
+                " > 1 + coalesce((SELECT max(position) FROM output WHERE output.stream = checkpoint.stream), position)",
+                (person,),
+            )
+
     def last(self, person: str) -> Row | None:
         """The person's last decided slot."""
         return next(iter(self.latest(person, 1)), None)
@@ -100,14 +113,14 @@ class SqliteJournal:
         found = self._read(
             f"SELECT {FIELDS} FROM output WHERE person = ? ORDER BY date DESC, slot DESC LIMIT ?", (person, count)
         )
-        return [row_of(one) for one in reversed(found)]
+        return self._rows(reversed(found))
 
     def of_stream(self, stream: int, after: int = -1) -> list[Row]:
         """The rows of a stream with a position above `after`, in order."""
         found = self._read(
             f"SELECT {FIELDS} FROM output WHERE stream = ? AND position > ? ORDER BY position", (stream, after)
         )
-        return [row_of(one) for one in found]
+        return self._rows(found)
 
     def checkpoints(self, stream: int) -> list[tuple[int, str]]:
         """The checkpoints of a stream, the last first."""
@@ -130,7 +143,7 @@ class SqliteJournal:
             " ORDER BY date, slot LIMIT ?",
             (person, *low, *high, limit),
         )
-        return [row_of(one) for one in found]
+        return self._rows(found)
 
     def all_rows(self, person: str) -> Iterator[Row]:
         """Every row of a person, in order."""
@@ -159,9 +172,12 @@ class SqliteJournal:
         """A consistent and marked copy, while running."""
         with self._reading:
             copied(self._reads, path)
-        with closing(sqlite3.connect(path)) as copy, copy:
-            copy.execute("DELETE FROM mark")
-            copy.execute("INSERT INTO mark VALUES (?)", (mark,))
+        try:
+            with closing(sqlite3.connect(path)) as copy, copy:
+                copy.execute("DELETE FROM mark")
+                copy.execute("INSERT INTO mark VALUES (?)", (mark,))
+        except RAW as error:
+            raise JournalError(is_damaged(self.path, error)) from error
 
     @classmethod
     def filled(
@@ -180,9 +196,10 @@ class SqliteJournal:
             run.execute("INSERT INTO mark VALUES (?)", (mark,))
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._reads.close()
-        self._writes.close()
+        """Let go of the file, when nobody reads or writes it: SQLite does not survive that."""
+        with self._reading, self._writing:
+            self._reads.close()
+            self._writes.close()
         self._unlock()
 
     def _unlock(self) -> None:
@@ -196,7 +213,7 @@ class SqliteJournal:
                 self._writes.execute("BEGIN IMMEDIATE")
                 yield self._writes
                 self._writes.execute("COMMIT")
-            except sqlite3.Error as error:
+            except RAW as error:
                 raise JournalError(f"{self.path}: cannot be written: {error}; nothing was told") from error
             finally:
                 if self._writes.in_transaction:
@@ -206,5 +223,11 @@ class SqliteJournal:
         with self._reading:
             try:
                 return self._reads.execute(query, values).fetchall()
-            except sqlite3.Error as error:
-                raise JournalError(f"{self.path}: cannot be read: {error}") from error
+            except RAW as error:
+                raise JournalError(f"{self.path}: cannot be read: {error}. {RESTORE}") from error
+
+    def _rows(self, found: Iterable[tuple[Any, ...]]) -> list[Row]:
+        try:
+            return [row_of(one) for one in found]
+        except DAMAGE as error:
+            raise JournalError(is_damaged(self.path, error)) from error

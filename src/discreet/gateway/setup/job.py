@@ -116,7 +116,7 @@ def _run(saying: Connection, work: Work, out: Path, given: tuple[Any, ...]) -> N
     quiet_end()
     set_up(level=logging.INFO)
     os.umask(0o077)
-    if hasattr(os, "nice"):
+    with suppress(OSError, AttributeError):  # the unit's own restrictions forbid it; the work goes on without
         os.nice(NICE)
     said = 0.0
     last = ""

@@ -293,10 +293,10 @@ def chosen_of(draft: Path, secrets: Sequence[str]) -> tuple[Routine, Places | No
     """Habits and map of a draft, and the secrets of these names."""
     from discreet.choosing import suggest
     from discreet.models.routine import Routine
-    from discreet.models.store import load
+    from discreet.models.store import load_days
     from discreet.places import read_places
 
-    routine = load(draft / MODEL)
+    routine = load_days(draft / MODEL)
     assert isinstance(routine, Routine)
     places = read_places(draft / PLACES) if (draft / PLACES).is_file() else None
     return routine, places, habits.chosen(suggest(routine, places), secrets, routine, places)

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from discreet.adversary.belief import Adversary
-from discreet.contracts import Kernel, Model, Needs, Utility
+from discreet.contracts import DayModel, Kernel, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.adaptive.changing import Change, Changes
-from discreet.mechanisms.adaptive.endless import Endless, Pacing
 from discreet.mechanisms.adaptive.family import Observer, fingerprints, observers_of, observing
-from discreet.mechanisms.adaptive.machines import PAIRS, Histories, History, Memory
+from discreet.mechanisms.adaptive.machine import PAIRS, Machine, Memory
+from discreet.mechanisms.adaptive.slots import Pacing
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
 from discreet.mechanisms.adaptive.withheld import Withheld, withheld
@@ -26,13 +26,14 @@ from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.utility import DAYS, STREAM_DAYS, TREE, simulated_utility, stream_utility, tree_utility
 from discreet.models.changing import ChangingChain
 from discreet.models.endless import EndlessChain
+from discreet.models.endless_hidden import EndlessHidden
 from discreet.models.kinds import as_date
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy
 
-__all__ = ["Adaptive", "History", "Memory", "Outputs"]
+__all__ = ["Adaptive", "Memory", "Outputs"]
 
 Plan = Literal["full", "lazy"]
 Follows = Literal["adaptive", "hybrid", "suppress"]
@@ -71,12 +72,13 @@ class Adaptive:
     """
 
     needs: ClassVar[Needs] = "any"
+    forgets: ClassVar[bool] = True  # after a skip kernels do not look at memory
     pairs: ClassVar[int] = PAIRS  # of memory; a class of one's own may keep others, as an experiment does
     pacing: ClassVar[Pacing | None] = None  # over a model without end; likewise, None for the one measured to be best
 
     def __init__(
         self,
-        model: Model | EndlessChain,
+        model: DayModel | EndlessChain | EndlessHidden,
         policy: Policy,
         *,
         outputs: Outputs = "suppress",
@@ -86,7 +88,7 @@ class Adaptive:
         value: Value | None = None,
         plan: Plan = "full",
         observers: Sequence[Observer] | None = None,
-        _like: Endless | None = None,
+        _like: Machine | None = None,
         _policies: tuple[tuple[dt.date, Policy], ...] = (),
     ) -> None:
         refuse_routine(model)
@@ -104,20 +106,13 @@ class Adaptive:
             covers=frozenset({"each", "any"}),
         )
         self.vocabulary = vocabulary_of(cast(Any, model), outputs, hierarchy, events, value)
-        tabled = outputs == "suppress" and value is None and model.emissions is None and not policy.bounds_any
-        own = _memory(model, memory)
         self._policies = _policies
-        machine: Endless | Changes | SuppressTable | Histories
-        if isinstance(model, EndlessChain):
-            machine = self._endless(model, own, _like)
-        else:
-            kind = SuppressTable if tabled else Histories
-            machine = kind(model, policy, self.vocabulary, own, self.pairs, self.observers)
+        machine = self._made(_memory(model, memory), _like)
         self.decider, self.effort = machine.decider, machine.decider.effort
         chosen = Choice("adaptive", machine, machine.memory, machine.adversary, None)
         if plan == "full" and isinstance(machine, SuppressTable) and not self.observers:  # Hybrid knows of none
             chosen = self._or_hybrid(chosen, machine.plan())
-        elif plan == "full" and outputs == "generalize" and value is None and isinstance(machine, Histories):
+        elif plan == "full" and outputs == "generalize" and value is None and machine.horizon is None:
             chosen = self._or_suppress(chosen)
         self.follows: Follows = chosen.follows
         self.memory: Memory = chosen.memory
@@ -126,12 +121,14 @@ class Adaptive:
         self._chosen, self._utility = chosen, chosen.utility
         self._large = False  # the tree of outputs is too large for an exact utility
 
-    def _endless(self, model: EndlessChain, memory: Memory, like: Endless | None) -> Endless | Changes:
-        """The machine without end; several, one after the other, where the policy changes."""
+    def _made(self, memory: Memory, like: Machine | None) -> Any:
+        """The machine of a day or of a stream; several, one after the other, where the policy changes."""
 
-        def make(habits: EndlessChain, policy: Policy, before: tuple[Endless, int] | None) -> Endless:
-            tabled = self.outputs == "suppress" and self._options["value"] is None and not policy.bounds_any
-            return Endless(
+        def make(habits: Any, policy: Policy, before: tuple[Machine, int] | None) -> Machine:
+            settles = self.outputs == "suppress" and self._options["value"] is None and not policy.bounds_any
+            tabled = settles and habits.emission(habits.first) is None  # a release shows the state
+            table, endless = tabled and habits.slots is not None, habits.slots is None
+            return (SuppressTable if table else Machine)(
                 habits,
                 policy,
                 self.vocabulary,
@@ -139,17 +136,19 @@ class Adaptive:
                 memory,
                 self.pairs,
                 pacing=self.pacing,
-                tabled=tabled,
+                tabled=tabled and endless,
                 like=like if before is None else None,
                 before=before,
                 observers=self.observers,
             )
 
         if not self._policies:
-            return make(model, self.policy, None)
-        policies = {model.slot_of(date): policy for date, policy in self._policies}  # of a date, the last one given
+            return make(self.model, self.policy, None)
+        policies = {
+            self.model.slot_of(date): policy for date, policy in self._policies
+        }  # of a date, the last one given
         changes = tuple(Change(slot, policies[slot]) for slot in sorted(policies))
-        return Changes(model, self.policy, make, changes)
+        return Changes(self.model, self.policy, make, changes)
 
     def _or_hybrid(self, own: Choice, utility: Utility) -> Choice:
         """Follow Hybrid where it is better: a function of model and policy, which are public, hence sound."""
@@ -173,7 +172,8 @@ class Adaptive:
     @property
     def horizon(self) -> int | None:
         """Over a model without end, how many slots ahead something could tell of a secret; None for a day's."""
-        return self.machine.horizon if isinstance(self.machine, Endless | Changes) else None
+        horizon: int | None = getattr(self.machine, "horizon", None)  # a hybrid check has none
+        return horizon
 
     @property
     def machine(self) -> Any:
@@ -189,7 +189,7 @@ class Adaptive:
         return self.vocabulary.worth_of(context, output)
 
     @classmethod
-    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+    def law_cases(cls, model: DayModel) -> Iterable[Mapping[str, Any]]:
         """The defaults, fakes, and a hierarchy of two layers."""
         tree = Hierarchy({"top": list(model.contexts)})
         return {}, {"outputs": "deceive"}, {"outputs": "generalize", "hierarchy": tree, "memory": "none"}
@@ -214,7 +214,7 @@ class Adaptive:
     def withheld(self, state: Any, private: int, told: Output) -> Withheld | None:
         """Over a model without end, the rows because of which this was told and not the truth; None where it was."""
         machine = self.machine.machine(state.cuts) if isinstance(self.machine, Changes) else self.machine
-        if not isinstance(machine, Endless):
+        if self.horizon is None:
             raise DiscreetError("why something was withheld is known of streams; give Adaptive a routine.since(date)")
         return withheld(machine, state, private, told)
 
@@ -240,8 +240,8 @@ class Adaptive:
 
     def then(self, date: dt.date | str, *, policy: Policy | None = None, routine: Routine | None = None) -> Adaptive:
         """The same mechanism with new habits, or a new policy, from the cut of a date on (`Session.change`)."""
-        if not isinstance(self.machine, Endless | Changes):
-            raise DiscreetError("a day's mechanism has no later dates; give Adaptive a routine.since(date)")
+        if self.horizon is None or not isinstance(self.model, EndlessChain):
+            raise DiscreetError("only days without end have later dates; give Adaptive a routine.since(date)")
         model: Any = self.model
         if routine is not None:
             if self.observers or routine.observers:
@@ -258,7 +258,7 @@ class Adaptive:
 
     def since(self, date: dt.date | str, first: int = 0) -> Adaptive:
         """The same mechanism from another date and slot on, what it has decided shared where habits repeat."""
-        if not isinstance(self.machine, Endless):
+        if self.horizon is None or isinstance(self.machine, Changes) or not isinstance(self.model, EndlessChain):
             raise DiscreetError("only a mechanism over routine.since(date), without changes, begins on other dates")
         other: EndlessChain = self.model.routine.since(date, first=first)
         like = self.machine if other.periodic and self.model.periodic else None
@@ -271,7 +271,7 @@ class Adaptive:
 
         half_width is then the 95 % half-width; the draws are seeded. Without end, over a stream of some weeks.
         """
-        if isinstance(self.machine, Endless | Changes):
+        if self.horizon is not None:
             return stream_utility(self, self.worth, STREAM_DAYS if days is None else days)
         if self._utility is None and isinstance(self.machine, SuppressTable):
             self._utility = self.machine.plan()
@@ -283,12 +283,9 @@ class Adaptive:
         return self._utility
 
 
-def _memory(model: Model | EndlessChain, memory: Memory | None) -> Memory:
-    hidden = model.emissions is not None
+def _memory(model: Any, memory: Memory | None) -> Memory:
     if memory is None:
-        return "none" if hidden else "last"
+        return "last" if model.emission(model.first) is None else "none"
     if memory not in ("last", "none"):
         raise DiscreetError(f"memory={memory!r} is not known; use 'last' or 'none'")
-    if hidden and memory == "last":
-        raise DiscreetError("a hidden Markov model is released without memory so far; use memory='none'")
     return memory

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from discreet.adversary.endless import EndlessAdversary
-from discreet.adversary.endless_belief import EndlessBelief
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
-from discreet.mechanisms.adaptive.endless import Endless, Ongoing
-from discreet.mechanisms.adaptive.table import ReleaseKernel
-from discreet.models.endless import EndlessChain
+from discreet.mechanisms.adaptive.kernel import ReleaseKernel
+from discreet.mechanisms.adaptive.machine import Machine, Ongoing
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Policy
 
-Make = Callable[[EndlessChain, Policy, tuple[Endless, int] | None], Endless]
+Make = Callable[[Any, Policy, tuple[Machine, int] | None], Machine]
 """The machine of these habits and this policy, and which machine it follows, at which cut."""
 
 KEPT = 8
@@ -38,25 +36,24 @@ class Change(NamedTuple):
 class Changes:
     """Machines one after the other: each takes over the belief of the one before."""
 
-    def __init__(self, model: EndlessChain, policy: Policy, make: Make, changes: tuple[Change, ...]) -> None:
+    def __init__(self, model: Any, policy: Policy, make: Make, changes: tuple[Change, ...]) -> None:
         self._make, self.changes = make, changes
         self._first = make(model, policy, None)
-        self._later: OrderedDict[tuple[int, ...], Endless] = OrderedDict()
-        self._slots = model.day_slots
+        self._later: OrderedDict[tuple[int, ...], Machine] = OrderedDict()
         for change in changes:
-            if change.slot % self._slots or change.slot <= model.first:
+            if change.slot % (model.day_slots or 1) or change.slot <= model.first:
                 raise DiscreetError(f"a change at slot {change.slot} is at no cut after the first; give a later date")
         cuts: tuple[int, ...] = ()
         for change in changes:  # refuses now what looks too far ahead later
             cuts = (*cuts, change.slot)
             self.machine(cuts)
-        self.horizon = max(self.machine(cuts[:k]).horizon for k in range(len(cuts) + 1))
+        self.horizon = max(self.machine(cuts[:k]).horizon or 0 for k in range(len(cuts) + 1))
         self.adversary: EndlessAdversary = self._first.adversary
         self.decider, self.memory = self._first.decider, self._first.memory
         self.private_contexts: IntArray = self._first.private_contexts
         self.remember = self._first.remember
 
-    def machine(self, cuts: tuple[int, ...]) -> Endless:
+    def machine(self, cuts: tuple[int, ...]) -> Machine:
         """The machine after changes at these cuts."""
         if not cuts:
             return self._first
@@ -96,10 +93,10 @@ class Changes:
 
     def restored(
         self,
-        belief: EndlessBelief,
+        belief: Any,
         skipped: bool,
         cuts: tuple[int, ...] = (),
-        others: tuple[EndlessBelief, ...] = (),
+        others: tuple[Any, ...] = (),
     ) -> Ongoing:
         """The public state of a checkpoint."""
         return self.machine(cuts).restored(belief, skipped, cuts, others)

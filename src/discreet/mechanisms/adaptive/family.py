@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from discreet.contracts import Model
+from discreet.contracts import Model, is_chain
 from discreet.errors import DiscreetError
 from discreet.mechanisms.adaptive.slots import Slot, Slots
 from discreet.models.changing import ChangingChain
@@ -19,8 +19,8 @@ from discreet.models.endless import EndlessChain
 from discreet.models.routine import Routine
 from discreet.numerics import FloatArray, digest_of
 
-Observer = Model | Routine | EndlessChain
-"""What an observer learned: a model of the day, or a routine where the mechanism's model has no end."""
+Observer = Model | Routine
+"""What an observer learned: a model, or a routine where the mechanism's is one of days without end."""
 
 
 class _Belief(Protocol):
@@ -109,8 +109,8 @@ def observing(model: Any, observers: Sequence[Observer]) -> tuple[Any, ...]:
 
 
 def _require_alike(model: Any, other: Any, who: str) -> None:
-    endless = isinstance(model, EndlessChain)
-    if endless != isinstance(other, EndlessChain) or isinstance(other, Routine):
+    endless = model.slots is None
+    if isinstance(other, Routine) or endless != (other.slots is None):
         raise DiscreetError(
             f"{who} has a model of {'one day' if endless else 'days without end'}, the mechanism one of "
             f"{'days without end' if endless else 'one day'}; give routines where that is routine.since(date)"
@@ -126,7 +126,7 @@ def _require_alike(model: Any, other: Any, who: str) -> None:
         raise DiscreetError(
             f"{who} has other slots, kinds of day or first date than the mechanism's model; use the same"
         )
-    if (model.emissions is None) != (other.emissions is None):
+    if is_chain(model) != is_chain(other):
         raise DiscreetError(f"{who} has a hidden Markov model where the mechanism has a chain, or the other way round")
     for what, own, theirs in _possible(model, other):
         if own.shape != theirs.shape or not np.array_equal(own > 0, theirs > 0):
@@ -139,7 +139,7 @@ def _require_alike(model: Any, other: Any, who: str) -> None:
 def _slots(model: Any) -> tuple[object, ...]:
     if isinstance(model, EndlessChain):
         return model.day_slots, model.start, model.first, model.routine.rule
-    return (model.slots,)
+    return model.slots, model.first
 
 
 def _possible(model: Any, other: Any) -> list[tuple[str, FloatArray, FloatArray]]:
@@ -154,13 +154,20 @@ def _possible(model: Any, other: Any) -> list[tuple[str, FloatArray, FloatArray]
         found += [(f"on a {kind}", own.day(kind).transitions, theirs.day(kind).transitions) for kind in own.kinds]
         nights = [(a, b) for a, b in own.nights if (a, b) in theirs.nights]  # others never follow each other
         return found + [(f"in a night {a} to {b}", own.nights[a, b], theirs.nights[a, b]) for a, b in nights]
-    steps = [("at the start", model.initial, other.initial), ("steps", model.transitions, other.transitions)]
-    if model.emissions is None:
+    steps = [("at the start", model.initial, other.initial), ("steps", _steps(model), _steps(other))]
+    if is_chain(model):
         return steps
-    whole = all((one.transitions > 0).all() and (one.initial > 0).all() for one in (model, other))
+    whole = all((_steps(one) > 0).all() and (one.initial > 0).all() for one in (model, other))
     if whole:
-        return [("contexts of each slot", model.prior, other.prior)]
+        slots = range(1 if model.slots is None else model.slots)  # positions without end are all alike
+        mine, others = (np.array([one.prior_at(t) for t in slots]) for one in (model, other))
+        return [("contexts of each slot", mine, others)]
     return [*steps, ("emissions", model.emissions, other.emissions)]
+
+
+def _steps(model: Any) -> FloatArray:
+    """The transitions of a day, or the one of positions without end."""
+    return np.asarray(model.transition(model.first) if model.slots is None else model.transitions)
 
 
 def fingerprints(observers: Sequence[Any]) -> str:

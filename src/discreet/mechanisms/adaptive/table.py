@@ -1,87 +1,35 @@
-"""Truth or silence on a chain: the public past is (last release, when, how long ago), so decisions are a table.
+"""Truth or silence on a day's chain: the public past is (last release, when, how long ago): decisions are a table.
 
 After a release the hidden state is known and the past is settled, so a *run*, the silent slots after one release, has
 the same kernels whenever it occurs. Kernels are built from the canonical belief "X_a = i", without the rows of slots up
 to a: ties and rounding then cannot make them depend on what came before. A run goes on for as long as it is asked for.
+The table is a cache of the machine's decisions. After a skip, where memory starts anew, the machine decides by itself
+until the next release.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import cached_property, lru_cache
 from threading import RLock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.adversary.belief import Belief
-from discreet.contracts import Rng, Utility
+from discreet.contracts import Utility
+from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.family import Beliefs
-from discreet.mechanisms.adaptive.machines import Deciding
+from discreet.mechanisms.adaptive.kernel import ReleaseKernel
+from discreet.mechanisms.adaptive.machine import Machine, Ongoing
 from discreet.mechanisms.maskit.simulatable import LastRelease
-from discreet.numerics import TOTAL, WEIGHT_BITS, FloatArray, IntArray, digest_of
-from discreet.outputs import SUPPRESSED, Output, Released
+from discreet.numerics import TOTAL, FloatArray, IntArray
+from discreet.outputs import SUPPRESSED, Output, Released, Skipped
 
 UNLIKELY = 2.0**-36
 """Silence that is less likely, given the release before it, is not planned for: it is decided when it occurs."""
 
 KEPT = 4_096
 """Kernels kept ready; the table behind them is compact."""
-
-
-@lru_cache(maxsize=64)
-def _numbers(outputs: tuple[Output, ...]) -> dict[Output, int]:
-    """The column of each output: one table for all kernels of a mechanism."""
-    return {output: k for k, output in enumerate(outputs)}
-
-
-class ReleaseKernel:
-    """Truth with an integer weight for each private state, silence with the rest."""
-
-    def __init__(self, outputs: tuple[Output, ...], contexts: IntArray, release: IntArray) -> None:
-        self.outputs = outputs
-        self.total = TOTAL
-        self._contexts, self._release = contexts, release
-        self._number = _numbers(outputs)
-
-    def sample(self, private: int, rng: Rng) -> Output:
-        """One comparison of integers."""
-        if rng.bits(WEIGHT_BITS) < self._release[private]:
-            return self.outputs[int(self._contexts[private])]
-        return SUPPRESSED
-
-    def likelihood(self, output: Output) -> FloatArray:
-        """The output's column."""
-        number = self._number.get(output)
-        if number is None:
-            return np.zeros(len(self._release))
-        if output == SUPPRESSED:
-            return np.asarray((TOTAL - self._release) / TOTAL)
-        return np.asarray(np.where(self._contexts == number, self._release, 0) / TOTAL)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its weights."""
-        return self._release.nbytes
-
-    @cached_property
-    def weights(self) -> IntArray:
-        """(P, n + 1)."""
-        weights = np.zeros((len(self._release), len(self.outputs)), dtype=np.int64)
-        weights[np.arange(len(weights)), self._contexts] = self._release
-        weights[:, -1] = TOTAL - self._release
-        weights.setflags(write=False)
-        return weights
-
-    @cached_property
-    def matrix(self) -> FloatArray:
-        """(P, n + 1): weights / total."""
-        return self.weights / float(TOTAL)
-
-    @cached_property
-    def digest(self) -> bytes:
-        """Of what the weights are made from."""
-        return digest_of((self.outputs, self.total, self._contexts, self._release))
 
 
 class Entry(NamedTuple):
@@ -102,10 +50,11 @@ class Run(NamedTuple):
     silent: float = 1.0  # P(no release in the slots decided | the run)
 
 
-class SuppressTable(Deciding):
+class SuppressTable(Machine):
     """Kernels by (slot, last release), shared between days and between people with the same model."""
 
-    def _prepare(self) -> None:
+    def __init__(self, *habits: Any, **options: Any) -> None:
+        super().__init__(*habits, **options)
         self._contexts = self.private_contexts
         self._outputs = self.decider.vocabulary.outputs
         self._place_of = {output: k for k, output in enumerate(self._outputs)}
@@ -124,20 +73,34 @@ class SuppressTable(Deciding):
         entries = sum(part.nbytes for run in self._runs.values() for entry in run.entries for part in entry)
         return entries + sum(run.beliefs.nbytes for run in self._runs.values())
 
-    def start(self) -> LastRelease:
+    def start(self) -> LastRelease:  # type: ignore[override]  # or an Ongoing, after a skip
         """Nothing released yet."""
         return LastRelease(0)
 
-    def advance(self, state: LastRelease, output: Output) -> LastRelease:
-        """A release settles the past; anything else goes on being silent."""
+    def advance(self, state: LastRelease | Ongoing, output: Output) -> LastRelease | Ongoing:  # type: ignore[override]
+        """A release settles the past; anything else goes on being silent. A skip is no silence: it tells nothing."""
         if isinstance(output, Released):
             released = self._place_of.get(output)
             if released is not None:
                 return LastRelease(state.slot + 1, state.slot, released)
+        if isinstance(state, Ongoing):
+            return super().advance(state, output)
+        if isinstance(output, Skipped):
+            return super().advance(self._ongoing(state), output)
         return state._replace(slot=state.slot + 1)
 
-    def kernel(self, state: LastRelease) -> ReleaseKernel:
+    def _ongoing(self, state: LastRelease) -> Ongoing:
+        """The same public state with its beliefs, which the table does not keep."""
+        beliefs = self._first(state.released_slot, state.released)
+        for slot in range(state.released_slot + 1, state.slot):
+            silent = self.kernel(state._replace(slot=slot)).likelihood(SUPPRESSED)
+            beliefs = beliefs.after(silent)
+        return Ongoing(state.slot, state, False, beliefs)
+
+    def kernel(self, state: LastRelease | Ongoing) -> FiniteKernel | ReleaseKernel:
         """A look-up, or a decision where the run was never followed so far."""
+        if isinstance(state, Ongoing):
+            return super().kernel(state)
         kernel = self._kernels.get(state)
         return self._made(state) if kernel is None else kernel
 
@@ -146,7 +109,7 @@ class SuppressTable(Deciding):
         with self._lock:
             run = self._run(*key)
             while len(run.entries) <= state.slot - run.first:
-                run = self._decided(key)
+                run = self._extended(key)
             entry = run.entries[state.slot - run.first]
             release = np.zeros(len(self._contexts), dtype=np.int64)
             release[entry.private] = entry.weight
@@ -158,12 +121,14 @@ class SuppressTable(Deciding):
     def _run(self, slot: int, context: int) -> Run:
         run = self._runs.get((slot, context))
         if run is None:
-            nothing = np.zeros(0)  # at="any" is not tabled
-            starts = [one.start() if slot < 0 else one.revealed(slot + 1, context, nothing) for one in self.family]
-            run = self._runs[slot, context] = Run(slot + 1, Beliefs(tuple(starts)))
+            run = self._runs[slot, context] = Run(slot + 1, self._first(slot, context))
         return run
 
-    def _decided(self, key: tuple[int, int]) -> Run:
+    def _first(self, slot: int, context: int) -> Beliefs[Belief]:
+        """The beliefs that a run begins with: at the start, or after a release."""
+        return Beliefs(tuple(one.start() if slot < 0 else one.revealed(slot + 1, context) for one in self.family))
+
+    def _extended(self, key: tuple[int, int]) -> Run:
         """Decide the next slot of a run and go on in silence; the run changes at once or, on an error, not at all."""
         run = self._runs[key]
         decision = self.decider.decide(run.beliefs)
@@ -185,7 +150,7 @@ class SuppressTable(Deciding):
 
         Runs are followed until silence is UNLIKELY; what that leaves out is the half-width.
         """
-        slots = self.adversary.process.slots
+        slots = self.model.slots
         waiting: list[set[int]] = [set() for _ in range(slots)]
         order: list[tuple[int, int]] = []
         with self._lock:
@@ -204,13 +169,13 @@ class SuppressTable(Deciding):
         order.append(key)
         run = self._run(*key)
         while run.first + len(run.entries) < len(waiting) and run.silent > UNLIKELY:
-            run = self._decided(key)
+            run = self._extended(key)
         for slot, entry in enumerate(run.entries, run.first):
             waiting[slot].update(entry.context.tolist())
 
     def _worth(self, key: tuple[int, int], worth: dict[tuple[int, int], tuple[float, float]]) -> tuple[float, float]:
         """Expected releases after this one, and how many more there might be where runs were not followed."""
-        run, slots = self._runs[key], self.adversary.process.slots
+        run, slots = self._runs[key], self.model.slots
         silent, mean, missing = 1.0, 0.0, 0.0
         for t, entry in enumerate(run.entries, run.first):
             for context, chance in zip(entry.context.tolist(), entry.chance.tolist(), strict=True):

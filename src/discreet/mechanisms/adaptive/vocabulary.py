@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Events
 from discreet.hierarchy import Hierarchy
@@ -63,7 +63,7 @@ def _is_true(context: str, output: Output) -> bool:
 
 
 def vocabulary_of(
-    model: Model, outputs: Outputs, hierarchy: Hierarchy | None, events: Events | None, value: Value | None
+    model: DayModel, outputs: Outputs, hierarchy: Hierarchy | None, events: Events | None, value: Value | None
 ) -> Vocabulary:
     """The vocabulary by the name that `Adaptive` knows it by."""
     contexts = model.contexts

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.contracts import Model, Utility
+from discreet.contracts import DayModel, Utility
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel, suppressing_kernel
 from discreet.mechanisms.base import SlotMechanism
@@ -53,7 +53,7 @@ class PaHmm(SlotMechanism):
     """
 
     def __init__(
-        self, model: Model, policy: Policy, *, window: int = LEAST_WINDOW, grid: int = 10, budget: int = BUDGET
+        self, model: DayModel, policy: Policy, *, window: int = LEAST_WINDOW, grid: int = 10, budget: int = BUDGET
     ) -> None:
         for name, value, least, meaning in (
             ("window", window, LEAST_WINDOW, "slots in a row that the check covers; a shorter day is one window"),

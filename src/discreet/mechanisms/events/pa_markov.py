@@ -31,7 +31,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.contracts import Model, Needs, Utility
+from discreet.contracts import DayModel, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import ATTRIBUTES, Events
 from discreet.jit import product
@@ -42,7 +42,7 @@ from discreet.mechanisms.maskit.simulatable import LastRelease, Simulatable
 from discreet.models import MarkovChain
 from discreet.models.arrays import state_prior
 from discreet.numerics import ROOM, BoolArray, FloatArray, IntArray
-from discreet.outputs import Output, PartialEvent, Released, Suppressed
+from discreet.outputs import Output, PartialEvent, Released, Skipped, Suppressed
 from discreet.policy import Guarantee, Policy, Secret
 
 State = tuple[LastRelease, ...]
@@ -73,12 +73,12 @@ class PaMarkov(ContextMechanism):
 
     def __init__(
         self,
-        model: Model,
+        model: DayModel,
         policy: Policy,
         *,
         events: Events | None = None,
         internal: bool = True,
-        chains: Sequence[Model] | None = None,
+        chains: Sequence[DayModel] | None = None,
     ) -> None:
         super().__init__(model, policy)
         self.events, self.internal = events_of(model, events), internal
@@ -87,7 +87,7 @@ class PaMarkov(ContextMechanism):
         )
         self._index: IntArray = self.events.attribute_index  # (n, 3)
         policies = self._policies()
-        self.chains: tuple[Model, ...] = self._marginals() if chains is None else self._given(chains)
+        self.chains: tuple[DayModel, ...] = self._marginals() if chains is None else self._given(chains)
         self.checks = tuple(Simulatable(chain, own) for chain, own in zip(self.chains, policies, strict=True))
         self._implying = self._implications() if internal else None
         self._published: list[dict[LastRelease, bytes]] = [{} for _ in ATTRIBUTES]
@@ -137,7 +137,7 @@ class PaMarkov(ContextMechanism):
             transitions = np.where(total > 0, both / total, np.eye(len(values)))
         return MarkovChain(values, product(states[0], seen[0]), transitions)
 
-    def _given(self, chains: Sequence[Model]) -> tuple[Model, ...]:
+    def _given(self, chains: Sequence[DayModel]) -> tuple[DayModel, ...]:
         if len(chains) != len(ATTRIBUTES):
             raise DiscreetError(f"chains has {len(chains)} chains; give three, of activities, times and locations")
         for attribute, chain in zip(ATTRIBUTES, chains, strict=True):
@@ -207,7 +207,7 @@ class PaMarkov(ContextMechanism):
     def _values_of(self, output: Output) -> tuple[int, ...]:
         """The index of each attribute's value that an output shows, -1 where it is withheld."""
         match output:
-            case Suppressed():
+            case Suppressed() | Skipped():
                 return -1, -1, -1
             case PartialEvent(activity, time, location):
                 values = zip(self.checks, (activity, time, location), strict=True)
@@ -250,7 +250,7 @@ class NoInternal(PaMarkov):
     """PA-Markov without its internal check (the paper's baseline c): each attribute looks after itself."""
 
     def __init__(
-        self, model: Model, policy: Policy, *, events: Events | None = None, chains: Sequence[Model] | None = None
+        self, model: DayModel, policy: Policy, *, events: Events | None = None, chains: Sequence[DayModel] | None = None
     ) -> None:
         super().__init__(model, policy, events=events, internal=False, chains=chains)
 
@@ -263,7 +263,7 @@ class SensitiveMask(MaskSensitive):
     Eq. 25 has a sensitive event both published and withheld with certainty: its rows sum to 2. Here it is withheld.)
     """
 
-    def __init__(self, model: Model, policy: Policy, *, events: Events | None = None) -> None:
+    def __init__(self, model: DayModel, policy: Policy, *, events: Events | None = None) -> None:
         super().__init__(model, policy)
         self.events = events
         if events is not None:

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.jit import product
 from discreet.mechanisms.events.loops import lower_levels
 from discreet.models.arrays import reachable, state_prior
@@ -56,7 +56,7 @@ class Known(NamedTuple):
 class Stretches:
     """All stretches of `window` slots of a model, and its secrets at each slot; those at="any" are left out."""
 
-    def __init__(self, model: Model, secrets: SecretTable, window: int) -> None:
+    def __init__(self, model: DayModel, secrets: SecretTable, window: int) -> None:
         self.slots, self.contexts = model.slots, len(model.contexts)
         self.window = min(window, model.slots)
         self.emissions = [self._emission(model, t) for t in range(self.slots)]  # (K, n) each
@@ -71,7 +71,7 @@ class Stretches:
         self.possible: BoolArray = reachable(model) if model.emissions is None else np.asarray(self.prior > 0)  # (T, n)
 
     @staticmethod
-    def _emission(model: Model, t: int) -> FloatArray:
+    def _emission(model: DayModel, t: int) -> FloatArray:
         return np.eye(len(model.contexts)) if model.emissions is None else np.asarray(model.emissions[t])
 
     def theta(self, t: int, over: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from discreet.contracts import AnyMechanism, Kernel, Model, Needs, Utility
+from discreet.contracts import AnyMechanism, DayModel, Kernel, Needs, Utility
 from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit.probabilistic import Probabilistic, Search
 from discreet.mechanisms.maskit.simulatable import LastRelease, Simulatable
@@ -24,7 +24,7 @@ class Hybrid(ContextMechanism):
 
     def __init__(
         self,
-        model: Model,
+        model: DayModel,
         policy: Policy,
         *,
         lookahead: bool = False,

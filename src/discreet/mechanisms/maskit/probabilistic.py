@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Model, Needs, Utility
+from discreet.contracts import DayModel, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
 from discreet.kernels import FiniteKernel, suppressing_kernel
 from discreet.mechanisms.base import SlotMechanism
@@ -64,7 +64,7 @@ class Probabilistic(SlotMechanism):
 
     def __init__(
         self,
-        model: Model,
+        model: DayModel,
         policy: Policy,
         *,
         search: Search = "exact",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.contracts import AnyMechanism, Model, Needs, Utility, is_finite
+from discreet.contracts import AnyMechanism, DayModel, Needs, Utility, is_finite
 from discreet.errors import DiscreetError, PolicyError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
@@ -54,7 +54,7 @@ class SetLabelled(ContextMechanism):
 
     def __init__(
         self,
-        model: Model,
+        model: DayModel,
         policy: Policy,
         *,
         labels: Mapping[str, Iterable[str]],
@@ -79,7 +79,7 @@ class SetLabelled(ContextMechanism):
         self._kernels: dict[Hashable, FiniteKernel] = {}
 
     @classmethod
-    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+    def law_cases(cls, model: DayModel) -> Iterable[Mapping[str, Any]]:
         """The first two contexts cannot be told apart."""
         first = frozenset(model.contexts[:2])
         return ({"labels": dict.fromkeys(first, first)},)

@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from discreet.contracts import Model, Needs, Utility
+from discreet.contracts import DayModel, Needs, Utility
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.jit import product
 from discreet.kernels import FiniteKernel, silent_kernel
@@ -29,7 +29,7 @@ from discreet.mechanisms.maskit import loops
 from discreet.mechanisms.maskit.windows import Steps
 from discreet.models.arrays import reachable
 from discreet.numerics import ROOM, BoolArray, FloatArray, IntArray
-from discreet.outputs import SUPPRESSED, Output, Released, Suppressed
+from discreet.outputs import SUPPRESSED, Output, Released, Skipped, Suppressed
 from discreet.policy import Guarantee, Policy
 
 
@@ -57,7 +57,7 @@ class Simulatable(ContextMechanism):
         "earlier releases alone (MaskIt, Theorem 4). Secrets at='any' are not bounded",
     )
 
-    def __init__(self, model: Model, policy: Policy, *, lookahead: bool = False) -> None:
+    def __init__(self, model: DayModel, policy: Policy, *, lookahead: bool = False) -> None:
         super().__init__(model, policy)
         self.lookahead = lookahead
         self._possible = reachable(model)
@@ -162,7 +162,7 @@ class Simulatable(ContextMechanism):
     def advance(self, state: LastRelease, output: Output) -> LastRelease:
         """The last release moves on with every release."""
         match output:
-            case Suppressed():
+            case Suppressed() | Skipped():  # silence tells nothing here: it does not depend on the truth
                 return LastRelease(state.slot + 1, state.released_slot, state.released)
             case Released(context):
                 if context not in self._index:

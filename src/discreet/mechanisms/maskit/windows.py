@@ -36,7 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.jit import product
 from discreet.mechanisms.maskit import loops
 from discreet.models.arrays import reachable, require_chain
@@ -131,7 +131,7 @@ class Windows:
     Coordinates are (slot, context) pairs that can occur; elsewhere p is 1 and never lowered.
     """
 
-    def __init__(self, model: Model, secrets: SecretTable) -> None:
+    def __init__(self, model: DayModel, secrets: SecretTable) -> None:
         require_chain(model, "a probabilistic check")
         self.slots, self.contexts = model.slots, len(model.contexts)
         self.possible = reachable(model)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.contracts import Model, Needs, Utility
+from discreet.contracts import DayModel, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
 from discreet.mechanisms.perturbation.endless import CHANGES, EndlessFilter, Ongoing
 from discreet.mechanisms.perturbation.kernel import PerturbedKernel
@@ -100,7 +100,7 @@ class Dphmm:
 
     def __init__(
         self,
-        model: Model | EndlessChain,
+        model: DayModel | EndlessChain,
         policy: Policy | None = None,
         *,
         graph: PolicyGraph,
@@ -277,7 +277,7 @@ class Dphmm:
         )
 
     @classmethod
-    def law_cases(cls, model: Model) -> Iterable[Mapping[str, Any]]:
+    def law_cases(cls, model: DayModel) -> Iterable[Mapping[str, Any]]:
         """The first two contexts are joined, and answers are points in the plane, no two of them alike."""
         n = len(model.contexts)
         query = np.array([[k % 2, 0.5 * k * k] for k in range(n)], dtype=np.float64)

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
+from discreet.adversary.filters import ChainFilter
 from discreet.adversary.rows import Tables
 from discreet.errors import DiscreetError
 from discreet.mechanisms.perturbation.odometer import Reading, Spent
@@ -62,6 +63,12 @@ class EndlessFilter:
         if isinstance(mechanism.model, ChangingChain):
             raise DiscreetError(CHANGES)
         self.adversary = EndlessAdversary(mechanism, tables=tables)
+        if not isinstance(self.adversary.filter, ChainFilter):
+            raise DiscreetError(
+                "noise without end is for Markov chains; give routine.since(date), or a hidden Markov model that ends "
+                "(slots=...)"
+            )
+        self._chain = self.adversary.filter
         try:
             self.horizon = self.adversary.horizon
         except DiscreetError as error:
@@ -85,12 +92,12 @@ class EndlessFilter:
 
     def possible(self, state: Ongoing) -> BoolArray:
         """(n,): the contexts that are possible in the slot that comes next (Definition 4.1)."""
-        step = self.adversary.arrival(state.slot)[0]
+        step = self._chain.arrival(state.slot)[0]
         return np.asarray((step[state.reached] > 0).any(axis=0))
 
     def skipped(self, state: Ongoing) -> Ongoing:
         """One slot on in which nothing was decided: it tells nothing and costs nothing."""
-        ones = np.ones(len(self.adversary.contexts))
+        ones = np.ones(self.adversary.private_states)
         belief = state.belief.unsettled(LIVE).after(ones).holding(self.possible(state))
         return self._state(belief, True, state.spent.and_a_skip())
 

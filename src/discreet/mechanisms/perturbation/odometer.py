@@ -53,11 +53,6 @@ class Odometer:
         """The sum of what was promised over edges. It bounds no pair of sequences: contexts need not be joined."""
         return math.fsum(reading.epsilon for reading in self.readings)
 
-    @property
-    def unprotected_slots(self) -> tuple[int, ...]:
-        """The slots at which one context alone was possible."""
-        return tuple(reading.slot for reading in self.readings if reading.nothing_to_protect)
-
 
 @dataclass(frozen=True)
 class Spent:

@@ -153,9 +153,3 @@ def _hull(points: IntArray) -> IntArray:
     keys = np.sort(((points[:, 0] + REACH) << 32) + (points[:, 1] + REACH))  # one key a point, in the order of (x, y)
     keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
     return hull_of_sorted(np.stack([(keys >> 32) - REACH, (keys & (2**32 - 1)) - REACH], axis=1))
-
-
-def twice_area(corners: IntArray) -> int:
-    """Twice the area of a polygon with these corners (the paper's formula lacks the half)."""
-    following = np.roll(corners, -1, axis=0)
-    return abs(int((corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]).sum()))

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Model
+from discreet.contracts import DayModel
 from discreet.errors import PolicyError
 from discreet.models.endless import EndlessChain
 from discreet.numerics import BoolArray, FloatArray, IntArray
@@ -71,7 +71,7 @@ class PolicyGraph:
         return cls.from_edges(len(answers), kept[np.lexsort((kept[:, 1], kept[:, 0]))])
 
     @classmethod
-    def transitions(cls, chain: Model | EndlessChain) -> PolicyGraph:
+    def transitions(cls, chain: DayModel | EndlessChain) -> PolicyGraph:
         """Contexts that can follow one and the same context, at any slot of the chain, nights included, are joined."""
         if chain.emissions is not None:
             raise PolicyError("the one-step transition graph needs a chain; a hidden Markov model has no such steps")
@@ -147,7 +147,7 @@ class PolicyGraph:
         return f"PolicyGraph({self.contexts} contexts, {len(self.starts) - 1} groups)"
 
 
-def _steps(chain: Model | EndlessChain) -> list[FloatArray]:
+def _steps(chain: DayModel | EndlessChain) -> list[FloatArray]:
     """All steps of a chain, those of a homogeneous one once."""
     if isinstance(chain, EndlessChain):
         routine = chain.routine

@@ -1,0 +1,54 @@
+import { useEffect, useState } from "preact/hooks";
+import { api, type Heard, type Ready } from "./api";
+import { dateHour } from "./locale";
+import { texts } from "./texts";
+
+const AGAIN = 15_000; // milliseconds until it is asked again
+
+/** What does not work at present, above every screen; nothing where all is well. */
+export function Health() {
+  const [ready, setReady] = useState<Ready | null>(null);
+  const look = () => api.ready().then(setReady, () => undefined);
+  useEffect(() => {
+    void look();
+    const again = setInterval(look, AGAIN);
+    return () => clearInterval(again);
+  }, []);
+  const words = texts.health;
+  return (
+    <>
+      {(ready?.reasons ?? []).map((one) => (
+        <p key={one.part} class="problem" role="alert">
+          {words.broken(one.part)} {one.words}.{" "}
+          {one.part === "clock" && <button onClick={() => api.acceptClock().then(look, look)}>{words.accept}</button>}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** When each source was heard last, and what came that could not be used. */
+export function Sources({ person }: { person: string }) {
+  const [heard, setHeard] = useState<Heard | null>(null);
+  useEffect(() => {
+    const look = () => api.sources(person).then(setHeard, () => undefined);
+    void look();
+    const again = setInterval(look, 4 * AGAIN);
+    return () => clearInterval(again);
+  }, [person]);
+  if (!heard) return null;
+  const words = texts.health;
+  const refused = Object.entries(heard.refused);
+  return (
+    <section aria-labelledby="sources">
+      <h2 id="sources">{words.sources}</h2>
+      {heard.sources.length === 0 && <p>{words.never}</p>}
+      {heard.sources.map((one) => {
+        const said = words.heard(one.source, dateHour(Date.parse(one.heard) / 1000));
+        return one.quiet ? <p key={one.source} class="problem" role="alert">{said} {words.quiet}</p>
+          : <p key={one.source} class="quiet">{said}</p>;
+      })}
+      {refused.map(([why, number]) => <p key={why} class="problem">{words.refused(why, number)}</p>)}
+    </section>
+  );
+}

@@ -1,0 +1,253 @@
+"""What a stranger can do with connections alone: large heads, slow ones, many, and bodies that nobody asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from discreet.gateway.connections import AT_ONCE, HEAD_BYTES, HEADERS, Connections, Limited
+from discreet.gateway.guard import UNKNOWN_BODY, Guard
+from discreet.gateway.limits import household
+from discreet.gateway.sections import Rates, Server
+from discreet.gateway.server import CONNECTIONS, FILES, SPARE, resource, room
+from tests.gateway.web import Web, listening_web, opened
+
+GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+
+
+async def raw(web: Web, *sent: bytes, address: str = "127.0.0.1", pause: float = 0.0) -> bytes:
+    """All that comes back on a connection of one's own until it is closed."""
+    port = web.served.plan.server.port
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
+    try:
+        with suppress(ConnectionError):
+            for part in sent:
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(pause)
+        with suppress(ConnectionError):
+            return await asyncio.wait_for(reader.read(), 20)
+        return b""
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"X: " + b"a" * (HEAD_BYTES + AT_ONCE), b"431"),
+        (b"\r\n".join(b"X%d: a" % k for k in range(HEADERS)), b"431"),
+        (b"X" * 2 * HEAD_BYTES, b"431"),
+        (b"\r\n".join(b"X%d: a" % k for k in range(HEADERS - 2)), b"200"),
+        (b"X: " + b"a" * (HEAD_BYTES // 2), b"200"),
+        (b"\x00\x01", b"400"),
+    ],
+)
+def test_heads_have_a_size(tmp_path: Path, head: bytes, status: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        async with listening_web(tmp_path) as web:
+            said = await raw(web, GET + b"Connection: close\r\n"[: 19 * (status == b"200")] + head + b"\r\n\r\n")
+            assert said.split(b" ")[1] == status
+            assert (await web.client.get("/healthz")).status_code == 200, "others are served"
+
+    asyncio.run(story())
+    assert not [one for one in caplog.records if one.levelno >= logging.WARNING], "a stranger fills no log"
+
+
+def test_an_endless_head_is_not_kept(tmp_path: Path) -> None:
+    """Whether it is one header or many, no more than the limit is read of it."""
+
+    async def story() -> None:
+        async with listening_web(tmp_path) as web:
+            for part in (b"a" * 65536, b"X: a\r\n" * 10_000):
+                taken = 0
+                _, writer = await asyncio.open_connection("127.0.0.1", web.served.plan.server.port)
+                writer.write(GET + b"X: ")
+                with suppress(ConnectionError, TimeoutError):
+                    async with asyncio.timeout(5):
+                        while taken < 64 << 20:
+                            writer.write(part)
+                            await writer.drain()
+                            taken += len(part)
+                writer.close()
+                assert taken < 16 << 20, "what the system's own buffers hold, and no more"
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [],
+        [b"GET /healthz HT"],
+        [GET, b"X: a\r\n"],
+        [b"\r\n", b"\r\n"],
+        [GET + b"\r\n", b"\r\n"],
+        [GET + b"\r\n", b"GET /hea"],
+        [GET + b"\r\n" + b"GET /hea"],
+    ],
+)
+def test_half_a_request_is_given_up(tmp_path: Path, sent: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limited, "head_seconds", 0.5)
+
+    async def story() -> None:
+        async with listening_web(tmp_path) as web:
+            began = time.monotonic()
+            said = await raw(web, *sent, pause=0.1)
+            assert time.monotonic() - began < 3
+            assert said.endswith(b"the request took too long")
+
+    asyncio.run(story())
+
+
+def test_a_stream_outlives_the_deadline_of_heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limited, "head_seconds", 0.2)
+
+    async def story() -> None:
+        async with listening_web(tmp_path, beat=0.3) as web:
+            async with web.client.stream("GET", "/v1/people/jane/stream", headers=web.bearer("application")) as answer:
+                lines = answer.aiter_lines()
+                beats = 0
+                async for line in lines:
+                    beats += line == ":"
+                    if beats == 3:
+                        break
+            assert beats == 3
+
+    asyncio.run(story())
+
+
+def test_connections_of_one_address_are_counted(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with listening_web(tmp_path, limits=Rates(connections=3)) as web:
+            port = web.served.plan.server.port
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            assert await raw(web, GET + b"\r\n") == b"", "a fourth is hung up on"
+            said = await raw(web, GET + b"Connection: close\r\n\r\n", address="127.0.0.2")
+            assert said.startswith(b"HTTP/1.1 200"), "others have their own"
+            for _, writer in held:
+                writer.close()
+            for _ in range(100):
+                if said := await raw(web, GET + b"Connection: close\r\n\r\n"):
+                    break
+                await asyncio.sleep(0.02)
+            assert said.startswith(b"HTTP/1.1 200"), "and when some have gone there is room"
+
+    asyncio.run(story())
+
+
+def test_counting() -> None:
+    one = Connections(2, 5, proxies=["10.0.0.1"])
+    assert [one.enter("10.0.0.2") for _ in range(3)] == [True, True, False]
+    assert [one.enter("10.0.0.1") for _ in range(4)] == [True, True, True, False], (
+        "a proxy speaks for many; five in all"
+    )
+    one.leave("10.0.0.2")
+    assert one.enter("2001:db8::1")
+    assert len(one) == 5
+    assert household("2001:db8::1") == household("2001:db8::ffff:1%eth0") != household("2001:db8:0:1::1")
+    assert household("::ffff:10.0.0.2") == household("10.0.0.2") != household("10.0.0.3")
+    assert household("testclient") == "testclient"
+
+
+@pytest.mark.skipif(resource is None, reason="the system has no limits of open files")
+def test_connections_leave_files_for_the_rest() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        assert 0 < room() <= CONNECTIONS
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= min(FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1024), hard))
+        after = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        assert room() + SPARE <= max(after, min(FILES, hard))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+# --- bodies
+
+
+POSTS = ("/v1/people/jane/readings", "/pub", "/v1/owner/tokens", "/v1/owner/people/jane/map", "/v1/owner/setup/files")
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_a_strangers_body_is_not_waited_for(tmp_path: Path, path: str) -> None:
+    """They are refused by the head alone, and hung up on: nothing of the body is held or waited for."""
+
+    async def story() -> None:
+        async with listening_web(tmp_path) as web:
+            head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+            began = time.monotonic()
+            said = await raw(web, head.encode() + b"a" * 1000)
+            assert said.split(b" ")[1] in (b"401", b"404")
+            assert b"connection: close" in said.lower()
+            assert time.monotonic() - began < 5
+
+    asyncio.run(story())
+
+
+def test_who_is_not_known_yet_sends_a_short_body(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as web:
+            long = {"password": "a" * UNKNOWN_BODY}
+            assert (await web.client.post("/v1/owner/login", json=long)).status_code == 413
+
+            async def pieces() -> AsyncIterator[bytes]:
+                for _ in range(100):
+                    yield b"a" * 100
+
+            kind = {"Content-Type": "application/json"}
+            sent = await web.client.post("/v1/owner/login", content=pieces(), headers=kind)
+            assert sent.status_code == 413
+
+    asyncio.run(story())
+
+
+def test_a_slow_body_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Guard.__init__
+
+    def impatient(self: Guard, *given: object, **options: object) -> None:
+        real(self, *given, **{**options, "patience": 0.3})  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Guard, "__init__", impatient)
+
+    async def story() -> None:
+        async with listening_web(tmp_path) as web:
+            secret = web.bearer("source")["Authorization"]
+            head = f"POST /v1/people/jane/readings HTTP/1.1\r\nHost: localhost\r\nAuthorization: {secret}\r\n"
+            said = await raw(web, head.encode() + b"Content-Length: 1000\r\n\r\n[", pause=0.1)
+            assert said.split(b" ")[1] == b"408"
+            assert json.loads(said.partition(b"\r\n\r\n")[2]) == {"error": "the body took too long"}
+
+    asyncio.run(story())
+
+
+def test_asking_for_another_protocol_writes_no_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        async with listening_web(tmp_path) as web:
+            asking = {"Connection": "Upgrade", "Upgrade": "websocket"}
+            for _ in range(3):
+                assert (await web.client.get("/healthz", headers=asking)).status_code == 200
+
+    asyncio.run(story())
+    assert not [one for one in caplog.records if one.levelno >= logging.WARNING]
+
+
+def test_over_tls_browsers_are_told_to_stay_there(tmp_path: Path) -> None:
+    async def story(hsts: bool) -> tuple[bool, bool]:
+        server = Server(proxies=("127.0.0.1",), hsts=hsts)
+        async with opened(tmp_path / str(hsts), server=server) as web:
+            plain = await web.client.get("/healthz")
+            secure = await web.client.get("/healthz", headers={"X-Forwarded-Proto": "https"})
+            assert plain.status_code == secure.status_code == 200
+            name = "strict-transport-security"
+            return name in plain.headers, name in secure.headers
+
+    assert asyncio.run(story(True)) == (False, True)
+    assert asyncio.run(story(False)) == (False, False)
