@@ -5,19 +5,31 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import shutil
+import ssl
+import subprocess
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from discreet import DiscreetError
 from discreet.gateway.connections import AT_ONCE, HEAD_BYTES, HEADERS, Connections, Limited
 from discreet.gateway.guard import UNKNOWN_BODY, Guard
 from discreet.gateway.limits import household
 from discreet.gateway.sections import Rates, Server
-from discreet.gateway.server import CONNECTIONS, FILES, SPARE, resource, room
+from discreet.gateway.server import CONNECTIONS, FILES, SPARE, resource, room, tls_of
 from tests.gateway.web import Web, listening_web, opened
+
+Run = Callable[[Coroutine[Any, Any, None]], None]
+LOOPS = [asyncio.run, *([import_module("uvloop").run] if find_spec("uvloop") else [])]
+"""Of asyncio, and what the server runs on where it is installed: each has a TLS of its own."""
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
@@ -141,6 +153,121 @@ def test_connections_of_one_address_are_counted(tmp_path: Path) -> None:
             assert said.startswith(b"HTTP/1.1 200"), "and when some have gone there is room"
 
     asyncio.run(story())
+
+
+# --- TLS
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """A server's settings with a certificate of its own."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed, which makes the certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    certificate, key = folder / "server.pem", folder / "server.key"
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=server -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run([*made.split(), "-out", certificate, "-keyout", key], check=True, capture_output=True)
+    return Server(certificate=certificate, key=key)
+
+
+async def secured(web: Web, pem: Server, *sent: bytes) -> bytes:
+    """What comes back over TLS on a connection of one's own."""
+    trusting = ssl.create_default_context(cafile=pem.certificate)
+    reader, writer = await asyncio.open_connection("127.0.0.1", web.served.plan.server.port, ssl=trusting)
+    for part in sent:
+        writer.write(part)
+    said = await asyncio.wait_for(reader.read(), 20)
+    writer.close()
+    return said
+
+
+@pytest.mark.parametrize("run", LOOPS)
+def test_requests_are_answered_over_tls(tmp_path: Path, pem: Server, run: Run) -> None:
+    async def story() -> None:
+        async with listening_web(tmp_path, server=pem) as web:
+            said = await secured(web, pem, GET + b"\r\n" + GET + b"Connection: close\r\n\r\n")
+            assert said.count(b"HTTP/1.1 200") == 2
+            assert b"strict-transport-security" in said
+            assert (await raw(web, GET + b"\r\n"))[:4] != b"HTTP", "nothing is answered in the clear"
+
+    run(story())
+
+
+@pytest.mark.parametrize("run", LOOPS)
+def test_a_request_that_comes_with_the_end_of_the_handshake_is_not_lost(tmp_path: Path, pem: Server, run: Run) -> None:
+    """The last flight of a handshake and the first request may arrive in one piece: a client written by hand."""
+
+    async def story() -> None:
+        async with listening_web(tmp_path, server=pem) as web:
+            reader, writer = await asyncio.open_connection("127.0.0.1", web.served.plan.server.port)
+            coming, going = ssl.MemoryBIO(), ssl.MemoryBIO()
+            trusting = ssl.create_default_context(cafile=pem.certificate)
+            client = trusting.wrap_bio(coming, going, server_hostname="127.0.0.1")
+            while True:
+                try:
+                    client.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    writer.write(going.read())
+                    coming.write(await asyncio.wait_for(reader.read(65536), 10))
+            client.write(GET + b"Connection: close\r\n\r\n")
+            writer.write(going.read())  # both at once
+            said = b""
+            while not said.endswith(b"}"):  # its body
+                coming.write(await asyncio.wait_for(reader.read(65536), 10))
+                with suppress(ssl.SSLWantReadError):
+                    while piece := client.read(65536):
+                        said += piece
+            assert said.startswith(b"HTTP/1.1 200")
+            writer.close()
+
+    run(story())
+
+
+@pytest.mark.parametrize("run", LOOPS)
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n\r\n"])
+def test_half_a_handshake_is_counted_and_given_up(
+    tmp_path: Path,
+    pem: Server,
+    sent: bytes,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(Limited, "head_seconds", 1.0)
+
+    async def story() -> None:
+        async with listening_web(tmp_path, server=pem, limits=Rates(connections=3)) as web:
+            began, port = time.monotonic(), web.served.plan.server.port
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            await asyncio.sleep(0.1)
+            assert await raw(web) == b"", "a fourth is hung up on"
+            assert time.monotonic() - began < 0.9, "at once"
+            for reader, writer in held:
+                writer.write(sent)
+                with suppress(ConnectionError):
+                    await asyncio.wait_for(reader.read(), 10)  # an alert at most, and then the end
+                writer.close()
+            assert time.monotonic() - began < 5
+            said = b""
+            for _ in range(100):
+                with suppress(OSError):
+                    said = await secured(web, pem, GET + b"Connection: close\r\n\r\n")
+                    break
+                await asyncio.sleep(0.02)
+            assert said.startswith(b"HTTP/1.1 200"), "there is room again"
+
+    run(story())
+    assert not [one for one in caplog.records if one.levelno >= logging.WARNING], "a stranger fills no log"
+
+
+def test_a_certificate_that_cannot_be_used_is_said(pem: Server) -> None:
+    assert tls_of(Server()) is None
+    with pytest.raises(DiscreetError, match="PEM files that belong together"):
+        tls_of(replace(pem, key=pem.certificate))
+
+
+# --- numbers
 
 
 def test_counting() -> None:

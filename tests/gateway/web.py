@@ -18,7 +18,6 @@ from discreet.gateway.folder import Folder
 from discreet.gateway.journal import Row
 from discreet.gateway.own_store import Reading
 from discreet.gateway.person import Settled
-from discreet.gateway.sections import Server
 from discreet.gateway.server import listening, server_of
 from discreet.gateway.views import View
 from tests.gateway.people import START, habits, settled
@@ -101,7 +100,7 @@ async def listening_web(
     bound = listening("127.0.0.1", 0)
     port = bound.getsockname()[1]
     plan = plan_for(wall, people, **options)
-    served = Served(replace(plan, server=Server(port=port)), Folder.made(folder))
+    served = Served(replace(plan, server=replace(plan.server, port=port)), Folder.made(folder))
     server: uvicorn.Server = server_of(served)
     serving = asyncio.create_task(server._serve([bound]))
     while not server.started:

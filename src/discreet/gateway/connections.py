@@ -1,18 +1,22 @@
 """Connections, before anything of a request is known: how many, how large a request's head may be, and how slow.
 
-Uvicorn leaves all of that open: one that sends headers for ever is listened to for ever. What is refused here writes no
-line, because a stranger would fill the log.
+Uvicorn leaves all of that open: one that sends headers for ever is listened to for ever. TLS begins here too, because
+asyncio would show a connection only after its handshake: connections that never finish one would not be counted. What
+is refused here writes no line, because a stranger would fill the log.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
+from asyncio.sslproto import SSLProtocol
 from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.utils import get_remote_addr
 
 from discreet.gateway.limits import household
 
@@ -67,38 +71,50 @@ class HeadError(Exception):
 
 
 class Limited(HttpToolsProtocol):
-    """Uvicorn's protocol with limits on heads; `limited` gives a class with the connections to count in."""
+    """Uvicorn's protocol with limits; `limited` gives a class with the connections to count in."""
 
     counted: Connections
+    tls: ssl.SSLContext | None = None
     head_seconds = HEAD_SECONDS
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self._due: asyncio.TimerHandle | None = None
-        self._head, self._in_head, self._counted = 0, True, False
+        self._head, self._in_head = 0, True
+        self._counted_as: str | None = None
 
     # --- the connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Count it in, or hang up."""
-        super().connection_made(transport)
-        self._counted = self.counted.enter(self._address)
-        if not self._counted:
+        """Count it in, or hang up; over TLS it is made once more, when the handshake is done."""
+        if self._counted_as is None and not self._count_in(transport):
             transport.abort()
-            return
-        self._wait_for_head()
+        elif self.tls is not None and transport.get_extra_info("sslcontext") is None:
+            secure = Secure(self, self.tls)
+            transport.set_protocol(secure)
+            secure.connection_made(transport)
+        else:
+            super().connection_made(transport)
+            self._wait_for_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it out."""
-        super().connection_lost(exc)
+        if self.transport is not None:  # uvicorn knows of it
+            super().connection_lost(exc)
         self._stop_waiting()
-        if self._counted:
-            self._counted = False
-            self.counted.leave(self._address)
+        self.count_out()
 
-    @property
-    def _address(self) -> str:
-        return "" if self.client is None else self.client[0]
+    def _count_in(self, transport: asyncio.Transport) -> bool:
+        client = get_remote_addr(transport)
+        address = "" if client is None else client[0]
+        self._counted_as = address if self.counted.enter(address) else None
+        return self._counted_as is not None
+
+    def count_out(self) -> None:
+        """It has ended; a second time changes nothing."""
+        if self._counted_as is not None:
+            self.counted.leave(self._counted_as)
+            self._counted_as = None
 
     @property
     def _idle(self) -> bool:
@@ -178,6 +194,28 @@ class Limited(HttpToolsProtocol):
         self.transport.close()
 
 
-def limited(connections: Connections) -> type[Limited]:
-    """The protocol of a server that counts its connections there."""
-    return type("Limited", (Limited,), {"counted": connections})
+class Secure(SSLProtocol):
+    """asyncio's TLS, begun by hand: a loop's `start_tls` may miss what came before it (uvloop's does)."""
+
+    def __init__(self, limited: Limited, tls: ssl.SSLContext) -> None:
+        seconds = limited.head_seconds
+        super().__init__(
+            limited.loop,
+            limited,
+            tls,
+            waiter=None,  # type: ignore[arg-type]  # nobody waits: it says so itself when it is done
+            server_side=True,
+            ssl_handshake_timeout=seconds,  # type: ignore[arg-type]  # seconds as elsewhere, which need not be whole
+            ssl_shutdown_timeout=seconds,
+        )
+        self._limited = limited
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Count it out, also where HTTP never heard of it because the handshake failed."""
+        super().connection_lost(exc)
+        self._limited.count_out()
+
+
+def limited(connections: Connections, tls: ssl.SSLContext | None = None) -> type[Limited]:
+    """The protocol of a server that counts its connections there, over TLS if a context is given."""
+    return type("Limited", (Limited,), {"counted": connections, "tls": tls})

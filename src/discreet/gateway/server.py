@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +18,7 @@ import uvicorn
 from discreet.errors import DiscreetError
 from discreet.gateway.app import Served
 from discreet.gateway.connections import Connections, limited
+from discreet.gateway.sections import Server
 
 resource: Any = import_module("resource") if os.name == "posix" else None
 
@@ -85,14 +87,27 @@ def server_of(served: Served, ready: Callable[[], None] = lambda: None) -> _Serv
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        http=limited(connections),
+        http=limited(connections, tls_of(at)),
         timeout_graceful_shutdown=STOPPING,
-        ssl_certfile=at.certificate,
-        ssl_keyfile=at.key,
         lifespan="on",
         ws="none",
     )
     return _Server(config, served, ready)
+
+
+def tls_of(at: Server) -> ssl.SSLContext | None:
+    """What its certificate and key are used with; none without them."""
+    if at.certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(at.certificate, at.key)
+    except OSError as error:
+        raise DiscreetError(
+            f"{at.certificate}: cannot be used for TLS with the key {at.key}: {error.strerror or error}; "
+            "server.certificate and server.key name two PEM files that belong together"
+        ) from None
+    return context
 
 
 def room() -> int:
