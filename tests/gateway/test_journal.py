@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from discreet import DiscreetError
+from discreet.gateway.chain_watch import check_all, check_some
+from discreet.gateway.health import Health
 from discreet.gateway.journal import Journal, JournalError, Row, SqliteJournal
 from discreet.gateway.journal.base import broken_link
 from discreet.gateway.keeper import Keeper
@@ -54,6 +57,59 @@ def rows_of(stream: int, person: str = "jane", first: int = 0, before: bytes = b
         row = Row(person, date, slot, 1_772_000_000 + 60 * k, stream, first + k, output, kernel, column)
         rows.append(row.linked(KEY, rows[-1].chain if rows else before))
     return rows
+
+
+def altered(journal: Any, change: str) -> None:
+    """Behind the journal's back, as a failing disk or somebody else at the database does."""
+    with journal._transaction() if isinstance(journal, SqliteJournal) else journal._using("writes", "altered") as run:
+        assert run.execute(change).rowcount == 1
+
+
+def test_what_is_not_as_it_was_written_is_an_error_in_words(journal: Journal) -> None:
+    head = journal.begin("jane", DAY, 0, "the first")
+    journal.append(rows_of(head.stream))
+    altered(journal, "UPDATE output SET output = 'no output' WHERE slot = 1 AND position = 1")
+    reads: list[Callable[[], object]] = [
+        lambda: journal.latest("jane", 10),
+        lambda: journal.of_stream(head.stream),
+        lambda: journal.page("jane"),
+        lambda: list(journal.all_rows("jane")),
+    ]
+    for read in reads:
+        with pytest.raises(JournalError, match="is damaged"):
+            read()
+    altered(journal, "UPDATE stream SET start = 'no date' WHERE first = 0")
+    with pytest.raises(JournalError, match="is damaged"):
+        journal.heads("jane")
+
+
+def test_a_row_that_was_altered_is_noticed(journal: Journal) -> None:
+    head = journal.begin("jane", DAY, 0, "the first")
+    rows = rows_of(head.stream)
+    journal.append(rows)
+    health = Health()
+    check_some(journal, KEY, health)
+    assert health.ready
+    altered(journal, "UPDATE output SET ends = ends + 1 WHERE position = 3")
+    some, every = Health(), Health()
+    check_some(journal, KEY, some)
+    assert list(check_all(journal, KEY, every))
+    for found in (some, every):
+        assert f"{rows[3].date} slot {rows[3].slot}" in found.reasons[0].words
+
+
+def test_rows_that_end_after_an_instant_are_taken_out(journal: Journal) -> None:
+    head, other = journal.begin("jane", DAY, 0, "the first"), journal.begin("john", DAY, 0, "the first")
+    rows = rows_of(head.stream)
+    journal.append(rows, [(head.stream, 3, "before"), (head.stream, 5, "after")])
+    journal.append(rows_of(other.stream, "john"), [(other.stream, 5, "his")])
+    journal.set_aside("jane", rows[2].ends)
+    assert journal.page("jane") == rows[:3]
+    assert journal.checkpoints(head.stream) == [(3, "before")], "one ahead of the last row goes too"
+    assert len(journal.page("john")) == len(rows)
+    assert journal.checkpoints(other.stream) == [(5, "his")]
+    journal.set_aside("jane", 0)
+    assert journal.page("jane") == []
 
 
 def test_rows_come_back_as_they_were_written(journal: Journal) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 import zlib
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 
-from discreet.gateway.journal.base import Head, Row, output_of
+from discreet.gateway.database import DAMAGE, is_damaged
+from discreet.gateway.journal.base import Head, JournalError, Row, output_of
 
 FIELDS = "person, date, slot, ends, stream, position, output, kernel, likelihood, chain"
 
 COLUMNS = 10
 
 PAGE = 1000
+
+T = TypeVar("T")
 
 
 def fields(row: Row) -> tuple[object, ...]:
@@ -33,8 +37,24 @@ def fields(row: Row) -> tuple[object, ...]:
     )
 
 
-def row_of(found: tuple[Any, ...]) -> Row:
-    """The row of its fields."""
+def rows_of(found: Iterable[tuple[Any, ...]], where: object) -> list[Row]:
+    """The rows of their fields; bits that are not as they were written are an error that names where they stand."""
+    return _read(_row, found, where)
+
+
+def heads_of(found: Iterable[tuple[Any, ...]], where: object) -> list[Head]:
+    """The heads of (stream, person, start, first, why), likewise."""
+    return _read(_head, found, where)
+
+
+def _read(one_of: Callable[[tuple[Any, ...]], T], found: Iterable[tuple[Any, ...]], where: object) -> list[T]:
+    try:
+        return [one_of(one) for one in found]
+    except DAMAGE as error:
+        raise JournalError(is_damaged(where, error)) from error
+
+
+def _row(found: tuple[Any, ...]) -> Row:
     person, date, slot, ends, stream, position, output, kernel, column, chain = found
     values = tuple(np.frombuffer(zlib.decompress(column), dtype="<f8").tolist())
     return Row(
@@ -42,7 +62,6 @@ def row_of(found: tuple[Any, ...]) -> Row:
     )
 
 
-def head_of(found: tuple[Any, ...]) -> Head:
-    """The head of (stream, person, start, first, why)."""
+def _head(found: tuple[Any, ...]) -> Head:
     stream, person, start, first, why = found
     return Head(stream, person, dt.date.fromisoformat(start), first, why)

@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.gateway.journal.base import KEPT, Head, JournalError, Key, Row
-from discreet.gateway.journal.fields import COLUMNS, FIELDS, PAGE, fields, head_of, row_of
+from discreet.gateway.journal.fields import COLUMNS, FIELDS, PAGE, fields, heads_of, rows_of
 from discreet.gateway.journal.sqlite import SqliteJournal
 
 try:
@@ -49,6 +49,9 @@ SCHEMA = (
 
 SPACE = "discreet"
 """The schema of the database that the tables are in."""
+
+DATABASE = "the journal's database"
+"""How errors call it: its address may hold a password."""
 
 KEEPER = 0x6469736372656574
 """The advisory lock that a keeper holds: the word discreet in ASCII."""
@@ -139,7 +142,7 @@ class PostgresJournal:
     def heads(self, person: str) -> list[Head]:
         """All streams of a person, the first first."""
         query = "SELECT stream, person, start, first, why FROM stream WHERE person = %s ORDER BY stream"
-        return [head_of(one) for one in self._read(query, (person,))]
+        return heads_of(self._read(query, (person,)), DATABASE)
 
     def head(self, person: str) -> Head | None:
         """The person's latest stream."""
@@ -180,12 +183,12 @@ class PostgresJournal:
     def latest(self, person: str, count: int) -> list[Row]:
         """The person's last decided slots, in order."""
         query = f"SELECT {FIELDS} FROM output WHERE person = %s ORDER BY date DESC, slot DESC LIMIT %s"
-        return [row_of(one) for one in reversed(self._read(query, (person, count)))]
+        return rows_of(reversed(self._read(query, (person, count))), DATABASE)
 
     def of_stream(self, stream: int, after: int = -1) -> list[Row]:
         """The rows of a stream with a position above `after`, in order."""
         query = f"SELECT {FIELDS} FROM output WHERE stream = %s AND position > %s ORDER BY position"
-        return [row_of(one) for one in self._read(query, (stream, after))]
+        return rows_of(self._read(query, (stream, after)), DATABASE)
 
     def checkpoints(self, stream: int) -> list[tuple[int, str]]:
         """The checkpoints of a stream, the last first."""
@@ -207,7 +210,7 @@ class PostgresJournal:
             f"SELECT {FIELDS} FROM output WHERE person = %s AND (date, slot) > (%s, %s) AND (date, slot) <= (%s, %s)"
             " ORDER BY date, slot LIMIT %s"
         )
-        return [row_of(one) for one in self._read(query, (person, *low, *high, limit))]
+        return rows_of(self._read(query, (person, *low, *high, limit)), DATABASE)
 
     def all_rows(self, person: str) -> Iterator[Row]:
         """Every row of a person, in order."""

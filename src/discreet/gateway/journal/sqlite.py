@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.gateway.database import DAMAGE, RAW, RESTORE, Lock, copied, is_damaged, looked_at, opened, shared_file
+from discreet.gateway.database import RAW, RESTORE, Lock, copied, is_damaged, looked_at, opened, shared_file
 from discreet.gateway.journal.base import KEPT, Head, JournalError, Key, Row
-from discreet.gateway.journal.fields import COLUMNS, FIELDS, PAGE, fields, head_of, row_of
+from discreet.gateway.journal.fields import COLUMNS, FIELDS, PAGE, fields, heads_of, rows_of
 
 SCHEMA = (
     """
@@ -73,10 +73,7 @@ class SqliteJournal:
         found = self._read(
             "SELECT stream, person, start, first, why FROM stream WHERE person = ? ORDER BY stream", (person,)
         )
-        try:
-            return [head_of(one) for one in found]
-        except DAMAGE as error:
-            raise JournalError(is_damaged(self.path, error)) from error
+        return heads_of(found, self.path)
 
     def head(self, person: str) -> Head | None:
         """The person's latest stream."""
@@ -113,14 +110,14 @@ class SqliteJournal:
         found = self._read(
             f"SELECT {FIELDS} FROM output WHERE person = ? ORDER BY date DESC, slot DESC LIMIT ?", (person, count)
         )
-        return self._rows(reversed(found))
+        return rows_of(reversed(found), self.path)
 
     def of_stream(self, stream: int, after: int = -1) -> list[Row]:
         """The rows of a stream with a position above `after`, in order."""
         found = self._read(
             f"SELECT {FIELDS} FROM output WHERE stream = ? AND position > ? ORDER BY position", (stream, after)
         )
-        return self._rows(found)
+        return rows_of(found, self.path)
 
     def checkpoints(self, stream: int) -> list[tuple[int, str]]:
         """The checkpoints of a stream, the last first."""
@@ -143,7 +140,7 @@ class SqliteJournal:
             " ORDER BY date, slot LIMIT ?",
             (person, *low, *high, limit),
         )
-        return self._rows(found)
+        return rows_of(found, self.path)
 
     def all_rows(self, person: str) -> Iterator[Row]:
         """Every row of a person, in order."""
@@ -225,9 +222,3 @@ class SqliteJournal:
                 return self._reads.execute(query, values).fetchall()
             except RAW as error:
                 raise JournalError(f"{self.path}: cannot be read: {error}. {RESTORE}") from error
-
-    def _rows(self, found: Iterable[tuple[Any, ...]]) -> list[Row]:
-        try:
-            return [row_of(one) for one in found]
-        except DAMAGE as error:
-            raise JournalError(is_damaged(self.path, error)) from error
