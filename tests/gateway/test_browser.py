@@ -1,14 +1,16 @@
-"""The owner's page in a real browser: the first password, today, an application's token, and the door."""
+"""The owner's page in a real browser: passwords, today, what does not work, an application's token, and the door."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from discreet.gateway.own_store import OwnStore
+from discreet.gateway.own_store import OwnStore, Reading
+from discreet.live.slots import SECOND
 from tests.gateway.browser import look
 from tests.gateway.test_nightly import changed
 from tests.gateway.web import listening_web
@@ -24,5 +26,21 @@ def test_what_an_owner_does(tmp_path: Path) -> None:
             await web.pass_slots(5)
             web.served.notices["jane"] = notice
             await look(web, "owner", tmp_path, ("login", "today", "applications"))
+
+    asyncio.run(story())
+
+
+@pytest.mark.browser
+def test_what_an_owner_is_told_and_another_password(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with listening_web(tmp_path / "files") as web:
+            gateway = web.served.gateway
+            now = int(gateway.wall() * SECOND)
+            await gateway.accept([Reading("jane", "phone", now - 60 * SECOND, label="home")])
+            for _ in range(2):
+                gateway.refused.count("jane", "wrong_key")
+            gateway.health.broken("disk", "the disk is full", "It is full")
+            with patch.object(gateway, "_look"):  # which would find room on it
+                await look(web, "account", tmp_path, ("health", "account"), slots=0)
 
     asyncio.run(story())

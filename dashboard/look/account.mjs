@@ -1,0 +1,36 @@
+// What does not work, when sources were heard, another password, and logging out everywhere.
+import { allow, enter, expectErrors, holds, look, page, password, seen } from "./browser.mjs";
+
+const chosen = "another password for it";
+
+await look(async () => {
+  allow("503"); // what /readyz answers while something does not work
+  await enter();
+  await page.waitForSelector("text=Not well: disk. It is full.");
+  await page.waitForSelector("text=phone: last heard at");
+  await page.waitForSelector("text=2 messages were encrypted with another key");
+  await seen("health");
+
+  await page.click("a[href='#applications']");
+  expectErrors(1);
+  await page.fill("[name=present]", "not the password");
+  await page.fill("form [name=chosen]", chosen);
+  await page.click("text=Change the password");
+  await page.waitForSelector("section.card .problem");
+  await seen("account");
+  await page.fill("[name=present]", password);
+  await page.fill("form [name=chosen]", chosen);
+  await page.click("text=Change the password");
+  await page.waitForSelector("text=The password is changed");
+  holds((await page.inputValue("[name=present]")) === "", "a password stays on the page");
+
+  await page.click("text=Log out everywhere");
+  await page.waitForSelector("[name=password]");
+  expectErrors(1);
+  await page.fill("[name=password]", password);
+  await page.click("form button");
+  await page.waitForSelector("[role=alert]");
+  await page.fill("[name=password]", chosen);
+  await page.click("form button");
+  await page.waitForSelector("header nav");
+});
