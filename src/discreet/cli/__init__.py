@@ -29,6 +29,7 @@ from discreet.cli.mechanisms import mechanisms
 from discreet.cli.owner import owner
 from discreet.cli.places import places
 from discreet.cli.policy import policy
+from discreet.cli.policy_hold import hold_policy as hold_policy  # registers itself on `policy`
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
