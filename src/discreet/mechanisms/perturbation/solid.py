@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from discreet.jit import compiled, helper
+from discreet.jit import INTS, INTS_2D, compiled, helper, in_place
 from discreet.numerics import BoolArray, IntArray
 
 SAFE = 2**62
@@ -54,7 +54,7 @@ def _independent(points: IntArray, order: IntArray) -> IntArray:
     return np.array(found)
 
 
-@compiled()
+@compiled(INTS_2D, INTS, INTS)
 def _place(points: IntArray, first: IntArray, order: IntArray) -> IntArray:
     """Corners of the simplices once all points and their opposites are placed; `first` (k,) span the first hull."""
     k, m = points.shape[1], len(points) // 2
@@ -169,7 +169,7 @@ def _cones(p: int, seen: IntArray, corners: IntArray, beside: IntArray, state: I
     return made[:count].copy()
 
 
-@helper
+@in_place
 def _around(s: int, i: int, u: int, corners: IntArray, beside: IntArray, state: IntArray) -> int:
     """The other cone over the face of s without corners i and u: found by walking round it through what is seen."""
     pivot = corners[s, i]
@@ -182,7 +182,7 @@ def _around(s: int, i: int, u: int, corners: IntArray, beside: IntArray, state: 
         pivot = corners[s, entered]
 
 
-@helper
+@in_place
 def _where(row: IntArray, value: int) -> int:
     j = 0
     while row[j] != value:
