@@ -24,5 +24,5 @@ OTHERS = (
     "discreet.places.stays",
 )
 
-PARTS = ("discreet.jit.backend", "discreet.jit.rule", "discreet.mechanisms.inverse", "discreet.mechanisms.pivots")
+PARTS = ("discreet.jit.backend", "discreet.jit.lanes", "discreet.mechanisms.inverse", "discreet.mechanisms.pivots")
 """Modules whose text is part of what those above compile to."""

@@ -113,7 +113,6 @@ def any_positive(x: FloatArray, p: FloatArray) -> bool:
     return False
 
 
-@compiled(FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS, *_STEP)
 def next_rows(
     rows: FloatArray,
     masses: FloatArray,
@@ -130,6 +129,23 @@ def next_rows(
     A vector without a positive entry can never be violated again, and one that is nowhere above another only together
     with it, because constraint vectors only ever meet non-negative factors: both are dropped.
     """
+    out, out_masses, sums = _pushed_rows(rows, masses, points, tests, p, matrix, counts, successors)
+    which = _undominated(out, np.argsort(-sums, kind="stable"))  # sorted by NumPy: a sort takes long to compile
+    return out[which], out_masses[which]
+
+
+@compiled(FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS, *_STEP)
+def _pushed_rows(
+    rows: FloatArray,
+    masses: FloatArray,
+    points: FloatArray,
+    tests: FloatArray,
+    p: FloatArray,
+    matrix: FloatArray,
+    counts: IntArray,
+    successors: IntArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The vectors of `next_rows` that have a positive entry, their masses and their sums."""
     n = points.shape[1]
     out = np.empty((len(rows) + len(points) * len(tests), n))
     out_masses = np.empty_like(out)
@@ -148,8 +164,10 @@ def next_rows(
                 push(source, p, matrix, counts, successors, out[size])
                 push(points[k], p, matrix, counts, successors, out_masses[size])
                 size += kept(out[size], out_masses[size])
-    which = undominated(out[:size])
-    return out[which], out_masses[which]
+    sums = np.zeros(size)
+    for k in range(size):
+        sums[k] = _added(out[k])
+    return out[:size], out_masses[:size], sums
 
 
 @in_place
@@ -175,10 +193,13 @@ def kept(row: FloatArray, mass: FloatArray) -> int:
     return 0
 
 
-@helper
-def undominated(rows: FloatArray) -> IntArray:
-    """Indices of rows, less those found to be nowhere above another that stays."""
-    order = np.argsort(-rows.sum(axis=1), kind="mergesort")  # a row can only be dominated by one of no smaller sum
+@compiled(FLOATS_2D, INTS)
+def _undominated(rows: FloatArray, order: IntArray) -> BoolArray:
+    """Which rows stay: all but those found to be nowhere above another that stays.
+
+    Rows are visited by falling sum: a row can only be dominated by one of no smaller sum.
+    """
+    stays = np.zeros(len(rows), dtype=np.bool_)
     chosen = np.empty(len(rows), dtype=np.int64)
     size = 0
     last = 0
@@ -196,9 +217,9 @@ def undominated(rows: FloatArray) -> IntArray:
                 last = (last + q) % size
                 break
         if not dominated:
-            chosen[size] = k
+            chosen[size], stays[k] = k, True
             size += 1
-    return np.sort(chosen[:size])
+    return stays
 
 
 @in_place
