@@ -49,9 +49,8 @@ def discard(loop: Loop) -> None:
     found = _found(loop)
     if found is not None:
         with contextlib.suppress(OSError):
-            (found / f"{file_name(loop)}.nbi").unlink()
-            for name in _files(loop):
-                (found / name).unlink()
+            for name in (*_files(loop), f"{file_name(loop)}.nbi"):
+                (found / name).unlink(missing_ok=True)
 
 
 def file_name(loop: Loop) -> str:

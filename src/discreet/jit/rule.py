@@ -49,6 +49,7 @@ class Loop:
         self._plain, self._batch = plain, batch
         self._compiled: Callable[..., Any] | None = None
         self._look_at = 0.0
+        self.was_called = False
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
     def __call__(self, *arguments: Any) -> Any:
@@ -60,7 +61,7 @@ class Loop:
             except TypeError:
                 return found(*self._without_gaps(arguments))
         with np.errstate(all="ignore"):  # compiled loops meet infinities too, in silence
-            return self._plain(*arguments)
+            return _unboxed(self._plain(*arguments))
 
     @property
     def is_compiled(self) -> bool:
@@ -90,6 +91,7 @@ class Loop:
 
     def _taken_over(self, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
         """The compiled code, where it is ready or must be; None: interpret this call."""
+        self.was_called = True
         how = mode()
         if how == "never":
             return None
@@ -113,6 +115,13 @@ class Loop:
 
             background.ask(self)
         return self._compiled
+
+
+def _unboxed(result: Any) -> Any:
+    """Python's own numbers, as compiled code returns them, in the place of NumPy's."""
+    if isinstance(result, np.generic):
+        return result.item()
+    return tuple(map(_unboxed, result)) if type(result) is tuple else result
 
 
 LOOPS: dict[str, Loop] = {}
