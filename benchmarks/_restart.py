@@ -39,17 +39,17 @@ def _life(folder: str, slot: int) -> dict[str, float]:
 def live(folder: Path, slot: int) -> None:
     """One life: decide a slot, serve, say so, stop."""
     from benchmarks._crashes import BEGAN, CLOCK, settled
-    from discreet.gateway.app import Plan, Served
-    from discreet.gateway.folder import Folder
-    from discreet.gateway.sections import Server as Address
+    from discreet.gateway.app import GatewayPlan, PreparedGateway
+    from discreet.gateway.config.sections import Server as Address
     from discreet.gateway.server import listening, run
+    from discreet.gateway.store.folder import Folder
     from discreet.models.store import load
 
     bound = listening("127.0.0.1", 0)
     person = settled("p", load(folder / "habits.model"))  # type: ignore[arg-type]  # a Routine was saved
     now = BEGAN + slot * CLOCK.slot_seconds + 5
-    plan = Plan([person], wall=lambda: now, server=Address(port=bound.getsockname()[1]))
-    served = Served(plan, Folder.made(folder))
+    plan = GatewayPlan([person], wall=lambda: now, server=Address(port=bound.getsockname()[1]))
+    served = PreparedGateway(plan, Folder.made(folder))
     rows = served.gateway.keeper.turn(now)
 
     def ready() -> None:

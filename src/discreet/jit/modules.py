@@ -18,9 +18,9 @@ OTHERS = (
     "discreet.mechanisms.perturbation.exponential",
     "discreet.mechanisms.perturbation.planar",
     "discreet.mechanisms.perturbation.solid",
-    "discreet.models.gibbs",
-    "discreet.models.newcomers",
-    "discreet.models.predictions",
+    "discreet.models.topics.gibbs",
+    "discreet.models.topics.newcomers",
+    "discreet.models.topics.predictions",
     "discreet.places.stays",
 )
 

@@ -14,19 +14,19 @@ from discreet.cli.inputs import in_options, seconds_of_duration
 from discreet.cli.policy import WIDTH
 from discreet.cli.setup.asking import Asker
 from discreet.cli.terminal import note, percent, progress, table
-from discreet.clock import Clock
+from discreet.clock import Clock, local_zone
 from discreet.contexts import UNKNOWN, Day, shares
 from discreet.errors import DataError, DiscreetError, did_you_mean
 from discreet.gateway.setup import habits
 from discreet.gateway.setup.habits import FEWEST_DAYS, Mapped, chosen, draw_places, is_number, usual
-from discreet.gateway.setup.history import History, history_of, imported, local_zone, users_of, whose
+from discreet.gateway.setup.history import History, history_of, imported, users_of, whose
 
 if TYPE_CHECKING:
     from discreet.choosing import Choice, Suggested
     from discreet.hierarchy import Hierarchy
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
     from discreet.places import Places
-    from discreet.places.spent import Spent
+    from discreet.places.spent import TimeSpent
     from discreet.policy import Policy
 
 KEEP = "keep"
@@ -178,7 +178,7 @@ def print_places(mapped: Mapped) -> None:
     print(table(["", "place", "mostly", "time", "on"], rows, left=3))
 
 
-def _usual(spent: Spent, k: int) -> str:
+def _usual(spent: TimeSpent, k: int) -> str:
     """When one is there."""
     part, quarter = usual(spent, k)
     return f"{part} {quarter}".strip()

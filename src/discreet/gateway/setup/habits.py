@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from discreet.choosing import Suggested
     from discreet.evaluation.truth import Truth
     from discreet.hierarchy import Hierarchy
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
     from discreet.outputs import Output
     from discreet.places import Places, Search
-    from discreet.places.spent import Spent
+    from discreet.places.spent import TimeSpent
     from discreet.policy import Policy
 
 MERGE_BELOW = 0.005
@@ -40,7 +40,7 @@ class Mapped:
     """The map, and the time spent at each of its places."""
 
     places: Places
-    spent: Spent
+    spent: TimeSpent
     found: bool
     """Now, and not kept from the last time."""
 
@@ -64,7 +64,7 @@ def draw_places(mapped: Mapped, person: str, page: Path) -> None:
         file.write(places_page(mapped.places, mapped.spent, person).encode("utf-8", "replace"))
 
 
-def usual(spent: Spent, k: int) -> tuple[Part, str]:
+def usual(spent: TimeSpent, k: int) -> tuple[Part, str]:
     """When one is there: the part of the week and the quarter of the day with most of the time."""
     week = spent.week[k]
     quarter = max(QUARTERS, key=lambda name: week[:, QUARTERS[name]].sum())
@@ -101,7 +101,7 @@ def learned(days: Sequence[Day], clock: Clock, keep: Sequence[str]) -> Routine:
     """The routine of the days; what is rare is `other`, unless it has a name to go by or is secret."""
     from discreet.choosing.suggest import RULES
     from discreet.choosing.words import says
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
 
     seen = shares(days)
     telling = [label for label in seen if any(says(label, rule.patterns, rule.unless) for rule in RULES)]
@@ -111,7 +111,7 @@ def learned(days: Sequence[Day], clock: Clock, keep: Sequence[str]) -> Routine:
 def truth_of_days(days: Sequence[Day], clock: Clock, keep: Sequence[str], policy: Policy) -> Truth:
     """Habits of the earlier days held against the last fifth, for the secrets, as discreet learn does it."""
     from discreet.evaluation.truth import DAYS_REMEDY, FEWEST, Truth, check_days
-    from discreet.models.held_out import split
+    from discreet.models.learning.held_out import split
 
     earlier, last = split(days)
     if not last:
