@@ -33,26 +33,28 @@ def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 def test_the_folder_that_is_told_comes_first(anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(anew / "told"))
     assert cache.writable().parent == anew / "told"
-    assert cache.writable().stat().st_mode & 0o077 == 0
+    assert cache.writable().stat().st_mode & 0o022 == 0
 
 
 def test_a_file_in_its_place_leads_to_the_users_own(anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (anew / "told").write_text("", encoding="utf-8")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(anew / "told"))
+    monkeypatch.setattr(cache, "PACKAGE", anew / "told")
     assert anew in cache.writable().parents
     assert "told" not in cache.writable().parts
 
 
 def test_without_any_it_is_a_folder_that_ends_with_the_process(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    told = {
-        "NUMBA_CACHE_DIR": str(tmp_path / "file"),
-        "XDG_CACHE_HOME": str(tmp_path / "file"),
-        "TMPDIR": str(tmp_path),
-    }
-    code = "from discreet.jit import cache; print(cache.writable(), cache.writable().is_dir())"
+    no, here = str(tmp_path / "file"), str(tmp_path)
+    told = {"NUMBA_CACHE_DIR": no, "XDG_CACHE_HOME": no, "TMPDIR": here}
+    code = (
+        "import sys; from pathlib import Path; from discreet.jit import cache; cache._digest()\n"
+        "cache.PACKAGE = Path(sys.argv[1])\n"
+        "print(cache.writable(), cache.writable().is_dir())"
+    )
     run = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **told}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, no], env={**os.environ, **told}, capture_output=True, text=True, check=True
     )
     folder, was_there = run.stdout.split()
     assert was_there == "True"
@@ -66,6 +68,7 @@ def test_code_of_a_folder_that_cannot_be_written_is_used(anew: Path, monkeypatch
     for name in cache._files(LOOP):
         (folder / name).touch()
     monkeypatch.setattr(cache, "_told", anew / "own")
+    monkeypatch.setattr(cache, "PACKAGE", anew / "package")
     assert cache.folder_of(LOOP) == folder
     cache.discard(LOOP)
     assert cache.folder_of(LOOP) == anew / "own"

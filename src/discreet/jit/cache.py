@@ -60,10 +60,10 @@ def file_name(loop: Loop) -> str:
 
 @functools.cache
 def candidates() -> tuple[Path, ...]:
-    """Folders in which code may be, best first: the one that is told, else beside the package; then the user's own."""
+    """Folders in which code may be, best first: the one that is told, that beside the package, and the user's own."""
     told = os.environ.get("NUMBA_CACHE_DIR")
-    first = Path(told) if told else PACKAGE / "__pycache__"
-    return tuple(base / f"discreet-{_digest()}" for base in (first, *_of_user()))
+    bases = (*([Path(told)] if told else []), PACKAGE / "__pycache__", *_of_user())
+    return tuple(base / f"discreet-{_digest()}" for base in bases)
 
 
 def writable() -> Path:
@@ -82,7 +82,7 @@ def _first_writable() -> Path:
     """The first of the candidates that can be written; else a folder that is removed when the process ends."""
     for folder in candidates():
         with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o755)  # what root has compiled, others may use
             with tempfile.TemporaryFile(dir=folder):
                 return folder
     own = Path(tempfile.mkdtemp(prefix="discreet-"))

@@ -49,6 +49,10 @@ ATTEMPTS = 3
 """Perturbations that are tried before a programme is given up."""
 
 
+LARGE = 600
+"""Private states from which a programme takes longer in plain Python than compiling takes."""
+
+
 class Solution(NamedTuple):
     """Flows of the columns; `solved` is False where a limit was reached: the flows are then not to be used."""
 
@@ -95,7 +99,10 @@ def scatter(start: int, count: int) -> FloatArray:
     return np.asarray((np.arange(1 + start, 1 + start + count) * 0.6180339887498949) % 1.0)
 
 
-@compiled(FLOATS, INTS, INTS, INTS, FLOATS, FLOATS_2D, INT, INTS, INTS, INTS, INTS, INT, INT)
+@compiled(
+    *(FLOATS, INTS, INTS, INTS, FLOATS, FLOATS_2D, INT, INTS, INTS, INTS, INTS, INT, INT),
+    batch=lambda mass, *_: len(mass) > LARGE,
+)
 def _solve(
     mass: FloatArray,
     first: IntArray,
