@@ -37,7 +37,8 @@ def freed() -> None:
         raise AssertionError("there is no such helper any more: this would compare the code with itself")
     for flags in (backend._ENTRY, backend._HELPER):
         flags["fastmath"] = {"reassoc", "contract"}
-    backend._Kept = lambda loop: NullCache()  # type: ignore[assignment,misc]
+    own: Any = backend
+    own._Kept = lambda loop: NullCache()
 
 
 def measured() -> dict[str, float]:

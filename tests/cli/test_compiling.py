@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import compiling
-from discreet.jit import rule, warming
+from discreet.jit import cache, rule, warming
 from discreet.jit.modules import SESSION
 from tests.cli.conftest import Discreet
 
@@ -70,7 +70,7 @@ def test_a_batch_compiles_before_its_first_loop_and_says_so(
     waiting = [Slow("discreet.one"), Slow("discreet.two")]
     monkeypatch.setattr(warming, "loops_of", lambda modules: waiting)
     monkeypatch.setattr(warming, "not_ready", lambda modules: waiting)
-    monkeypatch.setattr(warming.cache, "prune", lambda: None)
+    monkeypatch.setattr(cache, "prune", lambda: None)
 
     def verb(number: int) -> int:
         assert seen == []
@@ -102,7 +102,8 @@ def test_warm_says_what_it_did(discreet: Discreet, monkeypatch: pytest.MonkeyPat
 def test_warm_compiles_each_loop_once_and_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     loops = warming.loops_of(SESSION)
     assert {loop.__module__ for loop in loops} == {*SESSION}
-    waiting, told = loops[:2], []
+    waiting = loops[:2]
+    told: list[object] = []
     monkeypatch.setattr(warming, "not_ready", lambda modules: waiting)
     for loop in waiting:
         monkeypatch.setattr(loop, "compile", lambda: told.append("compiled"))

@@ -14,15 +14,20 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+import numba.core.types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.typing.templates import builtin_registry
 
 from discreet.jit import cache
 from discreet.jit.kinds import Argument, Record
 from discreet.jit.rule import HELPERS, LOOPS, Loop
 
-_ENTRY = {"fastmath": False, "no_cfunc_wrapper": True}
+_njit: Any = numba.njit  # takes more options than it says
+types: Any = numba.core.types
+_globals: Any = builtin_registry
+_index_file: Any = IndexDataCacheFile
+
+_ENTRY: dict[str, Any] = {"fastmath": False, "no_cfunc_wrapper": True}
 _HELPER = {**_ENTRY, "no_cpython_wrapper": True}
 
 
@@ -98,7 +103,7 @@ def _closed(loop: Loop, made: Any) -> Callable[..., Any]:
 
 def _dispatcher(loop: Loop) -> Any:
     if loop.name not in _dispatchers:
-        made: Any = numba.njit(**_ENTRY)(loop.py_func)
+        made = _njit(**_ENTRY)(loop.py_func)
         made._cache = _Kept(loop)
         _dispatchers[loop.name] = _plain_integers(made)
     return _dispatchers[loop.name]
@@ -110,8 +115,8 @@ def _register() -> None:
     loops = [(loop, loop.py_func, True) for loop in LOOPS.values()]  # called by others, they are helpers too
     for seen, function, counted in (*HELPERS, *loops):
         if id(seen) not in _registered:
-            made = _plain_integers(numba.njit(**_HELPER, _nrt=counted)(function))
-            builtin_registry.register_global(seen, types.Dispatcher(made))
+            made = _plain_integers(_njit(**_HELPER, _nrt=counted)(function))
+            _globals.register_global(seen, types.Dispatcher(made))
             _registered[id(seen)] = seen, made
 
 
@@ -158,14 +163,14 @@ class _Locator:
         """Nothing to do: `cache` has made it."""
 
 
-class _Code(CompileResultCacheImpl):  # type: ignore[misc]  # numba ships no types
+class _Code(CompileResultCacheImpl):
     def __init__(self, loop: Loop) -> None:
         self._lineno = loop.py_func.__code__.co_firstlineno
         self._locator = _Locator(loop)
         self._filename_base = cache.file_name(loop)
 
 
-class _Kept(FunctionCache):  # type: ignore[misc]
+class _Kept(FunctionCache):
     """numba's files, in our folder; a folder that cannot be read or written is no error."""
 
     def __init__(self, loop: Loop) -> None:
@@ -173,17 +178,17 @@ class _Kept(FunctionCache):  # type: ignore[misc]
         self._name = loop.name
         self._impl = _Code(loop)
         self._cache_path = self._impl.locator.get_cache_path()
-        from numba.core.caching import IndexDataCacheFile
-
-        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, cache.file_name(loop))
-        self.enable()
+        self._cache_file = _index_file(self._cache_path, self._impl.filename_base, cache.file_name(loop))
+        self._enabled = True
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            found: Any = super()
+            return found.load_overload(sig, target_context)
         except Exception:  # cut off, of another llvmlite, not ours to read: then it is compiled anew
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with contextlib.suppress(OSError):
-            super().save_overload(sig, data)
+            kept: Any = super()
+            kept.save_overload(sig, data)
