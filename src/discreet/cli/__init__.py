@@ -16,7 +16,7 @@ from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.backup import backup
 from discreet.cli.compare import compare
-from discreet.cli.compiling import in_own_process
+from discreet.cli.compiling import batch, in_own_process
 from discreet.cli.demo import demo
 from discreet.cli.deploy import deploy
 from discreet.cli.evaluate import evaluate
@@ -38,6 +38,7 @@ from discreet.cli.setup import setup
 from discreet.cli.stream import stream
 from discreet.cli.terminal import notes_due
 from discreet.cli.token import token
+from discreet.cli.warm import warm
 from discreet.errors import DiscreetError
 
 OK, NO, BAD_USE = 0, 1, 2
@@ -66,14 +67,15 @@ app.command()(setup)
 app.command("import")(import_)
 for verb in (
     places,
-    learn,
+    batch(learn),
     mechanisms,
-    release,
-    audit,
-    evaluate,
-    compare,
-    attack,
-    publish,
+    warm,
+    batch(release),
+    batch(audit),
+    batch(evaluate),
+    batch(compare),
+    batch(attack),
+    batch(publish),
     stream,
     serve,
     deploy,
