@@ -25,7 +25,8 @@ from tests.cli.histories import phone_history
 
 FILES = ["discreet.toml", "me.model", "places.geojson", "places.html", "policy.toml", "readings.parquet"]
 NAMED = ["--name", "7=hospital", "--name", "8=pharmacy"]
-QUICK = ["--weeks", "2"]
+QUICK = ["--weeks", "2", "--slots", "12"]
+"""Few weeks are drawn to say what a choice costs, of slots of two hours: a quarter of the slots, and of the rows."""
 SCRIPT = ["--zone", "Europe/Paris", *NAMED, "--secret", "medical", "--delta", "0.2", "--vocabulary", "deceive", *QUICK]
 
 
@@ -106,7 +107,7 @@ def test_the_files_serve_release(home: Path, discreet: Discreet) -> None:
         "--places", home / "places.geojson", "--option", "outputs=deceive",
     )  # fmt: skip
     assert shown.code == 0, shown.err
-    assert len(shown.out.splitlines()) > 48 * 60
+    assert len(shown.out.splitlines()) > 12 * 60
 
 
 def test_labels_need_no_map(discreet: Discreet, tmp_path: Path) -> None:
