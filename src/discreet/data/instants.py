@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 
-from discreet.clock import LAST_YEAR
+from discreet.clock import LAST_YEAR, unknown_zone
 from discreet.errors import DataError
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -69,7 +69,7 @@ def zone_named(name: str) -> Zone:
     try:
         info = ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise DataError(f"time zone {name!r} is not known; use an IANA name such as Europe/Paris") from None
+        raise DataError(unknown_zone(name)) from None
     day = 86_400
     low = -2 * day
     offsets = [_offset(info, low)]
