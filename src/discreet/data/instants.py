@@ -31,6 +31,9 @@ LATEST = int(dt.datetime(LAST_YEAR + 1, 1, 1, tzinfo=dt.UTC).timestamp()) * SECO
 MILLISECONDS_FROM = 1e11
 """From here on a bare number is milliseconds: as seconds it would lie after the year 5000, as milliseconds in 1973."""
 
+MICROSECONDS_FROM, NANOSECONDS_FROM = 1e14, 1e17
+"""Likewise: as milliseconds, 1e14 would lie after the year 5000, as microseconds in 1973."""
+
 ISO_8601 = (
     r"^(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])"
     r"(?::(?P<second>[0-5][0-9])(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
@@ -196,7 +199,13 @@ def _from_number(number: pl.Expr, epoch: Epoch) -> pl.Expr:
     """Microseconds from epoch seconds or milliseconds; null for what is no number, not finite or far too large."""
     seconds, milliseconds = number * 1e6, number * 1e3
     scaled = {
-        "auto": pl.when(number.abs() >= MILLISECONDS_FROM).then(milliseconds).otherwise(seconds),
+        "auto": pl.when(number.abs() >= NANOSECONDS_FROM)
+        .then(number / 1e3)
+        .when(number.abs() >= MICROSECONDS_FROM)
+        .then(number)
+        .when(number.abs() >= MILLISECONDS_FROM)
+        .then(milliseconds)
+        .otherwise(seconds),
         "seconds": seconds,
         "milliseconds": milliseconds,
     }[epoch]
