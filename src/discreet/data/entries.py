@@ -17,7 +17,14 @@ from discreet.data.bad_rows import SHOWN, described
 from discreet.data.columns import ColumnNames
 from discreet.data.dates import form_of
 from discreet.data.instants import with_instant
-from discreet.data.roles import TableColumns, degrees_of, found_columns, impossible_stay, joined_times, stays_spread
+from discreet.data.notation.roles import (
+    TableColumns,
+    degrees_of,
+    found_columns,
+    impossible_stay,
+    joined_times,
+    stays_spread,
+)
 from discreet.data.rows import Alike, Log, QuickLog, Row, Told
 from discreet.data.source import Batch, Fault, Format, Origin
 from discreet.errors import DataError

@@ -20,7 +20,7 @@ from discreet.data.entries import Entries, NoZoneError, of_log, of_table
 from discreet.data.formats import recognised_for_import
 from discreet.data.formats.csv import Csv
 from discreet.data.instants import EPOCH
-from discreet.data.roles import NoSuchTableError
+from discreet.data.notation.roles import NoSuchTableError
 from discreet.data.rows import Log, stamp_text
 from discreet.data.source import Fault, Format, Origin
 from discreet.data.streams import ending_of, written_as

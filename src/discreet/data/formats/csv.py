@@ -19,7 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.data.columns import ColumnNames
-from discreet.data.roles import is_header
+from discreet.data.notation.roles import is_header
 from discreet.data.source import Batch, Fault, Origin, ends_with, stem
 from discreet.data.streams import opened
 from discreet.errors import DataError

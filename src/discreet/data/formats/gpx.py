@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from discreet.data.notation.xml_points import Points, has_root, read_points
 from discreet.data.rows import LogFile, Told, instant_of, number_of
 from discreet.data.source import Fault
-from discreet.data.xml_points import Points, has_root, read_points
 
 SILENT = {"rtept": "route point", "wpt": "waypoint"}
 

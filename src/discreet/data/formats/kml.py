@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from discreet.data.notation.xml_points import Points, has_root, read_points
 from discreet.data.rows import MOVING_WORDS, LogFile, Stay, Told, instant_of, number_of, words
 from discreet.data.source import Fault
-from discreet.data.xml_points import Points, has_root, read_points
 
 TEXTS = frozenset(("name", "when", "begin", "end", "coord", "coordinates"))
 SEVERAL = re.compile(r"\s*,\s*")

@@ -154,7 +154,7 @@ def degrees_of(frame: pl.DataFrame, role: str, *, e7: bool) -> pl.Expr:
 
 
 def stays_spread(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows that last as a stay of a log does: one at the start, one every half hour, and one a second before the end."""
+    """Rows that last, as a stay of a log: at the start, every half hour, and a second before the end."""
     last = pl.max_horizontal(pl.col("end_instant").fill_null(pl.col("instant")) - SECOND, "instant")
     between = pl.int_ranges("instant", last, STEP)
     return frame.with_columns(instant=pl.concat_list(between, last).list.unique(maintain_order=True)).explode("instant")
