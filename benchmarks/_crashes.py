@@ -27,14 +27,14 @@ import numpy as np
 
 from discreet.clock import Clock
 from discreet.contexts import Day
-from discreet.gateway.journal import Journal, Row, SqliteJournal
-from discreet.gateway.journal.base import Key, broken_link
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import OwnStore, Reading
-from discreet.gateway.person import Settled
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.store.journal import Journal, JournalRow, SqliteJournal
+from discreet.gateway.store.journal.base import Key, broken_link
+from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.mechanisms.named import Spec
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.outputs import Skipped
 from discreet.places import Circle, Place, Places
 from discreet.policy import Policy
@@ -73,18 +73,18 @@ def routine(days: int = 42, seed: int = 1, clock: Clock = CLOCK) -> Routine:
     return Routine.fit(found, clock=clock)
 
 
-def settled(name: str, habits: Routine, outputs: str = "suppress") -> Settled:
+def settled(name: str, habits: Routine, outputs: str = "suppress") -> PersonConfig:
     """Somebody of these habits, with a secret."""
     spec, policy = Spec("adaptive", {"outputs": outputs}), Policy(["clinic"], delta=0.1)
     clock = habits.clock or CLOCK
-    return Settled(name, clock, habits, spec, policy, PLACES, 4 * 3600.0)
+    return PersonConfig(name, clock, habits, spec, policy, PLACES, 4 * 3600.0)
 
 
 def opened_journal(folder: Path, postgres: str | None, *, look: bool = False) -> Journal:
     """The journal of a folder, or the one in PostgreSQL."""
     if postgres is None:
         return SqliteJournal(folder / "journal.db", look=look)
-    from discreet.gateway.journal.postgres import PostgresJournal
+    from discreet.gateway.store.journal.postgres import PostgresJournal
 
     return PostgresJournal(postgres, look=look)
 
@@ -99,7 +99,7 @@ class Life:
         self._pipe, self._reached = pipe, reached
 
     async def live(
-        self, folder: Path, everybody: list[Settled], started: float, grace: float, postgres: str | None
+        self, folder: Path, everybody: list[PersonConfig], started: float, grace: float, postgres: str | None
     ) -> None:
         """Readings without end, and slots every few milliseconds, until somebody ends it."""
         began = time.monotonic()
@@ -240,7 +240,7 @@ def _whole_lines(text: str) -> Iterator[str]:
 def _latest(data: Path, postgres: str | None) -> float:
     """When the last decided slot ended: the clock never goes back behind it."""
     with closing(opened_journal(data, postgres, look=True)) as journal:
-        rows: list[Row | None] = [journal.last(person) for person in journal.people()]
+        rows: list[JournalRow | None] = [journal.last(person) for person in journal.people()]
     return max((float(row.ends) for row in rows if row is not None), default=BEGAN)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import discreet as d
 from discreet.mechanisms.adaptive import machine
 from discreet.mechanisms.adaptive.slots import Pacing
-from discreet.models.endless_hidden import EndlessHidden
+from discreet.models.hidden.endless import EndlessHidden
 from discreet.outputs import Released
 from discreet.randomness import SeededEntropy
 

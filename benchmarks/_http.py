@@ -25,15 +25,15 @@ from typing import IO, Any
 import numpy as np
 
 from benchmarks._crashes import BEGAN, CLOCK, WHERE, routine, settled
-from discreet.gateway.app import Plan, Served
-from discreet.gateway.folder import Folder
-from discreet.gateway.journal import Row, SqliteJournal
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import OwnStore
-from discreet.gateway.person import Settled
-from discreet.gateway.sections import Rates
-from discreet.gateway.sections import Server as Address
+from discreet.gateway.app import GatewayPlan, PreparedGateway
+from discreet.gateway.config.sections import Rates
+from discreet.gateway.config.sections import Server as Address
 from discreet.gateway.server import listening, run
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.store.folder import Folder
+from discreet.gateway.store.journal import JournalRow, SqliteJournal
+from discreet.gateway.store.own_store import OwnStore
 
 STARTING = 120.0
 """Seconds that a server has to start."""
@@ -57,10 +57,10 @@ def serve(folder: Path, people: int, senders: int, ahead: float, past: int) -> N
         return start + time.monotonic() - began[0]
 
     address, limits = Address(port=bound.getsockname()[1]), Rates(connections=10 * (people + senders))
-    served = Served(Plan(everybody, wall=wall, server=address, limits=limits), Folder.made(folder))
+    served = PreparedGateway(GatewayPlan(everybody, wall=wall, server=address, limits=limits), Folder.made(folder))
     keeper, real, turns = served.gateway.keeper, served.gateway.keeper.turn, []
 
-    def turn(now: float) -> list[Row]:
+    def turn(now: float) -> list[JournalRow]:
         at, used = time.perf_counter(), time.thread_time()
         rows = real(now)
         if rows:
@@ -84,7 +84,7 @@ def serve(folder: Path, people: int, senders: int, ahead: float, past: int) -> N
     print(json.dumps({"turns": turns, "busy": time.process_time() - used[0]}), flush=True)
 
 
-def _lived(folder: Path, everybody: Sequence[Settled], until: float) -> None:
+def _lived(folder: Path, everybody: Sequence[PersonConfig], until: float) -> None:
     """A past for everybody: the journal of a gateway that was off all the time."""
     made = Folder.made(folder)
     key = made.key()  # made before what it signs

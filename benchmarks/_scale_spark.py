@@ -25,14 +25,14 @@ from discreet.data.population import read_population
 from discreet.data.published import write_frames
 from discreet.events import Events, Trajectory
 from discreet.mechanisms.named import Spec
-from discreet.models.event_model import EventModel, HeldOut
-from discreet.models.newcomers import newcomer
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topics import TopicModel
+from discreet.models.topics.event_model import EventModel, HeldOutEvents
+from discreet.models.topics.model import TopicModel
+from discreet.models.topics.newcomers import newcomer
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import ChainHabits, Plan, RunKey, policy_for, publish_people
-from discreet.publish.pool import begin
-from discreet.publish.spark_session import missing
+from discreet.publish.engines.pool import begin
+from discreet.publish.engines.spark.session import missing
 from discreet.publish.work import PEOPLE, PublishWork
 
 MASTER = "local[2]"
@@ -47,7 +47,7 @@ def lines() -> Iterator[str]:
     if lacks is not None:
         yield f"spark: left out, {lacks}"
         return
-    from discreet.publish.spark_session import running
+    from discreet.publish.engines.spark.session import running
 
     people = int(os.environ.get("SPARK_PEOPLE", "20000"))
     most = int(os.environ.get("SPARK_EVENTS", "100000"))
@@ -78,8 +78,8 @@ def _joined(folder: Path) -> Path:
 
 def publish_once(session: Any, plan: Plan, folder: Path, people: int, data: Path | None = None) -> float:
     """Seconds of a table from files to files, Spark running."""
-    from discreet.publish.spark import publish_table
-    from discreet.publish.spark_read import EventTable
+    from discreet.publish.engines.spark.publish import publish_table
+    from discreet.publish.engines.spark.tables import EventTable
 
     if data is None:
         data = folder / f"people-{people}"
@@ -200,7 +200,7 @@ def sampled(people: int) -> Iterator[str]:
     whole = EventModel(TopicModel.fit(shown, 4, events=events, sweeps=600, seed=1, whole_events=True))
     tenth = EventModel(TopicModel.fit(shown[::10], 4, events=events, sweeps=600, seed=1, whole_events=True))
     others = [k for k in range(people) if k % 10]
-    held = HeldOut.of([everybody[k] for k in others], _shown, whole.people, events)
+    held = HeldOutEvents.of([everybody[k] for k in others], _shown, whole.people, events)
     by_gibbs = held.scores(whole.predictor(held))[0].sum() / held.tested.sum()
     placed = [_score(newcomer(tenth, [shown[k]], len(everybody[k])), everybody[k]) for k in others]
     shared = [_score(_anybody(tenth, len(everybody[k])), everybody[k]) for k in others]
@@ -216,7 +216,7 @@ def _shown(one: Trajectory) -> int:
 
 
 def _anybody(model: EventModel, slots: int) -> Any:
-    from discreet.models.hidden import HiddenMarkovModel
+    from discreet.models.hidden.markov import HiddenMarkovModel
 
     return HiddenMarkovModel.homogeneous(
         model.events.contexts, model.initial, model.shared_transition, model.emissions, slots

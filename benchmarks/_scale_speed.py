@@ -15,11 +15,11 @@ from benchmarks.trajectories import PAPER, secret, topics
 from discreet.contracts import DayModel
 from discreet.events import Event, Events, Trajectory
 from discreet.mechanisms.named import Spec
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topics import TopicModel
+from discreet.models.topics.model import TopicModel
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.publish import Plan, RunKey
-from discreet.publish.person import Published, published
-from discreet.publish.tables import Tables
+from discreet.publish.mechanism_cache import MechanismCache
+from discreet.publish.person import PublishedPerson, published
 from discreet.publish.walk import Walk
 
 KEY = RunKey.of_seed(1)
@@ -47,12 +47,12 @@ def population(people: int, archetypes: int, slots: int) -> tuple[Archetypes, li
     return Archetypes(tuple(models)), everybody
 
 
-def timed(plan: Plan, people: Sequence[Trajectory], *, plain: bool) -> tuple[float, list[Published]]:
+def timed(plan: Plan, people: Sequence[Trajectory], *, plain: bool) -> tuple[float, list[PublishedPerson]]:
     """Seconds of the processor, and what was published: with tables shared, or by sessions if `plain`."""
     by_sessions = mock.patch.object(Walk, "of", classmethod(lambda cls, *given: None))
     with by_sessions if plain else nullcontext():
         published(plan, people[0], KEY)  # compiles
-        tables, began = Tables(), time.process_time()
+        tables, began = MechanismCache(), time.process_time()
         done = [published(plan, one, KEY, tables) for one in people]
         return time.process_time() - began, done
 

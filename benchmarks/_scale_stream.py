@@ -28,7 +28,7 @@ from tests.publish.streamed import Child, all_files, committed_files, rows_in, r
 
 from discreet import Clock
 from discreet.live.slots import MARGIN
-from discreet.publish.spark_session import missing, running
+from discreet.publish.engines.spark.session import missing, running
 
 CLOCK = Clock(1440)
 ARCHETYPES = 5
@@ -87,7 +87,7 @@ class Feed:
 
 
 def _by_the_clock(folder: Path, people: int, rate: int, seconds: int) -> Iterator[str]:
-    from discreet.publish.spark_stream import readings_in, started
+    from discreet.publish.stream.spark import readings_in, started
 
     names = [f"p{k:05d}" for k in range(people)]
     following = folder_of(folder, names, CLOCK, archetypes=min(ARCHETYPES, people), margin=MARGIN, grace=60.0)

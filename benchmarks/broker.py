@@ -16,14 +16,14 @@ from tests.gateway.mosquitto import ABSENT, PROGRAM, Mosquitto, until
 from tests.gateway.payloads import LOCATION, TST, encoded
 from tests.gateway.people import CLOCK, START, closed, keeper, settled
 
-from discreet.gateway.broker import Broker, ToldView
-from discreet.gateway.journal import Row
-from discreet.gateway.link import FIRST, Link
-from discreet.gateway.mqtt import MqttSource
-from discreet.gateway.owntracks_source import OwnTracksSource
+from discreet.gateway.config.broker import Broker, ToldView
+from discreet.gateway.config.views import View
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.teller import Teller
-from discreet.gateway.views import View
+from discreet.gateway.store.journal import JournalRow
+from discreet.gateway.wires.mqtt.connection import FIRST, Link
+from discreet.gateway.wires.mqtt.publisher import Teller
+from discreet.gateway.wires.mqtt.subscriber import MqttSource
+from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from discreet.outputs import Released
 
 READINGS = 20_000
@@ -86,7 +86,7 @@ async def told(folder: Path, broker: Mosquitto) -> None:
     await teller.connected.wait()
     for slot in (3, 4, 5):
         ends = int(CLOCK.end_of(START.date(), slot).timestamp())
-        rows = [Row(name, START.date(), slot, ends, 1, slot, Released("home"), "", ()) for name in people]
+        rows = [JournalRow(name, START.date(), slot, ends, 1, slot, Released("home"), "", ()) for name in people]
         heard.clear()
         began, busy = time.perf_counter(), time.process_time()
         await gateway.tell(rows)

@@ -26,8 +26,8 @@ from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.slots import Pacing
 from discreet.mechanisms.utility import tree_utility
 from discreet.models import MarkovChain
-from discreet.models.endless import EndlessChain
-from discreet.models.routine import Routine
+from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.routine import Routine
 from discreet.models.simulate import person
 from discreet.numerics import FloatArray
 from discreet.policy import Policy

@@ -25,10 +25,10 @@ import numpy as np
 from benchmarks._crashes import BEGAN, CLOCK, KEY, WHERE, kill_often, routine, settled
 from benchmarks._crowd import crowd
 from benchmarks._http import Server, late, loaded, reading, serving
-from discreet.gateway.journal import Row, SqliteJournal
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import OwnStore, Reading
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.store.journal import JournalRow, SqliteJournal
+from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.live.slots import MARGIN
 
 PEOPLE = 1000
@@ -203,7 +203,7 @@ def both() -> None:
             gateway = Gateway(keeper, wall=lambda: start + time.perf_counter() - began)
             real, took, waits = keeper.turn, [], []
 
-            def turn(now: float) -> list[Row]:
+            def turn(now: float) -> list[JournalRow]:
                 at = time.perf_counter()
                 rows = real(now)
                 took.append(time.perf_counter() - at)

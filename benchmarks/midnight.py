@@ -15,7 +15,7 @@ from discreet.mechanisms import (
     Simulatable,
 )
 from discreet.models import MarkovChain
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.policy import Policy, Secret
 
 STEP = [[0.6, 0.1, 0.3], [0.9, 0.1, 0.0], [0.3, 0.0, 0.7]]

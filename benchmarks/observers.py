@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.contexts import Day
 from discreet.mechanisms import Adaptive
-from discreet.models.observers import observers_of
-from discreet.models.routine import Routine
+from discreet.models.learning.observers import observers_of
+from discreet.models.routine.routine import Routine
 from discreet.models.simulate import person
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy

@@ -29,7 +29,7 @@ from discreet.events import Event, Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.policy import Policy
 from discreet.publish import Plan, RunKey, publish_people, publish_person
-from discreet.publish.tables import MOST_BYTES, Tables
+from discreet.publish.mechanism_cache import MOST_BYTES, MechanismCache
 from discreet.publish.work import PEOPLE, PublishWork, trajectories_of
 
 EVENTS = 20
@@ -103,7 +103,7 @@ def many_kinds() -> Iterator[str]:
     plan, frame = own_habits(KINDS)
     kinds = list(trajectories_of(frame))
     order = np.random.default_rng(4).permutation(3 * KINDS) % KINDS
-    tables, key = Tables(MOST_BYTES // 2), RunKey.of_seed(1)
+    tables, key = MechanismCache(MOST_BYTES // 2), RunKey.of_seed(1)
     begun = time.process_time()
     for number, kind in enumerate(order):
         publish_person(plan, replace(kinds[kind], person=str(number)), key, tables)

@@ -11,9 +11,9 @@ import time
 import numpy as np
 
 from benchmarks._timing import alternating
-from discreet.models.gibbs import EDGE, DirichletPrior, Sampler, Tokens, TopicCounts
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topics import CONVERGED, Concentrations, TopicModel, tokens_of
+from discreet.models.topics.gibbs import EDGE, DirichletPrior, Sampler, Tokens, TopicCounts
+from discreet.models.topics.model import CONVERGED, Concentrations, TopicModel, tokens_of
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.numerics import FloatArray, IntArray
 
 SIZES = (4, 3, 6)

@@ -7,7 +7,7 @@ import time
 
 from discreet.contexts import Day
 from discreet.evaluation.truth import check_days
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.models.simulate import person
 from discreet.policy import Policy, Secret
 

@@ -22,9 +22,9 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody who writes Sp
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.named import Spec
-from discreet.publish.day_keys import DayKeys
-from discreet.publish.following import Following
-from discreet.publish.spark_stream import Eraser, followed
+from discreet.publish.stream.day_keys import DayKeys
+from discreet.publish.stream.people import Following
+from discreet.publish.stream.spark import Eraser, followed
 
 
 def tie(spark: SparkSession, keys: Path, checkpoint: str) -> None:

@@ -96,7 +96,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def absent(marker: str) -> str | None:
     """What tests with a marker lack on this machine, with the remedy."""
     if marker == "spark":
-        from discreet.publish.spark_session import missing
+        from discreet.publish.engines.spark.session import missing
 
         return missing()
     from tests.gateway.browser import absent as no_browser

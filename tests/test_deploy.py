@@ -15,9 +15,9 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from discreet.cli import app
-from discreet.gateway import section
-from discreet.gateway.section import Section
-from discreet.gateway.settings import Settings
+from discreet.gateway.config import section
+from discreet.gateway.config.section import Section
+from discreet.gateway.config.settings import Settings
 from discreet.models.store import save
 from tests.gateway.web import ROUTINE
 from tests.test_docs import blocks

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from discreet.cli import app, run
 from discreet.cli.live import Lines
 from discreet.cli.setup import asking
-from discreet.publish.spark_session import missing
+from discreet.publish.engines.spark.session import missing
 from tests.doc_commands import RUN, Line, line_of, lines_of, today
 from tests.test_docs import ROOT
 

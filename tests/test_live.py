@@ -19,7 +19,7 @@ from discreet.contracts import DayModel
 from discreet.live import Stream, span
 from discreet.mechanisms import Adaptive, MaskSensitive, NoMask
 from discreet.mechanisms.named import Spec
-from discreet.models.parts import days_by_part, part_on, parts_of
+from discreet.models.routine.parts import days_by_part, part_on, parts_of
 from discreet.outputs import SUPPRESSED, Output, Release, Released
 from discreet.randomness import SeededEntropy
 

@@ -17,7 +17,7 @@ from discreet.errors import OneDayError
 from discreet.live import Stream
 from discreet.mechanisms import Adaptive, Hybrid, NoMask
 from discreet.mechanisms.perturbation import PolicyGraph
-from discreet.models.parts import days_by_part, part_on, parts_of, secrets_by_part, without_end
+from discreet.models.routine.parts import days_by_part, part_on, parts_of, secrets_by_part, without_end
 from discreet.outputs import SKIPPED, Release, Released, Skipped
 from discreet.randomness import SeededEntropy
 from tests.test_live import DAYS, FRIDAY, LABELS, POLICY, day, interrupted

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from discreet.evaluation.metrics import Evaluation, evaluate
     from discreet.events import Event, Events, Intervals, Trajectory
     from discreet.hierarchy import Hierarchy
-    from discreet.models.chain import MarkovChain
-    from discreet.models.hidden import HiddenMarkovModel
-    from discreet.models.routine import Routine
+    from discreet.models.chain.markov import MarkovChain
+    from discreet.models.chain.week import Models
+    from discreet.models.hidden.markov import HiddenMarkovModel
+    from discreet.models.routine.routine import Routine
     from discreet.models.store import load, save
-    from discreet.models.topics import TopicModel
-    from discreet.models.week import Models
+    from discreet.models.topics.model import TopicModel
     from discreet.outputs import Generalized, Output, PartialEvent, Perturbed, Released, Skipped, Suppressed
     from discreet.policy import Guarantee, Policy, Secret
     from discreet.session import Session
@@ -43,23 +43,23 @@ _WHERE = {
     "Events": "events",
     "Generalized": "outputs",
     "Guarantee": "policy",
-    "HiddenMarkovModel": "models.hidden",
+    "HiddenMarkovModel": "models.hidden.markov",
     "Hierarchy": "hierarchy",
     "Intervals": "events",
     "Limit": "evaluation.limit",
-    "MarkovChain": "models.chain",
-    "Models": "models.week",
+    "MarkovChain": "models.chain.markov",
+    "Models": "models.chain.week",
     "Output": "outputs",
     "PartialEvent": "outputs",
     "Perturbed": "outputs",
     "Policy": "policy",
     "Released": "outputs",
-    "Routine": "models.routine",
+    "Routine": "models.routine.routine",
     "Secret": "policy",
     "Session": "session",
     "Skipped": "outputs",
     "Suppressed": "outputs",
-    "TopicModel": "models.topics",
+    "TopicModel": "models.topics.model",
     "Trajectory": "events",
     "Utility": "contracts",
     "audit": "adversary.audit",

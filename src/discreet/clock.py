@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from discreet.errors import DiscreetError
@@ -160,3 +162,17 @@ class Clock:
         first = (seconds_of(start, "the start time") - self.cut_seconds) % DAY_SECONDS
         length = (seconds_of(end, "the end time") - seconds_of(start, "the start time")) % DAY_SECONDS or DAY_SECONDS
         return first // self.slot_seconds, -(-(first + length) // self.slot_seconds)
+
+
+def local_zone() -> str:
+    """The time zone of this computer, as far as it says; else UTC."""
+    found = os.environ.get("TZ", "").lstrip(":")
+    if not found:
+        try:
+            found = str(Path("/etc/localtime").resolve()).partition("zoneinfo/")[2]
+        except OSError:
+            found = ""
+    try:
+        return Clock(24, found).zone
+    except DiscreetError:
+        return "UTC"

@@ -24,12 +24,12 @@ from discreet.contexts import UNKNOWN, fitted
 from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, Rng, covers_everything
 from discreet.errors import DiscreetError
 from discreet.models.kinds import as_date
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SystemEntropy
-from discreet.trail import Log, Trail, memory_span
+from discreet.trail import RecentDays, Trail, memory_span
 
 FOLDED = 64
 """Kernels after which a trail is hashed, so that they need not be kept."""
@@ -70,7 +70,7 @@ class Session:
         own = belief
         if not self._shares and self.adversary.model is not mechanism.model:
             own = state.belief if self._in_state else Adversary(mechanism, policy=Policy()).start()
-        self._now = _Now(state, belief, own, None, 0, 0, 0, (), Trail(), Log.of(belief))
+        self._now = _Now(state, belief, own, None, 0, 0, 0, (), Trail(), RecentDays.of(belief))
         self._ready: tuple[Any, Kernel] | None = None
 
     @classmethod
@@ -142,7 +142,7 @@ class Session:
             unsure=0 if checkpoint.skipped or not self._remembers else math.inf,
             skips=checkpoint.skips,
             trail=Trail(digest=bytes.fromhex(checkpoint.digest)),
-            log=Log.of(state.belief),
+            log=RecentDays.of(state.belief),
         )
 
     def checkpoint(self) -> Checkpoint:
@@ -370,7 +370,7 @@ class Session:
             private = mechanism.remember(None, index[last])
         state = mechanism.restored(belief, now.state.skipped, cuts, tuple(others))
         self.mechanism, self.adversary, self._index = mechanism, mechanism.adversary, index
-        self._now = now._replace(state=state, belief=belief, own=belief, private=private, log=Log.of(belief))
+        self._now = now._replace(state=state, belief=belief, own=belief, private=private, log=RecentDays.of(belief))
 
     @property
     def already_told(self) -> Mapping[str, Mapping[int, float]]:
@@ -452,7 +452,7 @@ class _Now(NamedTuple):
     skips: int
     outputs: tuple[Output, ...]  # of a day, all so far; of a stream the last one
     trail: Trail
-    log: Log
+    log: RecentDays
 
 
 def checked_label(reading: object) -> None:

@@ -29,28 +29,28 @@ class DayLog(NamedTuple):
     likelihoods: tuple[FloatArray, ...] = ()
 
 
-class Log(NamedTuple):
+class RecentDays(NamedTuple):
     """The last days of a stream, kept to recompute what they reveal by now; nothing where there are no dates."""
 
     days: tuple[DayLog, ...] = ()
 
     @classmethod
-    def of(cls, belief: Belief | EndlessBelief) -> Log:
+    def of(cls, belief: Belief | EndlessBelief) -> RecentDays:
         """From this belief on; a session of one day, or of positions, has no other dates."""
         dated = isinstance(belief, EndlessBelief) and belief.adversary.model.day_slots is not None
         return cls((DayLog(belief),)) if dated else cls()  # type: ignore[arg-type]
 
-    def after(self, belief: EndlessBelief, likelihood: FloatArray) -> Log:
+    def after(self, belief: EndlessBelief, likelihood: FloatArray) -> RecentDays:
         """With one more output, after which the belief is this."""
         if not self.days:
             return self
         last = self.days[-1]
         days = (*self.days[:-1], last._replace(likelihoods=(*last.likelihoods, likelihood)))
         if belief.adversary is not last.belief.adversary:
-            return Log.of(belief)  # habits or the policy changed: what came before is judged by others
+            return RecentDays.of(belief)  # habits or the policy changed: what came before is judged by others
         if belief.slot % belief.adversary.model.day_slots == 0:
             days = (*days, DayLog(belief))[-PAST_DAYS:]
-        return Log(days)
+        return RecentDays(days)
 
     def gains(self, now: EndlessBelief, date: dt.date | str) -> Mapping[str, FloatArray | float]:
         """The gains of one date, by filtering again from its morning with all of its rows kept."""

@@ -15,7 +15,7 @@ from discreet.adversary.midnight import day_by_day
 from discreet.contracts import AnyMechanism, DayModel
 from discreet.laws import check
 from discreet.mechanisms import Adaptive, NoMask
-from discreet.models.routine import Kinds
+from discreet.models.routine.routine import Kinds
 from discreet.numerics import SLACK
 from discreet.outputs import Output
 from tests.strategies import RandomMechanism, random_chain, random_policy, random_rows, searches

@@ -9,7 +9,7 @@ import discreet as d
 from discreet.adversary import Adversary
 from discreet.adversary.known import Row, known, known_of, merged, rows_of
 from discreet.mechanisms import NoMask
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.policy import Policy, Secret
 from tests.strategies import random_chain, random_hidden, random_policy, searches
 

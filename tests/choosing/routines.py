@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from discreet.clock import Clock
 from discreet.contexts import Day
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 
 MONDAY = dt.date(2026, 1, 5)
 CLOCK = Clock(24, "Europe/Berlin")

@@ -14,15 +14,17 @@ import polars as pl
 import pytest
 
 from discreet.cli import family as families
-from discreet.cli.family import Folder, release_of
+from discreet.cli.family import ModelFolder, release_of
 from discreet.cli.terminal import print_json, print_json_of_many
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.data.columns import Columns
 from discreet.mechanisms.named import Spec
-from discreet.publish import RunKey, spark_session, spark_work
+from discreet.publish import RunKey
+from discreet.publish.engines.spark import session as spark_session
+from discreet.publish.engines.spark import work as spark_work
+from discreet.publish.engines.spark.readings import ReadingTable
 from discreet.publish.key_file import read_key, write_key
-from discreet.publish.spark_readings import ReadingTable
 from tests.cli.conftest import POLICY, Discreet, error_of
 from tests.cli.test_workers import COLUMNS, LEARN, SLOTS, contents
 from tests.publish.sparks import LOCAL, session_at
@@ -216,7 +218,7 @@ def test_without_a_seed_the_key_is_for_its_owner_alone_and_goes(
 class FailsOnce:
     """A work that writes down what came of a person, and fails the first time."""
 
-    folder: Folder
+    folder: ModelFolder
     key: Path
     drawn: Path
 
@@ -234,7 +236,7 @@ class FailsOnce:
 def test_a_task_that_fails_after_drawing_draws_the_same_again(
     session: Any, family: Path, learned: Path, tmp_path: Path
 ) -> None:
-    folder, _ = Folder.read(learned, Path(POLICY))
+    folder, _ = ModelFolder.read(learned, Path(POLICY))
     drawn = tmp_path / "drawn"
     drawn.mkdir()
     key = RunKey.new()

@@ -310,7 +310,7 @@ def test_a_routine_is_what_the_other_commands_take(discreet: Discreet, tmp_path:
 
 
 def test_calibrated_habits_are_for_routines(discreet: Discreet, tmp_path: Path) -> None:
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
     from discreet.models.store import load
 
     discreet("learn", READINGS, *PARIS, "--smoothing", "calibrated", "--out", tmp_path / "model")

@@ -19,7 +19,7 @@ from discreet.cli.live import Lines, by_the_clock
 from discreet.clock import Clock
 from discreet.live import Stream
 from discreet.live.slots import GRACE, SECOND, Schedule
-from discreet.live.standing import Label, Rule
+from discreet.live.standing import Label, StandingRule
 from discreet.outputs import Released, Skipped
 from discreet.randomness import SeededEntropy
 from tests.cli.conftest import READINGS, Discreet, error_of
@@ -93,7 +93,7 @@ class Scripted:
 
 def clocked(stream: Stream, script: Scripted) -> list[Any]:
     lines: Any = script
-    return [(row.date, row.slot, row.output) for row in by_the_clock(stream, Rule(0), lines, script.now)]
+    return [(row.date, row.slot, row.output) for row in by_the_clock(stream, StandingRule(0), lines, script.now)]
 
 
 def test_each_slot_has_its_output_when_it_ends() -> None:
@@ -123,7 +123,7 @@ def test_lines_are_read_beside_the_clock(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Lines, "poll", 0.001)
     stream, clock = stream_of(told_all), Fast(dt.datetime.combine(FRIDAY, dt.time(4, 5), PARIS))
     lines = Lines(io.StringIO("work\n\nhome\n"), clock)
-    rows = list(by_the_clock(stream, Rule(0), lines, clock, schedule=Schedule(grace=None)))
+    rows = list(by_the_clock(stream, StandingRule(0), lines, clock, schedule=Schedule(grace=None)))
     assert [row.output for row in rows] == [Released("home")]  # most of the slot; then there are no more lines
 
 

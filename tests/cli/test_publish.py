@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from discreet.events import Trajectory
-from discreet.models.simulate_events import topic_model, trajectories
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.publish import Plan, RunKey, Summary, publish_people, publish_person
 from discreet.publish import person as person_work
-from discreet.publish.person import Published
+from discreet.publish.person import PublishedPerson
 from discreet.publish.work import trajectories_of
 from tests.cli.conftest import Discreet, error_of
 
@@ -149,7 +149,7 @@ def test_ctrl_c_leaves_no_table_and_resume_goes_on(
     discreet(*given(cards, whole, *options))
     asked: list[str] = []
 
-    def pressed(plan: Plan, one: Trajectory, *more: Any) -> Published:
+    def pressed(plan: Plan, one: Trajectory, *more: Any) -> PublishedPerson:
         asked.append(one.person)
         if asked == ["p1", "p2", "p3"]:
             raise KeyboardInterrupt
@@ -157,7 +157,7 @@ def test_ctrl_c_leaves_no_table_and_resume_goes_on(
 
     monkeypatch.setattr("discreet.publish.work.published", pressed)
     for size in ("FIRST_EVENTS", "MOST_EVENTS"):
-        monkeypatch.setattr(f"discreet.publish.local.{size}", 1)  # one person at a time
+        monkeypatch.setattr(f"discreet.publish.engines.local.{size}", 1)  # one person at a time
     ran = discreet(*given(cards, out, *options))
     assert ran.code == 130
     assert "go on with --resume" in ran.err
@@ -230,7 +230,7 @@ def test_topics_are_learned_and_the_report_is_for_people(discreet: Discreet, car
 def test_habits_that_did_not_settle_are_told_of_with_a_remedy(
     discreet: Discreet, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.models.topics.CONVERGED", 0.0)  # R-hat is never that small
+    monkeypatch.setattr("discreet.models.topics.model.CONVERGED", 0.0)  # R-hat is never that small
     asked = ["publish", cards, "--out", tmp_path / "out.csv", *COLUMNS, "--secret", "location=location 1"]
     asked += ["--topics", 2, "--sweeps", 450, "--seed", 1]
     ran = discreet(*asked)

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from discreet.publish import TopicHabits, spark_session
+from discreet.publish import TopicHabits
+from discreet.publish.engines.spark import session as spark_session
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_publish import cards, given  # noqa: F401  a fixture
 

@@ -17,7 +17,7 @@ import pytest
 
 from discreet.data import read_releases
 from discreet.models import store
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet.outputs import Released, Suppressed
 from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.models.simulate_events import topic_model, trajectories
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet_experiments.shared.people import CHECK_INS, MEALS
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_reproduce import rows_of

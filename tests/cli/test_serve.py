@@ -13,12 +13,12 @@ import pytest
 
 from discreet import Clock
 from discreet.gateway import app, server
-from discreet.gateway.access import Access
-from discreet.gateway.folder import Folder
+from discreet.gateway.auth.tokens import Access
+from discreet.gateway.config.views import View
 from discreet.gateway.forms import Forms
-from discreet.gateway.journal import Row
-from discreet.gateway.own_store import OwnStore, Reading
-from discreet.gateway.views import View
+from discreet.gateway.store.folder import Folder
+from discreet.gateway.store.journal import JournalRow
+from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.models.store import save
 from discreet.outputs import Skipped
 from discreet.places import Places
@@ -146,12 +146,12 @@ class Lives:
 
     def __init__(self, discreet: Discreet, monkeypatch: pytest.MonkeyPatch) -> None:
         self._discreet, self._slots, self._now = discreet, 0, START.timestamp()
-        self.rows: list[Row] = []
+        self.rows: list[JournalRow] = []
         planned = app.plan_of
         monkeypatch.setattr(app, "plan_of", lambda settings: replace(planned(settings), wall=lambda: self._now))
         monkeypatch.setattr(server, "run", self._live)
 
-    def _live(self, served: app.Served, bound: socket.socket, ready: Callable[[], None]) -> bool:
+    def _live(self, served: app.PreparedGateway, bound: socket.socket, ready: Callable[[], None]) -> bool:
         ready()
         bound.close()
         keeper = served.gateway.keeper

@@ -14,10 +14,10 @@ from discreet.choosing.choices import drawn_weeks
 from discreet.cli import app, run
 from discreet.cli.setup import asking
 from discreet.cli.setup.asking import Asker
+from discreet.clock import local_zone
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import evaluate
-from discreet.gateway.settings import Settings
-from discreet.gateway.setup.history import local_zone
+from discreet.gateway.config.settings import Settings
 from discreet.models.kinds import MONDAY
 from discreet.models.store import reading_of, truth_of
 from tests.cli.conftest import READINGS, Discreet, error_of

@@ -17,7 +17,7 @@ from discreet.clock import Clock
 from discreet.gateway.setup.habits import Mapped, by_time_of_day
 from discreet.gateway.setup.history import NOBODY, called, imported, users_of, zones_in
 from discreet.places import Circle, Place, Places
-from discreet.places.spent import Spent
+from discreet.places.spent import TimeSpent
 from discreet.places.zones import can_find
 from tests.cli.conftest import Discreet
 from tests.cli.histories import phone_history
@@ -104,7 +104,7 @@ def test_changes_only_stand_until_the_next(discreet: Discreet, tmp_path: Path) -
 def test_places_are_called_by_when_one_is_there_each_by_a_name_of_its_own() -> None:
     week = np.zeros((7, 7, 24))
     week[0, :, 0:6], week[1, 0:5, 9:17], week[2, 0:5, 9:17], week[3, 5:, 12:15] = 1, 1, 1, 1
-    spent = Spent(week, np.ones(7, dtype=np.int64), 0.0, *[None] * 2)  # type: ignore[arg-type]
+    spent = TimeSpent(week, np.ones(7, dtype=np.int64), 0.0, *[None] * 2)  # type: ignore[arg-type]
     drawn = [Place(f"place {k}", Circle(48 + k / 10, 2, 100), k) for k in range(1, 5)]
     named = by_time_of_day(Mapped(Places(drawn), spent, found=True)).places
     assert list(named.names) == ["night place", "weekday place", "weekday place 3", "weekend place"]

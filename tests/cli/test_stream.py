@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.publish import spark_session
+from discreet.publish.engines.spark import session as spark_session
 from tests.cli.conftest import Discreet
 from tests.publish.followed import folder_of
 
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_said_before_spark_starts(
 
 def test_the_last_batch_is_committed_or_not(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'discreet[spark]'")
-    from discreet.publish.spark_stream import is_committed
+    from discreet.publish.stream.spark import is_committed
 
     assert is_committed(tmp_path)
     for log, number in (("offsets", 0), ("commits", 0), ("offsets", 1)):

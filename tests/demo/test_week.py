@@ -11,7 +11,7 @@ from discreet.demo.page import page
 from discreet.demo.story import CLOCK, Demo, demo_policy, make_demo
 from discreet.demo.week import DAYS, Week
 from discreet.mechanisms import Adaptive
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.randomness import SeededEntropy
 
 

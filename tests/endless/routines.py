@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 import discreet as d
-from discreet.models.routine import EndlessChain, Kinds, Routine
+from discreet.models.routine.routine import EndlessChain, Kinds, Routine
 from discreet.numerics import FloatArray
 from tests.strategies import labels
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from discreet.kernels import FiniteKernel, silent_kernel
-from discreet.models.routine import EndlessChain
+from discreet.models.routine.routine import EndlessChain
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Generalized, Output, Released
 from discreet.policy import Policy

@@ -14,7 +14,7 @@ import discreet as d
 from discreet.contracts import AnyMachine
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms import Adaptive
-from discreet.models.routine import EndlessChain
+from discreet.models.routine.routine import EndlessChain
 from discreet.numerics import FloatArray
 from discreet.outputs import Output
 from tests.endless.oracle import Masses, Paths, events_of, search

@@ -10,7 +10,7 @@ import discreet as d
 from discreet.adversary import endless
 from discreet.mechanisms import Adaptive
 from discreet.models.kinds import Kinds
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.numerics import SLACK, FloatArray
 from discreet.outputs import SKIPPED
 from tests.endless.oracle import Recursion, events_of, search

@@ -13,7 +13,7 @@ from discreet.adversary.checkpoint import Checkpoint
 from discreet.contracts import is_chain, is_endless
 from discreet.mechanisms import Adaptive, MaskSensitive
 from discreet.mechanisms.perturbation import PolicyGraph
-from discreet.models.endless_hidden import BLOCK, EndlessHidden
+from discreet.models.hidden.endless import BLOCK, EndlessHidden
 from discreet.models.sampling import sampled_stream
 from discreet.numerics import FloatArray, IntArray
 from discreet.randomness import SeededEntropy

@@ -10,7 +10,7 @@ import pytest
 import discreet as d
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.mechanisms import Adaptive
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED
 from discreet.randomness import SeededEntropy

@@ -11,7 +11,7 @@ import pytest
 import discreet as d
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms import Adaptive
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.outputs import SKIPPED, Output
 from tests.endless import walk as walk_module
 from tests.endless.oracle import FLOATS, Paths, Recursion, events_of, search

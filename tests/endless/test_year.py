@@ -11,7 +11,7 @@ import pytest
 
 import discreet as d
 from discreet.mechanisms import Adaptive
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.outputs import SKIPPED, Output
 from tests.endless.routines import random_rows, tree
 from tests.endless.searched import SLACK, Event

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.contracts import AnyMachine, Finite
-from discreet.models.routine import EndlessChain
+from discreet.models.routine.routine import EndlessChain
 from discreet.outputs import SKIPPED, Output
 from discreet.policy import Policy
 from tests.endless.oracle import events_of_day, whole_numbers

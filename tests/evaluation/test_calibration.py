@@ -11,7 +11,7 @@ from discreet.evaluation.calibration import (
     ALARMS,
     BINS,
     Calibration,
-    Tally,
+    ClaimCounts,
     bins,
     calibrated,
     tolerated,
@@ -121,7 +121,7 @@ def test_many_cells_do_not_make_alarms_more_frequent() -> None:
 
 def test_what_was_learned_from_few_is_held_less_sure() -> None:
     def width(learned_from: int | None) -> float:
-        tally = Tally()
+        tally = ClaimCounts()
         tally.groups = 20
         rng = np.random.default_rng(0)
         for _ in range(20):
@@ -133,7 +133,7 @@ def test_what_was_learned_from_few_is_held_less_sure() -> None:
 
 
 def test_both_true_so_far_apart() -> None:
-    tally = Tally(99)
+    tally = ClaimCounts(99)
     tally.groups = 1
     true = np.array([True, False, True, False, True, False])
     drawn = np.zeros((99, 6), dtype=np.bool_)
@@ -148,4 +148,4 @@ def test_too_few_draws_are_refused() -> None:
 
 
 def test_nothing_is_claimed() -> None:
-    assert Tally().judged({}).cells == ()
+    assert ClaimCounts().judged({}).cells == ()

@@ -19,8 +19,8 @@ from discreet.evaluation.paths import paths
 from discreet.evaluation.truth import (
     GLIMPSING,
     Classes,
+    DrawnOutputs,
     Observer,
-    Shown,
     Stretch,
     Truth,
     UntestableError,
@@ -30,8 +30,8 @@ from discreet.evaluation.truth import (
     remembered,
     told,
 )
+from discreet.models.chain.week import Models
 from discreet.models.store import load, save, truth_of
-from discreet.models.week import Models
 from discreet.numerics import FloatArray
 from discreet.policy import Policy as AnyPolicy
 from discreet.randomness import SeededEntropy
@@ -173,7 +173,7 @@ def test_beliefs_are_those_of_the_exact_observer(memory: Literal["none", "last"]
     for day in dated(chain(7), 3, 7):
         (course,) = courses(chain(7), [day])
         classes = Classes(policy.secrets)
-        seen = Shown(chain(7), lambda model: mechanism, seed=1)(course)
+        seen = DrawnOutputs(chain(7), lambda model: mechanism, seed=1)(course)
         one = Stretch(chain(7).initial, chain(7).transition, None, classes.one_hot(LABELS), seen)
         believed = paths(one, 1, np.random.default_rng(0)).beliefs @ classes.members(0, 2)
         session = Session(mechanism, rng=SeededEntropy(1))
@@ -187,7 +187,7 @@ def test_beliefs_of_a_mechanism_hold_and_are_refused_alike() -> None:
     policy = Policy(["hospital"])
 
     def seen(model: MarkovChain) -> Observer:
-        return Observer("who sees", Shown(model, lambda own: mechanisms.MaskSensitive(own, policy)))
+        return Observer("who sees", DrawnOutputs(model, lambda own: mechanisms.MaskSensitive(own, policy)))
 
     true = chain(8, hospital=0.3)
     days = dated(true, 40, 8)
@@ -205,7 +205,7 @@ def test_a_mechanism_is_made_once_for_all_days() -> None:
         return mechanisms.MaskSensitive(own, Policy(["hospital"]))
 
     model = chain(7)
-    sight = Shown(model, make)
+    sight = DrawnOutputs(model, make)
     for course in courses(model, dated(model, 8, 0)):
         sight(course)
     assert made == [model]

@@ -15,11 +15,11 @@ import httpx
 import uvicorn
 
 from discreet.errors import DiscreetError
-from discreet.gateway.app import Served, plan_of
-from discreet.gateway.folder import Folder
-from discreet.gateway.sections import Server
+from discreet.gateway.app import PreparedGateway, plan_of
+from discreet.gateway.config.sections import Server
+from discreet.gateway.config.settings import Settings
 from discreet.gateway.server import listening, server_of
-from discreet.gateway.settings import Settings
+from discreet.gateway.store.folder import Folder
 from tests.gateway.web import Wall, Web
 
 SETUP = "/v1/owner/setup"
@@ -46,7 +46,7 @@ async def empty_web(folder: Path, wall: Wall | None = None, text: str | None = N
     port = bound.getsockname()[1]
     plan = replace(plan_of(settings), server=Server(port=port), wall=wall)
     try:
-        served = Served(plan, Folder.made(folder / "discreet-data"), settings=settings)
+        served = PreparedGateway(plan, Folder.made(folder / "discreet-data"), settings=settings)
     except DiscreetError:
         bound.close()
         raise

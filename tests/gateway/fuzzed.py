@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from discreet.gateway.openapi import PATHS
+from discreet.gateway.wires.openapi import PATHS
 
 WORDS = (
     "",

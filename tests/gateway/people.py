@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from discreet import Clock, Day, DiscreetError, Policy, Routine
-from discreet.gateway.journal import SqliteJournal
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import OwnStore, Reading
-from discreet.gateway.person import Settled
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.store.journal import SqliteJournal
+from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.mechanisms.named import Spec
 from discreet.places import Circle, Place, Places
 
@@ -49,10 +49,10 @@ def a_day(clock: Clock, rng: np.random.Generator) -> tuple[str, ...]:
 
 def settled(
     name: str = "jane", routine: Routine | None = None, outputs: str = "deceive", clock: Clock = CLOCK
-) -> Settled:
+) -> PersonConfig:
     """The person with a secret."""
     spec, policy = Spec("adaptive", {"outputs": outputs}), Policy(["clinic"], delta=0.1)
-    return Settled(name, clock, routine or habits(clock), spec, policy, PLACES, hold=4 * 3600.0)
+    return PersonConfig(name, clock, routine or habits(clock), spec, policy, PLACES, hold=4 * 3600.0)
 
 
 def readings(contexts: tuple[str, ...], date: dt.date, name: str = "jane", clock: Clock = CLOCK) -> Iterator[Reading]:
@@ -62,7 +62,7 @@ def readings(contexts: tuple[str, ...], date: dt.date, name: str = "jane", clock
         yield Reading(name, "phone", instant, WHERE[context], 20.0)
 
 
-def keeper(folder: Path, now: float, *people: Settled, **options: object) -> Keeper:
+def keeper(folder: Path, now: float, *people: PersonConfig, **options: object) -> Keeper:
     """A keeper over the files of a folder."""
     journal = SqliteJournal(folder / "journal.db")
     own = OwnStore(folder / "own.db")

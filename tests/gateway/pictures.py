@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 
 from discreet.contexts import UNKNOWN
-from discreet.gateway.own_store import Reading
-from discreet.gateway.sections import Server
-from discreet.gateway.simulated import CLOCK, NAME, SECRET, Life, with_files
+from discreet.gateway.config.sections import Server
+from discreet.gateway.demo import CLOCK, NAME, SECRET, Life, with_files
+from discreet.gateway.store.own_store import Reading
 from tests.gateway.browser import look
 from tests.gateway.web import Wall, listening_web
 

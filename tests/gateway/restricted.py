@@ -60,7 +60,7 @@ def work(out: Path, report: Any, part: Any, *given: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Restricted, then a step of the first run and the bounds of a preview."""
-    from discreet.gateway.preview import bounded
+    from discreet.gateway.owner.preview import bounded
     from discreet.gateway.server import room
     from discreet.gateway.setup.job import Job
 

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.errors import DiscreetError
-from discreet.gateway.access import Access, Grant, digest_of
-from discreet.gateway.journal import JournalError
-from discreet.gateway.limits import CALLERS, Limit, Rate
-from discreet.gateway.owner import QUEUE, SESSION, Owner, TooManyError
-from discreet.gateway.passwords import check
+from discreet.gateway.auth.login import QUEUE, SESSION, Owner, TooManyError
+from discreet.gateway.auth.passwords import check
+from discreet.gateway.auth.tokens import Access, Grant, digest_of
+from discreet.gateway.rate_limits import CALLERS, Rate, RateLimit
+from discreet.gateway.store.journal import JournalError
 from tests.gateway.web import Wall, opened
 
 
@@ -111,7 +111,7 @@ def test_a_file_of_something_else_or_of_a_later_program_is_refused(tmp_path: Pat
 
 def test_a_limit_lets_a_burst_through_and_then_goes_by_the_clock() -> None:
     wall = Wall(0.0)
-    limit = Limit(Rate(3, 0.5), wall)
+    limit = RateLimit(Rate(3, 0.5), wall)
     assert [limit.wait("a") for _ in range(4)] == [0, 0, 0, 2.0]
     assert limit.wait("b") == 0, "each caller has a bucket of their own"
     wall.now += 1.0

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from discreet import DiscreetError
-from discreet.gateway.view_settings import view_of, written
-from discreet.gateway.views import View
+from discreet.gateway.config.view_settings import view_of, written
+from discreet.gateway.config.views import View
 from discreet.outputs import SUPPRESSED, Released
 from tests.gateway.browser import NODE, SOURCES
 from tests.gateway.people import START, readings, settled

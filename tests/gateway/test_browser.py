@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from discreet.gateway.own_store import OwnStore, Reading
+from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.live.slots import SECOND
 from tests.gateway.browser import look
 from tests.gateway.test_nightly import changed

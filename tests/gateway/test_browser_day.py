@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from discreet import Clock, Day, Policy, Routine, Secret
-from discreet.gateway.own_store import Reading
-from discreet.gateway.person import Settled
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.store.own_store import Reading
 from discreet.mechanisms.named import Spec
 from discreet.models.simulate import person
 from discreet.places import Places
@@ -38,12 +38,12 @@ TEN = Policy(
 )
 
 
-def busy() -> tuple[Settled, list[Day]]:
+def busy() -> tuple[PersonConfig, list[Day]]:
     """Somebody with 96 slots a day and ten secrets, and two of their days, with a visit to the hospital."""
     days = person("jane", days=70, slots=FINE.slots, contexts=8, seed=7)
     routine = Routine.fit([day for day in days if str(day.date) < str(START.date())], clock=FINE, secrets=TEN)
     visit = next(k for k, day in enumerate(days) if "hospital" in day.contexts)
-    return Settled("jane", FINE, routine, Spec("adaptive"), TEN, Places([]), hold=3600.0), days[visit : visit + 2]
+    return PersonConfig("jane", FINE, routine, Spec("adaptive"), TEN, Places([]), hold=3600.0), days[visit : visit + 2]
 
 
 async def live(web: Web, days: Sequence[Day], slots: int) -> None:

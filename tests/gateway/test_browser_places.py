@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.gateway.own_store import Reading
+from discreet.gateway.store.own_store import Reading
 from discreet.places import Circle, Place, Places, read_places, write_places
 from tests.gateway.browser import look
 from tests.gateway.people import PLACES, START, WHERE, settled

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from discreet import Policy, Secret, Session
-from discreet.gateway.changes import policy_of, policy_text
-from discreet.gateway.journal import JournalError
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.person import Settled
+from discreet.gateway.slots.changes import policy_of, policy_text
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.store.journal import JournalError
 from discreet.outputs import Skipped
 from discreet.randomness import KeyedEntropy
 from tests.gateway.people import START, closed, habits, keeper, settled
@@ -31,7 +31,7 @@ CHANGES = {
 }
 
 
-def opened(folder: Path, now: float, who: Settled) -> Keeper:
+def opened(folder: Path, now: float, who: PersonConfig) -> Keeper:
     """A keeper that takes bits by the slot, so that all runs draw alike."""
     return keeper(folder, now, who, bits=lambda count: bytes(count))
 
@@ -40,7 +40,7 @@ def outputs(one: Keeper) -> list[object]:
     return [row.output for row in one.journal.all_rows("jane")]
 
 
-def walked(folder: Path, who: Settled, *, restarts: tuple[int, ...] = ()) -> list[object]:
+def walked(folder: Path, who: PersonConfig, *, restarts: tuple[int, ...] = ()) -> list[object]:
     """Five days; the change is made known at the seventh slot, with starts in between."""
     ends = list(boundaries(5))
     one = opened(folder, NOW, BEFORE)
@@ -118,7 +118,7 @@ def test_a_stop_while_it_changes_leaves_it_done_or_not_begun(
     closed(one)
     if cut == "before the checkpoint":
         with monkeypatch.context() as patched:
-            patched.setattr("discreet.gateway.journal.sqlite.SqliteJournal.append", stopped)
+            patched.setattr("discreet.gateway.store.journal.sqlite.SqliteJournal.append", stopped)
             with pytest.raises(JournalError):
                 opened(tmp_path, ends[5] + 1, CHANGES[what])
     for end in (ends[5] + 2, ends[5] + 3):

@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from discreet import DiscreetError
-from discreet.gateway.connections import AT_ONCE, HEAD_BYTES, HEADERS, Connections, Limited
-from discreet.gateway.guard import UNKNOWN_BODY, Guard
-from discreet.gateway.limits import household
-from discreet.gateway.sections import Rates, Server
+from discreet.gateway.config.sections import Rates, Server
+from discreet.gateway.rate_limits import household
 from discreet.gateway.server import CONNECTIONS, FILES, SPARE, resource, room, tls_of
+from discreet.gateway.wires.connections import AT_ONCE, HEAD_BYTES, HEADERS, Connections, Limited
+from discreet.gateway.wires.guard import UNKNOWN_BODY, Guard
 from tests.gateway.web import Web, listening_web, opened
 
 Run = Callable[[Coroutine[Any, Any, None]], None]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from discreet import Clock
 from discreet.contexts import UNKNOWN
-from discreet.gateway.own_store import OwnStore, Reading
-from discreet.gateway.person import Settled, context_of
+from discreet.gateway.slots.person import PersonConfig, context_of
+from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.live import standing
 from discreet.live.slots import instants
 from discreet.places import Circle, Place, Places, Sightings
@@ -28,7 +28,7 @@ EDGES = (0, 1, SECOND)
 """How far from a slot's edges instants are tried."""
 
 
-def slow(own: OwnStore, who: Settled, date: dt.date, slot: int) -> str:
+def slow(own: OwnStore, who: PersonConfig, date: dt.date, slot: int) -> str:
     """By the rule for files, from all that was ever read before the slot's end."""
     begins, ends = instants(who.clock, date, slot)
     seen = own.readings(who.name, 0, ends)

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from discreet import DiscreetError
-from discreet.gateway.access import Access
-from discreet.gateway.backup import back_up
-from discreet.gateway.chain_watch import TAIL, check_all, check_some
-from discreet.gateway.database import Lock
+from discreet.gateway.auth.tokens import Access
 from discreet.gateway.health import Health
-from discreet.gateway.journal import SqliteJournal
-from discreet.gateway.journal.base import broken_link
-from discreet.gateway.own_store import OwnStore
+from discreet.gateway.store.backup import back_up
+from discreet.gateway.store.database import Lock
+from discreet.gateway.store.integrity import TAIL, check_all, check_some
+from discreet.gateway.store.journal import SqliteJournal
+from discreet.gateway.store.journal.base import broken_link
+from discreet.gateway.store.own_store import OwnStore
 from tests.gateway.people import CLOCK, KEY, START, closed, habits, keeper, readings, settled
 from tests.gateway.test_runtime import eventually
 from tests.gateway.web import opened

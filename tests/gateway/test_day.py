@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from discreet import Policy, Secret
-from discreet.gateway.watching import Watching
+from discreet.gateway.owner.beliefs import Watching
 from discreet.mechanisms import Adaptive
 from discreet.numerics import SLACK
 from discreet.outputs import to_wire

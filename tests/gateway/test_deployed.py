@@ -14,10 +14,10 @@ from pathlib import Path
 import aiomqtt
 import pytest
 
-from discreet.gateway.broker import Broker, ToldView
-from discreet.gateway.deployment import Accounts
-from discreet.gateway.folder import Folder
-from discreet.gateway.journal import SqliteJournal
+from discreet.gateway.config.broker import Broker, ToldView
+from discreet.gateway.config.deployment import Accounts
+from discreet.gateway.store.folder import Folder
+from discreet.gateway.store.journal import SqliteJournal
 from discreet.models.store import save
 from tests.gateway.debian import Debian, debian, steps_of
 from tests.gateway.mosquitto import ABSENT, PROGRAM, Heard, Mosquitto, hearing, until

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from discreet import Policy
-from discreet.gateway.guard import BODY, HEADERS
-from discreet.gateway.limits import Rate
-from discreet.gateway.nightly import look
-from discreet.gateway.sections import Rates, Server
+from discreet.gateway.config.sections import Rates, Server
+from discreet.gateway.rate_limits import Rate
+from discreet.gateway.slots.nightly import look
+from discreet.gateway.wires.guard import BODY, HEADERS
 from tests.gateway.people import START
 from tests.gateway.test_http import NOW, READINGS, told
 from tests.gateway.web import ROUTINE, Web, opened

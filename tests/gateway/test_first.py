@@ -24,15 +24,15 @@ from discreet import Clock
 from discreet.cli.inputs import ReadingOptions
 from discreet.data import archives
 from discreet.errors import DataError, DiscreetError
-from discreet.gateway.app import Plan, Served
-from discreet.gateway.folder import Folder
-from discreet.gateway.own_store import Reading
-from discreet.gateway.settings import Settings
+from discreet.gateway.app import GatewayPlan, PreparedGateway
+from discreet.gateway.config.settings import Settings
 from discreet.gateway.setup import job, work
 from discreet.gateway.setup.draft import Draft, safe_name
 from discreet.gateway.setup.files import READ
-from discreet.gateway.setup.steps import NotNowError, Steps
+from discreet.gateway.setup.steps import NotNowError, SetupSteps
 from discreet.gateway.setup.work import Task
+from discreet.gateway.store.folder import Folder
+from discreet.gateway.store.own_store import Reading
 from tests.gateway.first import SETUP, brought, did, empty_web, enter, recorded, settings_in, stands
 from tests.gateway.people import settled
 from tests.gateway.web import ROUTINE, Web, opened
@@ -231,11 +231,11 @@ def test_who_was_served_before_is_not_somebody_else_now(tmp_path: Path) -> None:
 # --- crashes
 
 
-def steps_in(home: Path, limit: int = LIMIT) -> Steps:
-    return Steps(home / "data", settings_in(home), limit)
+def steps_in(home: Path, limit: int = LIMIT) -> SetupSteps:
+    return SetupSteps(home / "data", settings_in(home), limit)
 
 
-def idle(steps: Steps) -> dict[str, Any]:
+def idle(steps: SetupSteps) -> dict[str, Any]:
     deadline = time.monotonic() + 60
     while (found := steps.document())["job"] is not None:
         assert time.monotonic() < deadline
@@ -243,7 +243,7 @@ def idle(steps: Steps) -> dict[str, Any]:
     return found
 
 
-def bring_to(steps: Steps, name: str, content: bytes) -> None:
+def bring_to(steps: SetupSteps, name: str, content: bytes) -> None:
     incoming = steps.incoming(name)
     incoming.write(content)
     steps.accept(incoming)
@@ -381,7 +381,7 @@ def test_each_step_survives_a_stop(tmp_path: Path, walked: tuple[Path, dict[str,
 KILLED = """
 import os, sys
 from pathlib import Path
-from discreet.gateway.settings import Settings
+from discreet.gateway.config.settings import Settings
 from discreet.gateway.setup.steps import Steps
 home, out, left = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 steps = Steps(home / "data", Settings.of_nobody(home / "discreet.toml"), 1)
@@ -421,13 +421,13 @@ def test_a_kill_while_files_are_moved_leaves_what_can_go_on(
         assert again.document()["problem"] is None, "our own files are written again"
     served = Settings.read(settings.file)
     assert served.opened()["jane"].places is not None
-    assert not (Steps(home / "data", served, 1)._draft.folder).exists(), "it was done, and is cleared away"
+    assert not (SetupSteps(home / "data", served, 1)._draft.folder).exists(), "it was done, and is cleared away"
 
 
 AT_WORK = """
 import os, sys, time
 from pathlib import Path
-from discreet.gateway.settings import Settings
+from discreet.gateway.config.settings import Settings
 from discreet.gateway.setup.steps import Steps
 home = Path(sys.argv[1])
 if __name__ == "__main__":
@@ -522,7 +522,7 @@ def test_settings_that_are_lost_are_not_made_anew(tmp_path: Path) -> None:
 
     told(story)
     with pytest.raises(DiscreetError, match="the settings name nobody, and the journal is of jane"):
-        Served(Plan([]), Folder.made(tmp_path), settings=settings_in(tmp_path / "home"))
+        PreparedGateway(GatewayPlan([]), Folder.made(tmp_path), settings=settings_in(tmp_path / "home"))
 
 
 # --- what strangers bring

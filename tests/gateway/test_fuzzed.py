@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import DataError
-from discreet.gateway.limits import Rate
-from discreet.gateway.openapi import PATHS
-from discreet.gateway.own_store import Reading
-from discreet.gateway.posted import readings_of
-from discreet.gateway.sections import Rates
+from discreet.gateway.config.sections import Rates
+from discreet.gateway.rate_limits import Rate
+from discreet.gateway.store.own_store import Reading
+from discreet.gateway.wires.openapi import PATHS
+from discreet.gateway.wires.posted_readings import readings_of
 from tests.gateway.fuzzed import Fuzz, Sent
 from tests.gateway.web import Web, opened
 

@@ -11,11 +11,11 @@ import pytest
 
 from discreet import Clock, DiscreetError, Policy
 from discreet.adversary.checkpoint import Checkpoint
-from discreet.gateway.going_on import OlderJournalError
-from discreet.gateway.journal import JournalError, Row
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import Reading
-from discreet.gateway.person import Settled
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.slots.recovery import OlderJournalError
+from discreet.gateway.store.journal import JournalError, JournalRow
+from discreet.gateway.store.own_store import Reading
 from discreet.mechanisms.named import Spec
 from discreet.outputs import Skipped
 from discreet.policy import Secret
@@ -27,7 +27,7 @@ NOW = START.timestamp()
 WORSE = habits(seed=3)
 
 
-def kind(policy: Policy, **options: object) -> Settled:
+def kind(policy: Policy, **options: object) -> PersonConfig:
     """A person under a policy and a mechanism's options."""
     routine = options.pop("routine", ROUTINE)
     spec = Spec("adaptive", options)
@@ -35,7 +35,7 @@ def kind(policy: Policy, **options: object) -> Settled:
 
 
 EACH, ANY = Policy(["clinic"], delta=0.1), Policy([Secret("clinic", at="any", slots=range(4, 9))], delta=0.2)
-KINDS: dict[str, Callable[[], Settled]] = {
+KINDS: dict[str, Callable[[], PersonConfig]] = {
     "suppress": lambda: kind(EACH),
     "suppress, no memory": lambda: kind(EACH, memory="none"),
     "deceive, no memory": lambda: kind(EACH, outputs="deceive", memory="none"),
@@ -44,7 +44,7 @@ KINDS: dict[str, Callable[[], Settled]] = {
 }
 
 
-def walked(folder: Path, who: Settled, kill: int | None = None, days: int = 3) -> list[Row]:
+def walked(folder: Path, who: PersonConfig, kill: int | None = None, days: int = 3) -> list[JournalRow]:
     """Rows of some days, in the middle of which the machine was off, killed at one write and started again."""
     folder.mkdir()
     one = keeper(folder, NOW, who, bits=_bits_of_slots())

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from discreet.gateway.health import Health
-from discreet.gateway.journal import JournalError
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.store.journal import JournalError
 from tests.gateway.people import START, habits, keeper, readings, settled
 from tests.gateway.test_runtime import Wall, eventually
 from tests.gateway.web import Web, opened

@@ -14,15 +14,15 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from discreet.errors import DiscreetError
-from discreet.gateway.home_assistant import HomeAssistantSource, source_of
-from discreet.gateway.home_assistant_socket import _readings as readings_in
-from discreet.gateway.home_assistant_socket import run
-from discreet.gateway.own_store import OwnStore, Reading
-from discreet.gateway.person import Kept
+from discreet.gateway.config.section import Section
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.section import Section
+from discreet.gateway.slots.person import StoredReadings
+from discreet.gateway.store.own_store import OwnStore, Reading
+from discreet.gateway.wires.home_assistant import HomeAssistantSource, source_of
+from discreet.gateway.wires.home_assistant_socket import _readings as readings_in
+from discreet.gateway.wires.home_assistant_socket import run
 from discreet.live.slots import SECOND
-from discreet.live.standing import Rule
+from discreet.live.standing import StandingRule
 from tests.gateway.mosquitto import until
 from tests.gateway.payloads import HOSTILE, TST, state
 from tests.gateway.people import START, WHERE, habits, keeper, settled
@@ -199,8 +199,8 @@ def test_a_choice_that_is_left_as_it_is_does_not_hide_where_somebody_is(tmp_path
     found = [one for hours in range(3) for one in readings_in(said, source, begins + 1800 * (hours - 1))]
     own = OwnStore(tmp_path / "own.db")
     own.read(found)
-    kept = Kept(own, "jane")
+    kept = StoredReadings(own, "jane")
     for order in (tuple(entities), tuple(entities)[::-1]):
-        rule = Rule(4 * 3600, sources=tuple(source_of(entity) for entity in order))
+        rule = StandingRule(4 * 3600, sources=tuple(source_of(entity) for entity in order))
         assert rule.context(kept, begins * SECOND, (begins + 7200) * SECOND) == "clinic"
     own.close()

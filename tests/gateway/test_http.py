@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from discreet.gateway.forms import entity_tag
-from discreet.gateway.journal import JournalError
-from discreet.gateway.posted import MOST
+from discreet.gateway.store.journal import JournalError
+from discreet.gateway.wires.posted_readings import MOST
 from tests.gateway.people import START, readings
 from tests.gateway.web import Wall, Web, opened
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from discreet import DiscreetError
-from discreet.gateway.chain_watch import check_all, check_some
 from discreet.gateway.health import Health
-from discreet.gateway.journal import Journal, JournalError, Row, SqliteJournal
-from discreet.gateway.journal.base import broken_link
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import OwnStore
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.store.integrity import check_all, check_some
+from discreet.gateway.store.journal import Journal, JournalError, JournalRow, SqliteJournal
+from discreet.gateway.store.journal.base import broken_link
+from discreet.gateway.store.own_store import OwnStore
 from discreet.outputs import SKIPPED, SUPPRESSED, Generalized, Output, Released
 from tests.gateway.people import KEY, START, habits, settled
 from tests.gateway.postgres import Server
@@ -34,7 +34,7 @@ def open_journal(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[...
         return lambda **options: SqliteJournal(tmp_path / "journal.db", **options)
     server: Server = request.getfixturevalue("server")
     where = server.database()
-    from discreet.gateway.journal.postgres import PostgresJournal
+    from discreet.gateway.store.journal.postgres import PostgresJournal
 
     return lambda **options: PostgresJournal(where, **options)
 
@@ -47,14 +47,14 @@ def journal(open_journal: Callable[..., Journal]) -> Iterator[Journal]:
     one.close()
 
 
-def rows_of(stream: int, person: str = "jane", first: int = 0, before: bytes = b"") -> list[Row]:
+def rows_of(stream: int, person: str = "jane", first: int = 0, before: bytes = b"") -> list[JournalRow]:
     """Rows of all kinds, linked."""
-    rows: list[Row] = []
+    rows: list[JournalRow] = []
     for k, output in enumerate(OUTPUTS):
         column = () if output == SKIPPED else (0.1 + k, 1 / 3, 5e-324)
         date, slot = DAY + dt.timedelta(days=(first + k) // 2), (first + k) % 2
         kernel = "" if output == SKIPPED else "ab" * 16
-        row = Row(person, date, slot, 1_772_000_000 + 60 * k, stream, first + k, output, kernel, column)
+        row = JournalRow(person, date, slot, 1_772_000_000 + 60 * k, stream, first + k, output, kernel, column)
         rows.append(row.linked(KEY, rows[-1].chain if rows else before))
     return rows
 
@@ -211,7 +211,7 @@ def test_a_backup_is_a_journal_with_a_mark(journal: Journal, tmp_path: Path) -> 
 def test_a_keeper_decides_two_days_and_goes_on(open_journal: Callable[..., Journal], tmp_path: Path) -> None:
     """The same rows from the same bits, whichever database is below."""
     who = settled(routine=habits(), outputs="suppress")
-    rows: list[Row] = []
+    rows: list[JournalRow] = []
     ends = list(boundaries(2))
     for first, until in ((0, 7), (7, 24)):
         with closing(open_journal()) as journal, closing(OwnStore(tmp_path / "own.db")) as own:
@@ -226,7 +226,7 @@ def test_a_keeper_decides_two_days_and_goes_on(open_journal: Callable[..., Journ
 
 
 def test_a_server_that_is_away_tells_nothing_and_is_found_again(server: Server, tmp_path: Path) -> None:
-    from discreet.gateway.journal.postgres import PostgresJournal
+    from discreet.gateway.store.journal.postgres import PostgresJournal
 
     ends = list(boundaries(1))
     who = settled(routine=habits(), outputs="suppress")

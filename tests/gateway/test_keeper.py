@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from discreet import Clock
-from discreet.gateway.journal import JournalError, Row, SqliteJournal
-from discreet.gateway.journal.base import broken_link
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import OwnStore
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.store.journal import JournalError, JournalRow, SqliteJournal
+from discreet.gateway.store.journal.base import broken_link
+from discreet.gateway.store.own_store import OwnStore
 from discreet.live import Stream
 from discreet.outputs import Released, Skipped
 from discreet.randomness import KeyedEntropy
@@ -55,7 +55,7 @@ def fed(one: Keeper, days: dict[dt.date, tuple[str, ...]]) -> None:
 def test_each_slot_is_decided_once_when_it_ends(tmp_path: Path) -> None:
     one = keeper(tmp_path, NOW, settled(routine=ROUTINE))
     fed(one, week())
-    rows: list[Row] = []
+    rows: list[JournalRow] = []
     for boundary in boundaries(7):
         assert one.turn(boundary - 0.001) == []
         rows += one.turn(boundary)
@@ -149,7 +149,7 @@ def test_killed_between_any_two_writes_nothing_is_lost_or_drawn_again(tmp_path: 
 
     two = keeper(cut, NOW, who, bits=take)
     fed(two, days)
-    seen: list[Row] = []
+    seen: list[JournalRow] = []
     killed_at(two, step)
     for boundary in boundaries(2):
         try:
@@ -172,7 +172,7 @@ def test_killed_between_any_two_writes_nothing_is_lost_or_drawn_again(tmp_path: 
     closed(two)
 
 
-def _rows(folder: Path, who: Any, now: float) -> list[Row]:
+def _rows(folder: Path, who: Any, now: float) -> list[JournalRow]:
     one = keeper(folder, now, who)
     rows = list(one.journal.all_rows("jane"))
     closed(one)
@@ -237,7 +237,7 @@ def test_nights_when_clocks_change(tmp_path: Path, year: int, month: int, day: i
     begin = clock.start_of(date - dt.timedelta(days=1), 40)
     who = settled(routine=habits(clock), outputs="suppress", clock=clock)
     one = keeper(tmp_path, begin.timestamp() + 1, who)
-    rows: list[Row] = []
+    rows: list[JournalRow] = []
     instant = begin.timestamp() + 2
     while instant < clock.end_of(date, 47).timestamp() + 1:
         rows += one.turn(instant)

@@ -16,8 +16,8 @@ import pytest
 
 import discreet as d
 from discreet.adversary.checkpoint import Checkpoint
-from discreet.gateway.journal.base import broken_link
-from discreet.gateway.settings import Settings
+from discreet.gateway.config.settings import Settings
+from discreet.gateway.store.journal.base import broken_link
 from discreet.live import Stream
 from discreet.models.bundle import Published
 from discreet.models.store import load, reading_of, truth_of

@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 from discreet import DiscreetError, Policy, Released, Routine
 from discreet.cli import app
-from discreet.gateway.maps import added, judged, reshaped
-from discreet.gateway.own_store import Reading
-from discreet.gateway.sections import Page
-from discreet.gateway.tiles import Tiles
+from discreet.gateway.config.sections import Page
+from discreet.gateway.owner.maps import added, judged, reshaped
+from discreet.gateway.owner.tiles import Tiles
+from discreet.gateway.store.own_store import Reading
 from discreet.models.store import load
 from discreet.places import Circle, Place, Places, read_places, write_places
 from tests.gateway.people import CLOCK, PLACES, START, WHERE, readings, settled
@@ -309,9 +309,9 @@ def test_many_readings_are_looked_at_a_day_at_a_time_until_there_are_enough(
         own = web.served.gateway.keeper.own
         for day in range(1, 6):
             own.read(list(readings(("home",) * 12, START.date() - dt.timedelta(days=day))))
-        monkeypatch.setattr("discreet.gateway.unexplained.ENOUGH", 20)
+        monkeypatch.setattr("discreet.gateway.owner.unexplained.ENOUGH", 20)
         assert (await got(web, f"{PATH}/unexplained"))["days"] == 2
-        monkeypatch.setattr("discreet.gateway.unexplained.ENOUGH", 1000)
+        monkeypatch.setattr("discreet.gateway.owner.unexplained.ENOUGH", 1000)
         found = await got(web, f"{PATH}/unexplained")
         assert (found["days"], found["count"]) == (14, 0)
         assert found["hours"]["home"] > 100

@@ -17,15 +17,15 @@ import pytest
 from nacl.secret import SecretBox
 
 from discreet.errors import DiscreetError
-from discreet.gateway.broker import Broker, ToldView, identifier
-from discreet.gateway.home_assistant import HomeAssistantSource
-from discreet.gateway.journal import JournalError
-from discreet.gateway.left_behind import cleared, topics_of
-from discreet.gateway.mqtt import MqttSource
-from discreet.gateway.own_store import Reading
-from discreet.gateway.owntracks_source import OwnTracksSource
+from discreet.gateway.config.broker import Broker, ToldView, identifier
+from discreet.gateway.config.section import Section
+from discreet.gateway.owner.leftovers import cleared, topics_of
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.section import Section
+from discreet.gateway.store.journal import JournalError
+from discreet.gateway.store.own_store import Reading
+from discreet.gateway.wires.home_assistant import HomeAssistantSource
+from discreet.gateway.wires.mqtt.subscriber import MqttSource
+from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from tests.gateway.mosquitto import ABSENT, PROGRAM, Mosquitto, until
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
 from tests.gateway.people import START, WHERE, habits, keeper, settled

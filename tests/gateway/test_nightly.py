@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from discreet import DiscreetError, Policy
-from discreet.gateway.nightly import Notice, days_of, look
-from discreet.gateway.own_store import OwnStore, Stamp
+from discreet.gateway.slots.nightly import Notice, days_of, look
+from discreet.gateway.store.own_store import OwnStore, Stamp
 from tests.gateway.people import CLOCK, START, a_day, habits, settled
 from tests.gateway.web import opened
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.gateway.broker import Broker, ToldView
+from discreet.gateway.config.broker import Broker, ToldView
 from discreet.gateway.forms import Forms, encoded
-from discreet.gateway.journal.base import Row
+from discreet.gateway.store.journal.base import JournalRow
 from discreet.numerics import SLACK
 from discreet.outputs import Released, Suppressed
 from tests.gateway.mosquitto import Heard, Mosquitto, hearing, until
@@ -181,7 +181,7 @@ def test_a_coarse_view_is_an_average_of_the_whole(tmp_path: Path) -> None:
     assert sum(sum(paths.values()) for paths in joint.values()) == pytest.approx(1.0, abs=FLOATS)
 
     def on_the_wire(seen: tuple[Any, ...]) -> bytes:
-        rows = [Row("jane", START.date(), first + k, 0, 1, k, output, "", ()) for k, output in enumerate(seen)]
+        rows = [JournalRow("jane", START.date(), first + k, 0, 1, k, output, "", ()) for k, output in enumerate(seen)]
         return b"".join(encoded(forms.event(row)) for row in rows)
 
     coarse: dict[bytes, list[tuple[Any, ...]]] = defaultdict(list)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from starlette.routing import Route
 
-from discreet.gateway.app import Plan, Served
-from discreet.gateway.folder import Folder
-from discreet.gateway.openapi import DOCUMENT, PATHS, page
-from discreet.gateway.openapi.parts import plain
+from discreet.gateway.app import GatewayPlan, PreparedGateway
+from discreet.gateway.store.folder import Folder
+from discreet.gateway.wires.openapi import DOCUMENT, PATHS, page
+from discreet.gateway.wires.openapi.parts import plain
 from tests.gateway.first import settings_in
 from tests.gateway.web import Wall, opened, plan_for
 
@@ -21,8 +21,8 @@ REMEDY = "write an Operation under its path in a table of discreet/gateway/opena
 def mounted(folder: Path) -> set[str]:
     """Every method and path that a gateway answers, with a broker or without, and while somebody is set up."""
     settings = settings_in(folder)
-    plan: Plan = plan_for(Wall())
-    served = Served(plan, Folder.made(folder / "data"), settings=settings)
+    plan: GatewayPlan = plan_for(Wall())
+    served = PreparedGateway(plan, Folder.made(folder / "data"), settings=settings)
 
     async def all_of_them() -> set[str]:
         async with served.running():

@@ -17,21 +17,21 @@ from nacl.secret import SecretBox
 from starlette.applications import Starlette
 
 from discreet.errors import DiscreetError
-from discreet.gateway.access import Access, Grant
-from discreet.gateway.broker import Broker
-from discreet.gateway.doors import Doors
+from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.login import Owner
+from discreet.gateway.auth.tokens import Access, Grant
+from discreet.gateway.config.broker import Broker
+from discreet.gateway.config.section import Section
+from discreet.gateway.config.sections import Rates
+from discreet.gateway.config.views import View
 from discreet.gateway.forms import Forms
-from discreet.gateway.journal import JournalError
-from discreet.gateway.limits import Rate
-from discreet.gateway.mqtt import MqttSource
-from discreet.gateway.own_store import Reading
-from discreet.gateway.owner import Owner
-from discreet.gateway.owntracks import routes
-from discreet.gateway.owntracks_source import OwnTracksSource, opened, readings_of
+from discreet.gateway.rate_limits import Rate
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.section import Section
-from discreet.gateway.sections import Rates
-from discreet.gateway.views import View
+from discreet.gateway.store.journal import JournalError
+from discreet.gateway.store.own_store import Reading
+from discreet.gateway.wires.mqtt.subscriber import MqttSource
+from discreet.gateway.wires.owntracks import routes
+from discreet.gateway.wires.owntracks_source import OwnTracksSource, opened, readings_of
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
 from tests.gateway.people import START, WHERE, closed, habits, keeper, readings, seeded, settled
 

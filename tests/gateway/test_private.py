@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from discreet.gateway import logs
-from discreet.gateway.journal import JournalError
+from discreet.gateway.store.journal import JournalError
 from tests.gateway.people import START
 from tests.gateway.web import Web, events, listening_web
 

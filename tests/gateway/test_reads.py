@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from discreet.gateway.access import Grant
-from discreet.gateway.journal import SqliteJournal
-from discreet.gateway.limits import Limit, Rate
-from discreet.gateway.precedence import Gate
-from discreet.gateway.reads import PIECE, WAITING
-from discreet.gateway.sections import Keeping, Rates
+from discreet.gateway.auth.tokens import Grant
+from discreet.gateway.config.sections import Keeping, Rates
+from discreet.gateway.rate_limits import Rate, RateLimit
+from discreet.gateway.slots.precedence import Gate
+from discreet.gateway.store.journal import SqliteJournal
+from discreet.gateway.wires.reads import PIECE, WAITING
 from tests.gateway.people import START, settled
 from tests.gateway.web import ROUTINE, Wall, Web, events, listening_web, opened
 
@@ -117,7 +117,7 @@ def test_a_request_costs_what_it_reads(tmp_path: Path) -> None:
 
 def test_a_limit_can_be_charged_more_than_is_there() -> None:
     wall = Wall(0.0)
-    limit = Limit(Rate(3, 1.0), wall)
+    limit = RateLimit(Rate(3, 1.0), wall)
     limit.charge("a", 5)
     assert limit.wait("a") == 3.0
     wall.now += 3
@@ -158,7 +158,7 @@ def test_a_crowd_and_the_owners_questions_hold_up_no_event(tmp_path: Path, monke
     """Every read takes half a second, and trying a change three; an event leaves at its margin all the same."""
     real = time.sleep
     watched(monkeypatch, lambda: real(0.5))
-    monkeypatch.setattr("discreet.gateway.keeper.Keeper.tried", lambda *given: real(3))
+    monkeypatch.setattr("discreet.gateway.slots.keeper.Keeper.tried", lambda *given: real(3))
     people = [settled(name, ROUTINE, outputs="suppress") for name in ("jane", "joe")]
 
     async def story() -> None:

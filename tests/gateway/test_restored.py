@@ -14,14 +14,14 @@ import pytest
 
 from discreet import Clock, DiscreetError
 from discreet.cli import run
+from discreet.gateway.config.views import View
 from discreet.gateway.forms import Forms
-from discreet.gateway.going_on import OlderJournalError
-from discreet.gateway.journal import Row, SqliteJournal
-from discreet.gateway.journal.base import broken_link
-from discreet.gateway.keys import known_key, owner_key
-from discreet.gateway.own_store import OwnStore
-from discreet.gateway.restored import TOKENS, mended
-from discreet.gateway.views import View
+from discreet.gateway.slots.recovery import OlderJournalError
+from discreet.gateway.slots.restore import TOKENS, mended
+from discreet.gateway.store.journal import JournalRow, SqliteJournal
+from discreet.gateway.store.journal.base import broken_link
+from discreet.gateway.store.own_store import OwnStore
+from discreet.gateway.store.owner_key import known_key, owner_key
 from discreet.outputs import Skipped, to_wire
 from tests.gateway.people import CLOCK, KEY, PLACES, START, closed, habits, keeper, settled
 from tests.gateway.test_keeper import boundaries, fed, week
@@ -31,7 +31,7 @@ ENDS = list(boundaries(2))
 WHO = settled(routine=ROUTINE, outputs="suppress")
 
 
-def decided(folder: Path, first: int, until: int) -> list[Row]:
+def decided(folder: Path, first: int, until: int) -> list[JournalRow]:
     """Some more slots in a folder."""
     folder.mkdir(exist_ok=True)
     (folder / "owner.key").write_bytes(KEY)
@@ -45,7 +45,7 @@ def decided(folder: Path, first: int, until: int) -> list[Row]:
     return rows
 
 
-def heard(file: Path, rows: list[Row]) -> Path:
+def heard(file: Path, rows: list[JournalRow]) -> Path:
     """What an application wrote down, line by line."""
     forms = Forms("jane", CLOCK, PLACES, View("whole"))
     file.write_text("".join(json.dumps(forms.event(row)) + "\n" for row in rows))
@@ -53,7 +53,7 @@ def heard(file: Path, rows: list[Row]) -> Path:
 
 
 @pytest.fixture
-def restored(tmp_path: Path) -> tuple[Path, list[Row]]:
+def restored(tmp_path: Path) -> tuple[Path, list[JournalRow]]:
     """A backup of six slots, taken by the command while more were decided, and all fifteen that were told."""
     data = tmp_path / "data"
     decided(data, 0, 6)
@@ -67,7 +67,7 @@ def mend(folder: Path, **choice: object) -> list[str]:
         return mended([WHO], journal, own, KEY, ENDS[15] - 60, **choice)  # type: ignore[arg-type]
 
 
-def test_a_backup_is_refused_until_it_is_completed(restored: tuple[Path, list[Row]], tmp_path: Path) -> None:
+def test_a_backup_is_refused_until_it_is_completed(restored: tuple[Path, list[JournalRow]], tmp_path: Path) -> None:
     """The journal is then what it was, likelihoods and links too; memory is lost, and an observer knows."""
     copy, told = restored
     with pytest.raises(OlderJournalError, match=r"is a backup of .*--complete FILE.*--new-stream"):
@@ -83,7 +83,7 @@ def test_a_backup_is_refused_until_it_is_completed(restored: tuple[Path, list[Ro
     closed(one)
 
 
-def test_what_does_not_complete_it_is_refused(restored: tuple[Path, list[Row]], tmp_path: Path) -> None:
+def test_what_does_not_complete_it_is_refused(restored: tuple[Path, list[JournalRow]], tmp_path: Path) -> None:
     copy, told = restored
     with pytest.raises(DiscreetError, match=r"2026-03-02 slot 8 is missing"):
         mend(copy, complete=heard(tmp_path / "gap", told[:8] + told[9:]))
@@ -120,7 +120,7 @@ def test_an_own_store_that_knows_of_more_is_not_satisfied_with_less(tmp_path: Pa
     closed(one)
 
 
-def test_or_a_new_stream_begins_and_says_why(restored: tuple[Path, list[Row]]) -> None:
+def test_or_a_new_stream_begins_and_says_why(restored: tuple[Path, list[JournalRow]]) -> None:
     copy, told = restored
     notes = mend(copy, new_stream=True)
     assert "THE PROMISE IS BROKEN OFF" in notes[0]

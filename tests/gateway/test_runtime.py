@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.gateway.journal import JournalError, Row
-from discreet.gateway.journal.base import Key
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.store.journal import JournalError, JournalRow
+from discreet.gateway.store.journal.base import Key
 from tests.gateway.people import START, closed, habits, keeper, readings, settled
 
 ROUTINE = habits()
@@ -41,7 +41,7 @@ def opened(folder: Path, wall: Wall) -> Gateway:
     return Gateway(keeper(folder, wall(), settled(routine=ROUTINE, outputs="suppress"), margin=2.0), wall=wall)
 
 
-async def hear(gateway: Gateway, heard: list[Row], after: Key | None) -> None:
+async def hear(gateway: Gateway, heard: list[JournalRow], after: Key | None) -> None:
     async for row in gateway.listen("jane", after):
         heard += [row]
 
@@ -80,7 +80,7 @@ def test_nobody_sees_a_row_before_it_leaves_and_listeners_miss_none(tmp_path: Pa
     async def story() -> None:
         wall = Wall(START.timestamp())
         async with opened(tmp_path, wall).running() as gateway:
-            heard: list[Row] = []
+            heard: list[JournalRow] = []
 
             first = asyncio.create_task(hear(gateway, heard, None))
             await asyncio.sleep(0)
@@ -94,7 +94,7 @@ def test_nobody_sees_a_row_before_it_leaves_and_listeners_miss_none(tmp_path: Pa
             assert [row.key for row in gateway.rows("jane")] == [(START.date(), 0)]
             assert [row.key for row in heard] == [(START.date(), 0)]
             first.cancel()
-            again: list[Row] = []
+            again: list[JournalRow] = []
 
             second = asyncio.create_task(hear(gateway, again, (START.date() - dt.timedelta(days=1), 11)))
             await eventually(lambda: bool(again))
@@ -130,12 +130,12 @@ def test_the_last_row_is_told_again_after_a_start_and_a_sender_that_fails_keeps_
     wall.now = end + 0.5
 
     async def story() -> None:
-        heard: list[Row] = []
+        heard: list[JournalRow] = []
 
-        async def unreachable(_: Sequence[Row]) -> None:
+        async def unreachable(_: Sequence[JournalRow]) -> None:
             raise OSError
 
-        async def send(rows: Sequence[Row]) -> None:
+        async def send(rows: Sequence[JournalRow]) -> None:
             heard.extend(rows)
 
         gateway = opened(tmp_path, wall)

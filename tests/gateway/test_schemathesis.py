@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from discreet.gateway.openapi import DOCUMENT, PATHS
+from discreet.gateway.wires.openapi import DOCUMENT, PATHS
 from discreet.models.store import save
 from tests.gateway.first import empty_web, enter
 from tests.gateway.people import START

@@ -18,13 +18,13 @@ from discreet import DiscreetError, Policy, Secret
 from discreet.choosing.choices import choice_of, drawn_weeks
 from discreet.choosing.policy_text import policy_file_text
 from discreet.gateway.app import plan_of
-from discreet.gateway.journal import JournalError
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.person import Settled
-from discreet.gateway.preview import Work, preview, within_bounds
-from discreet.gateway.previews import Previews
-from discreet.gateway.secrets import PolicyFiles, already_told, begins_of, draft_of, save, secrets_of
-from discreet.gateway.settings import Settings
+from discreet.gateway.config.settings import Settings
+from discreet.gateway.owner.preview import PreviewWork, preview, within_bounds
+from discreet.gateway.owner.previews import Previews
+from discreet.gateway.owner.secrets import PolicyFiles, already_told, begins_of, draft_of, save, secrets_of
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.store.journal import JournalError
 from discreet.live import Stream
 from discreet.models.kinds import MONDAY
 from discreet.models.store import save as save_model
@@ -349,11 +349,11 @@ def test_a_night_is_one_window() -> None:
 DRAFTED = Policy([Secret("clinic", delta=0.05)], delta=0.1)
 
 
-def work(weeks: int = 2, days: int = 3) -> Work:
+def work(weeks: int = 2, days: int = 3) -> PreviewWork:
     from discreet import Day
 
     real = tuple(Day(contexts, date, "jane") for date, contexts in week(days=days).items())
-    return Work(ROUTINE, settled(outputs="suppress").spec, BEFORE.policy, DRAFTED, real, 5, weeks)
+    return PreviewWork(ROUTINE, settled(outputs="suppress").spec, BEFORE.policy, DRAFTED, real, 5, weeks)
 
 
 def test_a_preview_is_what_choosing_and_a_stream_say() -> None:
@@ -468,18 +468,18 @@ def test_a_preview_for_which_there_is_no_process_says_so(monkeypatch: pytest.Mon
         name = await previews.start("jane", work())
         assert "before its time" in (await found_by(previews, name))["problem"]
 
-    monkeypatch.setattr("discreet.gateway.previews.command", lambda: ("/nowhere/python",))
+    monkeypatch.setattr("discreet.gateway.owner.previews.command", lambda: ("/nowhere/python",))
     asyncio.run(story())
 
 
 def test_a_preview_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.gateway.preview.SECONDS", 10**6)  # the tests' own process has run for long
-    monkeypatch.setattr("discreet.gateway.preview.BYTES", 2**50)
+    monkeypatch.setattr("discreet.gateway.owner.preview.SECONDS", 10**6)  # the tests' own process has run for long
+    monkeypatch.setattr("discreet.gateway.owner.preview.BYTES", 2**50)
     within_bounds()
-    monkeypatch.setattr("discreet.gateway.preview.SECONDS", 0)
+    monkeypatch.setattr("discreet.gateway.owner.preview.SECONDS", 0)
     with pytest.raises(DiscreetError, match="more than 0 seconds"):
         within_bounds()
-    monkeypatch.setattr("discreet.gateway.preview.BYTES", 0)
+    monkeypatch.setattr("discreet.gateway.owner.preview.BYTES", 0)
     with pytest.raises(MemoryError):
         within_bounds()
 
@@ -488,7 +488,7 @@ def test_a_preview_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(tmp_path: Path, story: Callable[[Web], Awaitable[None]]) -> None:
-    person: Settled = settled(routine=ROUTINE, outputs="suppress")
+    person: PersonConfig = settled(routine=ROUTINE, outputs="suppress")
     _, path = files_in(tmp_path, person.policy)
 
     async def whole() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.gateway.app import checked, plan_of
-from discreet.gateway.broker import Broker, ToldView
-from discreet.gateway.home_assistant import HomeAssistantSource
-from discreet.gateway.limits import Rate
-from discreet.gateway.owntracks_source import OwnTracksSource
-from discreet.gateway.sections import Application, JournalAt, Keeping, Rates, Server
-from discreet.gateway.settings import Settings
-from discreet.gateway.views import View
+from discreet.gateway.config.broker import Broker, ToldView
+from discreet.gateway.config.sections import Application, JournalAt, Keeping, Rates, Server
+from discreet.gateway.config.settings import Settings
+from discreet.gateway.config.views import View
+from discreet.gateway.rate_limits import Rate
+from discreet.gateway.wires.home_assistant import HomeAssistantSource
+from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from discreet.models.store import save
 from tests.gateway.web import ROUTINE
 

@@ -9,7 +9,7 @@ from discreet.choosing.choices import hierarchy_for, spec_of
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
 from discreet.gateway.app import plan_of
-from discreet.gateway.settings import Person, Settings
+from discreet.gateway.config.settings import PersonSettings, Settings
 from discreet.mechanisms.named import Spec
 from discreet.models.store import save
 from discreet.places import Circle, Place, Places, write_places
@@ -44,7 +44,9 @@ def test_a_file_is_read_relative_to_itself(folder: Path) -> None:
     settings = Settings.read(written(folder, WHOLE))
     assert settings.clock == CLOCK
     jane = settings.people["jane"]
-    assert jane == Person("jane", folder / "jane.model", folder / "policy.toml", None, Spec("adaptive"), 4 * 3600.0)
+    assert jane == PersonSettings(
+        "jane", folder / "jane.model", folder / "policy.toml", None, Spec("adaptive"), 4 * 3600.0
+    )
     served = settings.opened()["jane"]
     assert served.routine.clock == CLOCK
     assert [secret.name for secret in served.policy.secrets] == ["hospital"]
@@ -54,7 +56,7 @@ def test_a_file_is_read_relative_to_itself(folder: Path) -> None:
 def test_what_is_written_is_read(folder: Path) -> None:
     tree = hierarchy_for(lived(28, {"hospital": (7, range(10, 12)), "gym": (2, range(18, 20))}), CAMPUS)
     people = {
-        name: Person(name, folder / "jane.model", folder / "policy.toml", None, spec, carry)
+        name: PersonSettings(name, folder / "jane.model", folder / "policy.toml", None, spec, carry)
         for name, spec, carry in [
             ("jane", Spec("adaptive", {"outputs": "deceive"}), 1800.0),
             ('O"Neil, 2nd', spec_of("generalize", tree), 0.0),

@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.gateway.figures import Figures
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import Reading
+from discreet.gateway.metrics import Figures
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.stream import Streams
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.store.own_store import Reading
+from discreet.gateway.wires.sse import Streams
 from discreet.outputs import Output, Released
 from discreet.randomness import KeyedEntropy
 from tests.gateway.people import CLOCK, START, WHERE, closed, habits, keeper, settled

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import httpx
 
-from discreet.gateway.sections import Server
+from discreet.gateway.config.sections import Server
+from discreet.gateway.demo import SECRET, GatewayDemo
 from discreet.gateway.server import listening, server_of
-from discreet.gateway.simulated import SECRET, Demo
 
 
 def test_it_moves_and_shows_what_was_true_beside_what_was_told(tmp_path: Path) -> None:
     async def story() -> None:
         bound = listening("127.0.0.1", 0)
         port = bound.getsockname()[1]
-        demo = Demo(tmp_path, Server(port=port), slot=1.0)
+        demo = GatewayDemo(tmp_path, Server(port=port), slot=1.0)
         server = server_of(demo.served)
         serving = asyncio.create_task(server._serve([bound]))
         try:

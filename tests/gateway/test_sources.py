@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from nacl.secret import SecretBox
 
-from discreet.gateway.own_store import OwnStore, Reading
-from discreet.gateway.owntracks_source import OwnTracksSource
-from discreet.gateway.sources import sources_of
+from discreet.gateway.slots.sources import sources_of
+from discreet.gateway.store.own_store import OwnStore, Reading
+from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from tests.gateway.people import START
 from tests.gateway.test_day import logged_in
 from tests.gateway.web import opened

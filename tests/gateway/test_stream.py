@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from discreet.gateway.access import Access
+from discreet.gateway.auth.login import SESSION, SESSIONS
+from discreet.gateway.auth.tokens import Access
 from discreet.gateway.forms import event_id
-from discreet.gateway.owner import SESSION, SESSIONS
-from discreet.gateway.stream import MOST
+from discreet.gateway.wires.sse import MOST
 from tests.gateway.people import START, readings
 from tests.gateway.web import Wall, Web, events, listening_web, opened
 

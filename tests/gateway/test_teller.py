@@ -17,14 +17,14 @@ import pytest
 
 from discreet import Clock
 from discreet.errors import DiscreetError
-from discreet.gateway.broker import Broker, ToldView
+from discreet.gateway.config.broker import Broker, ToldView
+from discreet.gateway.config.views import View
 from discreet.gateway.forms import Forms, encoded
-from discreet.gateway.journal import Row
-from discreet.gateway.link import Link
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.teller import Teller
-from discreet.gateway.told import Wire
-from discreet.gateway.views import View
+from discreet.gateway.store.journal import JournalRow
+from discreet.gateway.wires.mqtt.connection import Link
+from discreet.gateway.wires.mqtt.messages import Wire
+from discreet.gateway.wires.mqtt.publisher import Teller
 from discreet.outputs import SUPPRESSED, Released, Skipped
 from tests.gateway.mosquitto import Heard, Mosquitto, hearing, until
 from tests.gateway.people import CLOCK, PLACES, START, a_day, closed, habits, keeper, readings, seeded, settled
@@ -61,7 +61,7 @@ async def opened(folder: Path, now: dt.datetime = START) -> AsyncIterator[Gatewa
     closed(gateway.keeper)
 
 
-def days(gateway: Gateway, count: int) -> Iterator[list[Row]]:
+def days(gateway: Gateway, count: int) -> Iterator[list[JournalRow]]:
     """Days of readings, decided slot by slot."""
     rng = np.random.default_rng(4)
     for day in range(count):
@@ -71,9 +71,9 @@ def days(gateway: Gateway, count: int) -> Iterator[list[Row]]:
         yield gateway.keeper.turn(gateway.keeper.next)
 
 
-def row(output: Released | Skipped, slot: int = 5) -> Row:
+def row(output: Released | Skipped, slot: int = 5) -> JournalRow:
     ends = int(CLOCK.end_of(START.date(), slot).timestamp())
-    return Row("jane", START.date(), slot, ends, 1, slot, output, "", ())
+    return JournalRow("jane", START.date(), slot, ends, 1, slot, output, "", ())
 
 
 @pytest.mark.parametrize(("version", "count"), [("3.1.1", 7), ("5", 2)])
@@ -380,7 +380,7 @@ def test_a_slot_that_clocks_pass_over_is_no_location() -> None:
     forms = Forms("jane", clock, PLACES, View())
     date = dt.date(2026, 3, 29)
     rows = [
-        Row("jane", date, slot, int(clock.end_of(date, slot).timestamp()), 1, slot, Released("home"), "", ())
+        JournalRow("jane", date, slot, int(clock.end_of(date, slot).timestamp()), 1, slot, Released("home"), "", ())
         for slot in range(48)
     ]
     times = [one["tst"] for row in rows if (one := forms.owntracks(row, "JA")) is not None]

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from discreet import DiscreetError
-from discreet.gateway import database
-from discreet.gateway.journal import SqliteJournal
-from discreet.gateway.journal import sqlite as journal_file
-from discreet.gateway.journal.base import broken_link
-from discreet.gateway.own_store import SCHEMA, OwnStore
+from discreet.gateway.store import database
+from discreet.gateway.store.journal import SqliteJournal
+from discreet.gateway.store.journal import sqlite as journal_file
+from discreet.gateway.store.journal.base import broken_link
+from discreet.gateway.store.own_store import SCHEMA, OwnStore
 from discreet.outputs import Skipped
 from tests.gateway.people import KEY, closed, habits, keeper, settled
 from tests.gateway.test_keeper import boundaries

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from discreet.gateway.health import Health
-from discreet.gateway.journal.base import Row, broken_link
-from discreet.gateway.restored import mended
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.wall_clock import ACCEPTED, EARLIEST, JUMP, WallClock, boot_time, waited_for
+from discreet.gateway.slots.restore import mended
+from discreet.gateway.slots.wall_clock import ACCEPTED, EARLIEST, JUMP, WallClock, boot_time, waited_for
+from discreet.gateway.store.journal.base import JournalRow, broken_link
 from discreet.live.slots import SECOND
 from discreet.outputs import Skipped
 from tests.gateway.people import CLOCK, KEY, START, closed, habits, keeper, settled
@@ -187,13 +187,13 @@ def test_slots_that_end_faster_than_they_are_decided_are_told_all_the_same(tmp_p
     async def story() -> None:
         wall = Wall(NOW)
         one = keeper(tmp_path, NOW, settled(routine=ROUTINE, outputs="suppress"))
-        gateway, real, told = Gateway(one, wall=wall, pace=1e6), one.step, list[Row]()
+        gateway, real, told = Gateway(one, wall=wall, pace=1e6), one.step, list[JournalRow]()
 
         def step(now: float) -> bool:
             wall.now += CLOCK.slot_seconds  # a slot ends while one is decided
             return real(now)
 
-        async def send(rows: Sequence[Row]) -> None:
+        async def send(rows: Sequence[JournalRow]) -> None:
             told.extend(rows)
 
         one.step = step  # type: ignore[method-assign]
@@ -244,7 +244,7 @@ import sys, time
 from pathlib import Path
 from tests.gateway.web import Wall, plan_for
 from discreet.gateway.app import Served
-from discreet.gateway.folder import Folder
+from discreet.gateway.store.folder import Folder
 from discreet.gateway.server import listening, run
 
 served = Served(plan_for(Wall()), Folder.made(Path(sys.argv[1])))

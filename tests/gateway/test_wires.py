@@ -13,10 +13,10 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from discreet.gateway.broker import Broker, ToldView
-from discreet.gateway.owntracks import routes
-from discreet.gateway.owntracks_source import OwnTracksSource
+from discreet.gateway.config.broker import Broker, ToldView
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.wires.owntracks import routes
+from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from tests.gateway.mosquitto import ABSENT, PROGRAM, Heard, Mosquitto, hearing, until
 from tests.gateway.payloads import LOCATION, TRANSITION, encoded
 from tests.gateway.people import CLOCK, START, closed, keeper, seeded

@@ -13,13 +13,13 @@ from typing import Any
 import httpx
 import uvicorn
 
-from discreet.gateway.app import Plan, Served
-from discreet.gateway.folder import Folder
-from discreet.gateway.journal import Row
-from discreet.gateway.own_store import Reading
-from discreet.gateway.person import Settled
+from discreet.gateway.app import GatewayPlan, PreparedGateway
+from discreet.gateway.config.views import View
 from discreet.gateway.server import listening, server_of
-from discreet.gateway.views import View
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.store.folder import Folder
+from discreet.gateway.store.journal import JournalRow
+from discreet.gateway.store.own_store import Reading
 from tests.gateway.people import START, habits, settled
 
 ROUTINE = habits()
@@ -40,7 +40,7 @@ class Wall:
 class Web:
     """A gateway that runs, and clients for it."""
 
-    served: Served
+    served: PreparedGateway
     wall: Wall
     client: httpx.AsyncClient
 
@@ -52,7 +52,7 @@ class Web:
         """The header of a session."""
         return {"Cookie": f"{self.served.doors._cookie}={value}"}
 
-    async def pass_slot(self, *readings: Reading) -> list[Row]:
+    async def pass_slot(self, *readings: Reading) -> list[JournalRow]:
         """Let the slot that is under way end, with these readings in it, and tell what was decided.
 
         It is decided in the gateway's own thread: a policy that the page saves meanwhile is changed there too.
@@ -67,24 +67,24 @@ class Web:
         await self.served.gateway.tell(rows)
         return rows
 
-    async def pass_slots(self, count: int) -> list[Row]:
+    async def pass_slots(self, count: int) -> list[JournalRow]:
         """The same several times, without readings."""
         return [row for _ in range(count) for row in await self.pass_slot()]
 
 
-def plan_for(wall: Wall, people: Sequence[Settled] = (), **options: Any) -> Plan:
+def plan_for(wall: Wall, people: Sequence[PersonConfig] = (), **options: Any) -> GatewayPlan:
     """The plan of a small gateway."""
     people = people or (settled(routine=ROUTINE, outputs="suppress"),)
-    return Plan(people, {FAMILY.name: FAMILY}, wall=wall, **options)
+    return GatewayPlan(people, {FAMILY.name: FAMILY}, wall=wall, **options)
 
 
 @asynccontextmanager
 async def opened(
-    folder: Path, wall: Wall | None = None, people: Sequence[Settled] = (), **options: Any
+    folder: Path, wall: Wall | None = None, people: Sequence[PersonConfig] = (), **options: Any
 ) -> AsyncIterator[Web]:
     """A gateway without a socket."""
     wall = wall or Wall()
-    served = Served(plan_for(wall, people, **options), Folder.made(folder))
+    served = PreparedGateway(plan_for(wall, people, **options), Folder.made(folder))
     app: Any = served.app()
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with served.running(), httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
@@ -93,14 +93,14 @@ async def opened(
 
 @asynccontextmanager
 async def listening_web(
-    folder: Path, wall: Wall | None = None, people: Sequence[Settled] = (), **options: Any
+    folder: Path, wall: Wall | None = None, people: Sequence[PersonConfig] = (), **options: Any
 ) -> AsyncIterator[Web]:
     """A gateway at a port of its own, for streams."""
     wall = wall or Wall()
     bound = listening("127.0.0.1", 0)
     port = bound.getsockname()[1]
     plan = plan_for(wall, people, **options)
-    served = Served(replace(plan, server=replace(plan.server, port=port)), Folder.made(folder))
+    served = PreparedGateway(replace(plan, server=replace(plan.server, port=port)), Folder.made(folder))
     server: uvicorn.Server = server_of(served)
     serving = asyncio.create_task(server._serve([bound]))
     while not server.started:

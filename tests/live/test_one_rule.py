@@ -26,17 +26,17 @@ import pytest
 from discreet import Clock, Policy, Session
 from discreet.cli.live import by_the_clock, opened
 from discreet.cli.stream import stream as stream_verb
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import Reading as Sighted
-from discreet.gateway.person import Settled
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.store.own_store import Reading as Sighted
 from discreet.live import Stream
 from discreet.live.slots import MARGIN, SECOND, Schedule, instants, latest
-from discreet.live.standing import Label, Rule
+from discreet.live.standing import Label, StandingRule
 from discreet.mechanisms import NoMask
 from discreet.numerics import digest_of
 from discreet.outputs import SKIPPED, Output, Released, Skipped, Suppressed
-from discreet.publish.day_keys import DayKeys, day_of
-from discreet.publish.following import Following, People, Reading
+from discreet.publish.stream.day_keys import DayKeys, day_of
+from discreet.publish.stream.people import Following, LabelledInstant, People
 from discreet.randomness import KeyedEntropy
 from tests.gateway.people import PLACES, closed, keeper
 from tests.publish.followed import SPEC, Engine, a_day, folder_of, habits, stands
@@ -82,13 +82,13 @@ class Month:
     first: dt.date
     keys: list[Key]
     begins: list[int]
-    taken: list[tuple[int, Reading]] = field(default_factory=list)
+    taken: list[tuple[int, LabelledInstant]] = field(default_factory=list)
     """(when it came, reading)."""
     looks: list[int] = field(default_factory=list)
     back: set[int] = field(default_factory=set)
     """Looks at which the machine was off before."""
 
-    def arrived(self, since: int, until: int, rng: random.Random) -> list[Reading]:
+    def arrived(self, since: int, until: int, rng: random.Random) -> list[LabelledInstant]:
         """What came after one look and by another, in any order.
 
         What is too far ahead is left out: the gateway and Spark each refuse it where it comes in, which their own tests
@@ -158,7 +158,7 @@ def _read(month: Month, rng: random.Random, k: int, true: str, queued: int | Non
     def take(instant: int, label: str, at: int | None = None) -> None:
         if at is None:
             at = rng.randrange(instant, look + 1) if queued is None else max(queued, instant)
-        month.taken.append((at, Reading(instant, label)))
+        month.taken.append((at, LabelledInstant(instant, label)))
 
     for _ in range(rng.choice([1, 1, 2, 3, 6])):
         take(rng.randrange(begins, ends), rng.choice(labels))
@@ -260,7 +260,7 @@ def by_command(month: Month, bits: Bits, state: Path) -> Told:
     chance.next = lambda: (stream.date, stream.slot)
     lines: Any = script
     while True:
-        rows = by_the_clock(stream, Rule(HOLD), lines, script.now, state=state, schedule=Schedule(wait=2))
+        rows = by_the_clock(stream, StandingRule(HOLD), lines, script.now, state=state, schedule=Schedule(wait=2))
         some = [(row.date, row.slot, row.output) for row in islice(rows, 300)]
         told += some
         if len(some) < 300:
@@ -272,7 +272,7 @@ def by_gateway(month: Month, bits: Bits, folder: Path) -> Told:
     """With a start from its files now and then. It decides at a slot's end, where the others wait for two seconds."""
     rng, told, before = random.Random(1), Told(), month.begins[FIRST]
     person = bits.person
-    who = Settled(person.name, CLOCK, person.routine, SPEC, person.policy, PLACES, hold=HOLD)
+    who = PersonConfig(person.name, CLOCK, person.routine, SPEC, person.policy, PLACES, hold=HOLD)
 
     def started(now: int) -> Keeper:
         return keeper(folder, now / 1000, who, grace=62, bits=lambda count: bits.key(*one.people[who.name].next))
@@ -381,5 +381,5 @@ def test_a_command_that_slept_skips_the_hour_that_is_left_out_too() -> None:
     date, make = dt.date(2026, 3, 29), partial(SPEC.make, policy=Policy())
     stream = Stream(habits(1, CLOCK), make, start=date)
     slept: Any = Slept(dt.datetime(2026, 3, 29, 1, 40, tzinfo=dt.UTC))  # 03:40
-    rows = list(by_the_clock(stream, Rule(0), slept, slept.now))
+    rows = list(by_the_clock(stream, StandingRule(0), slept, slept.now))
     assert [(row.slot, row.output) for row in rows] == [(slot, SKIPPED) for slot in range(7)]

@@ -19,7 +19,7 @@ from discreet.evaluation.limit import limit
 from discreet.laws import cases
 from discreet.mechanisms import Adaptive, Fdh, Simulatable
 from discreet.mechanisms.maskit.probabilistic import Probabilistic
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.numerics import CLOSE, SLACK
 from discreet.outputs import SUPPRESSED
 from discreet.policy import Policy, Secret

@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.named import Spec, names
 from discreet.mechanisms.options import Options
 from discreet.mechanisms.perturbation import PolicyGraph
-from discreet.models.parts import without_end
+from discreet.models.routine.parts import without_end
 from discreet.places import Circle, Place, Places, write_places
 from discreet.randomness import SeededEntropy
 from tests.mechanisms.events.event_models import event_models, event_policy

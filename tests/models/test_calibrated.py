@@ -12,7 +12,9 @@ import pytest
 
 from discreet.contexts import OTHER, UNKNOWN, Day
 from discreet.errors import DiscreetError, ModelError
-from discreet.models.calibrated import (
+from discreet.models.chain.week import weekpart
+from discreet.models.kinds import MONDAY, ONE_DAY
+from discreet.models.learning.calibrated import (
     CANDIDATES,
     EVERYTHING,
     FADE,
@@ -22,13 +24,11 @@ from discreet.models.calibrated import (
     OWN,
     PRICE,
     Candidate,
-    Recent,
+    LearningState,
 )
-from discreet.models.held_out import judged
-from discreet.models.kinds import MONDAY, ONE_DAY
-from discreet.models.routine import Routine
+from discreet.models.learning.held_out import judged
+from discreet.models.routine.routine import Routine
 from discreet.models.simulate import person
-from discreet.models.week import weekpart
 from discreet.numerics import FloatArray
 
 FLOOR = 0.01
@@ -47,7 +47,7 @@ def made_up(seed: int, dates: int, slots: int = 3, gaps: bool = True) -> list[Da
     return days
 
 
-def recent_of(routine: Routine) -> Recent:
+def recent_of(routine: Routine) -> LearningState:
     assert routine.learned is not None
     assert routine.learned.recent is not None
     return routine.learned.recent
@@ -331,7 +331,7 @@ def test_recent_counts_that_make_no_sense_are_refused() -> None:
     routine = Routine.fit(made_up(0, 9), smoothing="calibrated")
     recent = recent_of(routine)
     with pytest.raises(ModelError, match="scores of how habits predicted"):
-        Recent(recent.counts, FLOOR, scores=np.zeros(3))
+        LearningState(recent.counts, FLOOR, scores=np.zeros(3))
     bad = type(recent.counts)(-recent.counts.initial, recent.counts.transitions, recent.counts.nights)
     with pytest.raises(ModelError, match="no numbers from 0 on"):
-        Recent(bad, FLOOR)
+        LearningState(bad, FLOOR)

@@ -7,9 +7,9 @@ import pytest
 
 import discreet as d
 from discreet.contracts import EndlessModel, Model, is_endless
-from discreet.models.endless import KEPT_DAYS
 from discreet.models.kinds import MONDAY, ONE_DAY
-from discreet.models.routine import Routine
+from discreet.models.routine.endless import KEPT_DAYS
+from discreet.models.routine.routine import Routine
 from discreet.numerics import RESOLUTION
 from tests.models.test_routine import random_routine, simulated
 from tests.strategies import searches

@@ -11,9 +11,9 @@ import pytest
 
 from discreet.errors import DiscreetError, ModelError
 from discreet.events import Event, Events, Trajectory
-from discreet.models.event_model import EventModel, HeldOut, Strengths, chosen_strengths
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topics import TopicModel
+from discreet.models.topics.event_model import EventModel, HeldOutEvents, Strengths, chosen_strengths
+from discreet.models.topics.model import TopicModel
+from discreet.models.topics.simulate import topic_model, trajectories
 
 QUICK = 400
 
@@ -29,8 +29,8 @@ def learned(people: Sequence[Trajectory], topics: int = 1, whole_events: bool = 
     return TopicModel.fit(seen, topics, events=events, whole_events=whole_events, sweeps=QUICK)
 
 
-def held_out(people: Sequence[Trajectory], model: TopicModel, secrets: Sequence[set[str]] = ()) -> HeldOut:
-    return HeldOut.of(people, shown, model.people, model.events, secrets)
+def held_out(people: Sequence[Trajectory], model: TopicModel, secrets: Sequence[set[str]] = ()) -> HeldOutEvents:
+    return HeldOutEvents.of(people, shown, model.people, model.events, secrets)
 
 
 def drawn(chances: dict[Event, float], people: int, length: int, variety: float = np.inf) -> list[Trajectory]:

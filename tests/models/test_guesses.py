@@ -8,8 +8,8 @@ import pytest
 
 from discreet.contexts import UNKNOWN, Day
 from discreet.models import MarkovChain
-from discreet.models.guesses import Guesses, guesses
-from discreet.models.routine import Routine
+from discreet.models.learning.guesses import Guesses, guesses
+from discreet.models.routine.routine import Routine
 from discreet.models.simulate import person
 
 MONDAY = dt.date(2026, 3, 2)

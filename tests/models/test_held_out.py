@@ -11,8 +11,8 @@ import pytest
 from discreet.contexts import Day, shares
 from discreet.errors import DiscreetError
 from discreet.models import MarkovChain
-from discreet.models.held_out import HeldOut, held_out, judged
-from discreet.models.routine import Routine
+from discreet.models.learning.held_out import HeldOut, held_out, judged
+from discreet.models.routine.routine import Routine
 from discreet.models.simulate import person
 
 MONDAY = dt.date(2026, 3, 2)

@@ -15,8 +15,8 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.models import MarkovChain, Models
 from discreet.models.arrays import Labels
-from discreet.models.learn import STRENGTHS, Smoothing, steps_of
-from discreet.models.week import weekpart
+from discreet.models.chain.week import weekpart
+from discreet.models.learning.counts import STRENGTHS, Smoothing, steps_of
 
 Row = tuple[str, ...]
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from discreet.events import Events, Trajectory
-from discreet.models.event_model import EventModel
-from discreet.models.newcomers import expected, newcomer
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topics import TopicModel
+from discreet.models.topics.event_model import EventModel
+from discreet.models.topics.model import TopicModel
+from discreet.models.topics.newcomers import expected, newcomer
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.numerics import FloatArray, IntArray
 from discreet.publish import RunKey
 from discreet.publish.sample import sampled

@@ -12,7 +12,7 @@ import pytest
 import discreet as d
 from discreet.contexts import Day
 from discreet.mechanisms import Adaptive
-from discreet.models.observers import observers_of, some_weeks, tilted
+from discreet.models.learning.observers import observers_of, some_weeks, tilted
 from discreet.models.simulate import person
 from tests.models.test_routine import random_routine
 

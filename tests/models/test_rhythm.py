@@ -8,7 +8,7 @@ import pytest
 
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, Day
-from discreet.models.rhythm import rhythms, seldom
+from discreet.models.learning.rhythm import rhythms, seldom
 
 MONDAY = dt.date(2026, 3, 2)
 

@@ -9,7 +9,7 @@ import pytest
 
 import discreet as d
 from discreet.contexts import OTHER, UNKNOWN
-from discreet.models.routine import MONDAY, Kinds, Routine
+from discreet.models.routine.routine import MONDAY, Kinds, Routine
 from discreet.models.simulate import person
 from tests.strategies import labels, random_chain, random_rows, searches
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.models.stationary import stationary
+from discreet.models.chain.stationary import stationary
 from tests.strategies import random_rows, searches
 
 

@@ -15,9 +15,9 @@ from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.models import HiddenMarkovModel, MarkovChain, Models, load, save
-from discreet.models.endless_hidden import EndlessHidden
-from discreet.models.parts import AnyModel
-from discreet.models.routine import Kinds, Routine
+from discreet.models.hidden.endless import EndlessHidden
+from discreet.models.routine.parts import AnyModel
+from discreet.models.routine.routine import Kinds, Routine
 from discreet.models.simulate import person
 from discreet.models.store import files_for, load_days, move_models
 from tests.models.test_chain import LABELS, random_chain

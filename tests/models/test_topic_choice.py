@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.events import Event, Events, Trajectory
-from discreet.models import topic_choice
-from discreet.models.topic_choice import choose_topics
+from discreet.models.topics import choice as topic_choice
+from discreet.models.topics.choice import choose_topics
 from discreet.numerics import FloatArray
 
 

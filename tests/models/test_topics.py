@@ -13,11 +13,11 @@ from scipy.stats import chi2
 
 from discreet.errors import DiscreetError, ModelError
 from discreet.events import Event, Events, Trajectory
-from discreet.models import topics as topics_module
-from discreet.models.gibbs import DirichletPrior, Sampler, Tokens, counted
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topic_choice import choose_topics
-from discreet.models.topics import Concentrations, TopicModel, r_hat, tokens_of
+from discreet.models.topics import model as topics_module
+from discreet.models.topics.choice import choose_topics
+from discreet.models.topics.gibbs import DirichletPrior, Sampler, Tokens, counted
+from discreet.models.topics.model import Concentrations, TopicModel, r_hat, tokens_of
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.numerics import FloatArray, IntArray
 
 SIZES = (2, 3, 2)

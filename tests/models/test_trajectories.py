@@ -7,8 +7,8 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.events import Event, Events, Trajectory
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.trajectories import fit_attribute_chains, fit_event_chain
+from discreet.models.topics.simulate import topic_model, trajectories
+from discreet.models.topics.trajectories import fit_attribute_chains, fit_event_chain
 
 A, B, C = Event("eat", "day", "cafe"), Event("work", "day", "office"), Event("work", "night", "office")
 TWO = [Trajectory("p", (A, B, B, C)), Trajectory("q", (B, A)), Trajectory("r", (A,))]

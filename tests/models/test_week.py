@@ -7,7 +7,7 @@ import pytest
 
 import discreet as d
 from discreet.errors import PolicyError
-from discreet.models.parts import secrets_by_part
+from discreet.models.routine.parts import secrets_by_part
 
 
 def chain(*contexts: str, clock: d.Clock | None = None) -> d.MarkovChain:

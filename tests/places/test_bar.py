@@ -8,7 +8,7 @@ import pytest
 from discreet.clock import Clock
 from discreet.places import Circle, Place, Places, Search, find_places
 from discreet.places.ellipsoid import chords, points_of
-from discreet.places.spent import Spent, spent_at
+from discreet.places.spent import TimeSpent, spent_at
 from tests.places.lives import TOWNS, Life, life
 from tests.strategies import searches
 
@@ -16,7 +16,7 @@ RADIUS = 100.0
 CLOCK = Clock(48)
 
 
-def shortcomings(person: Life, places: Places, spent: Spent) -> list[str]:
+def shortcomings(person: Life, places: Places, spent: TimeSpent) -> list[str]:
     """Places visited on 3 days for 30 minutes that were not found within the radius; phantoms over 1 % of the time."""
     found, true = points_of([place.shape.middle for place in places.places]), points_of(person.places)
     away = np.stack([chords(found, spot) for spot in true])  # (true, found)

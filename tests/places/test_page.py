@@ -16,7 +16,7 @@ from discreet.places.drawing import (
     NARROW,
     WIDE,
     Box,
-    View,
+    DrawnView,
     _width,
     across,
     areas_of,
@@ -112,7 +112,7 @@ def test_circles_are_drawn_to_scale_and_far_places_on_maps_of_their_own() -> Non
 
 def test_the_scale_bar_is_as_long_as_it_says() -> None:
     places = Places([Place("a", Circle(48, 11, 100), 1), Place("b", Circle(48, 11.1, 100), 2)])
-    view = View.around(places, [0, 1], WIDE)
+    view = DrawnView.around(places, [0, 1], WIDE)
     ((east, _),) = metres_around((48, 11), [(48, 11.1)]).tolist()
     picture = svg_of(places, [0.5, 0.5], [0, 1], WIDE, {})
     ((start, end, words),) = re.findall(r'<path d="M([0-9.]+),[0-9.]+ V[0-9.]+ H([0-9.]+) .*?>([^<]* km)<', picture)
@@ -178,7 +178,7 @@ def test_maps_over_the_date_line_and_at_a_pole_are_small() -> None:
         places = Places(Place(f"p{k}", Circle(a, b, 50), k) for k, (a, b) in enumerate(around))
         assert areas_of(places) == [[0, 1, 2]]
         assert across(places, [0, 1, 2]) == pytest.approx(600, abs=1)
-        assert 0.5 < View.around(places, [0, 1, 2], WIDE).scale < 1.2  # 700 by 500 m on 800 by 450
+        assert 0.5 < DrawnView.around(places, [0, 1, 2], WIDE).scale < 1.2  # 700 by 500 m on 800 by 450
 
 
 def test_polygons_are_drawn_too() -> None:

@@ -17,8 +17,8 @@ from discreet.mechanisms.named import Spec
 from discreet.models.store import files_for, load, save
 from discreet.outputs import Release
 from discreet.policy import read_policy
-from discreet.publish.day_keys import DayKeys, SlotDraws
-from discreet.publish.following import Following, Held, People, Reading, begun, read, told
+from discreet.publish.stream.day_keys import DayKeys, SlotDraws
+from discreet.publish.stream.people import Following, Held, LabelledInstant, People, begun, read, told
 
 MONDAY = dt.date(2026, 3, 23)
 """Of a week in which Paris sets its clocks forward, on Sunday the 29th."""
@@ -67,7 +67,7 @@ def folder_of(
 
 def readings_of(
     seed: int, days: int, clock: Clock = CLOCK, first: dt.date = MONDAY, missing: float = 0.3
-) -> list[Reading]:
+) -> list[LabelledInstant]:
     """Some readings a slot, none in some, in the order of time."""
     rng = np.random.default_rng(seed)
     found = []
@@ -76,7 +76,7 @@ def readings_of(
             begins, ends = (int(at.timestamp() * 1000) for at in (clock.start_of(date, slot), clock.end_of(date, slot)))
             if rng.random() < missing or begins == ends:
                 continue
-            found += [Reading(int(at), context) for at in sorted(rng.integers(begins, ends, size=2))]
+            found += [LabelledInstant(int(at), context) for at in sorted(rng.integers(begins, ends, size=2))]
     return found
 
 
@@ -84,7 +84,7 @@ def end_of(date: dt.date, slot: int, clock: Clock = CLOCK) -> int:
     return round(clock.end_of(date, slot).timestamp() * 1000)
 
 
-def stands(known: list[Reading], begins: int, ends: int, hold: int, end_of: Callable[[int], int]) -> str:
+def stands(known: list[LabelledInstant], begins: int, ends: int, hold: int, end_of: Callable[[int], int]) -> str:
     """The rule of `live.standing` as a loop over one source's labels in order; instants are milliseconds."""
     times: dict[str, tuple[int, int]] = {}
     standing = "unknown"
@@ -104,7 +104,7 @@ def stands(known: list[Reading], begins: int, ends: int, hold: int, end_of: Call
 
 
 def by_hand(
-    following: Following, name: str, readings: Iterable[Reading], days: int, clock: Clock = CLOCK
+    following: Following, name: str, readings: Iterable[LabelledInstant], days: int, clock: Clock = CLOCK
 ) -> list[Release]:
     """The slow twin: `live.Stream`, slot after slot, with the reading that stands in each by a loop."""
     routine = load(files_for(following.models, [name, ""])[name])
@@ -151,7 +151,7 @@ class Engine:
             assert person is not None
             self.states[name] = State(begun(self.people, person, now, since).to_bytes())
 
-    def batch(self, readings: Iterable[tuple[str, Reading]], now: int) -> Iterator[Release]:
+    def batch(self, readings: Iterable[tuple[str, LabelledInstant]], now: int) -> Iterator[Release]:
         for name, reading in readings:
             person, state = self.people.get(name), self.states[name]
             assert person is not None

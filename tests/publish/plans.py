@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from discreet.contracts import DayModel
 from discreet.events import Events, Trajectory
 from discreet.mechanisms.named import Spec
-from discreet.models.simulate_events import topic_model, trajectories
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import Plan, TopicHabits, policy_for
 

@@ -14,8 +14,8 @@ from discreet.data.published import Row
 from discreet.events import Intervals, Trajectory
 from discreet.outputs import PartialEvent
 from discreet.publish import Plan, Report
-from discreet.publish.spark_read import EventTable
-from discreet.publish.spark_session import spark_session
+from discreet.publish.engines.spark.session import spark_session
+from discreet.publish.engines.spark.tables import EventTable
 from discreet.publish.work import reports_in
 
 LOCAL = "local[2,3]"
@@ -75,7 +75,7 @@ def by_spark(
     session: Any, plan: Plan, people: Sequence[Trajectory], seed: int, folder: Path
 ) -> tuple[list[Row], Report]:
     """An engine, as `test_engines` has them."""
-    from discreet.publish.spark import publish_table
+    from discreet.publish.engines.spark.publish import publish_table
 
     table = written(people, folder / "events.parquet")
     done = publish_table(session, plan, table, folder / "published.parquet", seed=seed)

@@ -16,14 +16,14 @@ from pathlib import Path
 import polars as pl
 
 from discreet.outputs import Release, text_of
-from discreet.publish.following import Following, Reading
+from discreet.publish.stream.people import Following, LabelledInstant
 from tests.conftest import SHORT_LIVED
 
 Told = tuple[str, dt.date, int, str, str]
 """Person, date, slot, kind and value."""
 
 
-def write_files(folder: Path, known: Mapping[str, Iterable[Reading]], files: int) -> None:
+def write_files(folder: Path, known: Mapping[str, Iterable[LabelledInstant]], files: int) -> None:
     """The readings in order of time, cut to files of as many each; Spark takes the oldest first."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = sorted((one.instant, name, one.context) for name, held in known.items() for one in held)

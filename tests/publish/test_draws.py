@@ -12,7 +12,7 @@ import pytest
 from discreet.errors import DiscreetError
 from discreet.events import Event
 from discreet.mechanisms.named import Spec
-from discreet.models.hidden import HiddenMarkovModel
+from discreet.models.hidden.markov import HiddenMarkovModel
 from discreet.numerics import digest_of
 from discreet.policy import Policy
 from discreet.publish import RunKey

@@ -15,7 +15,7 @@ import pytest
 from discreet.data import read_trajectories
 from discreet.data.published import Row
 from discreet.events import Trajectory
-from discreet.models.simulate_events import topic_model, trajectories
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import Plan, Report, RunKey, publish, publish_person
 from tests.publish.plans import SPECS, plan_of

@@ -16,9 +16,9 @@ from discreet.live.slots import instants, slot_at
 from discreet.mechanisms.named import Spec
 from discreet.models.store import files_for, save
 from discreet.outputs import Release, Released, Skipped
-from discreet.publish.day_keys import DAY, DayKeys, SlotDraws, day_of
-from discreet.publish.following import Following, Held, People, Reading, begun, read, written_by
-from discreet.publish.recent import Recent
+from discreet.publish.lru import LruCache
+from discreet.publish.stream.day_keys import DAY, DayKeys, SlotDraws, day_of
+from discreet.publish.stream.people import Following, Held, LabelledInstant, People, begun, read, written_by
 from tests.publish.followed import CLOCK, MONDAY, Engine, by_hand, end_of, folder_of, readings_of
 
 HOUR = 3_600_000
@@ -85,7 +85,7 @@ def test_a_batch_that_is_run_again_tells_the_same(tmp_path: Path) -> None:
 def test_a_slot_is_told_when_its_margin_is_over_and_not_before(tmp_path: Path) -> None:
     following = folder_of(tmp_path, ["ann", "bob"], margin=5)
     engine = Engine(following, ["ann", "bob"])
-    reading = Reading(end_of(MONDAY, 0) - 1, "home")
+    reading = LabelledInstant(end_of(MONDAY, 0) - 1, "home")
     due = end_of(MONDAY, 0) + 5000
     assert list(engine.batch([("ann", reading)], due - 1)) == []
     assert keys_of(list(engine.batch([], due))) == [("ann", MONDAY, 0), ("bob", MONDAY, 0)]
@@ -96,10 +96,15 @@ def test_a_late_reading_stands_in_later_slots_only(tmp_path: Path) -> None:
     following = folder_of(tmp_path, ["ann"], carry=9 * 7200)
     engine, same = Engine(following, ["ann"]), Engine(following, ["ann"])
     now = end_of(MONDAY, 3) + 2000
-    old = [("ann", Reading(instant, "clinic")) for instant in (end_of(MONDAY, 3) - 10 * 7_200_000, 0, -(10**14))]
-    late = [("ann", Reading(instant, context)) for instant, context in ((0, "shop"), (end_of(MONDAY, 3) - 1, "home"))]
+    old = [
+        ("ann", LabelledInstant(instant, "clinic")) for instant in (end_of(MONDAY, 3) - 10 * 7_200_000, 0, -(10**14))
+    ]
+    late = [
+        ("ann", LabelledInstant(instant, context))
+        for instant, context in ((0, "shop"), (end_of(MONDAY, 3) - 1, "home"))
+    ]
     for one in (engine, same):
-        list(one.batch([("ann", Reading(end_of(MONDAY, 2), "work"))], now))
+        list(one.batch([("ann", LabelledInstant(end_of(MONDAY, 2), "work"))], now))
     before = Held.from_bytes(engine.states["ann"].held)
     assert [one.label for one in before.heard.labels] == ["work"]
     assert list(engine.batch(old, now + HOUR)) == list(same.batch([], now + HOUR))
@@ -111,7 +116,9 @@ def test_a_late_reading_stands_in_later_slots_only(tmp_path: Path) -> None:
 def test_a_state_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     """It had the last reading of each open slot, and in the stream's state the one before and its age in slots."""
     following = folder_of(tmp_path, ["ann"], margin=0, carry=2 * 3600)
-    readings = [Reading(end_of(MONDAY, slot) - 1, label) for slot, label in ((0, "home"), (1, "work"), (5, "shop"))]
+    readings = [
+        LabelledInstant(end_of(MONDAY, slot) - 1, label) for slot, label in ((0, "home"), (1, "work"), (5, "shop"))
+    ]
     whole, older = Engine(following, ["ann"]), Engine(following, ["ann"])
     expected = list(whole.batch([("ann", one) for one in readings], end_of(MONDAY, 2)))
     list(older.batch([("ann", one) for one in readings], end_of(MONDAY, 2)))
@@ -143,7 +150,7 @@ def test_what_ended_longer_ago_than_the_grace_is_skipped(tmp_path: Path) -> None
     """Down for three slots: nothing was decided in those, and memory starts anew; the next one is decided."""
     following = folder_of(tmp_path, ["ann"], margin=0, grace=60)
     engine = Engine(following, ["ann"])
-    first = list(engine.batch([("ann", Reading(end_of(MONDAY, 0) - 1, "home"))], end_of(MONDAY, 0) + 60_000))
+    first = list(engine.batch([("ann", LabelledInstant(end_of(MONDAY, 0) - 1, "home"))], end_of(MONDAY, 0) + 60_000))
     down = list(engine.batch([], end_of(MONDAY, 3) + 59_999))
     assert [type(one.output) is Skipped for one in first + down] == [False, True, True, False]
     assert [one.slot for one in first + down] == [0, 1, 2, 3]
@@ -179,7 +186,7 @@ def test_of_readings_at_one_instant_the_order_does_not_matter(tmp_path: Path) ->
     assert person is not None
     instant = end_of(MONDAY, 0) - 1
     held = Held(MONDAY, 0, instant + 1)
-    both = [Reading(instant, "home"), Reading(instant, "work")]
+    both = [LabelledInstant(instant, "home"), LabelledInstant(instant, "work")]
     assert read(people, person, held, both) == read(people, person, held, both[::-1])
     assert Held.from_bytes(read(people, person, held, both).to_bytes()) == read(people, person, held, both)
 
@@ -319,7 +326,7 @@ def test_a_key_is_needed_until_the_last_slot_of_its_day_is_told(after: int) -> N
 
 
 def test_what_was_used_longest_ago_is_forgotten_first() -> None:
-    kept: Recent[str, int] = Recent(2)
+    kept: LruCache[str, int] = LruCache(2)
     for number, name in enumerate("ab"):
         kept.keep(name, number)
     assert kept.get("a") == 0
@@ -332,7 +339,7 @@ def test_what_was_used_longest_ago_is_forgotten_first() -> None:
 def test_states_tell_no_key_and_outputs_no_state(tmp_path: Path) -> None:
     following = folder_of(tmp_path, ["ann"])
     engine = Engine(following, ["ann"])
-    releases = list(engine.batch([("ann", Reading(end_of(MONDAY, 0) - 1, "home"))], end_of(MONDAY, 0) + 2000))
+    releases = list(engine.batch([("ann", LabelledInstant(end_of(MONDAY, 0) - 1, "home"))], end_of(MONDAY, 0) + 2000))
     key = DayKeys(following.keys).of(day_of(end_of(MONDAY, 0))).key.hex()
     assert key not in engine.states["ann"].stream.decode()
     assert set(json.loads(releases[0].to_json())) <= {"person", "date", "slot", "start", "kind", "value", "context"}

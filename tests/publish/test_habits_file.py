@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.events import Event, Trajectory
-from discreet.models.simulate_events import topic_model, trajectories
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import ChainHabits, Plan, RunKey, TopicHabits, habits_file, publish_person
 from discreet.publish.habits_file import PEOPLE, SHARED, copy_habits, joined, load_habits, load_some, save_habits

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from discreet.publish import spark_session
+from discreet.publish.engines.spark import session as spark_session
 
 
 class Session:

@@ -14,7 +14,7 @@ from tests.publish.plans import plan_of
 
 
 def test_people_are_taken_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.publish.local.CHUNK", 1)
+    monkeypatch.setattr("discreet.publish.engines.local.CHUNK", 1)
     plan, people = plan_of()
     taken: list[str] = []
     finished: list[tuple[int, int]] = []
@@ -90,7 +90,7 @@ def test_people_come_in_order_of_their_names() -> None:
 
 
 def test_a_writer_that_leaves_rows_gets_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.publish.local.CHUNK", 1)
+    monkeypatch.setattr("discreet.publish.engines.local.CHUNK", 1)
     plan, people = plan_of(name="no-mask")
     with pytest.raises(DiscreetError, match="only 0 of 3 people were written"):
         publish(plan, people, lambda rows: next(iter(rows)), seed=1)

@@ -15,7 +15,7 @@ from discreet.errors import FileFormatError
 from discreet.kernels import FiniteKernel
 from discreet.outputs import SUPPRESSED, Perturbed, Release, Released
 from discreet.policy import Policy
-from discreet.publish.plain import from_text, to_text
+from discreet.publish.plain_values import from_text, to_text
 
 RELEASES = [
     Release(
@@ -66,7 +66,7 @@ def test_what_is_no_plain_value_is_not_written() -> None:
         "discreet.kernels:FiniteKernel",
         "discreet.files:os.system",
         "discreet.nothing:None",
-        "discreet.publish.plain:dataclasses",
+        "discreet.publish.plain_values:dataclasses",
         "",
     ],
 )

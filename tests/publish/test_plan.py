@@ -6,7 +6,7 @@ import pytest
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Event, Events, Trajectory
 from discreet.mechanisms.named import Spec
-from discreet.models.topics import TopicModel
+from discreet.models.topics.model import TopicModel
 from discreet.policy import Policy, Secret
 from discreet.publish import ChainHabits, Plan, TopicHabits, policy_for
 from discreet.publish.plan import _sample, cut, cut_all, settled

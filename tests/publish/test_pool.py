@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.publish import pool
-from discreet.publish.pool import AHEAD, in_order
+from discreet.publish.engines import pool
+from discreet.publish.engines.pool import AHEAD, in_order
 
 _told: int = 0
 

@@ -20,14 +20,14 @@ import pytest
 from discreet.data import read_trajectories
 from discreet.errors import DataError, DiscreetError
 from discreet.events import Intervals, Trajectory
-from discreet.models.simulate_events import topic_model, trajectories
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.outputs import PartialEvent
 from discreet.policy import Policy
 from discreet.publish import ChainHabits, Plan, RunKey, TopicHabits, policy_for, publish, publish_person
+from discreet.publish.engines.spark.tables import EventTable
 from discreet.publish.habits_file import load_some, save_habits
 from discreet.publish.key_file import write_key
-from discreet.publish.spark_read import EventTable
-from discreet.publish.unfinished import Unfinished
+from discreet.publish.resume import Unfinished
 from discreet.publish.work import Done, PublishWork, Work
 from tests.data.test_many import odd_dataset
 from tests.publish.sparks import LOCAL, clock, report_in, rows_in, session_at, times_of, written
@@ -71,7 +71,7 @@ def rough_plan(read: Any) -> Plan:
 
 
 def test_rough_tables_are_read_as_elsewhere(session: Any, tmp_path: Path) -> None:
-    from discreet.publish.spark import publish_table
+    from discreet.publish.engines.spark.publish import publish_table
 
     (tmp_path / "rough.csv").write_text(ROUGH)
     rule = Intervals.of("morning 05:00, noon 11:00, evening 17:00, night 22:00", zone="Europe/Paris")
@@ -108,7 +108,7 @@ def test_rough_tables_are_read_as_elsewhere(session: Any, tmp_path: Path) -> Non
 
 def test_what_folders_name_is_text_as_elsewhere(session: Any, tmp_path: Path) -> None:
     """By default Spark takes 007 and 7 for one number, and they would be published as one person."""
-    from discreet.publish.spark_read import read_events
+    from discreet.publish.engines.spark.tables import read_events
 
     data = tmp_path / "data"
     for name, place in (("007", "1.0"), ("7", "1")):
@@ -134,7 +134,7 @@ def test_spark_reads_what_folders_name_as_it_was(session: Any, tmp_path: Path) -
 
 
 def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path: Path) -> None:
-    from discreet.publish.spark import publish_table
+    from discreet.publish.engines.spark.publish import publish_table
 
     (tmp_path / "rough.csv").write_text(ROUGH)
     lines = pl.read_csv(tmp_path / "rough.csv", infer_schema=False)
@@ -174,7 +174,7 @@ def test_what_is_wrong_with_a_table_is_told_as_elsewhere(session: Any, tmp_path:
 
 
 def test_a_person_with_a_hundred_times_the_events_spans_batches(session: Any, tmp_path: Path) -> None:
-    from discreet.publish.spark import publish_table
+    from discreet.publish.engines.spark.publish import publish_table
 
     plan, people = population()
     long = Trajectory(people[3].person, people[3].events * (2_500 // len(people[3])))
@@ -213,8 +213,8 @@ class FailsOnce:
 
 
 def test_a_task_that_fails_after_drawing_draws_the_same_again(session: Any, tmp_path: Path) -> None:
-    from discreet.publish.spark_people import by_person
-    from discreet.publish.spark_read import read_events
+    from discreet.publish.engines.spark.people import by_person
+    from discreet.publish.engines.spark.tables import read_events
 
     plan, people = population()
     table = written(people, tmp_path / "events.parquet")
@@ -239,8 +239,8 @@ def test_a_task_that_fails_after_drawing_draws_the_same_again(session: Any, tmp_
 
 
 def test_the_key_is_nowhere_that_spark_shows(session: Any, tmp_path: Path) -> None:
-    from discreet.publish.spark_people import by_person
-    from discreet.publish.spark_read import read_events
+    from discreet.publish.engines.spark.people import by_person
+    from discreet.publish.engines.spark.tables import read_events
 
     plan, people = population(3)
     table = written(people, tmp_path / "events.parquet")
@@ -278,7 +278,7 @@ class Full(Ends):
 def test_workers_that_fail_are_told_of_in_a_line_and_leave_no_table(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.publish import spark
+    from discreet.publish.engines.spark import publish as spark
 
     plan, people = population(3)
     plan = replace(plan, habits=ChainHabits())
@@ -303,7 +303,7 @@ def test_workers_that_fail_are_told_of_in_a_line_and_leave_no_table(
 
 def test_rows_of_habits_meet_their_people(session: Any, tmp_path: Path) -> None:
     """More people than a task or a batch has, some without a row, and rows without events."""
-    from discreet.publish.spark import publish_table, spark_run
+    from discreet.publish.engines.spark.publish import publish_table, spark_run
 
     truth = topic_model(people=14, topics=2, sizes=(3, 2, 2), seed=5)
     everybody = trajectories(truth, length=(1, 9), seed=5)
@@ -341,7 +341,7 @@ def test_rows_of_habits_meet_their_people(session: Any, tmp_path: Path) -> None:
 
 
 def test_a_run_is_one_processs_and_one_engines(session: Any, tmp_path: Path) -> None:
-    from discreet.publish.spark import publish_table, spark_run
+    from discreet.publish.engines.spark.publish import publish_table, spark_run
 
     plan, people = population(3)
     table, out = written(people, tmp_path / "events.parquet"), tmp_path / "published.parquet"
@@ -362,8 +362,8 @@ def test_a_run_is_one_processs_and_one_engines(session: Any, tmp_path: Path) -> 
 def test_a_run_that_is_all_but_done_is_ended_as_it_was_begun(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.publish import spark
-    from discreet.publish.spark import publish_table
+    from discreet.publish.engines.spark import publish as spark
+    from discreet.publish.engines.spark.publish import publish_table
 
     plan, people = population(3)
     table = written(people, tmp_path / "events.parquet")
@@ -406,7 +406,7 @@ def test_a_run_that_is_all_but_done_is_ended_as_it_was_begun(
 
 
 def test_what_is_on_another_disk_appears_whole_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.publish.spark import REPORT, _place
+    from discreet.publish.engines.spark.publish import REPORT, _place
 
     made, wanted = tmp_path / "unfinished" / REPORT, tmp_path / "there" / "report.parquet"
     made.mkdir(parents=True, mode=0o700)
@@ -428,7 +428,7 @@ def test_what_is_on_another_disk_appears_whole_too(tmp_path: Path, monkeypatch: 
 
 
 def test_a_report_has_a_place_of_its_own(tmp_path: Path) -> None:
-    from discreet.publish.spark import publish_table
+    from discreet.publish.engines.spark.publish import publish_table
 
     plan, people = population(3)
     table, out = written(people, tmp_path / "events.parquet"), tmp_path / "out.parquet"
@@ -445,7 +445,7 @@ from pathlib import Path
 from tests.data.test_many import odd_dataset
 from tests.publish.sparks import LOCAL, session_at, written
 from tests.publish.test_spark import population
-from discreet.publish import spark
+from discreet.publish.engines.spark import publish as spark
 from discreet.publish.work import PublishWork
 
 folder = Path(sys.argv[1])
@@ -464,9 +464,9 @@ spark.publish_table(session_at(LOCAL), plan, table, folder / "published.parquet"
 def test_a_run_that_is_killed_is_gone_on_with_and_draws_the_same(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.publish import spark
+    from discreet.publish.engines.spark import publish as spark
+    from discreet.publish.engines.spark.publish import publish_table
     from discreet.publish.key_file import read_key
-    from discreet.publish.spark import publish_table
 
     plan, people = population(seed=8)
     out, kept = tmp_path / "published.parquet", Unfinished.beside(tmp_path / "published.parquet")
@@ -503,7 +503,7 @@ def test_a_run_that_is_killed_is_gone_on_with_and_draws_the_same(
 
 def test_a_run_goes_on_with_the_habits_that_its_records_are_of(tmp_path: Path) -> None:
     """Others of the same name would be tested, and told of, in the place of those that the table is made by."""
-    from discreet.publish.spark import SparkRun
+    from discreet.publish.engines.spark.publish import SparkRun
 
     plan, people = population(seed=3)
     other = replace(plan, habits=TopicHabits(topic_model(people=12, topics=2, sizes=(3, 2, 2), seed=9)))

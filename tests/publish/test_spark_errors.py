@@ -5,7 +5,7 @@ import re
 import pytest
 
 from discreet.errors import DataError, DiscreetError
-from discreet.publish.spark_errors import told, told_plainly
+from discreet.publish.engines.spark.errors import told, told_plainly
 
 JAVA = """An error occurred while calling o123.parquet.
 : org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows. SQLSTATE: 58030

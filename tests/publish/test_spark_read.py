@@ -8,8 +8,8 @@ import pytest
 from discreet.data import read_trajectories
 from discreet.data.many import files_of
 from discreet.errors import DataError
-from discreet.publish.spark_people import whole_people
-from discreet.publish.spark_read import EventTable, _numbered, address_of, is_remote, spark_schema
+from discreet.publish.engines.spark.people import whole_people
+from discreet.publish.engines.spark.tables import EventTable, _numbered, address_of, is_remote, spark_schema
 from discreet.publish.work import trajectories_of
 
 pa = pytest.importorskip("pyarrow", reason="no Spark: pip install 'discreet[spark]'")

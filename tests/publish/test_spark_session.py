@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.publish import spark_session
+from discreet.publish.engines.spark import session as spark_session
 
 pytest.importorskip("pyspark", reason="no Spark: pip install 'discreet[spark]'")
 

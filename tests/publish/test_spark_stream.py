@@ -14,8 +14,8 @@ import pytest
 
 from discreet import Clock, DiscreetError
 from discreet.models.store import files_for, load, save
-from discreet.publish.following import Following
-from discreet.publish.spark_session import missing, running
+from discreet.publish.engines.spark.session import missing, running
+from discreet.publish.stream.people import Following
 from tests.publish.followed import MONDAY, by_hand, folder_of, readings_of
 from tests.publish.streamed import Child, all_files, committed_files, rows_in, rows_of, write_files
 
@@ -54,7 +54,7 @@ def recorded(folder: Path, files: int) -> tuple[Following, list[Any]]:
 
 def test_a_replay_tells_what_a_live_stream_tells_though_tasks_fail(spark: Any, tmp_path: Path) -> None:
     """Each batch's first task fails when its rows are drawn: what it had seen is what the second try sees."""
-    from discreet.publish.spark_stream import followed, readings_in
+    from discreet.publish.stream.spark import followed, readings_in
 
     following, wanted = recorded(tmp_path, 2)
     seen = tmp_path / "seen"
@@ -138,7 +138,7 @@ def test_a_query_that_is_killed_between_drawing_and_committing_goes_on(tmp_path:
 
 def test_by_the_clock_everybody_is_told_together_and_goes_on(spark: Any, tmp_path: Path) -> None:
     """Slots of ten seconds: ann and bob are on the roll, dan joins later, and of nobody there is no model."""
-    from discreet.publish.spark_stream import Eraser, readings_in, started
+    from discreet.publish.stream.spark import Eraser, readings_in, started
 
     following = folder_of(tmp_path, ["ann", "bob"], Clock(8640), archetypes=1, margin=0.5, grace=60.0)
     incoming = tmp_path / "in"
@@ -181,7 +181,7 @@ def test_by_the_clock_everybody_is_told_together_and_goes_on(spark: Any, tmp_pat
 
 def test_keys_serve_one_stream(tmp_path: Path) -> None:
     """A stream that is begun anew is in another state: its kernels must not be given the bits of the first."""
-    from discreet.publish.spark_stream import check_folders, tie
+    from discreet.publish.stream.spark import check_folders, tie
 
     following = folder_of(tmp_path, ["ann"])
     out, first, second = (tmp_path / name for name in ("out", "first", "second"))
@@ -203,7 +203,7 @@ def test_keys_serve_one_stream(tmp_path: Path) -> None:
 
 
 def test_folders_that_do_not_belong_together_are_refused(spark: Any, tmp_path: Path) -> None:
-    from discreet.publish.spark_stream import check_folders, readings_in
+    from discreet.publish.stream.spark import check_folders, readings_in
 
     following = folder_of(tmp_path, ["ann"])
     out, checkpoint, keys = tmp_path / "out", tmp_path / "checkpoint", tmp_path / "keys"

@@ -12,7 +12,7 @@ from discreet.events import Event, Events, Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.policy import Guarantee, Policy
 from discreet.publish import ChainHabits, Plan, RunKey, policy_for, publish_person
-from discreet.publish.tables import MOST_BYTES, Made, Tables, weight
+from discreet.publish.mechanism_cache import MOST_BYTES, Made, MechanismCache, weight
 from discreet.publish.walk import Parts, Walk
 from tests.publish.plans import plan_of
 
@@ -38,7 +38,7 @@ def population(size: int) -> tuple[Plan, list[Trajectory]]:
 
 def test_people_who_share_a_model_pay_for_it_once_and_are_published_alike() -> None:
     plan, people = population(30)
-    tables = Tables()
+    tables = MechanismCache()
     shared = [publish_person(plan, one, RunKey.of_seed(1), tables) for one in people]
     assert tables.made == 2 * 3  # the second time shows that it is shared
     assert shared == [publish_person(plan, one, RunKey.of_seed(1)) for one in people]
@@ -49,18 +49,18 @@ def test_people_who_share_a_model_pay_for_it_once_and_are_published_alike() -> N
 
 def test_memory_is_bounded() -> None:
     plan, people = population(6)
-    one = Tables()
+    one = MechanismCache()
     for person in people:
         publish_person(plan, person, RunKey.of_seed(1), one)
     size = one._bytes // 3
-    small = Tables(int(1.5 * size))
+    small = MechanismCache(int(1.5 * size))
     for person in people * 3:
         publish_person(plan, person, RunKey.of_seed(1), small)
         assert small._bytes <= 1.5 * size
         assert small._bytes == sum(kept[2] for kept in small._kept.values())
     assert 6 < small.made < 18  # three take turns, and there is room for one, and what was walked of another
     with pytest.raises(DiscreetError, match="-1 bytes"):
-        Tables(-1)
+        MechanismCache(-1)
 
 
 def test_many_kinds_of_people_in_any_order_pay_for_a_table_each() -> None:
@@ -70,13 +70,13 @@ def test_many_kinds_of_people_in_any_order_pay_for_a_table_each() -> None:
     sorts = [tuple(events[k] for k in rng.integers(0, len(events), 20)) for _ in range(kinds)]
     policy = policy_for(Policy("activity=a1", delta=0.2), Events.from_counts(dict.fromkeys(events, 1)))
     plan = Plan(ChainHabits(), policy, Spec("pa-markov"), 50)
-    tables = Tables(kinds * (MOST_BYTES // 2) // 1_000)  # of two workers, each has room for a thousand kinds
+    tables = MechanismCache(kinds * (MOST_BYTES // 2) // 1_000)  # of two workers, each has room for a thousand kinds
     order = rng.permutation(3 * kinds) % kinds
     for number, kind in enumerate(order):
         publish_person(plan, Trajectory(str(number), sorts[kind]), RunKey.of_seed(1), tables)
     assert tables.made <= 1.05 * kinds
     assert len(tables._kept) == kinds
-    strangers = Tables(kinds * (MOST_BYTES // 2) // 1_000)
+    strangers = MechanismCache(kinds * (MOST_BYTES // 2) // 1_000)
     for kind in order[:20]:
         shared = publish_person(plan, Trajectory("ann", sorts[kind]), RunKey.of_seed(1), tables)
         assert shared == publish_person(plan, Trajectory("ann", sorts[kind]), RunKey.of_seed(1), strangers)
@@ -95,7 +95,7 @@ def test_a_mechanism_that_the_walk_holds_on_to_is_not_laid_aside(monkeypatch: py
     monkeypatch.setattr(Walk, "of", of)
     found = []
     for holding in (False, True):  # noqa: B007  it is `of` that reads it
-        tables = Tables()
+        tables = MechanismCache()
         for times in (1, 2):
             for one in people:
                 publish_person(plan, one, RunKey.of_seed(1), tables)
@@ -110,7 +110,7 @@ def test_what_grows_is_weighed_again() -> None:
     growing = Growing()
     growing.held = []
     made = Made("a", False, (), Guarantee("none", ""), None, None, growing)  # type: ignore[arg-type]  # it is only held
-    tables = Tables(1_000_000)
+    tables = MechanismCache(1_000_000)
     for _ in range(8):
         tables.get("a", lambda: made)
         growing.held.append(np.zeros(10_000))

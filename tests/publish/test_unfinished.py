@@ -25,7 +25,7 @@ from discreet.outputs import PartialEvent
 from discreet.publish import ChainHabits, Plan, Report, publish
 from discreet.publish.person import published
 from discreet.publish.plan import Habits
-from discreet.publish.unfinished import Unfinished, unfinished
+from discreet.publish.resume import Unfinished, unfinished
 from tests.publish.plans import plan_of
 
 ROLES = {"user": "who", "timestamp": "when", "location": "where", "activity": "what"}
@@ -34,7 +34,7 @@ ROLES = {"user": "who", "timestamp": "when", "location": "where", "activity": "w
 @pytest.fixture(autouse=True)
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """People are worked on one at a time, so that some are done before others."""
-    monkeypatch.setattr("discreet.publish.local.CHUNK", 1)
+    monkeypatch.setattr("discreet.publish.engines.local.CHUNK", 1)
 
 
 @pytest.fixture

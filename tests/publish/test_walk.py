@@ -17,8 +17,8 @@ from discreet.models import HiddenMarkovModel, MarkovChain
 from discreet.policy import Policy, Secret
 from discreet.publish import ChainHabits, Plan, RunKey
 from discreet.publish import walk as walks
-from discreet.publish.person import Published, published
-from discreet.publish.tables import Tables
+from discreet.publish.mechanism_cache import MechanismCache
+from discreet.publish.person import PublishedPerson, published
 from discreet.publish.walk import Walk
 from tests.publish.plans import SPECS, Known
 
@@ -77,7 +77,7 @@ def policy(seed: int) -> Policy:
     return Policy(chosen, delta=0.15)
 
 
-def slow(plan: Plan, one: Trajectory, monkeypatch: pytest.MonkeyPatch) -> Published:
+def slow(plan: Plan, one: Trajectory, monkeypatch: pytest.MonkeyPatch) -> PublishedPerson:
     """By a session, and a mechanism that nobody has used before."""
     with monkeypatch.context() as patched:
         patched.setattr(Walk, "of", classmethod(lambda cls, *given: None))
@@ -102,7 +102,7 @@ def test_a_walk_gives_what_sessions_give(name: str, monkeypatch: pytest.MonkeyPa
         assert any(one.report.off_model for one in expected.values())
         for order, most, kept in ((1, 2**27, 2**24), (-1, 2**27, 0), (2, 0, 2**24)):  # kept, forgotten, made anew
             monkeypatch.setattr(walks, "MOST_BYTES", kept)
-            tables = Tables(most)
+            tables = MechanismCache(most)
             for one in [*everybody[::order], *everybody[:3]]:
                 assert published(plan, one, KEY, tables) == expected[one.person], (name, seed, one.person)
     assert True in walked
@@ -113,7 +113,7 @@ def test_a_walk_over_memory_and_chains_of_their_own(monkeypatch: pytest.MonkeyPa
     everybody = [one for one in people(5) if one.person != "4"]
     for options in ({"outputs": "suppress"}, {"outputs": "attributes", "memory": "none"}):
         plan = Plan(ChainHabits(), policy(1), Spec("adaptive", options), 4)
-        tables = Tables()
+        tables = MechanismCache()
         for one in [*everybody, *everybody]:
             assert published(plan, one, KEY, tables) == slow(plan, one, monkeypatch)
 
@@ -121,7 +121,7 @@ def test_a_walk_over_memory_and_chains_of_their_own(monkeypatch: pytest.MonkeyPa
 def test_a_model_of_another_length_is_refused() -> None:
     plan = Plan(Known(habits(True, 1, 4), EVENTS), policy(0), SPECS["no-mask"], None)
     with pytest.raises(DiscreetError, match="5 slots, the model 4"):
-        published(plan, Trajectory("ann", (Event.of(EVENTS.contexts[0]),) * 5), KEY, Tables())
+        published(plan, Trajectory("ann", (Event.of(EVENTS.contexts[0]),) * 5), KEY, MechanismCache())
 
 
 def test_what_is_forgotten_in_the_middle_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,6 +138,6 @@ def test_what_is_forgotten_in_the_middle_changes_nothing(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Walk, "_forget", counted)
     monkeypatch.setattr(walks, "MOST_BYTES", 40_000)
-    tables = Tables()
+    tables = MechanismCache()
     assert [published(plan, one, KEY, tables) for one in everybody] == expected
     assert 3 < len(forgotten) < 30

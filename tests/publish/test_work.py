@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.events import Trajectory
-from discreet.models.simulate_events import topic_model, trajectories
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import Plan, RunKey, TopicHabits, policy_for, publish_person
 from discreet.publish.key_file import erase_key, read_key, write_key

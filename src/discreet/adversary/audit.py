@@ -13,16 +13,16 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, WorstGains, explore
-from discreet.adversary.interval import Step, TimeIsUp, bound, ratio_bound, search, state_graph, walk
+from discreet.adversary.interval import PublicStep, TimeIsUp, bound, ratio_bound, search, state_graph, walk
 from discreet.adversary.midnight import Daily, Unrolled, day_by_day, ended
 from discreet.adversary.promise import promised_gains
 from discreet.contracts import AnyMechanism, DayModel, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
-from discreet.models.endless import EndlessChain
-from discreet.models.endless_hidden import EndlessHidden
+from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.kinds import MONDAY
-from discreet.models.parts import AnyModel, Make, parts_of, without_end
-from discreet.models.routine import Routine
+from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.parts import AnyModel, Make, parts_of, without_end
+from discreet.models.routine.routine import Routine
 from discreet.numerics import SLACK, FloatArray, exceeds
 from discreet.outputs import Output
 from discreet.policy import Policy
@@ -300,7 +300,7 @@ def _interval(
     adversary: Adversary,
     found: WorstGains,
     limit: Callable[[float, str], Budget],
-    graph: list[list[Step]] | None,
+    graph: list[list[PublicStep]] | None,
     promised: FloatArray | None,
     spent: int,
 ) -> Audit:
@@ -338,7 +338,7 @@ def _searched(
 def _bounds(
     mechanism: AnyMechanism,
     adversary: Adversary,
-    graph: list[list[Step]] | None,
+    graph: list[list[PublicStep]] | None,
     most: int,
     bounding: Budget,
 ) -> Bounds:

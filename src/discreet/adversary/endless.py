@@ -27,7 +27,7 @@ from discreet.adversary.filters import ChainFilter, Filter, HiddenFilter, Pair
 from discreet.adversary.rows import DROPPED, Front, Rows, Tables, Window
 from discreet.errors import DiscreetError
 from discreet.jit import product
-from discreet.models.changing import PLACES
+from discreet.models.routine.changing import PLACES
 from discreet.numerics import BoolArray, FloatArray, IntArray, read_only
 from discreet.policy import Policy, SecretTable
 

@@ -104,7 +104,7 @@ def _most_telling(candidates: list[tuple[Node, Output, FloatArray]], beam: int) 
 
 
 @dataclass(frozen=True)
-class Step:
+class PublicStep:
     """One public state of a slot: its kernel columns and where each output leads (index of the next slot's state)."""
 
     columns: FloatArray  # (P, O)
@@ -113,19 +113,19 @@ class Step:
 
 def state_graph(
     mechanism: Mechanism[Any], adversary: Adversary, budget: Budget, *, patient: bool = True
-) -> list[list[Step]] | None:
+) -> list[list[PublicStep]] | None:
     """The public states that can occur, slot by slot; None if there are more than the budget allows.
 
     Without patience it ends as soon as they are `multiplying`.
     """
     process = adversary.process
     states: dict[Hashable, BoolArray] = {mechanism.start(): process.initial > 0}
-    graph: list[list[Step]] = []
+    graph: list[list[PublicStep]] = []
     for slot in range(process.slots):
         budget.at_slot(slot)
         following: dict[Hashable, BoolArray] = {}
         places: dict[Hashable, int] = {}
-        steps: list[Step] = []
+        steps: list[PublicStep] = []
         for state, support in states.items():
             kernel = mechanism.kernel(state)
             if not is_finite(kernel) or not budget.spend():
@@ -137,7 +137,7 @@ def state_graph(
                 after = mechanism.advance(state, kernel.outputs[int(k)]) if slot + 1 < process.slots else None
                 reached.append(places.setdefault(after, len(places)))
                 following[after] = joint[:, k] | following.get(after, np.False_)
-            steps.append(Step(kernel.matrix[:, possible], reached))
+            steps.append(PublicStep(kernel.matrix[:, possible], reached))
         graph.append(steps)
         left = process.slots - slot - 2
         if len(following) > budget.left or (not patient and multiplying(len(states), len(following), left, budget)):
@@ -163,7 +163,7 @@ class TimeIsUp(Exception):  # noqa: N818  # not an error: the caller falls back 
     """The bound was not ready in time."""
 
 
-def bound(adversary: Adversary, graph: list[list[Step]], generators: int, budget: Budget) -> FloatArray:
+def bound(adversary: Adversary, graph: list[list[PublicStep]], generators: int, budget: Budget) -> FloatArray:
     """(R + A,): an upper bound on each gain over all outputs; `generators` vectors at most are kept a public state.
 
     Of the budget only the time counts.
@@ -202,7 +202,7 @@ def _normalised(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors[total > 0] / total[total > 0, None])
 
 
-def _forward(adversary: Adversary, graph: list[list[Step]], generators: int, stopped: Callable[[], bool]) -> Sets:
+def _forward(adversary: Adversary, graph: list[list[PublicStep]], generators: int, stopped: Callable[[], bool]) -> Sets:
     """Generators of the beliefs over Z_{t-1} (at t = 0 over Z_0, before any output) that enter each state."""
     process = adversary.process
     sets: Sets = [[process.initial[None]]]
@@ -216,7 +216,9 @@ def _forward(adversary: Adversary, graph: list[list[Step]], generators: int, sto
     return sets
 
 
-def _backward(adversary: Adversary, graph: list[list[Step]], generators: int, stopped: Callable[[], bool]) -> Sets:
+def _backward(
+    adversary: Adversary, graph: list[list[PublicStep]], generators: int, stopped: Callable[[], bool]
+) -> Sets:
     """Generators of P(outputs from slot t on | Z_{t-1}) for each public state of slot t; all ones after the day."""
     process = adversary.process
     states = len(process.initial)
@@ -236,7 +238,7 @@ def _backward(adversary: Adversary, graph: list[list[Step]], generators: int, st
 
 
 def _largest_posteriors(
-    adversary: Adversary, step: Step, entered: FloatArray, later: list[FloatArray], slot: int, rows: slice
+    adversary: Adversary, step: PublicStep, entered: FloatArray, later: list[FloatArray], slot: int, rows: slice
 ) -> FloatArray:
     """The largest P(X_u in g | outputs) of each row of slot u, over the generators before and after it."""
     process, members = adversary.process, adversary.row_members[rows]
@@ -255,7 +257,7 @@ def _largest_posteriors(
     return largest
 
 
-def _largest_visit(adversary: Adversary, graph: list[list[Step]], generators: int, a: int) -> float:
+def _largest_visit(adversary: Adversary, graph: list[list[PublicStep]], generators: int, a: int) -> float:
     """The largest P(secret a at some slot | outputs): forward over pairs (visited, not visited), each (K,)."""
     process, member = adversary.process, adversary.any_members[a : a + 1]
     states = len(process.initial)

@@ -17,8 +17,8 @@ from discreet.adversary.endless import EndlessAdversary
 from discreet.clock import Clock
 from discreet.contracts import DayModel
 from discreet.models.kinds import MONDAY, ONE_DAY
-from discreet.models.parts import AnyModel, parts_of
-from discreet.models.routine import Routine
+from discreet.models.routine.parts import AnyModel, parts_of
+from discreet.models.routine.routine import Routine
 from discreet.numerics import IntArray
 from discreet.policy import At, Policy, Secret
 

@@ -18,9 +18,9 @@ from discreet.adversary.endless import EndlessAdversary
 from discreet.contracts import AnyMechanism, DayModel, Kernel, Needs, Utility, is_finite
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
-from discreet.models.endless import EndlessChain
 from discreet.models.kinds import MONDAY, ONE_DAY, as_date
-from discreet.models.routine import Routine
+from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy, Secret, on_day

@@ -22,7 +22,7 @@ from discreet.charts.canvas import (
     VIOLET,
     figure_at,
 )
-from discreet.models.rhythm import HOURS, Rhythm
+from discreet.models.learning.rhythm import HOURS, Rhythm
 
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, RED, VIOLET, BROWN, NAVY, PURPLE)
 SHOWN = len(COLOURS)

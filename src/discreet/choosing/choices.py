@@ -20,7 +20,7 @@ from discreet.evaluation import joined
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.named import Spec
 from discreet.models.kinds import MONDAY, ONE_DAY
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.models.sampling import sampled_stream
 from discreet.outputs import Generalized, Released, Suppressed
 from discreet.places.named import Places

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.adversary.known import Known, known, merged
 from discreet.clock import Clock
-from discreet.models.parts import AnyModel
+from discreet.models.routine.parts import AnyModel
 from discreet.policy import Policy, Secret
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from discreet.adversary.known import Known
 from discreet.choosing.odds import odds, odds_in_words
 from discreet.choosing.suggest import Suggested, Suggestion
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.policy import Policy, Secret
 from discreet.toml_text import toml_comment, toml_value
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.models.kinds import MONDAY, ONE_DAY
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 
 NIGHT = "03:00"
 """Where somebody is at this time is where they spend the night."""

@@ -14,7 +14,7 @@ from discreet.choosing.odds import percent
 from discreet.choosing.presence import Presence, main_home, presence
 from discreet.contexts import OTHER, UNKNOWN
 from discreet.errors import DiscreetError, did_you_mean
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.places.named import AWAY, MOVING, Places
 from discreet.policy import At, Policy, Secret
 
@@ -44,7 +44,7 @@ OFTEN = 2 / 7
 
 
 @dataclass(frozen=True)
-class Rule:
+class SuggestionRule:
     """A reason to propose contexts as a secret."""
 
     name: str
@@ -60,16 +60,16 @@ class Rule:
 
 
 BY_NAME = (
-    Rule("medical", "the name speaks of health", STRICT, words.MEDICAL),
-    Rule("worship", "the name speaks of belief", STRICT, words.WORSHIP),
-    Rule("politics", "the name speaks of politics or a union", STRICT, words.POLITICS),
-    Rule("intimate", "the name speaks of sex life", STRICT, words.INTIMATE),
-    Rule("justice", "the name speaks of courts, lawyers or the police", STRICT, words.JUSTICE),
-    Rule("pleasure", "the name speaks of bars, clubs or gambling", 1.0, words.PLEASURE),
+    SuggestionRule("medical", "the name speaks of health", STRICT, words.MEDICAL),
+    SuggestionRule("worship", "the name speaks of belief", STRICT, words.WORSHIP),
+    SuggestionRule("politics", "the name speaks of politics or a union", STRICT, words.POLITICS),
+    SuggestionRule("intimate", "the name speaks of sex life", STRICT, words.INTIMATE),
+    SuggestionRule("justice", "the name speaks of courts, lawyers or the police", STRICT, words.JUSTICE),
+    SuggestionRule("pleasure", "the name speaks of bars, clubs or gambling", 1.0, words.PLEASURE),
 )
-NIGHTS = Rule("nights", "some nights are spent there, and it is not home", 1.0, words.OTHER_HOMES)
-RARE = Rule("rare", "it is visited seldom: what is rare stands out")
-OWN = Rule("own", "you named it")
+NIGHTS = SuggestionRule("nights", "some nights are spent there, and it is not home", 1.0, words.OTHER_HOMES)
+RARE = SuggestionRule("rare", "it is visited seldom: what is rare stands out")
+OWN = SuggestionRule("own", "you named it")
 RULES = (*BY_NAME, NIGHTS, RARE)
 """In the order in which they are tried: a context belongs to the first that fits."""
 
@@ -78,7 +78,7 @@ RULES = (*BY_NAME, NIGHTS, RARE)
 class Suggestion:
     """One secret that is proposed, by which rule, and why."""
 
-    rule: Rule
+    rule: SuggestionRule
     secret: Secret
     why: str
     proposed: bool = True
@@ -171,7 +171,7 @@ def _said_of(places: Places | None) -> dict[str, str]:
     return said
 
 
-def _by_name(rule: Rule, context: str, said: Mapping[str, str]) -> str | None:
+def _by_name(rule: SuggestionRule, context: str, said: Mapping[str, str]) -> str | None:
     if words.says(context, rule.patterns, rule.unless):
         return rule.because
     if words.says(said.get(context, ""), rule.patterns, rule.unless):
@@ -191,7 +191,7 @@ def _by_night(routine: Routine, context: str) -> str | None:
     return None if words.says(context, NIGHTS.patterns) is None else "the name speaks of somebody's home"
 
 
-def _visits(routine: Routine, rule: Rule, name: str, contexts: Mapping[str, str]) -> Suggestion:
+def _visits(routine: Routine, rule: SuggestionRule, name: str, contexts: Mapping[str, str]) -> Suggestion:
     """A secret of visits: that there was one on a day, or, where there is one on most days, when."""
     often = presence(routine, contexts)
     at: At = "each" if often.days >= OFTEN else "any"

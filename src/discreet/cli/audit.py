@@ -17,7 +17,7 @@ from discreet.cli.truth import IF, if_true
 if TYPE_CHECKING:
     from discreet.adversary.audit import Audit, Witness
     from discreet.clock import Clock
-    from discreet.models.parts import AnyModel
+    from discreet.models.routine.parts import AnyModel
     from discreet.outputs import Output
     from discreet.policy import Policy
 
@@ -91,7 +91,7 @@ def audit(
 def _days(habits: AnyModel, given: int | None) -> int | None:
     """How many days in a row are judged; None for habits of single days."""
     from discreet.adversary.audit import OVER_MIDNIGHT
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
 
     if not isinstance(habits, Routine):
         return None

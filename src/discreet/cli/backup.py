@@ -41,12 +41,12 @@ def backup(
 
     Example: discreet backup --out backup-monday.tar.gz
     """
-    from discreet.gateway.backup import back_up
+    from discreet.gateway.store.backup import back_up
 
     folder, url = journal_at(data, config, postgres)
     opened = None
     if url is not None:
-        from discreet.gateway.journal.postgres import PostgresJournal
+        from discreet.gateway.store.journal.postgres import PostgresJournal
 
         opened = partial(PostgresJournal, url, look=True)
     names = back_up(folder, out, dt.datetime.now(dt.UTC), own=own, journal=opened)

@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from discreet.gateway.deployment import Accounts
+    from discreet.gateway.config.deployment import Accounts
 
 FILES = ("mosquitto.conf", "broker.conf", "discreet.service", "Containerfile", "compose.yaml")
 """What is handed out as it is; `pyproject.toml` puts it into the wheel."""
@@ -73,7 +73,7 @@ def shipped() -> Traversable:
 
 def _accounts(config: Path | None, people: list[str], views: list[str]) -> Accounts:
     """By the settings, or by the names that are given where there are none."""
-    from discreet.gateway.deployment import Accounts
+    from discreet.gateway.config.deployment import Accounts
 
     settings = settings_at(config)
     if settings is None:

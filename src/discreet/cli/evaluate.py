@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from discreet.cli import options
-from discreet.cli.family import Family, Folder
+from discreet.cli.family import Family, ModelFolder
 from discreet.cli.inputs import (
     Maker,
     ReadingOptions,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from discreet.evaluation.metrics import Evaluation
     from discreet.evaluation.truth import Truth
     from discreet.mechanisms.named import Spec
-    from discreet.models.parts import AnyModel
+    from discreet.models.routine.parts import AnyModel
     from discreet.policy import Policy
 
 
@@ -184,7 +184,7 @@ def _judge(spec: Spec, split: float | None, seed: int, one: _Person, report: Pro
     """Release one person's days as an experiment, and hold the habits against them."""
     from discreet.adversary.known import known
     from discreet.evaluation.week import evaluate_parts
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
 
     habits, days, make = one.habits, one.days, Maker(spec, one.policy)
     if split is not None:
@@ -241,7 +241,7 @@ def _by_spark(
     """The same, by Spark."""
     if not model.is_dir():
         raise DiscreetError(f"{model}: is one person's; --engine spark is for a folder of models, as learn writes it")
-    folder, any_file = Folder.read(model, policy)
+    folder, any_file = ModelFolder.read(model, policy)
     reading = ReadingOptions.as_learned(any_file, **given)
     table = reading.as_they_came().spread(data, folder.clock)
     work = partial(_judge_of, folder, reading.carried(folder.clock), judge)
@@ -251,7 +251,7 @@ def _by_spark(
         _tell(found, found.read.bad.count, spec, accepted, json)
 
 
-def _judge_of(folder: Folder, carried: int, judge: partial[_Judged], person: tuple[str, list[Day]]) -> _Judged:
+def _judge_of(folder: ModelFolder, carried: int, judge: partial[_Judged], person: tuple[str, list[Day]]) -> _Judged:
     """`_judge` of a person whose model is in a folder."""
     name, days = person
     return judge(_Person(name, folder.habits(name, days), folder.policy, days, carried))
@@ -294,8 +294,8 @@ def _lines(one: _Judged) -> list[list[str]]:
 def _parted(habits: AnyModel, days: list[Day], policy: Policy, share: float, carry: int) -> tuple[AnyModel, list[Day]]:
     """Habits of the first days, by the rules that the model was learned by, and the days that are left to judge."""
     from discreet.contexts import carry_forward
-    from discreet.models.held_out import relearned
-    from discreet.models.held_out import split as parted
+    from discreet.models.learning.held_out import relearned
+    from discreet.models.learning.held_out import split as parted
 
     if not 0 < share < 1:
         raise DiscreetError(f"--split is {share:g}; give the share of the days to learn from, such as 0.7")

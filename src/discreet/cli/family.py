@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.contexts import Day
     from discreet.live import Stream
     from discreet.mechanisms.named import Spec
-    from discreet.models.parts import AnyModel
+    from discreet.models.routine.parts import AnyModel
     from discreet.outputs import Release
     from discreet.policy import Policy
     from discreet.publish.draws import PieceDraws, RunKey
@@ -133,7 +133,7 @@ class Family:
 def check_served(name: str, habits: AnyModel, days: list[Day]) -> None:
     """A date that no part of its model serves is an error now, not after half of the file."""
     from discreet.evaluation.week import every_date
-    from discreet.models.parts import part_on
+    from discreet.models.routine.parts import part_on
 
     try:
         for day in every_date(days):
@@ -178,7 +178,7 @@ def _slot_by_slot(rows: Iterator[Release], draws: PieceDraws) -> Iterator[Releas
         yield row
 
 
-class Released(NamedTuple):
+class FamilyReleased(NamedTuple):
     """What came of one person."""
 
     releases: list[Release]
@@ -186,19 +186,19 @@ class Released(NamedTuple):
     daily: bool
 
 
-def released(one: One) -> Released:
+def released(one: One) -> FamilyReleased:
     """One person's releases: what every engine calls."""
     stream, rows = one.opened()
     with stream:
         releases = list(rows)
-    return Released(releases, stream.off_model, ends(stream))
+    return FamilyReleased(releases, stream.off_model, ends(stream))
 
 
 # --- Spark: each person's model is read where the person is worked on
 
 
 @dataclass(frozen=True)
-class Folder:
+class ModelFolder:
     """A folder of models as workers are sent it; all see it under the same name."""
 
     models: Path
@@ -210,7 +210,7 @@ class Folder:
     """The clock that the policy's times were read on."""
 
     @classmethod
-    def read(cls, models: Path, policy: Path) -> tuple[Folder, Path]:
+    def read(cls, models: Path, policy: Path) -> tuple[ModelFolder, Path]:
         """The folder, and any of its models: all were learned by one clock and from one table."""
         from discreet.policy import read_policy
 
@@ -261,7 +261,9 @@ def _model_files(folder: Path) -> Iterator[str]:
 NO_CLOCK = "has no clock, or another than the other models, and a table is read by one; learn all with the same"
 
 
-def release_of(folder: Folder, spec: Spec, carried: int, key: Path, person: tuple[str, list[Day]]) -> Released:
+def release_of(
+    folder: ModelFolder, spec: Spec, carried: int, key: Path, person: tuple[str, list[Day]]
+) -> FamilyReleased:
     """`released` of a person whose model is in a folder, and the run's key in a file."""
     from discreet.publish.key_file import read_key
 
@@ -274,7 +276,7 @@ class SparkFamily:
     """A population released by Spark: what `Family` is to the command."""
 
     found: BySpark
-    folder: Folder
+    folder: ModelFolder
     spec: Spec
     data: Path
     chosen: bool
@@ -306,10 +308,10 @@ class SparkFamily:
 
 @contextmanager
 def spark_family(
-    folder: Folder, data: Path, reading: ReadingOptions, spec: Spec, kept: Path, master: str | None
+    folder: ModelFolder, data: Path, reading: ReadingOptions, spec: Spec, kept: Path, master: str | None
 ) -> Iterator[SparkFamily]:
     """Everybody released by Spark, from the key in the folder of the run."""
-    from discreet.publish.spark_work import KEY
+    from discreet.publish.engines.spark.work import KEY
 
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
     table = reading.as_they_came().spread(data, folder.clock)
@@ -328,7 +330,7 @@ def tell(stream: Stream, name: str, skipped: int = 0) -> None:
 
 def ends(stream: Stream) -> bool:
     """Whether a routine's days are released one at a time."""
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
 
     return isinstance(stream.model, Routine) and not stream.endless
 

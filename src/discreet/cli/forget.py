@@ -17,7 +17,7 @@ from discreet.cli.terminal import print_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.gateway.settings import Settings
+    from discreet.gateway.config.settings import Settings
 
 
 def forget(
@@ -40,8 +40,8 @@ def forget(
 
     Example: discreet forget jane --yes
     """
-    from discreet.gateway.folder import Folder
-    from discreet.gateway.own_store import OwnStore
+    from discreet.gateway.store.folder import Folder
+    from discreet.gateway.store.own_store import OwnStore
 
     settings = None if data is not None and config is None else settings_at(config)
     folder = Folder.existing(folder_at(data, config, settings))
@@ -82,7 +82,7 @@ def _elsewhere(person: str, settings: Settings | None, *, everywhere: bool) -> t
     """What was erased outside the own store, and what was not."""
     if settings is None:
         return [], ["what lies outside this folder; give the settings (--config FILE) to have it named"]
-    from discreet.gateway.left_behind import cleared, tables_of, topics_of
+    from discreet.gateway.owner.leftovers import cleared, tables_of, topics_of
 
     tables, topics = tables_of(settings, person), topics_of(settings.owntracks, person)
     at_broker = [f"positions that phones left at the broker, on {topic}" for topic in topics[::2]]

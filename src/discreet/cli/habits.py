@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError, did_you_mean
 if TYPE_CHECKING:
     from discreet.data import BadRows
     from discreet.evaluation.truth import Truth
-    from discreet.models.rhythm import Rhythm
+    from discreet.models.learning.rhythm import Rhythm
 
 MUCH_UNKNOWN = 0.2
 """A share of slots without a reading that is worth a word."""
@@ -36,7 +36,7 @@ def hint_unvisited(declared: Sequence[str], labels: Sequence[str]) -> None:
             note(f"{label!r} is kept, and was never visited{f'; {near}' if near.startswith('did') else ''}")
 
 
-def hint_unknown(summaries: Iterable[Summary], carry: str) -> None:
+def hint_unknown(summaries: Iterable[HabitsSummary], carry: str) -> None:
     """Say where of much time nothing is known."""
     for one in summaries:
         if (unknown := one.contexts.get(UNKNOWN, 0.0)) >= MUCH_UNKNOWN:
@@ -47,7 +47,7 @@ def hint_unknown(summaries: Iterable[Summary], carry: str) -> None:
 
 
 @dataclass(frozen=True)
-class Summary:
+class HabitsSummary:
     """What was learned of one person, and how a model of the earlier days fares on the last ones."""
 
     person: str
@@ -73,14 +73,14 @@ class Summary:
 
 def summary_of(
     person: str, file: Path, found: Found, clock: Clock, told: Told, rhythms: Sequence[Rhythm], *, accepted: bool
-) -> Summary:
+) -> HabitsSummary:
     """The figures of one person; contexts that were declared and never visited have a share of 0."""
-    from discreet.models.rhythm import seldom
+    from discreet.models.learning.rhythm import seldom
 
     days, last, guesses = found.days, found.last, found.guesses
     seen = {one.context: one.share for one in rhythms}
     unseen = [] if isinstance(found.model, Mapping) else [label for label in found.model.contexts if label not in seen]
-    return Summary(
+    return HabitsSummary(
         person=person,
         model=str(file),
         days=len(days),
@@ -108,7 +108,7 @@ def draw_truth(picture: Path, person: str, truth: Truth) -> None:
     draw(picture, truth, f"{person}: where habits say 10 %, is it 10 %?")
 
 
-def draw_week(chart: Path, one: Summary, rhythms: Sequence[Rhythm]) -> None:
+def draw_week(chart: Path, one: HabitsSummary, rhythms: Sequence[Rhythm]) -> None:
     """Where somebody's time goes."""
     from discreet.charts.canvas import available
     from discreet.charts.week import week
@@ -138,7 +138,7 @@ def print_truths(truths: Iterable[tuple[str, Truth]], people: int, accepted: boo
         print(f"What to do: {DAYS_REMEDY}" + ("" if accepted else "; or go on all the same, with --accept-model"))
 
 
-def print_summaries(summaries: Iterable[Summary], people: int) -> None:
+def print_summaries(summaries: Iterable[HabitsSummary], people: int) -> None:
     """What was learned: in full for one person, a line each for several."""
     if people == 1:
         for one in summaries:
@@ -157,7 +157,7 @@ def print_rows(rows: int, bad: BadRows) -> None:
         note(f"skipped: {fault}")
 
 
-def _line(one: Summary) -> list[str]:
+def _line(one: HabitsSummary) -> list[str]:
     return [
         one.person,
         str(one.days),
@@ -169,7 +169,7 @@ def _line(one: Summary) -> list[str]:
     ]
 
 
-def _print_one(one: Summary) -> None:
+def _print_one(one: HabitsSummary) -> None:
     print(f"{one.person}: {one.days} days, {one.first} to {one.last}, for {one.model}")
     print(f"Clock: {one.clock['slots']} slots a day, {one.clock['zone']}, days cut at {one.clock['cut']}\n")
     print("\n".join(_rhythm_lines(one)))
@@ -186,7 +186,7 @@ def _print_one(one: Summary) -> None:
     _print_held_out(one)
 
 
-def _print_held_out(one: Summary) -> None:
+def _print_held_out(one: HabitsSummary) -> None:
     if one.held_out_impossible is None:
         print("too few days to hold some out; from three on, the last fifth is predicted from the others")
         return
@@ -203,7 +203,7 @@ def _print_held_out(one: Summary) -> None:
         print(f"  log-likelihood        {likelihood:.3f} a step: {as_if}")
 
 
-def _rhythm_lines(one: Summary) -> list[str]:
+def _rhythm_lines(one: HabitsSummary) -> list[str]:
     """The contexts with shares, days and, as far as the terminal is wide, a bar an hour."""
     hours = {row["context"]: row["by_hour"] for row in one.rhythms}
     visits = {row["context"]: row["days"] for row in one.rhythms}

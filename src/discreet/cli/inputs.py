@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from discreet.data import BadRows, Columns, Readings
     from discreet.data.source import Source
     from discreet.mechanisms.named import Spec
-    from discreet.models.parts import AnyModel
+    from discreet.models.routine.parts import AnyModel
     from discreet.policy import Policy
-    from discreet.publish.spark_readings import ReadingTable
+    from discreet.publish.engines.spark.readings import ReadingTable
 
 
 class Counted(Protocol):
@@ -60,7 +60,7 @@ def read_policy_for(path: Path, model: AnyModel) -> Policy:
 
 def check_policy(path: Path, policy: Policy, clock: Clock | None, model: AnyModel) -> None:
     """Refuse a policy that does not fit a model; `path` and `clock` say where it was read, and on which clock."""
-    from discreet.models.parts import secrets_by_part
+    from discreet.models.routine.parts import secrets_by_part
 
     try:
         secrets_by_part(model, policy, clock)
@@ -216,8 +216,8 @@ class ReadingOptions:
 
     def spread(self, path: Path, clock: Clock, *, merge_below: float = 0.0, keep: Sequence[str] = ()) -> ReadingTable:
         """The same rules for Spark's workers; what the first rows say is looked up here."""
-        from discreet.publish.spark_read import address_of, is_remote
-        from discreet.publish.spark_readings import ReadingTable
+        from discreet.publish.engines.spark.readings import ReadingTable
+        from discreet.publish.engines.spark.tables import address_of, is_remote
 
         if self.places is not None:
             raise DiscreetError(

@@ -14,7 +14,7 @@ from discreet.cli.kept import Config, Data, journal_at
 from discreet.cli.terminal import print_json, table
 
 if TYPE_CHECKING:
-    from discreet.gateway.journal import Journal
+    from discreet.gateway.store.journal import Journal
 
 journal = typer.Typer(name="journal", help="Look at what the gateway decided.", no_args_is_help=True)
 
@@ -33,8 +33,8 @@ def verify(data: Data = None, config: Config = None, postgres: Postgres = None, 
 
     Example: discreet journal verify --data discreet-data
     """
-    from discreet.gateway.journal.base import broken_link
-    from discreet.gateway.keys import known_key
+    from discreet.gateway.store.journal.base import broken_link
+    from discreet.gateway.store.owner_key import known_key
 
     folder, url = journal_at(data, config, postgres)
     key = known_key(folder)
@@ -67,9 +67,9 @@ def _verdict(one: dict[str, object]) -> str:
 
 def _opened(data: Path, postgres: str | None) -> Journal:
     if postgres is None:
-        from discreet.gateway.journal import SqliteJournal
+        from discreet.gateway.store.journal import SqliteJournal
 
         return SqliteJournal(data / "journal.db", look=True)
-    from discreet.gateway.journal.postgres import PostgresJournal
+    from discreet.gateway.store.journal.postgres import PostgresJournal
 
     return PostgresJournal(postgres, look=True)

@@ -10,7 +10,7 @@ import typer
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.gateway.settings import Settings
+    from discreet.gateway.config.settings import Settings
 
 CONFIG = Path("discreet.toml")
 
@@ -32,7 +32,7 @@ def settings_at(config: Path | None) -> Settings | None:
     """The settings; None where none are named and there are none here."""
     if config is None and not CONFIG.exists():
         return None
-    from discreet.gateway.settings import Settings
+    from discreet.gateway.config.settings import Settings
 
     return Settings.read(config or CONFIG)
 

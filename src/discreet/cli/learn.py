@@ -13,7 +13,7 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.habits import (
-    Summary,
+    HabitsSummary,
     draw_truth,
     draw_week,
     hint_unknown,
@@ -26,9 +26,9 @@ from discreet.cli.habits import (
 from discreet.cli.inputs import Counted, ReadingOptions
 from discreet.cli.known import Told, print_known
 from discreet.cli.learners import (
-    Anew,
+    FitNew,
     Learner,
-    More,
+    Update,
     declared_by,
     other_times,
     policy_of,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from discreet.data import Readings
     from discreet.evaluation.truth import Truth
-    from discreet.models.rhythm import Rhythm
+    from discreet.models.learning.rhythm import Rhythm
 
 DAY_CLOCK = "The day's clock"
 HABITS = "The kind of habits"
@@ -206,12 +206,12 @@ def learn(
     if update is None:
         clock = Clock(48 if slots is None else slots, zone or "UTC", cut or "00:00")
         named = policy_of(secrets, clock)
-        how = Anew(clock, declared_by(keep, named), named, day_by_day, **rules)  # type: ignore[arg-type]
+        how = FitNew(clock, declared_by(keep, named), named, day_by_day, **rules)  # type: ignore[arg-type]
     else:
         before = read_routine(update)
         refuse(update, **rules, **other_times(before.clock, slots=slots, zone=zone, cut=cut))
         named = policy_of(secrets, before.clock)
-        how = More(before, update, declared_by(keep, named), named)
+        how = Update(before, update, declared_by(keep, named), named)
     merge: dict[str, Any] = {"merge_below": merge_below, "keep": kept_of(places, how.kept)}
     begun: AbstractContextManager[Everybody]
     with folder_beside(out) as kept:
@@ -249,7 +249,7 @@ class _Learned(NamedTuple):
     truth: Truth
     told: Told
     week: Sequence[Rhythm]
-    summary: Summary
+    summary: HabitsSummary
 
 
 def _learn(
@@ -261,7 +261,7 @@ def _learn(
     person: tuple[str, list[Day]],
 ) -> _Learned:
     """One person's habits, saved among those of others, and what is said of them: what every engine calls."""
-    from discreet.models.rhythm import rhythms
+    from discreet.models.learning.rhythm import rhythms
     from discreet.models.store import files_for, save
 
     name, days = person
@@ -360,7 +360,7 @@ class _Told:
             if chart is not None:
                 draw_week(self.places.picture(chart, one.name), one.summary, one.week)
 
-    def _summaries(self) -> Iterator[Summary]:
+    def _summaries(self) -> Iterator[HabitsSummary]:
         """With the file that each person's model goes to."""
         return (replace(one.summary, model=str(self.places.of(one.name))) for one in self.found)
 

@@ -17,12 +17,12 @@ from discreet.errors import DiscreetError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
     from discreet.evaluation.truth import Truth
-    from discreet.models.chain import MarkovChain
-    from discreet.models.guesses import Guesses
-    from discreet.models.held_out import HeldOut
-    from discreet.models.parts import AnyModel
-    from discreet.models.routine import Routine
-    from discreet.models.week import Models
+    from discreet.models.chain.markov import MarkovChain
+    from discreet.models.chain.week import Models
+    from discreet.models.learning.guesses import Guesses
+    from discreet.models.learning.held_out import HeldOut
+    from discreet.models.routine.parts import AnyModel
+    from discreet.models.routine.routine import Routine
     from discreet.policy import Policy
 
 
@@ -57,7 +57,7 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True)
-class Anew:
+class FitNew:
     """Habits from these days alone, by the rules that options give."""
 
     clock: Clock
@@ -72,8 +72,8 @@ class Anew:
 
     def learn(self, days: list[Day]) -> Found:
         """The model of all days; one of the earlier ones is tried on the last."""
-        from discreet.models.guesses import guesses
-        from discreet.models.held_out import HeldOut, judged, split
+        from discreet.models.learning.guesses import guesses
+        from discreet.models.learning.held_out import HeldOut, judged, split
 
         earlier, last = split(days)
         if not last:
@@ -85,8 +85,8 @@ class Anew:
 
     def _observed(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
         """The model, with its observers where they are asked for."""
-        from discreet.models.observers import observers_of
-        from discreet.models.routine import Routine
+        from discreet.models.learning.observers import observers_of
+        from discreet.models.routine.routine import Routine
 
         model = self._fit(days)
         if not self.observers:
@@ -101,9 +101,9 @@ class Anew:
         return model.with_observers(found)
 
     def _fit(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
-        from discreet.models.chain import MarkovChain
-        from discreet.models.learn_routine import FLOOR
-        from discreet.models.routine import Routine
+        from discreet.models.chain.markov import MarkovChain
+        from discreet.models.learning.routine import FLOOR
+        from discreet.models.routine.routine import Routine
 
         if self.learner is not None:
             return self._by_plug_in(self.learner, days)
@@ -125,9 +125,9 @@ class Anew:
     def _by_plug_in(self, name: str, days: Sequence[Day]) -> MarkovChain | Models | Routine:
         """What somebody else's learner makes of the days."""
         from discreet import plugins
-        from discreet.models.chain import MarkovChain
-        from discreet.models.routine import Routine
-        from discreet.models.week import Models
+        from discreet.models.chain.markov import MarkovChain
+        from discreet.models.chain.week import Models
+        from discreet.models.routine.routine import Routine
 
         known = plugins.names(plugins.LEARNERS)
         if name not in known:
@@ -140,7 +140,7 @@ class Anew:
 
 
 @dataclass(frozen=True)
-class More:
+class Update:
     """Days added to a routine, by the rules that it was learned with; those that it learned before are left out."""
 
     before: Routine
@@ -162,8 +162,8 @@ class More:
 
     def learn(self, days: list[Day]) -> Found:
         """The routine with the new days; as it was before, it is tried on them."""
-        from discreet.models.guesses import guesses
-        from discreet.models.held_out import judged
+        from discreet.models.learning.guesses import guesses
+        from discreet.models.learning.held_out import judged
 
         learned = self.before.learned
         until = {} if learned is None else learned.until
@@ -199,7 +199,7 @@ def _truth(
 
 
 def _chains(model: MarkovChain | Models | Routine) -> list[MarkovChain]:
-    from discreet.models.parts import parts_of
+    from discreet.models.routine.parts import parts_of
 
     return list(parts_of(model).values())  # type: ignore[arg-type]  # none of these is hidden
 
@@ -212,7 +212,7 @@ def _too_few() -> Truth:
 
 def read_routine(path: Path) -> Routine:
     """The routine that days are added to."""
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
     from discreet.models.store import load_days
 
     model = load_days(path)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from discreet.clock import Clock
     from discreet.live import Stream
     from discreet.live.slots import Schedule
-    from discreet.live.standing import Heard, Label, Rule
-    from discreet.models.parts import AnyModel, Make
+    from discreet.live.standing import Heard, Label, StandingRule
+    from discreet.models.routine.parts import AnyModel, Make
     from discreet.outputs import Release
 
 Now = Callable[[], dt.datetime]
@@ -167,7 +167,7 @@ class Lines:
 
 def by_the_clock(
     stream: Stream,
-    rule: Rule,
+    rule: StandingRule,
     lines: Lines,
     now: Now,
     *,

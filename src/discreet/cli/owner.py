@@ -42,9 +42,9 @@ def password(
     check_installed()
     from argon2 import PasswordHasher
 
-    from discreet.gateway.access import Access
-    from discreet.gateway.folder import Folder
-    from discreet.gateway.passwords import check
+    from discreet.gateway.auth.passwords import check
+    from discreet.gateway.auth.tokens import Access
+    from discreet.gateway.store.folder import Folder
 
     settings = None if data is not None else settings_at(config)
     folder = Folder.existing(folder_at(data, config, settings))

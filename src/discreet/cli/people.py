@@ -16,8 +16,8 @@ from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.contexts import Day
-    from discreet.publish.spark_readings import ReadingTable
-    from discreet.publish.spark_work import Answers, Read
+    from discreet.publish.engines.spark.readings import ReadingTable
+    from discreet.publish.engines.spark.work import Read, WorkAnswers
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -42,7 +42,7 @@ def each_person(work: Callable[[Item], Answer], people: Iterable[Item], workers:
 
     What a process says on stderr is said when its person's turn comes, so that it stands where it would.
     """
-    from discreet.publish.pool import checked_workers, in_order
+    from discreet.publish.engines.pool import checked_workers, in_order
 
     checked_workers(workers)
     if workers == 1:
@@ -80,7 +80,7 @@ def heard(work: Callable[[Item], Answer], person: Item) -> tuple[str, Answer]:
 
 def check_engine(engine: str, workers: int, master: str | None, **of_local: object) -> None:
     """Refuse options that do not go together, and Spark where it cannot be started, before anything is done."""
-    from discreet.publish.spark_session import missing
+    from discreet.publish.engines.spark.session import missing
 
     if engine != "spark":
         if master is not None:
@@ -101,7 +101,7 @@ def check_engine(engine: str, workers: int, master: str | None, **of_local: obje
 class BySpark:
     """What came of everybody, kept on disk; what was said of a person is said when they are first gone through."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: WorkAnswers) -> None:
         self._answers = answers
         self._said = False
 
@@ -141,9 +141,9 @@ def by_spark(
     """What comes of each person of a table by Spark, which is started and stopped; errors speak of options."""
     from discreet.cli.publish_spark import spoken
     from discreet.cli.terminal import busy
-    from discreet.publish.spark_errors import told_plainly
-    from discreet.publish.spark_session import running
-    from discreet.publish.spark_work import work_on
+    from discreet.publish.engines.spark.errors import told_plainly
+    from discreet.publish.engines.spark.session import running
+    from discreet.publish.engines.spark.work import work_on
 
     with spoken(), told_plainly(), running(master) as session:
         with busy("people are worked on by Spark"):

@@ -19,7 +19,7 @@ from discreet.errors import DataError, DiscreetError, did_you_mean
 if TYPE_CHECKING:
     from discreet.data import Seen
     from discreet.places import Places, Sightings
-    from discreet.places.spent import Spent
+    from discreet.places.spent import TimeSpent
 
 FINDING = "What a place is"
 
@@ -170,7 +170,7 @@ def _merges(given: list[str] | None) -> dict[int, int]:
     return {number: int(other) for number, other in pairs}
 
 
-def _document(found: Places, spent: Spent) -> dict[str, object]:
+def _document(found: Places, spent: TimeSpent) -> dict[str, object]:
     rows = [
         {
             "number": place.number,
@@ -191,7 +191,7 @@ def _document(found: Places, spent: Spent) -> dict[str, object]:
     return {"first": str(spent.first), "last": str(spent.last), **hours, **shares, "places": rows}
 
 
-def _print(found: Places, spent: Spent, files: list[Path]) -> None:
+def _print(found: Places, spent: TimeSpent, files: list[Path]) -> None:
     rows = [
         [
             "" if place.number is None else str(place.number),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from discreet.adversary.known import Known
     from discreet.choosing import Choice, Choices, Suggested
     from discreet.clock import Clock
-    from discreet.models.parts import AnyModel
-    from discreet.models.routine import Routine
+    from discreet.models.routine.parts import AnyModel
+    from discreet.models.routine.routine import Routine
     from discreet.policy import Policy
 
 WIDTH = 80
@@ -171,7 +171,7 @@ def show_policy(
 
 def read_routine(path: Path) -> Routine:
     """The routine of a file; habits of single days are an error."""
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
 
     habits: AnyModel = read_model(path)
     if not isinstance(habits, Routine):

@@ -15,7 +15,7 @@ from discreet.cli.inputs import read_spec
 from discreet.cli.memory import give_back
 from discreet.cli.people import Engine, Master, Workers, check_engine
 from discreet.cli.publish_chart import draw_published
-from discreet.cli.publish_local import Local, Reading, local_engine, what_is_left
+from discreet.cli.publish_local import Local, TableReading, local_engine, what_is_left
 from discreet.cli.publish_spark import SparkEngine, check_spark, spark_engine
 from discreet.cli.publish_told import About
 from discreet.cli.terminal import note, print_json, progress
@@ -171,9 +171,9 @@ def publish(
     from discreet.data.published import check_target
     from discreet.events import Intervals
     from discreet.publish import Plan
-    from discreet.publish.pool import begin
+    from discreet.publish.engines.pool import begin
     from discreet.publish.report_file import check_report
-    from discreet.publish.unfinished import Unfinished
+    from discreet.publish.resume import Unfinished
 
     length = window or None
     _check_numbers(length, workers, learn_from)
@@ -193,7 +193,7 @@ def publish(
     if workers > 1:
         begin()  # processes have imported what they need when the habits are learned
     columns = EventColumns(user or None, time, location, activity)
-    reading = Reading(data, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
+    reading = TableReading(data, Intervals.of(intervals, zone), columns, naive_zone, skip_bad)
     begun: AbstractContextManager[Local | SparkEngine]
     if engine == "spark":
         begun = spark_engine(reading.spark(), out, report_file, seed, resume, master)
@@ -226,8 +226,8 @@ def publish(
 
 
 def _check_numbers(length: int | None, workers: int, learn_from: int) -> None:
+    from discreet.publish.engines.pool import checked_workers
     from discreet.publish.plan import checked_length
-    from discreet.publish.pool import checked_workers
     from discreet.publish.sample import checked_sample
 
     checked_length(length)

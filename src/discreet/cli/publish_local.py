@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from discreet.data.population import Population
     from discreet.events import Events, Intervals, Trajectory
     from discreet.publish import Plan, Summary
-    from discreet.publish.spark_read import EventTable
-    from discreet.publish.unfinished import Unfinished
+    from discreet.publish.engines.spark.tables import EventTable
+    from discreet.publish.resume import Unfinished
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableReading:
     """How the table is read."""
 
     data: Path
@@ -34,7 +34,7 @@ class Reading:
 
     def spark(self) -> EventTable:
         """The same for Spark."""
-        from discreet.publish.spark_read import EventTable, address_of
+        from discreet.publish.engines.spark.tables import EventTable, address_of
 
         data, zone = (address_of(self.data),), self.naive_zone
         return EventTable(data, self.intervals, self.columns, naive_zone=zone, skip_bad=self.skip_bad)
@@ -43,7 +43,7 @@ class Reading:
 @contextmanager
 def what_is_left(out: Path) -> Iterator[None]:
     """Where a run fails, say what is left of it."""
-    from discreet.publish.unfinished import Unfinished
+    from discreet.publish.resume import Unfinished
 
     try:
         with spoken():
@@ -85,7 +85,7 @@ class Local:
 
 @contextmanager
 def local_engine(
-    reading: Reading,
+    reading: TableReading,
     out: Path,
     partition_by: Sequence[str],
     report: Path | None,
@@ -96,7 +96,7 @@ def local_engine(
     """A run of this machine, from its key to its end."""
     from discreet.data import open_source, published_columns
     from discreet.data.published import checked_parts
-    from discreet.publish.unfinished import unfinished
+    from discreet.publish.resume import unfinished
 
     source = open_source(reading.data)
     roles, left_out = published_columns(source, reading.columns)

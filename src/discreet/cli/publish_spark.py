@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from discreet.data import BadRows
     from discreet.events import Events, Trajectory
     from discreet.publish import Plan, Summary
-    from discreet.publish.spark import SparkRun
-    from discreet.publish.spark_read import EventTable
+    from discreet.publish.engines.spark.publish import SparkRun
+    from discreet.publish.engines.spark.tables import EventTable
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def spark_engine(
     table: EventTable, out: Path, report: Path | None, seed: int | None, resume: bool, master: str | None
 ) -> Iterator[SparkEngine]:
     """Spark at a master, started and stopped."""
-    from discreet.publish.spark import spark_run
-    from discreet.publish.spark_session import running
+    from discreet.publish.engines.spark.publish import spark_run
+    from discreet.publish.engines.spark.session import running
 
     with running(master) as session, spark_run(session, table, out, report=report, seed=seed, resume=resume) as run:
         left_out = [name for name in run.header if name not in run.roles.values()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options
-from discreet.cli.family import Family, Folder, One, spark_family, tell
+from discreet.cli.family import Family, ModelFolder, One, spark_family, tell
 from discreet.cli.inputs import (
     Maker,
     ReadingOptions,
@@ -108,9 +108,9 @@ def release(
     Example: discreet release --model p01.model --policy examples/policy.toml today.csv
     """
     from discreet.live import span
-    from discreet.models.parts import parts_of
+    from discreet.models.routine.parts import parts_of
     from discreet.models.store import files_in
-    from discreet.publish.unfinished import refuse_unfinished
+    from discreet.publish.resume import refuse_unfinished
 
     spec = read_spec(mechanism, option)
     given = reading_given(locals())
@@ -179,7 +179,7 @@ def _by_spark(
 ) -> None:
     """Everybody's releases are drawn and kept by Spark's workers; here they pass in order, a part at a time."""
     from discreet.data.releases import check_target
-    from discreet.publish.spark_work import run_with_key
+    from discreet.publish.engines.spark.work import run_with_key
 
     if not model.is_dir():
         raise DiscreetError(f"{model}: is one person's; --engine spark is for a folder of models, as learn writes it")
@@ -187,7 +187,7 @@ def _by_spark(
         check_target(out)
     elif json:
         raise DiscreetError("--json without --out is one document of everything; give --out with --engine spark")
-    folder, any_file = Folder.read(model, policy)
+    folder, any_file = ModelFolder.read(model, policy)
     reading = ReadingOptions.as_learned(any_file, **given)
     with run_with_key(out, seed) as kept, spark_family(folder, data, reading, spec, kept, master) as family:
         rows = _followed(family.releases(), family.outputs)
@@ -207,9 +207,9 @@ def _has_dates(data: Path, date: str | None, now: bool, state: Path | None) -> N
 
 
 def _by_the_clock(stream: Stream, carry: str, now: Now, state: Path | None) -> Iterator[Release]:
-    from discreet.live.standing import Rule
+    from discreet.live.standing import StandingRule
 
-    return by_the_clock(stream, Rule(seconds_of_duration(carry)), Lines(sys.stdin), now, state=state)
+    return by_the_clock(stream, StandingRule(seconds_of_duration(carry)), Lines(sys.stdin), now, state=state)
 
 
 def _check_lines(labels: Iterable[str]) -> None:

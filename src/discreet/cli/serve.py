@@ -17,8 +17,8 @@ from discreet.cli.terminal import busy, note, print_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.gateway.app import Served
-    from discreet.gateway.settings import Settings
+    from discreet.gateway.app import PreparedGateway
+    from discreet.gateway.config.settings import Settings
 
 RESTORED = "A restored backup"
 
@@ -84,12 +84,12 @@ def serve(
     file = config or CONFIG
     if check or complete is not None or new_stream:
         _check_there(file)
-    from discreet.gateway.app import Served, checked, plan_of
-    from discreet.gateway.folder import Folder
+    from discreet.gateway.app import PreparedGateway, checked, plan_of
+    from discreet.gateway.config.settings import Settings
+    from discreet.gateway.demo import at_port
     from discreet.gateway.server import listening
-    from discreet.gateway.settings import Settings
-    from discreet.gateway.simulated import at_port
-    from discreet.gateway.wall_clock import waited_for
+    from discreet.gateway.slots.wall_clock import waited_for
+    from discreet.gateway.store.folder import Folder
 
     settings = Settings.read(file, nobody=not check) if file.exists() else Settings.of_nobody(file)
     with busy("reading habits, and making what decides"):
@@ -110,7 +110,7 @@ def serve(
     file.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as undone, busy("opening the files, and making what decides"):
         undone.callback(bound.close)
-        served = Served(plan, folder, complete=complete, new_stream=new_stream, settings=settings)
+        served = PreparedGateway(plan, folder, complete=complete, new_stream=new_stream, settings=settings)
         undone.pop_all()
     for line in served.notes:
         note(line)
@@ -150,15 +150,15 @@ def check_installed() -> None:
 
 
 def _demo(port: int | None) -> None:
-    from discreet.gateway.sections import Server
+    from discreet.gateway.config.sections import Server
+    from discreet.gateway.demo import NAME, GatewayDemo, at_port
     from discreet.gateway.server import listening
-    from discreet.gateway.simulated import NAME, Demo, at_port
 
     server = at_port(Server(), port)
     bound = listening(server.host, server.port)
     with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
         with busy("making a person up, and learning their habits"):
-            demo = Demo(Path(folder), server)
+            demo = GatewayDemo(Path(folder), server)
         address = f"http://{server.host}:{server.port}"
         words = (
             f"A made-up person's days, half an hour in two seconds. Look: {address}/\n"
@@ -170,7 +170,7 @@ def _demo(port: int | None) -> None:
         _run(demo.served, bound, words)
 
 
-def _first_words(served: Served) -> str:
+def _first_words(served: PreparedGateway) -> str:
     at = served.plan.server
     host = (*at.hosts, "localhost")[0] if at.host in EVERYWHERE else f"[{at.host}]" if ":" in at.host else at.host
     address = f"{'https' if at.secure else 'http'}://{host}:{at.port}"
@@ -194,7 +194,7 @@ def _first_words(served: Served) -> str:
     return words
 
 
-def _words_for_nobody(served: Served, address: str) -> str:
+def _words_for_nobody(served: PreparedGateway, address: str) -> str:
     if served.owner.first is None:
         return f"Nobody is served yet. Go on at {address}/ with the owner's password."
     return (
@@ -205,7 +205,7 @@ def _words_for_nobody(served: Served, address: str) -> str:
     )
 
 
-def _run(served: Served, bound: object, words: str) -> None:
+def _run(served: PreparedGateway, bound: object, words: str) -> None:
     import socket
 
     from discreet.gateway.logs import set_up

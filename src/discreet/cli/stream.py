@@ -17,7 +17,7 @@ from discreet.cli.terminal import note, print_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.publish.following import Following
+    from discreet.publish.stream.people import Following
 
 LOOK = 1.0
 """Seconds between looks at how far the query is."""
@@ -107,8 +107,8 @@ def stream(
     Example: discreet stream incoming --model models --policy policy.toml --out released --checkpoint state
     """
     from discreet.models.store import files_in
-    from discreet.publish.following import Following
-    from discreet.publish.spark_session import missing, running
+    from discreet.publish.engines.spark.session import missing, running
+    from discreet.publish.stream.people import Following
 
     lacks = missing(stream=True)
     if lacks is not None:
@@ -133,7 +133,7 @@ def stream(
     first = _date(since)
     _try_one(following, first)
     with running(master, name="discreet stream") as spark:
-        from discreet.publish.spark_stream import is_committed, readings_in, spread, started
+        from discreet.publish.stream.spark import is_committed, readings_in, spread, started
 
         spread(spark)
         readings = readings_in(
@@ -159,7 +159,7 @@ def _date(since: str | None) -> dt.date | None:
 def _try_one(following: Following, since: dt.date | None) -> None:
     """What is wrong with models, policy or mechanism is said before Spark starts, as far as one person shows it."""
     from discreet.models.store import files_in
-    from discreet.publish.following import People, begun
+    from discreet.publish.stream.people import People, begun
 
     people = People(following)
     person = people.get(next(iter(files_in(following.models))))
@@ -169,7 +169,7 @@ def _try_one(following: Following, since: dt.date | None) -> None:
 
 def _watch(query: Any, following: Following, *, replay: bool) -> dict[str, Any]:
     """Until the query ends: keys that have served are erased, and readings that are left out are counted."""
-    from discreet.publish.spark_stream import Eraser
+    from discreet.publish.stream.spark import Eraser
 
     eraser = Eraser(following, replay=replay)
     done: dict[str, Any] = {"batches": 0, "rows": 0, "bad": 0, "ahead": 0, "keys_erased": 0}

@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError, did_you_mean
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.gateway.access import Access
+    from discreet.gateway.auth.tokens import Access
 
 SENT = {
     "source": "Sent as: Authorization: Bearer SECRET\n"
@@ -61,9 +61,9 @@ def add(
     Example: discreet token add application family --person jane --view family
     """
     check_installed()
-    from discreet.gateway.access import Access
-    from discreet.gateway.folder import Folder
-    from discreet.gateway.views import WHOLE
+    from discreet.gateway.auth.tokens import Access
+    from discreet.gateway.config.views import WHOLE
+    from discreet.gateway.store.folder import Folder
 
     if purpose not in ("source", "application", "owner"):
         raise DiscreetError(f"a token is for a source, an application or an owner, not {purpose!r}")
@@ -104,7 +104,7 @@ def add(
 def list_(data: Data = None, config: Config = None, json: options.Json = False) -> None:
     """List the tokens: for what they are, and when they were used last, to the hour."""
     check_installed()
-    from discreet.gateway.owner_http import described
+    from discreet.gateway.owner.http import described
 
     access = _existing(data, config)
     found = access.list()
@@ -149,8 +149,8 @@ def revoke(
 
 def _existing(data: Path | None, config: Path | None) -> Access:
     """The tokens of a gateway that has some."""
-    from discreet.gateway.access import Access
-    from discreet.gateway.folder import Folder
+    from discreet.gateway.auth.tokens import Access
+    from discreet.gateway.store.folder import Folder
 
     settings = None if data is not None else settings_at(config)
     return Access(Folder.existing(folder_at(data, config, settings)).access)

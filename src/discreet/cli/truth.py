@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.contexts import Day
     from discreet.evaluation.truth import Look, Truth
-    from discreet.models.parts import AnyModel, Make
+    from discreet.models.routine.parts import AnyModel, Make
     from discreet.policy import Policy
 
 IF = "if the habits are as learned"
@@ -119,7 +119,7 @@ def check_released(
 ) -> Truth:
     """Hold habits against the days that `evaluate` released: priors, and what an observer of its outputs believes."""
     from discreet.contexts import carry_forward
-    from discreet.evaluation.truth import DAYS_REMEDY, Observer, Shown, check_days
+    from discreet.evaluation.truth import DAYS_REMEDY, DrawnOutputs, Observer, check_days
     from discreet.evaluation.week import every_date
 
     given = {day.date for day in days}
@@ -131,7 +131,7 @@ def check_released(
         policy,
         on=on,
         held_out=learned == 0,
-        observer=Observer(f"who sees what {name} shows", Shown(habits, make, seed)),
+        observer=Observer(f"who sees what {name} shows", DrawnOutputs(habits, make, seed)),
         counted=lambda day: day.date in given,
         learned_from=days_learned(habits) if learned == 0 else None,
         remedy=DAYS_REMEDY,
@@ -146,7 +146,7 @@ def _overlap(learned: int | None, days: int) -> str:
 
 def already_learned(habits: AnyModel, days: list[Day]) -> int | None:
     """How many of the days the habits were learned from; None where they do not say until when they learned."""
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
 
     learned = habits.learned if isinstance(habits, Routine) else None
     if learned is None:
@@ -157,7 +157,7 @@ def already_learned(habits: AnyModel, days: list[Day]) -> int | None:
 
 def days_learned(habits: AnyModel) -> int | None:
     """How many days the habits were learned from, where they know."""
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
 
     learned = habits.learned if isinstance(habits, Routine) else None
     return None if learned is None else round(sum(float(one.initial.sum()) for one in learned.days.values())) or None

@@ -25,7 +25,7 @@ from discreet.data.notation.roles import (
     joined_times,
     stays_spread,
 )
-from discreet.data.rows import Alike, Log, QuickLog, Row, Told
+from discreet.data.rows import Alike, LogFormat, QuickLog, Row, Told
 from discreet.data.source import Batch, Fault, Format, Origin
 from discreet.errors import DataError
 from discreet.places.zones import zone_at
@@ -68,7 +68,7 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 }
 
 
-def of_log(entry: LogEntry, log: Log) -> Iterator[Entries]:
+def of_log(entry: LogEntry, log: LogFormat) -> Iterator[Entries]:
     """The entries of a log; what was read before the file broke is given before the error."""
     origin = Origin(entry.name, log.unit, "")
     entries = log.parts(entry) if isinstance(log, QuickLog) else _by_parts(log.entries(entry))

@@ -21,7 +21,7 @@ from discreet.data.formats import recognised_for_import
 from discreet.data.formats.csv import Csv
 from discreet.data.instants import EPOCH
 from discreet.data.notation.roles import NoSuchTableError
-from discreet.data.rows import Log, stamp_text
+from discreet.data.rows import LogFormat, stamp_text
 from discreet.data.source import Fault, Format, Origin
 from discreet.data.streams import ending_of, written_as
 from discreet.data.table import IMPORTED, Codes, Progress
@@ -219,11 +219,11 @@ class _Import:
                 return
             self.skip(entry.name, str(error))
 
-    def take(self, entry: LogEntry, held: Log | Format) -> None:
+    def take(self, entry: LogEntry, held: LogFormat | Format) -> None:
         """Read one file; what was read before it broke stays read."""
         report = FileReport(entry.name, held.name)
         self._files.append(report)
-        batches = of_log(entry, held) if isinstance(held, Log) else of_table(entry, held, self._zone, self._form)
+        batches = of_log(entry, held) if isinstance(held, LogFormat) else of_table(entry, held, self._zone, self._form)
         for batch in batches:
             report.records += batch.entries
             report.passed_over.update(batch.passed_over)

@@ -79,7 +79,7 @@ class LogFile(Protocol):
 
 
 @runtime_checkable
-class Log(Protocol):
+class LogFormat(Protocol):
     """A format of logs; `formats.LOGS` lists those that are known."""
 
     @property
@@ -98,7 +98,7 @@ class Log(Protocol):
 
 
 @runtime_checkable
-class QuickLog(Log, Protocol):
+class QuickLog(LogFormat, Protocol):
     """A log that gives most of its entries as columns."""
 
     def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:

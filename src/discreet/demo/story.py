@@ -22,8 +22,8 @@ from discreet.demo.week import DAYS, Week, WeekShowing, make_week
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import replay
 from discreet.evaluation.truth import Truth, check_days
-from discreet.models.chain import MarkovChain
-from discreet.models.held_out import split
+from discreet.models.chain.markov import MarkovChain
+from discreet.models.learning.held_out import split
 from discreet.models.simulate import person
 from discreet.numerics import SLACK, FloatArray
 from discreet.outputs import Output, to_wire, truthful

@@ -20,8 +20,8 @@ from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.demo.beliefs import SecretBelief
 from discreet.live import Stream
-from discreet.models.parts import Make, without_end
-from discreet.models.routine import Routine
+from discreet.models.routine.parts import Make, without_end
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.outputs import Output, truthful
 from discreet.policy import Policy, Secret, on_day

@@ -75,7 +75,7 @@ class _Count:
     drawn: IntArray  # (K,)
 
 
-class Tally:
+class ClaimCounts:
     """Counts of claims by cell, group after group, so that memory does not grow with the claims."""
 
     def __init__(self, draws: int = DRAWS, *, few: int = 0) -> None:
@@ -358,7 +358,7 @@ def calibrated(
     its belief. No other dependence has counts that vary more, so intervals are wide enough for any.
     """
     rng = np.random.default_rng(seed)
-    tally = Tally(draws)
+    tally = ClaimCounts(draws)
     for rows in _together(group):
         tally.groups += 1
         lots = rng.random((draws, 1))

@@ -14,8 +14,8 @@ from discreet.evaluation.metrics import Evaluation
 from discreet.evaluation.replay import require_slots
 from discreet.evaluation.week import evaluate_parts, every_date
 from discreet.mechanisms.named import Spec, kebab
-from discreet.models.parts import AnyModel, Make, part_on, parts_of, secrets_by_part
-from discreet.models.routine import Routine
+from discreet.models.routine.parts import AnyModel, Make, part_on, parts_of, secrets_by_part
+from discreet.models.routine.routine import Routine
 from discreet.policy import Policy
 
 if TYPE_CHECKING:

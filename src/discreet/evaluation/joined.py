@@ -20,7 +20,7 @@ from discreet.contracts import Rng
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import Moment, released, require_slots, watched
 from discreet.models.kinds import ONE_DAY
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.policy import Policy
 from discreet.session import Session
 

@@ -18,7 +18,7 @@ from discreet.contracts import AnyMechanism, DayModel, runs_without_end
 from discreet.errors import DiscreetError
 from discreet.evaluation import joined
 from discreet.evaluation.replay import Moment, replay
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.numerics import exceeds
 from discreet.outputs import Output, Suppressed
 from discreet.policy import Policy

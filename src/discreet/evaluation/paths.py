@@ -16,7 +16,7 @@ import numpy.typing as npt
 from discreet.numerics import FloatArray, IntArray
 
 
-class Steps(Protocol):
+class PathSteps(Protocol):
     """Hidden states z of N places with outputs o, and what is asked of each place: which class c it is in."""
 
     @property
@@ -41,7 +41,7 @@ class Paths:
     draws: npt.NDArray[np.uint8]  # (K, N): the class of each place in each draw
 
 
-def paths(steps: Steps, draws: int, rng: np.random.Generator) -> Paths:
+def paths(steps: PathSteps, draws: int, rng: np.random.Generator) -> Paths:
     """Beliefs and draws of one stream; an output that the habits hold impossible is taken to say nothing."""
     count = steps.places
     forward, seen = _forward(steps)
@@ -61,7 +61,7 @@ def paths(steps: Steps, draws: int, rng: np.random.Generator) -> Paths:
     return Paths(np.array(beliefs[::-1]), drawn)
 
 
-def _forward(steps: Steps) -> tuple[list[FloatArray], list[bool]]:
+def _forward(steps: PathSteps) -> tuple[list[FloatArray], list[bool]]:
     """(Z,) of each place: P(z_t | outputs so far); and whether its output was possible."""
     forward: list[FloatArray] = []
     seen: list[bool] = []
@@ -74,7 +74,7 @@ def _forward(steps: Steps) -> tuple[list[FloatArray], list[bool]]:
     return forward, seen
 
 
-def _pushed(steps: Steps, forward: list[FloatArray], t: int, *, seen: bool) -> FloatArray:
+def _pushed(steps: PathSteps, forward: list[FloatArray], t: int, *, seen: bool) -> FloatArray:
     return steps.first(seen=seen) if t == 0 else np.asarray(forward[t - 1] @ steps.step(t, seen=seen))
 
 

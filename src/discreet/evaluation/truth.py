@@ -18,13 +18,13 @@ from discreet.clock import Clock
 from discreet.contexts import OTHER, UNKNOWN, Day
 from discreet.contracts import AnyMechanism
 from discreet.errors import DiscreetError
-from discreet.evaluation.calibration import ALARMS, DRAWS, Calibration, Cell, Kind, Tally
+from discreet.evaluation.calibration import ALARMS, DRAWS, Calibration, Cell, ClaimCounts, Kind
 from discreet.evaluation.paths import paths
 from discreet.evaluation.week import every_date
-from discreet.models.hidden import HiddenMarkovModel
-from discreet.models.parts import AnyModel, Make, parts_of, without_end
-from discreet.models.routine import Routine
-from discreet.models.week import Models, weekpart
+from discreet.models.chain.week import Models, weekpart
+from discreet.models.hidden.markov import HiddenMarkovModel
+from discreet.models.routine.parts import AnyModel, Make, parts_of, without_end
+from discreet.models.routine.routine import Routine
 from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.policy import Policy, Secret
 from discreet.randomness import SeededEntropy
@@ -337,7 +337,7 @@ def glimpses(course: Course) -> Sequence[Likelihood]:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DrawnOutputs:
     """What a mechanism shows, by draws of a seed."""
 
     model: AnyModel
@@ -440,7 +440,7 @@ def check_days(
     delta_of = {secret.name: policy.delta_of(secret) for secret in secrets}
     looks = []
     for asked in (HABITS_ALONE, observer):
-        tally = Tally(draws)
+        tally = ClaimCounts(draws)
         tally.groups = number
         rng = np.random.default_rng(seed)
         try:
@@ -459,7 +459,7 @@ def _given(course: Course) -> Iterator[Day]:
 
 
 def _count_course(
-    tally: Tally,
+    tally: ClaimCounts,
     course: Course,
     seen: Sequence[Likelihood],
     secrets: Sequence[Secret],
@@ -497,7 +497,7 @@ class _Counts:
     drawn: BoolArray  # (K, N)
 
 
-def _add_slots(tally: Tally, one: _Counts, claim: BoolArray, slots: int, hours: Sequence[str]) -> None:
+def _add_slots(tally: ClaimCounts, one: _Counts, claim: BoolArray, slots: int, hours: Sequence[str]) -> None:
     """Claims of each slot; and whether a secret comes back on the next day, or in a week, more than is believed."""
     for first in range(0, len(claim), slots):
         mine = first + np.flatnonzero(claim[first : first + slots])
@@ -506,7 +506,7 @@ def _add_slots(tally: Tally, one: _Counts, claim: BoolArray, slots: int, hours: 
     tally.add_apart(one.secret.name, claim, one.true, one.drawn, {"a day": slots, "a week": 7 * slots})
 
 
-def _add_windows(tally: Tally, one: _Counts, claim: BoolArray, slots: int) -> None:
+def _add_windows(tally: ClaimCounts, one: _Counts, claim: BoolArray, slots: int) -> None:
     """One claim a window: at some slot of it."""
     place = np.arange(len(claim))
     inside = np.isin(place % slots, range(slots) if one.secret.slots is None else list(one.secret.slots))
@@ -535,9 +535,9 @@ __all__ = [
     "GLIMPSING",
     "HABITS_ALONE",
     "Classes",
+    "DrawnOutputs",
     "Look",
     "Observer",
-    "Shown",
     "Stretch",
     "Truth",
     "any_context",

@@ -9,8 +9,8 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import Evaluation, evaluate
 from discreet.live import span
 from discreet.live.slots import ONE_DAY
-from discreet.models.parts import AnyModel, Make, days_by_part, parts_of, without_end
-from discreet.models.routine import Routine
+from discreet.models.routine.parts import AnyModel, Make, days_by_part, parts_of, without_end
+from discreet.models.routine.routine import Routine
 
 
 def evaluate_parts(

@@ -20,48 +20,48 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from discreet.errors import DiscreetError
-from discreet.gateway.access import Access
-from discreet.gateway.applications_http import application_routes
-from discreet.gateway.broker import Broker
-from discreet.gateway.chain_watch import check_all, check_some
-from discreet.gateway.day_http import day_routes
-from discreet.gateway.doors import Doors
-from discreet.gateway.figures import Figures
-from discreet.gateway.folder import Folder
-from discreet.gateway.guard import Guard
-from discreet.gateway.home_assistant import HomeAssistantSource, source_of
-from discreet.gateway.http import HANDLERS, routes
-from discreet.gateway.journal import Journal, SqliteJournal
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.maps import Maps
-from discreet.gateway.maps_http import map_routes
-from discreet.gateway.nightly import Notice, look
-from discreet.gateway.openapi import document_routes
-from discreet.gateway.own_store import OwnStore
-from discreet.gateway.owner import Owner
-from discreet.gateway.owner_http import UNKNOWN, owner_routes
-from discreet.gateway.owntracks_source import OwnTracksSource
-from discreet.gateway.page import page_routes
-from discreet.gateway.person import Settled
-from discreet.gateway.previews import Previews
-from discreet.gateway.reads import Reads
-from discreet.gateway.restored import mended
+from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.login import Owner
+from discreet.gateway.auth.tokens import Access
+from discreet.gateway.config.broker import Broker
+from discreet.gateway.config.sections import JournalAt, Keeping, Page, Rates, Server
+from discreet.gateway.config.settings import Settings
+from discreet.gateway.config.views import View
+from discreet.gateway.metrics import Figures
+from discreet.gateway.owner.applications_http import application_routes
+from discreet.gateway.owner.day_http import day_routes
+from discreet.gateway.owner.http import UNKNOWN, owner_routes
+from discreet.gateway.owner.maps import Maps
+from discreet.gateway.owner.maps_http import map_routes
+from discreet.gateway.owner.page import page_routes
+from discreet.gateway.owner.previews import Previews
+from discreet.gateway.owner.secrets import PolicyFiles
+from discreet.gateway.owner.secrets_http import secrets_routes
+from discreet.gateway.owner.setup_http import UPLOAD, setup_routes
+from discreet.gateway.owner.tiles import Tiles
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.secrets import PolicyFiles
-from discreet.gateway.secrets_http import secrets_routes
-from discreet.gateway.sections import JournalAt, Keeping, Page, Rates, Server
-from discreet.gateway.settings import Settings
-from discreet.gateway.setup.steps import Steps
-from discreet.gateway.setup_http import UPLOAD, setup_routes
-from discreet.gateway.stream import BEAT, Streams
-from discreet.gateway.tiles import Tiles
-from discreet.gateway.views import View
-from discreet.gateway.wall_clock import boot_time
+from discreet.gateway.setup.steps import SetupSteps
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.nightly import Notice, look
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.slots.restore import mended
+from discreet.gateway.slots.wall_clock import boot_time
+from discreet.gateway.store.folder import Folder
+from discreet.gateway.store.integrity import check_all, check_some
+from discreet.gateway.store.journal import Journal, SqliteJournal
+from discreet.gateway.store.own_store import OwnStore
+from discreet.gateway.wires.guard import Guard
+from discreet.gateway.wires.home_assistant import HomeAssistantSource, source_of
+from discreet.gateway.wires.http import HANDLERS, routes
+from discreet.gateway.wires.openapi import document_routes
+from discreet.gateway.wires.owntracks_source import OwnTracksSource
+from discreet.gateway.wires.reads import Reads
+from discreet.gateway.wires.sse import BEAT, Streams
 from discreet.places import Places
 from discreet.policy import Policy
 
 if TYPE_CHECKING:
-    from discreet.gateway.teller import Teller
+    from discreet.gateway.wires.mqtt.publisher import Teller
 
 LOG = logging.getLogger("discreet.gateway.app")
 
@@ -89,10 +89,10 @@ Task = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class GatewayPlan:
     """What a gateway is made of, whether a file says so or a demo."""
 
-    people: Sequence[Settled]
+    people: Sequence[PersonConfig]
     views: Mapping[str, View] = field(default_factory=dict)
     server: Server = field(default_factory=Server)
     keeping: Keeping = field(default_factory=Keeping)
@@ -119,11 +119,11 @@ class Plan:
     beat: float = BEAT
 
 
-def plan_of(settings: Settings) -> Plan:
+def plan_of(settings: Settings) -> GatewayPlan:
     """The plan of a file, everything that it names read and checked."""
     opened = settings.opened()
     people = [
-        Settled(
+        PersonConfig(
             name,
             settings.clock,
             served.routine,
@@ -140,7 +140,7 @@ def plan_of(settings: Settings) -> Plan:
         )
         for name, served in opened.items()
     ]
-    return Plan(
+    return GatewayPlan(
         people,
         settings.views,
         settings.server,
@@ -161,12 +161,12 @@ def plan_of(settings: Settings) -> Plan:
     )
 
 
-class Served:
+class PreparedGateway:
     """A gateway with its routes, not yet running; `routes` and `tasks` may be added to before `app` is asked for."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: GatewayPlan,
         folder: Folder,
         *,
         complete: Path | None = None,
@@ -217,7 +217,7 @@ class Served:
         instance = hashlib.sha256(b"cookie" + key).hexdigest()[:8]
         self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits, instance)
         self._reads = Reads(self.gateway, self.doors.charge)
-        self.steps = None if settings is None else Steps(folder.path, settings, plan.limits.upload * 1_000_000)
+        self.steps = None if settings is None else SetupSteps(folder.path, settings, plan.limits.upload * 1_000_000)
         if self.steps is not None:
             self.steps.known = journal.people
         self.routes: list[BaseRoute] = [
@@ -248,10 +248,11 @@ class Served:
         if self._teller is not None and view is not None:
             self._teller.show(view)
 
-    def _mount_wires(self, people: Mapping[str, Settled]) -> None:
+    def _mount_wires(self, people: Mapping[str, PersonConfig]) -> None:
         """OwnTracks, the broker and Home Assistant, as far as the plan has them."""
-        from discreet.gateway import home_assistant_socket, mqtt, owntracks
-        from discreet.gateway.teller import Teller
+        from discreet.gateway.wires import home_assistant_socket, owntracks
+        from discreet.gateway.wires.mqtt import subscriber as mqtt
+        from discreet.gateway.wires.mqtt.publisher import Teller
 
         plan, gateway, views = self.plan, self.gateway, self.doors.views
         self.routes += owntracks.routes(gateway, self.doors, plan.owntracks, self._reads)
@@ -387,7 +388,7 @@ def opened_journal(at: JournalAt, folder: Folder) -> Journal:
     if at.url is None:
         return SqliteJournal(folder.journal)
     try:
-        made = import_module("discreet.gateway.journal.postgres").PostgresJournal
+        made = import_module("discreet.gateway.store.journal.postgres").PostgresJournal
     except ImportError:
         raise DiscreetError(
             "journal.url: PostgreSQL needs psycopg; install it with: pip install 'discreet[postgres]'"
@@ -396,7 +397,7 @@ def opened_journal(at: JournalAt, folder: Folder) -> Journal:
     return journal
 
 
-def check_not_lost(people: Sequence[Settled], journal: Journal) -> None:
+def check_not_lost(people: Sequence[PersonConfig], journal: Journal) -> None:
     """Nobody to serve, beside a journal of somebody: the settings are gone, and are not to be made anew by mistake."""
     if not people and (known := journal.people()):
         raise DiscreetError(
@@ -405,7 +406,7 @@ def check_not_lost(people: Sequence[Settled], journal: Journal) -> None:
         )
 
 
-def checked(people: Iterable[Settled]) -> None:
+def checked(people: Iterable[PersonConfig]) -> None:
     """Make everybody's mechanism once, as the gateway would from today on: what cannot be decided is an error now."""
     today = dt.datetime.now(dt.UTC).date()
     for one in people:

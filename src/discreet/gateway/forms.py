@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from discreet.clock import Clock
-from discreet.gateway.journal.base import Key, Row
-from discreet.gateway.views import View
+from discreet.gateway.config.views import View
+from discreet.gateway.store.journal.base import JournalRow, Key
 from discreet.outputs import Generalized, Output, Released, text_of, to_wire
 from discreet.places.ellipsoid import chords, points_of
 from discreet.places.named import Place, Places
@@ -40,7 +40,7 @@ COLUMNS = ("person", "date", "slot", "start", "end", "kind", "value", "latitude"
 
 
 @dataclass(frozen=True)
-class Circle:
+class PublicCircle:
     """A place's public circle: its middle, and a radius in whole metres that holds all of it."""
 
     latitude: float
@@ -58,7 +58,7 @@ class Forms:
     view: View
 
     @cached_property
-    def _circles(self) -> dict[str, Circle]:
+    def _circles(self) -> dict[str, PublicCircle]:
         """The circle of each place; of places of one name, the largest one's."""
         found: dict[str, Place] = {}
         for place in self.places.places:
@@ -66,11 +66,11 @@ class Forms:
                 found[place.name] = place
         return {name: _circle(place) for name, place in found.items()}
 
-    def circle(self, output: Output) -> Circle | None:
+    def circle(self, output: Output) -> PublicCircle | None:
         """Where a released place is, publicly; None for what is no place. A view's group of one place is that place."""
         return self._circles.get(_label(output) or "")
 
-    def event(self, row: Row) -> dict[str, Any]:
+    def event(self, row: JournalRow) -> dict[str, Any]:
         """For HTTP, server-sent events and MQTT: the slot, when it was, and the output; the circle of a place."""
         output = self.view.of(row.output)
         circle = self.circle(output)
@@ -85,7 +85,7 @@ class Forms:
             event |= {"latitude": circle.latitude, "longitude": circle.longitude, "radius": circle.radius}
         return event
 
-    def owntracks(self, row: Row, tracker: str) -> dict[str, Any] | None:
+    def owntracks(self, row: JournalRow, tracker: str) -> dict[str, Any] | None:
         """An OwnTracks location: exactly what its readers need, and no more; None where no place was released.
 
         Home Assistant ignores a location without `acc`, and phones need `tid`. Silence is no message there. Nor is a
@@ -103,7 +103,7 @@ class Forms:
             "acc": circle.radius,
         }
 
-    def home_assistant(self, row: Row) -> tuple[str, dict[str, Any]]:
+    def home_assistant(self, row: JournalRow) -> tuple[str, dict[str, Any]]:
         """The state and the attributes of a device tracker; silence is the state None with null coordinates."""
         output = self.view.of(row.output)
         circle = self.circle(output)
@@ -112,12 +112,12 @@ class Forms:
         where = (None, None, None) if circle is None else (circle.latitude, circle.longitude, circle.radius)
         return state, {"latitude": where[0], "longitude": where[1], "gps_accuracy": where[2]}
 
-    def page(self, rows: Sequence[Row], following: Key | None) -> bytes:
+    def page(self, rows: Sequence[JournalRow], following: Key | None) -> bytes:
         """Rows as one JSON document; `next` is the identity after which more follow."""
         after = None if following is None else event_id(following)
         return encoded({"releases": [self.event(row) for row in rows], "next": after})
 
-    def table(self, rows: Sequence[Row]) -> bytes:
+    def table(self, rows: Sequence[JournalRow]) -> bytes:
         """Rows as CSV, a header first; what an output does not have is empty."""
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\r\n")
@@ -127,7 +127,7 @@ class Forms:
             table.writerow([event.get(column, "") for column in COLUMNS])
         return text.getvalue().encode()
 
-    def server_sent(self, row: Row) -> bytes:
+    def server_sent(self, row: JournalRow) -> bytes:
         """One event of a stream; its id is the slot's identity."""
         return b"id: %s\nevent: output\ndata: %s\n\n" % (event_id(row.key).encode(), encoded(self.event(row)))
 
@@ -165,12 +165,12 @@ def _label(output: Output) -> str | None:
     return None
 
 
-def _circle(place: Place) -> Circle:
+def _circle(place: Place) -> PublicCircle:
     latitude, longitude = place.shape.middle
     middle = points_of([(latitude, longitude)])
     rims = [chords(points_of(ring), middle) for ring in place.shape.rings]
     radius = int(np.ceil(max(float(rim.max()) for rim in rims) - 1e-6))
-    return Circle(round(latitude, DEGREES), round(longitude, DEGREES), max(1, radius))
+    return PublicCircle(round(latitude, DEGREES), round(longitude, DEGREES), max(1, radius))
 
 
 def _utc(seconds: int) -> str:

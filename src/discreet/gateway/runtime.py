@@ -21,13 +21,13 @@ from typing import TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.gateway.health import Health
-from discreet.gateway.journal.base import JournalError, Key, Row
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import RETENTION, Reading
-from discreet.gateway.person import Settled
-from discreet.gateway.precedence import AFTER, AHEAD, Precedence
-from discreet.gateway.sources import Refused
-from discreet.gateway.wall_clock import WallClock
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.slots.precedence import AFTER, AHEAD, Precedence
+from discreet.gateway.slots.sources import Refused
+from discreet.gateway.slots.wall_clock import WallClock
+from discreet.gateway.store.journal.base import JournalError, JournalRow, Key
+from discreet.gateway.store.own_store import RETENTION, Reading
 
 LOG = logging.getLogger("discreet.gateway")
 
@@ -57,9 +57,9 @@ ROOM = 32 << 20
 KEEP_EVERY = dt.timedelta(hours=1)
 
 T = TypeVar("T")
-Missed = Callable[[Key], Awaitable[Sequence[Row]]]
+Missed = Callable[[Key], Awaitable[Sequence[JournalRow]]]
 """Some rows after a key; none where there are no more."""
-Listener = Callable[[Sequence[Row]], Awaitable[None]]
+Listener = Callable[[Sequence[JournalRow]], Awaitable[None]]
 Waiting = tuple[Sequence[Reading], "asyncio.Future[int]"]
 
 
@@ -93,10 +93,10 @@ class Gateway:
         self._reader = ThreadPoolExecutor(1, "reads")
         self._one_question = asyncio.Semaphore(1)
         self.precedence = Precedence()
-        self._listeners: dict[str, set[asyncio.Queue[Row | None]]] = defaultdict(set)
+        self._listeners: dict[str, set[asyncio.Queue[JournalRow | None]]] = defaultdict(set)
         self._senders: list[Listener] = []
         self._shown: dict[str, Key] = {}
-        self._untold: list[Row] = []
+        self._untold: list[JournalRow] = []
         for name in keeper.people:
             self._go_on(name, self.wall())
 
@@ -153,7 +153,7 @@ class Gateway:
 
     async def _keep_slots(self) -> None:
         loop = asyncio.get_running_loop()
-        rows: Sequence[Row] = self._untold
+        rows: Sequence[JournalRow] = self._untold
         while True:
             try:
                 await self._tell_when_due(rows)
@@ -175,7 +175,7 @@ class Gateway:
             rows = ()
             await asyncio.sleep(LOOK)
 
-    async def _decided(self) -> Sequence[Row]:
+    async def _decided(self) -> Sequence[JournalRow]:
         """Decide what has ended, a boundary at a time: the clock is read anew for each, and a stop waits for one.
 
         What ends meanwhile is decided after these are told: slots shorter than deciding would keep everything back.
@@ -202,9 +202,9 @@ class Gateway:
         while (left := moment - self.wall()) > 0:
             await asyncio.sleep(min(left / self._pace, LOOK))
 
-    async def _tell_when_due(self, rows: Sequence[Row]) -> None:
+    async def _tell_when_due(self, rows: Sequence[JournalRow]) -> None:
         now = self.wall()
-        leaving: dict[float, list[Row]] = defaultdict(list)
+        leaving: dict[float, list[JournalRow]] = defaultdict(list)
         for row in rows:
             leaving[self.keeper.leaves(row, now)].append(row)
         for moment in sorted(leaving):
@@ -214,7 +214,7 @@ class Gateway:
                 await self.tell(leaving[moment])
                 await asyncio.sleep(AFTER / self._pace)
 
-    async def tell(self, rows: Sequence[Row]) -> None:
+    async def tell(self, rows: Sequence[JournalRow]) -> None:
         """Let everybody know, at the same moment."""
         for row in rows:
             self._shown[row.person] = max(row.key, self._shown.get(row.person, row.key))
@@ -234,7 +234,9 @@ class Gateway:
         """The last slot that anybody may know of; None before the first."""
         return self._shown.get(person)
 
-    def rows(self, person: str, after: Key | None = None, until: Key | None = None, limit: int = 1000) -> list[Row]:
+    def rows(
+        self, person: str, after: Key | None = None, until: Key | None = None, limit: int = 1000
+    ) -> list[JournalRow]:
         """Rows of the journal that anybody may know of."""
         shown = self._shown.get(person)
         if shown is None:
@@ -265,7 +267,7 @@ class Gateway:
         while 0 < (self.keeper.next - self.wall()) / self._pace < wanted:
             await asyncio.sleep(min(wanted, LOOK) / 20)
 
-    async def admit(self, settled: Settled) -> None:
+    async def admit(self, settled: PersonConfig) -> None:
         """Serve one more person, from the slot that is under way on."""
         await self.between_slots(partial(self.keeper.admit, settled, self.wall()), takes=LONG)
         self._go_on(settled.name, self.wall())
@@ -276,13 +278,13 @@ class Gateway:
 
     async def listen(
         self, person: str, after: Key | None = None, missed_after: Missed | None = None
-    ) -> AsyncIterator[Row]:
+    ) -> AsyncIterator[JournalRow]:
         """Rows as they are told, after a key if one is given: first those of the journal, then live; none twice.
 
         It ends when the listener falls too far behind. `missed_after` reads the journal; by default all at once.
         """
         read = missed_after or (lambda key: self.read(partial(self.rows, person, after=key)))
-        queue: asyncio.Queue[Row | None] = asyncio.Queue()
+        queue: asyncio.Queue[JournalRow | None] = asyncio.Queue()
         self._listeners[person].add(queue)  # before the journal is read: nothing falls between
         try:
             reached = after

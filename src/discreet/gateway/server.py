@@ -16,9 +16,9 @@ from typing import Any
 import uvicorn
 
 from discreet.errors import DiscreetError
-from discreet.gateway.app import Served
-from discreet.gateway.connections import Connections, limited
-from discreet.gateway.sections import Server
+from discreet.gateway.app import PreparedGateway
+from discreet.gateway.config.sections import Server
+from discreet.gateway.wires.connections import Connections, limited
 
 resource: Any = import_module("resource") if os.name == "posix" else None
 
@@ -44,7 +44,7 @@ files are as after a power cut, from which the gateway goes on."""
 class _Server(uvicorn.Server):
     """Ends open streams when it stops: uvicorn would wait for them."""
 
-    def __init__(self, config: uvicorn.Config, served: Served, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, served: PreparedGateway, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._served, self._ready = served, ready
         self.leaving: threading.Timer | None = None
@@ -75,7 +75,7 @@ def _leave() -> None:
     os._exit(0)
 
 
-def server_of(served: Served, ready: Callable[[], None] = lambda: None) -> _Server:
+def server_of(served: PreparedGateway, ready: Callable[[], None] = lambda: None) -> _Server:
     """The server of a gateway."""
     at = served.plan.server
     connections = Connections(served.plan.limits.connections, room(), at.proxies)
@@ -136,7 +136,7 @@ def listening(host: str, port: int) -> socket.socket:
     return bound
 
 
-def run(served: Served, bound: socket.socket, ready: Callable[[], None] = lambda: None) -> bool:
+def run(served: PreparedGateway, bound: socket.socket, ready: Callable[[], None] = lambda: None) -> bool:
     """Serve until the process is asked to stop; whether it ended well."""
     server = server_of(served, ready)
     server.run([bound])  # on uvloop, which the extra installs, or on asyncio's own loop

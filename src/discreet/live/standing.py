@@ -50,7 +50,7 @@ class Reading:
     """Since when the source says this label, where it knows: before the instant, it is still the same."""
 
 
-class Readings(Protocol):
+class ReadingStore(Protocol):
     """Where one person's readings lie."""
 
     def between(self, since: int, until: int) -> Sequence[Reading]:
@@ -73,7 +73,7 @@ class Spell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule:
+class StandingRule:
     """The rule, with what one person's settings say: how long readings stand, the map, the order of sources."""
 
     hold: float
@@ -81,7 +81,7 @@ class Rule:
     places: Places = Places([])  # noqa: RUF009  never changed
     sources: tuple[str, ...] = ()
 
-    def context(self, readings: Readings, begins: int, ends: int) -> str:
+    def context(self, readings: ReadingStore, begins: int, ends: int) -> str:
         """The context of the slot between two instants, from the readings that are there when it is asked."""
         reach = begins - micros(self.hold)
         seen = readings.between(reach, ends)
@@ -106,7 +106,7 @@ class Rule:
         )
         return [list(said) for _, said in groupby(ordered, key=lambda one: one.source)]
 
-    def _spells(self, said: list[Reading], readings: Readings, begins: int, ends: int) -> list[Spell]:
+    def _spells(self, said: list[Reading], readings: ReadingStore, begins: int, ends: int) -> list[Spell]:
         """What one source's readings in order say of the slot, each until the next."""
         rank = self.sources.index(said[0].source) if said[0].source in self.sources else len(self.sources)
         names, news = self._names(said, readings)
@@ -120,7 +120,7 @@ class Rule:
                 found.append(Spell(one.instant, until, name, news[k] if news[k] >= begins - NEWS else 0, rank))
         return found
 
-    def _names(self, said: list[Reading], readings: Readings) -> tuple[list[str], list[int]]:
+    def _names(self, said: list[Reading], readings: ReadingStore) -> tuple[list[str], list[int]]:
         """What each reading of a source is called, and when the source began to say so.
 
         A state that is still the same is what the reading before it was, if that was of the same state: it may have

@@ -23,8 +23,8 @@ from discreet.contracts import AnyMechanism, Rng
 from discreet.errors import DiscreetError, OneDayError
 from discreet.live.slots import ONE_DAY, Schedule, instants
 from discreet.live.standing import Heard, Label
-from discreet.models.parts import AnyModel, Make, part_on, parts_of, without_end
-from discreet.models.routine import Routine
+from discreet.models.routine.parts import AnyModel, Make, part_on, parts_of, without_end
+from discreet.models.routine.routine import Routine
 from discreet.outputs import Output, Release
 from discreet.randomness import SystemEntropy
 from discreet.session import Session, checked_label
@@ -71,7 +71,7 @@ class Stream:
     which.
 
     A reading stands for `carry` further slots without one, over midnight too: for slots that have no times. Where
-    readings have instants, `standing.Rule` says what stands, and `carry` is 0. A label that was never learned is
+    readings have instants, `StandingRule` says what stands, and `carry` is 0. A label that was never learned is
     `other`, where the model has that; no reading is `unknown`. A stream without end may begin in the middle of a day:
     at slot `first` of `start`.
 
@@ -141,7 +141,7 @@ class Stream:
     def state(self, heard: Heard | None = None) -> str:
         """All that `resume` needs to go on as if nothing had happened, as JSON; only where the stream is `endless`.
 
-        `heard` is what a caller has to keep who goes by `standing.Rule`; `heard_in` has it back. It holds the last
+        `heard` is what a caller has to keep who goes by `StandingRule`; `heard_in` has it back. It holds the last
         readings: it is for the person's own side, and never beside what was released.
         """
         now = self._now
@@ -333,7 +333,7 @@ class Stream:
 
 
 def heard_in(state: str, clock: Clock) -> Heard:
-    """What the state of a stream holds for `standing.Rule`.
+    """What the state of a stream holds for `StandingRule`.
 
     Earlier versions, and streams without times, kept the last reading and how many slots ago it was: then it is taken
     as of the end of its slot, so that it stands in no fewer slots than it would have.

@@ -13,8 +13,8 @@ from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.mechanisms.utility import mean_worth
 from discreet.models.arrays import require
-from discreet.models.changing import Changing
-from discreet.models.routine import Routine
+from discreet.models.routine.changing import Changing
+from discreet.models.routine.routine import Routine
 from discreet.numerics import IntArray
 from discreet.outputs import Output, truthful
 from discreet.policy import Guarantee, Policy, SecretTable

@@ -19,7 +19,7 @@ from discreet import mechanisms, plugins
 from discreet.contracts import DayModel, Mechanism
 from discreet.errors import DiscreetError, OneDayError, did_you_mean
 from discreet.events import Events
-from discreet.mechanisms.options import Options, Parameter, Place, fitted, parameters
+from discreet.mechanisms.options import Options, OptionSite, Parameter, fitted, parameters
 from discreet.policy import Policy
 
 ENDING = ".toml"
@@ -177,7 +177,7 @@ class Spec:
             raise DiscreetError(f"{self.name} cannot use its options {self.options}: {error}") from error
 
     def _fitted(self, model: DayModel | None, more: Mapping[str, object]) -> dict[str, object]:
-        place = Place(model, self.options)
+        place = OptionSite(model, self.options)
         options = {key: self.parameter(key) for key in self.options}
         for key, parameter in self.parameters().items():
             if parameter.required and key not in self.options and key not in more:

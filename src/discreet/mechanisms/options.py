@@ -133,7 +133,7 @@ def parameters(maker: Callable[..., Any]) -> tuple[Mapping[str, Parameter], bool
 
 
 @dataclass(frozen=True)
-class Place:
+class OptionSite:
     """Where a value is fitted: the model whose contexts it speaks of (None: look at its form only), its neighbours."""
 
     model: DayModel | None
@@ -164,10 +164,10 @@ class Want:
     """One kind of value that an option takes, in words and as a function that gives what the constructor needs."""
 
     words: str
-    fit: Callable[[Any, Place], object]
+    fit: Callable[[Any, OptionSite], object]
 
 
-def fitted(option: str, hint: Any, value: object, place: Place) -> object:
+def fitted(option: str, hint: Any, value: object, place: OptionSite) -> object:
     """The value as its constructor needs it; one of another kind is an error that says what to give."""
     if not isinstance(value, (*PLAIN, tuple, Options)):
         return value  # made in Python
@@ -181,7 +181,7 @@ def fitted(option: str, hint: Any, value: object, place: Place) -> object:
         raise DiscreetError(f"option {option}: {error}") from None
 
 
-def _fit(hint: Any, value: object, place: Place) -> object:
+def _fit(hint: Any, value: object, place: OptionSite) -> object:
     for want in wants(hint):
         try:
             return want.fit(value, place)
@@ -240,11 +240,11 @@ def _checked(value: object, fits: bool) -> object:
     return value
 
 
-def _never(value: object, place: Place) -> object:
+def _never(value: object, place: OptionSite) -> object:
     raise MisfitError
 
 
-def _number(value: object, _: Place) -> float:
+def _number(value: object, _: OptionSite) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise MisfitError
     return float(value)
@@ -258,25 +258,25 @@ _SCALARS: dict[Any, Want] = {
 }
 
 
-def _sequence(hint: Any, value: object, place: Place) -> tuple[object, ...]:
+def _sequence(hint: Any, value: object, place: OptionSite) -> tuple[object, ...]:
     if not isinstance(value, tuple):
         raise MisfitError
     return tuple(_fit(hint, item, place) for item in value)
 
 
-def _tuple(hints: Sequence[Any], value: object, place: Place) -> tuple[object, ...]:
+def _tuple(hints: Sequence[Any], value: object, place: OptionSite) -> tuple[object, ...]:
     if not isinstance(value, tuple) or len(value) != len(hints):
         raise MisfitError
     return tuple(_fit(hint, item, place) for hint, item in zip(hints, value, strict=True))
 
 
-def _mapping(hint: Any, value: object, place: Place) -> dict[str, object]:
+def _mapping(hint: Any, value: object, place: OptionSite) -> dict[str, object]:
     if not isinstance(value, Options):
         raise MisfitError
     return {key: _fit(hint, item, place) for key, item in value.items()}
 
 
-def _array(value: object, place: Place) -> object:
+def _array(value: object, place: OptionSite) -> object:
     """Numbers as an array; a table gives each context its row."""
     if isinstance(value, Options):
         for context in value:
@@ -298,13 +298,13 @@ def _numeric(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _hierarchy(value: object, _: Place) -> Hierarchy:
+def _hierarchy(value: object, _: OptionSite) -> Hierarchy:
     if not isinstance(value, Options):
         raise MisfitError
     return Hierarchy(value.plain())
 
 
-def _maker(value: object, _: Place) -> object:
+def _maker(value: object, _: OptionSite) -> object:
     from discreet.mechanisms.named import Spec
 
     if not isinstance(value, str):
@@ -318,7 +318,7 @@ _GRAPHS = {"complete": None, "transitions": None, "categories": "categories", "w
 """The kinds of policy graph, and what each is told beside its kind."""
 
 
-def _graph(graph: Any, value: object, place: Place) -> object:
+def _graph(graph: Any, value: object, place: OptionSite) -> object:
     """A policy graph from a table: `kind`, and what that kind needs, in labels."""
     if not isinstance(value, Options):
         raise MisfitError
@@ -345,7 +345,7 @@ def _graph(graph: Any, value: object, place: Place) -> object:
     return graph.complete(n) if kind == "complete" else graph(n, groups)
 
 
-def _groups(value: object, what: str, place: Place) -> list[list[int]]:
+def _groups(value: object, what: str, place: OptionSite) -> list[list[int]]:
     """Lists of labels as context numbers: pairs for edges; categories hold each context exactly once."""
     if not (isinstance(value, tuple) and all(isinstance(group, tuple) for group in value)):
         raise DiscreetError(f"{what} is {_thawed(value)!r}; give a list of lists of contexts")
@@ -361,7 +361,7 @@ def _groups(value: object, what: str, place: Place) -> list[list[int]]:
     return [[place.index(context) for context in group] for group in value]
 
 
-def _query(place: Place) -> object:
+def _query(place: OptionSite) -> object:
     """The answers that distances are measured between: those of the mechanism's one query."""
     query = place.given.get("query")
     try:

@@ -14,7 +14,7 @@ from discreet.contracts import DayModel
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.files import written_whole
 from discreet.models.arrays import require_chain
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet.models.store import load_days, save
 from discreet.outputs import Output, from_wire, to_wire
 

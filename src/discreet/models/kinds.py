@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.errors import DiscreetError, ModelError
-from discreet.models.week import WEEKPARTS, weekpart
+from discreet.models.chain.week import WEEKPARTS, weekpart
 
 By = Literal["weekpart"]
 

@@ -18,16 +18,16 @@ import numpy as np
 from discreet.clock import Clock
 from discreet.errors import FileFormatError
 from discreet.files import written_whole
-from discreet.models.calibrated import Faded, Recent
-from discreet.models.chain import MarkovChain
-from discreet.models.endless_hidden import EndlessHidden
-from discreet.models.hidden import HiddenMarkovModel
+from discreet.models.chain.markov import MarkovChain
+from discreet.models.chain.week import Models
+from discreet.models.hidden.endless import EndlessHidden
+from discreet.models.hidden.markov import HiddenMarkovModel
 from discreet.models.kinds import RULES, checked_by
-from discreet.models.learn import Counts
-from discreet.models.learn_routine import Learned, counts_of
-from discreet.models.parts import AnyModel
-from discreet.models.routine import Routine
-from discreet.models.week import Models
+from discreet.models.learning.calibrated import Faded, LearningState
+from discreet.models.learning.counts import Counts
+from discreet.models.learning.routine import Learned, counts_of
+from discreet.models.routine.parts import AnyModel
+from discreet.models.routine.routine import Routine
 
 ENDING = ".model"
 FORMAT = "discreet model"
@@ -290,7 +290,7 @@ def _described_routine(routine: Routine) -> tuple[dict[str, Any], dict[str, np.n
     return described, held
 
 
-def _described_recent(recent: Recent) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+def _described_recent(recent: LearningState) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     held: dict[str, np.ndarray[Any, Any]] = {"recent/scores": recent.scores}
     for name, counts in (("counts", recent.counts), ("judged_from", recent.judged_from)):
         if counts is not None:
@@ -298,12 +298,14 @@ def _described_recent(recent: Recent) -> tuple[dict[str, Any], dict[str, np.ndar
     return {"dates": recent.dates, "steps": recent.steps, "judged": recent.judged_from is not None}, held
 
 
-def _restored_recent(described: Mapping[str, Any], floor: float, stored: Arrays) -> Recent:
+def _restored_recent(described: Mapping[str, Any], floor: float, stored: Arrays) -> LearningState:
     def faded(name: str) -> Faded:
         return Faded(*(stored[f"recent/{name}/{key}"] for key in FADED))
 
     before = faded("judged_from") if described["judged"] else None
-    return Recent(faded("counts"), floor, described["dates"], before, stored["recent/scores"], described["steps"])
+    return LearningState(
+        faded("counts"), floor, described["dates"], before, stored["recent/scores"], described["steps"]
+    )
 
 
 def _restored_routine(described: Mapping[str, Any], chains: Mapping[str, MarkovChain], stored: Arrays) -> Routine:

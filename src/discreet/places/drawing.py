@@ -77,12 +77,12 @@ def _linked(points: FloatArray, near: float) -> list[list[int]]:
 
 def close_ups(places: Places, drawn: Sequence[int]) -> list[list[int]]:
     """The groups on one map that need a map of their own: too near to each other, and less than half of the map."""
-    view = View.around(places, drawn, WIDE)
+    view = DrawnView.around(places, drawn, WIDE)
     small = [k for k in drawn if np.ptp(view.corners[k], axis=0).max() < SMALL]
     return list(_groups(view, small, CLOSE, view.span(drawn) / 2))
 
 
-def _groups(view: View, some: Sequence[int], near: float, most: float) -> Iterator[list[int]]:
+def _groups(view: DrawnView, some: Sequence[int], near: float, most: float) -> Iterator[list[int]]:
     """Those linked by `near` on the drawing; what is then wider than `most` is a busy quarter, linked more closely."""
     if len(some) < 2:
         return
@@ -114,7 +114,7 @@ def bearing(here: tuple[float, float], there: tuple[float, float]) -> str:
 
 
 @dataclass(frozen=True)
-class View:
+class DrawnView:
     """How places lie on a drawing of `wide` by `high`: corners (m, 2) and middle (2,) of each; `scale` is per metre."""
 
     wide: float
@@ -125,7 +125,7 @@ class View:
     spots: dict[int, FloatArray]
 
     @classmethod
-    def around(cls, places: Places, drawn: Sequence[int], wide: float) -> View:
+    def around(cls, places: Places, drawn: Sequence[int], wide: float) -> DrawnView:
         """Metres around the middle of the places, made to fit; the height is as they need it."""
         points = points_of([places.places[k].shape.middle for k in drawn])
         ((latitude, longitude),) = positions_of_points(points.mean(axis=0)[None, :]).tolist()
@@ -176,7 +176,7 @@ def svg_of(
     places: Places, shares: Sequence[float], drawn: Sequence[int], wide: float, boxes: dict[str, list[int]]
 ) -> str:
     """One map. `boxes` are groups that their letter stands for; shares of time stand beside names."""
-    view = View.around(places, drawn, wide)
+    view = DrawnView.around(places, drawn, wide)
     shapes = [_shape(view, k) for k in sorted(drawn, key=lambda k: -places.places[k].shape.area)]
     sign = _scale_bar(view)
     labels = Labels(view.wide, view.high)
@@ -208,13 +208,13 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
 
 
-def _around(view: View, k: int) -> Box:
+def _around(view: DrawnView, k: int) -> Box:
     """The box of a place, or of its dot where that is larger."""
     box, (x, y) = view.box([k]), view.spots[k].tolist()
     return Box(min(box.left, x - DOT), min(box.top, y - DOT), max(box.right, x + DOT), max(box.bottom, y + DOT))
 
 
-def _shape(view: View, k: int) -> str:
+def _shape(view: DrawnView, k: int) -> str:
     path = " ".join("M" + " L".join(f"{x:.1f},{y:.1f}" for x, y in ring.tolist()) + " Z" for ring in view.rings[k])
     found = f'<path d="{path}" class="shape {colour(k)}"/>'
     if max(np.ptp(view.corners[k], axis=0)) < 2 * DOT:
@@ -286,14 +286,14 @@ def _width(text: str) -> float:
     )
 
 
-def _step(view: View) -> float:
+def _step(view: DrawnView) -> float:
     """A round length in metres of at most a quarter of the width."""
     most = view.wide / 4 / view.scale
     power = 10 ** np.floor(np.log10(most))
     return float(max(step * power for step in (1, 2, 5) if step * power <= most))
 
 
-def _grid(view: View) -> list[str]:
+def _grid(view: DrawnView) -> list[str]:
     """Faint lines, as far apart as the scale bar is long."""
     step = _step(view) * view.scale
     x = np.arange(16 % step, view.wide, step).tolist()
@@ -302,7 +302,7 @@ def _grid(view: View) -> list[str]:
     return [f'<path d="{" ".join(lines)}" class="grid"/>']
 
 
-def _scale_bar(view: View) -> str:
+def _scale_bar(view: DrawnView) -> str:
     wide, y, right = _step(view) * view.scale, view.high - 14, view.wide - 16
     return (
         f'<path d="M16,{y - 4:.1f} V{y:.1f} H{16 + wide:.1f} V{y - 4:.1f}" class="bar"/>'

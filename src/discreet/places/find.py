@@ -17,7 +17,7 @@ from discreet.places.named import RESERVED, Place, Places, checked_name
 from discreet.places.pace import CHANGES, records_changes, stands_for, with_pauses
 from discreet.places.shapes import WIDEST, Circle
 from discreet.places.sightings import SECOND, Sightings
-from discreet.places.spent import Spent, spent_at
+from discreet.places.spent import TimeSpent, spent_at
 
 if TYPE_CHECKING:
     from discreet.places.stays import Stays
@@ -76,7 +76,7 @@ class Search:
             raise DataError(f"days is {self.days}; give 1 or more")
 
 
-def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -> tuple[Places, Spent]:
+def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -> tuple[Places, TimeSpent]:
     """The places of one person, numbered from the one with most time on, and the time spent at each.
 
     1. **Stays** of `search.minutes` or more within `search.radius` (`stays_of`). Where the source is silent while
@@ -181,7 +181,7 @@ MOVEMENTS = frozenset(
 """Ways of moving, as Google's and GeoLife's logs call them: they name no place."""
 
 
-def named_by_rules(places: Places, spent: Spent, sightings: Sightings, clock: Clock) -> Places:
+def named_by_rules(places: Places, spent: TimeSpent, sightings: Sightings, clock: Clock) -> Places:
     """The places with names: the first rule that fits, and `why` to say which.
 
     1. **The source's own label**, where more than half of the labels that sightings in the place have agree.

@@ -23,7 +23,7 @@ from discreet.places.drawing import (
 )
 from discreet.places.named import Places
 from discreet.places.shapes import Circle
-from discreet.places.spent import Spent
+from discreet.places.spent import TimeSpent
 
 LIGHT = (
     "#2f6f9f",
@@ -104,7 +104,7 @@ text { font: 12px system-ui, sans-serif; fill: var(--ink); } text.soft, tspan.so
 )
 
 
-def places_page(places: Places, spent: Spent, person: str) -> str:
+def places_page(places: Places, spent: TimeSpent, person: str) -> str:
     """The whole page."""
     shares = _shares(spent, len(places))
     areas = areas_of(places)
@@ -136,12 +136,12 @@ def places_page(places: Places, spent: Spent, person: str) -> str:
 """
 
 
-def _shares(spent: Spent, count: int) -> list[float]:
+def _shares(spent: TimeSpent, count: int) -> list[float]:
     """Of the known time: of each place, then away, moving and labels that are no place."""
     return [float(hours) / (spent.known or 1.0) for hours in spent.hours[: count + 3]]
 
 
-def _summary(places: Places, spent: Spent, shares: Sequence[float]) -> str:
+def _summary(places: Places, spent: TimeSpent, shares: Sequence[float]) -> str:
     """What the time went to, with what no place explains."""
     n = len(places)
     away, moving, labelled = shares[n:]
@@ -222,7 +222,7 @@ def _heading(places: Places, area: Sequence[int], first: Sequence[int]) -> str:
 # --- cards
 
 
-def _card(places: Places, spent: Spent, share: float, k: int) -> str:
+def _card(places: Places, spent: TimeSpent, share: float, k: int) -> str:
     place = places.places[k]
     number = "" if place.number is None else f"{place.number}. "
     why = place.told.get("why")
@@ -235,7 +235,7 @@ def _card(places: Places, spent: Spent, share: float, k: int) -> str:
 </section>"""
 
 
-def _week(spent: Spent, k: int) -> str:
+def _week(spent: TimeSpent, k: int) -> str:
     """Hours by weekdays: the part of the known time of that hour of the week, as a part of the largest."""
     known = spent.week.sum(axis=0)
     part = np.divide(spent.week[k], known, out=np.zeros((7, 24)), where=known > 0)

@@ -18,7 +18,7 @@ HOUR = 3600 * SECOND
 
 
 @dataclass(frozen=True, eq=False)
-class Spent:
+class TimeSpent:
     """Hours of time, for each place and then `away`, `moving` and labels of the source that are no place.
 
     week (n + 3, 7, 24): by weekday from Monday, and hour of the wall clock; days (n + 3,): dates with any.
@@ -50,13 +50,13 @@ class Spent:
         """The part of the known time at no place: away or moving."""
         return float(self.hours[-3:-1].sum()) / self.known if self.known else 0.0
 
-    def reordered(self, order: Sequence[int]) -> Spent:
+    def reordered(self, order: Sequence[int]) -> TimeSpent:
         """With the places in another order."""
         rows = [*order, *range(len(order), len(order) + 3)]
         return replace(self, week=self.week[rows], days=self.days[rows])
 
 
-def spent_at(sightings: Sightings, places: Places, clock: Clock, hold: float) -> Spent:
+def spent_at(sightings: Sightings, places: Places, clock: Clock, hold: float) -> TimeSpent:
     """The time at each place; `hold` in seconds, as for contexts of slots."""
     hourly = Clock(24, clock.zone)
     first, days = dates_of(hourly, sightings)
@@ -75,4 +75,4 @@ def spent_at(sightings: Sightings, places: Places, clock: Clock, hold: float) ->
     whole = int(instants[-1]) - int(instants[0])
     unknown = (whole - int(pieces.length.sum())) / HOUR
     last = first + dt.timedelta(days=days - 1)
-    return Spent(week, np.bincount(dates, minlength=len(places) + 3), unknown, first, last)
+    return TimeSpent(week, np.bincount(dates, minlength=len(places) + 3), unknown, first, last)

@@ -35,8 +35,8 @@ from discreet.contracts import DayModel
 from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.mechanisms.named import Spec
-from discreet.models.parts import AnyModel, parts_of
-from discreet.models.routine import Routine
+from discreet.models.routine.parts import AnyModel, parts_of
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, digest_of
 from discreet.policy import Policy
 from discreet.randomness import KEY_BYTES, Entropy, KeyedEntropy

@@ -25,9 +25,9 @@ from discreet.data.releases import sink_parquet
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.events import ATTRIBUTES, Event, Events
 from discreet.files import folder_whole, written_whole
-from discreet.models.event_model import EventModel, Strengths
-from discreet.models.shared_topics import OwnHabits, SharedTopics
-from discreet.models.topics import Diagnostics, TopicModel, Totals
+from discreet.models.topics.event_model import EventModel, Strengths
+from discreet.models.topics.model import Diagnostics, TopicModel, Totals
+from discreet.models.topics.shared import OwnHabits, SharedTopics
 from discreet.numerics import FloatArray
 from discreet.publish.plan import Habits, TopicHabits
 

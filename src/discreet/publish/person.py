@@ -24,9 +24,9 @@ from discreet.numerics import FloatArray, digest_of, exceeds
 from discreet.outputs import Output, PartialEvent, Released, Suppressed, truthful
 from discreet.policy import Policy
 from discreet.publish.draws import PieceDraws, RunKey, build, decision_of
+from discreet.publish.mechanism_cache import Made, MechanismCache
 from discreet.publish.plan import Plan, cut, settled
 from discreet.publish.report import PersonReport, PieceReport, largest_of, weakest
-from discreet.publish.tables import Made, Tables
 from discreet.publish.walk import Judge, Parts
 
 NOTHING = PartialEvent()
@@ -35,7 +35,7 @@ LABELS = 1_000
 """That are written down at a time, to be digested."""
 
 
-class Published(NamedTuple):
+class PublishedPerson(NamedTuple):
     """One person: what is shown of each event, what the whole of it tells, and what it was made from."""
 
     rows: tuple[PartialEvent, ...]
@@ -45,7 +45,7 @@ class Published(NamedTuple):
 
 
 def publish_person(
-    plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | None = None
+    plan: Plan, trajectory: Trajectory, key: RunKey, tables: MechanismCache | None = None
 ) -> tuple[tuple[PartialEvent, ...], PersonReport]:
     """What is shown of each of one person's events, and what the whole of it tells.
 
@@ -54,7 +54,7 @@ def publish_person(
     return published(plan, trajectory, key, tables)[:2]
 
 
-def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | None = None) -> Published:
+def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: MechanismCache | None = None) -> PublishedPerson:
     """The same, with what it was made from.
 
     Pieces are published one after another. What is kept of each is its rows, where equal ones are one object, and what
@@ -85,7 +85,7 @@ def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Tables | 
         tables.person_done()
     person = PersonReport.of(trajectory.person, [told], attributes=sum(worth), silent=rows.count(NOTHING))
     given = _given(plan, trajectory.person, every, [one.made.decision for one in own.values()])
-    return Published(tuple(rows), replace(person, pieces=len(pieces)), given)
+    return PublishedPerson(tuple(rows), replace(person, pieces=len(pieces)), given)
 
 
 def _labels(trajectory: Trajectory) -> list[str]:
@@ -110,7 +110,7 @@ def joined(one: PieceReport, other: PieceReport) -> PieceReport:
 
 
 def given_of(plan: Plan, trajectory: Trajectory) -> str:
-    """`Published.given` before anything is published."""
+    """`PublishedPerson.given` before anything is published."""
     pieces = cut(trajectory, plan.piece_length)
     decisions = [_decided(plan, pieces, slots).decision for slots in _lengths(pieces)]
     return _given(plan, trajectory.person, _labels(trajectory), decisions)
@@ -137,7 +137,7 @@ class _Decided(NamedTuple):
     decision: str
 
 
-def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables | None = None) -> _Decided:
+def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: MechanismCache | None = None) -> _Decided:
     model, events = plan.habits.of(pieces, slots)
 
     def decide() -> _Decided:
@@ -151,7 +151,7 @@ def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Table
 class _Own:
     """What publishes pieces of one length of one person, some of it perhaps made for others who are alike."""
 
-    def __init__(self, plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Tables | None) -> None:
+    def __init__(self, plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: MechanismCache | None) -> None:
         self._plan, self._tables = plan, tables
         self._decided = _decided(plan, pieces, slots, tables)
         # What habits alone tell is told of all secrets, of those too that the decision leaves out.

@@ -17,11 +17,11 @@ from discreet.contracts import DayModel
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Events, Trajectory
 from discreet.mechanisms.named import Spec
-from discreet.models.event_model import EventModel
-from discreet.models.shared_topics import SharedTopics
-from discreet.models.topic_choice import CANDIDATES, TopicChoice, choose_topics
-from discreet.models.topics import TopicModel
-from discreet.models.trajectories import fit_event_chain
+from discreet.models.topics.choice import CANDIDATES, TopicChoice, choose_topics
+from discreet.models.topics.event_model import EventModel
+from discreet.models.topics.model import TopicModel
+from discreet.models.topics.shared import SharedTopics
+from discreet.models.topics.trajectories import fit_event_chain
 from discreet.numerics import digest_of
 from discreet.outputs import MARK
 from discreet.policy import Policy, Secret
@@ -89,7 +89,7 @@ class TopicHabits:
         person = pieces[0].person
         if person in self._learned:
             return self.model.person(person, slots), self.model.events
-        from discreet.models.newcomers import newcomer  # compiles
+        from discreet.models.topics.newcomers import newcomer  # compiles
 
         return newcomer(self.model, pieces, slots), self.model.events
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.contracts import AnyMechanism, DayModel
 from discreet.errors import DiscreetError
-from discreet.evaluation.calibration import ALARMS, DRAWS, Calibration, Kind, Tally
+from discreet.evaluation.calibration import ALARMS, DRAWS, Calibration, ClaimCounts, Kind
 from discreet.evaluation.paths import paths
 from discreet.evaluation.truth import FEWEST, Classes, Likelihood, Look, Stretch, Truth, remembered
 from discreet.events import Trajectory
@@ -207,7 +207,7 @@ def _look(
     alarms: float,
     learned_from: float | None,
 ) -> Calibration:
-    tally, rng = Tally(draws, few=FEW), np.random.default_rng(seed)
+    tally, rng = ClaimCounts(draws, few=FEW), np.random.default_rng(seed)
     tally.groups = people
     for piece in pieces:
         _count_piece(tally, plan.policy.secrets, piece, rng)
@@ -215,7 +215,7 @@ def _look(
     return tally.judged(delta_of, alarms=alarms, learned_from=learned_from, by_belief=learned_from is not None)
 
 
-def _count_piece(tally: Tally, secrets: Sequence[Secret], piece: _Piece, rng: np.random.Generator) -> None:
+def _count_piece(tally: ClaimCounts, secrets: Sequence[Secret], piece: _Piece, rng: np.random.Generator) -> None:
     model, labels, classes = piece.model, piece.labels, Classes(secrets)
     true_class = classes.of([*labels, *model.contexts])[: len(labels)]
     in_class = classes.one_hot(model.contexts)

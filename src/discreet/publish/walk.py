@@ -72,7 +72,7 @@ class Walked(NamedTuple):
     gains: FloatArray
 
 
-class Step:
+class WalkOutput:
     """An output of a kernel: its likelihood's number, and what it is worth for each label."""
 
     __slots__ = ("column", "output", "worth")
@@ -83,27 +83,27 @@ class Step:
         self.worth: dict[str, float] = {}
 
 
-class Kept:
+class SharedKernel:
     """A kernel, which many public states may have, and the outputs that were drawn from it so far."""
 
     __slots__ = ("certain", "kernel", "steps")
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.steps: dict[Output, Step] = {}
+        self.steps: dict[Output, WalkOutput] = {}
         draws_nothing = isinstance(kernel, FiniteKernel) and kernel.total == 1
-        self.certain: dict[int, Step] | None = {} if draws_nothing else None  # by private state
+        self.certain: dict[int, WalkOutput] | None = {} if draws_nothing else None  # by private state
 
 
-class Place:
+class WalkState:
     """A public state with its kernel, and what follows after outputs, by their columns."""
 
     __slots__ = ("after", "kept", "state")
 
-    def __init__(self, state: Any, kept: Kept) -> None:
+    def __init__(self, state: Any, kept: SharedKernel) -> None:
         self.state = state
         self.kept = kept
-        self.after: dict[int, Place] = {}
+        self.after: dict[int, WalkState] = {}
 
 
 class Walk:
@@ -135,9 +135,9 @@ class Walk:
         self._forget()
 
     def _forget(self) -> None:
-        self._begin: Place | None = None
-        self._places: dict[Any, Place] = {}
-        self._kept: dict[int, Kept] = {}  # by the kernel's identity: it is kept, so that no other has the same
+        self._begin: WalkState | None = None
+        self._places: dict[Any, WalkState] = {}
+        self._kept: dict[int, SharedKernel] = {}  # by the kernel's identity: it is kept, so that no other has the same
         self._columns = np.empty((FIRST_COLUMNS, self._private_states))
         self._first: dict[int, FloatArray] = {}  # by an output's column, the stack after it in the first slot
         self._count = self._bytes = 0
@@ -168,7 +168,7 @@ class Walk:
             self._forget()
         if self._begin is None:
             self._begin = self._place(parts().mechanism.start(), parts)
-        chosen: list[Step] = []
+        chosen: list[WalkOutput] = []
         place = self._begin
         for slot, private in enumerate(truth):
             certain = place.kept.certain
@@ -204,23 +204,23 @@ class Walk:
             truth.append(private)
         return truth
 
-    def _place(self, state: Any, parts: Callable[[], Parts]) -> Place:
+    def _place(self, state: Any, parts: Callable[[], Parts]) -> WalkState:
         found = self._places.get(state)
         if found is None:
             kernel = parts().mechanism.kernel(state)
             kept = self._kept.get(id(kernel))
             if kept is None:
-                kept = self._kept[id(kernel)] = Kept(kernel)
+                kept = self._kept[id(kernel)] = SharedKernel(kernel)
                 self._bytes += STEP_BYTES + getattr(getattr(kernel, "weights", None), "nbytes", 0)
-            found = self._places[state] = Place(state, kept)
+            found = self._places[state] = WalkState(state, kept)
             self._bytes += PLACE_BYTES
         return found
 
-    def _drawn(self, kept: Kept, private: int, draws: PieceDraws) -> Step:
+    def _drawn(self, kept: SharedKernel, private: int, draws: PieceDraws) -> WalkOutput:
         output = kept.kernel.sample(private, draws)
         step = kept.steps.get(output)
         if step is None:
-            step = kept.steps[output] = Step(output, self._column(kept.kernel.likelihood(output)))
+            step = kept.steps[output] = WalkOutput(output, self._column(kept.kernel.likelihood(output)))
         if kept.certain is not None:
             kept.certain[private] = step
         return step
@@ -235,7 +235,7 @@ class Walk:
         self._bytes += STEP_BYTES + self._columns[number].nbytes
         return number
 
-    def _gains(self, chosen: Sequence[Step], truth: IntArray, parts: Callable[[], Parts]) -> FloatArray | None:
+    def _gains(self, chosen: Sequence[WalkOutput], truth: IntArray, parts: Callable[[], Parts]) -> FloatArray | None:
         """(R + A,): at the end; None if an event or an output was impossible."""
         first = self._first.get(chosen[0].column)
         if first is None:
@@ -250,7 +250,7 @@ class Walk:
         return steps.beliefs(stack, self._visits, *self._end) if held else None
 
 
-def _worth(step: Step, label: str) -> float:
+def _worth(step: WalkOutput, label: str) -> float:
     found = step.worth.get(label)
     if found is None:
         found = step.worth[label] = truthful(label, step.output)

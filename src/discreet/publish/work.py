@@ -23,10 +23,10 @@ from discreet.events import ATTRIBUTES, Trajectory
 from discreet.policy import At, Guarantee, GuaranteeKind
 from discreet.publish.draws import RunKey
 from discreet.publish.key_file import read_key
-from discreet.publish.person import Published, published
+from discreet.publish.mechanism_cache import MOST_BYTES, MechanismCache
+from discreet.publish.person import PublishedPerson, published
 from discreet.publish.plan import Habits, Plan
 from discreet.publish.report import PersonReport
-from discreet.publish.tables import MOST_BYTES, Tables
 
 PEOPLE: dict[str, Any] = {"person": pl.String, "activity": pl.String, "time": pl.String, "location": pl.String}
 """The columns that publishing reads and gives: an event a row, nothing where an attribute is withheld."""
@@ -67,7 +67,7 @@ REPORTS: dict[str, Any] = {
     "guarantee": _GUARANTEE,
     "given": pl.String,
 }
-"""The columns of a `PersonReport`, and `Published.given`."""
+"""The columns of a `PersonReport`, and `PublishedPerson.given`."""
 
 
 class Done(NamedTuple):
@@ -110,12 +110,12 @@ class PublishWork:
         return other
 
     @property
-    def _begun(self) -> tuple[RunKey, Tables]:
+    def _begun(self) -> tuple[RunKey, MechanismCache]:
         """The key and what people share, in this process: neither is sent with the work."""
-        begun: tuple[RunKey, Tables] | None = self.__dict__.get("_kept")
+        begun: tuple[RunKey, MechanismCache] | None = self.__dict__.get("_kept")
         if begun is None:
             key = read_key(self.key) if isinstance(self.key, Path) else self.key
-            begun = key, Tables(self.most_bytes)
+            begun = key, MechanismCache(self.most_bytes)
             self.__dict__["_kept"] = begun
         return begun
 
@@ -136,7 +136,7 @@ def trajectories_of(people: pl.DataFrame) -> Iterator[Trajectory]:
         yield Trajectory(names[first], triples.between(first, end))
 
 
-def _rows(found: list[Published]) -> pl.DataFrame:
+def _rows(found: list[PublishedPerson]) -> pl.DataFrame:
     """A row an event. Few objects are shown very often, so their values are written once and looked up."""
     number = sum(len(one.rows) for one in found)
     different = {id(row): row for one in found for row in one.rows}
@@ -153,7 +153,7 @@ def _rows(found: list[Published]) -> pl.DataFrame:
 # --- reports as a table
 
 
-def reports_frame(found: list[Published]) -> pl.DataFrame:
+def reports_frame(found: list[PublishedPerson]) -> pl.DataFrame:
     """A row a person: the report, and what it was made from."""
     return pl.DataFrame([{**plain_report(one.report), "given": one.given} for one in found], schema=REPORTS)
 

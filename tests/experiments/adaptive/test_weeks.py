@@ -14,7 +14,7 @@ from discreet.charts import canvas
 from discreet.contexts import Day
 from discreet.mechanisms import Adaptive
 from discreet.models import MarkovChain
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.numerics import SLACK
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy

@@ -12,7 +12,7 @@ from discreet.contexts import UNKNOWN, Day
 from discreet.contracts import Mechanism
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Adaptive, Fdh, Hybrid, MaskSensitive
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet.numerics import SLACK
 from discreet.outputs import Generalized, Released, Suppressed
 from discreet.policy import Policy

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.mechanisms import Hybrid, MaskSensitive
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet_experiments.maskit import person as maskit
 from discreet_experiments.maskit.person import CARRIERS, CHECKS, Checks, compare, sweep, weaken
 from discreet_experiments.shared.people import Rules, Trace, reality_mining

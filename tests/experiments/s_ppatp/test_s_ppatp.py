@@ -10,8 +10,8 @@ import pytest
 from discreet.data import EventColumns, read_trajectories
 from discreet.events import Events, Trajectory
 from discreet.mechanisms import NoInternal
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topics import TopicModel
+from discreet.models.topics.model import TopicModel
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.numerics import SLACK
 from discreet.outputs import Output
 from discreet.publish.plan import cut_all

@@ -9,7 +9,7 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import evaluate
 from discreet.mechanisms import Capp, EfficientFake, Hybrid, MaskSensitive, NoMask, Probabilistic, Simulatable
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet.policy import Policy
 from discreet_experiments.shared.replay import observed, replayed
 from discreet_experiments.shared.runs import workers

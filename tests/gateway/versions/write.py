@@ -22,19 +22,19 @@ from typing import Any
 import numpy as np
 
 import discreet as d
-from discreet.gateway.journal import JournalError, SqliteJournal
-from discreet.gateway.keeper import Keeper
-from discreet.gateway.own_store import OwnStore, Reading
-from discreet.gateway.person import Settled
-from discreet.gateway.settings import Settings
+from discreet.gateway.config.settings import Settings
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonConfig
+from discreet.gateway.store.journal import JournalError, SqliteJournal
+from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.live import Stream
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.named import Spec
 from discreet.models.bundle import Published
-from discreet.models.observers import observers_of
-from discreet.models.parts import AnyModel
-from discreet.models.simulate_events import topic_model, trajectories
+from discreet.models.learning.observers import observers_of
+from discreet.models.routine.parts import AnyModel
 from discreet.models.store import save
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.outputs import SUPPRESSED, Output, Released, to_wire
 from discreet.places import Circle, Place, Places
 from discreet.places.placefile import write_places
@@ -204,9 +204,11 @@ def released(stream: Stream) -> list[str]:
     return [wire(stream.release(reading).output) for reading in (None, None, None, *contexts_of(6, seed=10))]
 
 
-def settled(routine: d.Routine, policy: d.Policy) -> Settled:
+def settled(routine: d.Routine, policy: d.Policy) -> PersonConfig:
     """The person of the journal."""
-    return Settled("jane", CLOCK, routine, Spec("adaptive", {"outputs": "deceive"}), policy, PLACES, hold=4 * 3600.0)
+    return PersonConfig(
+        "jane", CLOCK, routine, Spec("adaptive", {"outputs": "deceive"}), policy, PLACES, hold=4 * 3600.0
+    )
 
 
 def ends(slots: int) -> list[float]:
@@ -231,7 +233,7 @@ def bits_from(seed: int) -> Callable[[int], bytes]:
     return lambda count: hashlib.shake_256(b"%d %d" % (seed, next(calls))).digest(count)
 
 
-def keeper(folder: Path, now: float, who: Settled, seed: int) -> Keeper:
+def keeper(folder: Path, now: float, who: PersonConfig, seed: int) -> Keeper:
     """A keeper over the files of a folder."""
     return Keeper(
         [who], SqliteJournal(folder / "journal.db"), OwnStore(folder / "own.db"), KEY, now, bits=bits_from(seed)

@@ -19,11 +19,11 @@ from discreet.adversary.rows import DROPPED
 from discreet.errors import DiscreetError, PolicyError
 from discreet.laws import check
 from discreet.mechanisms import Adaptive, Dphmm
-from discreet.mechanisms.perturbation import PolicyGraph, Spent
+from discreet.mechanisms.perturbation import OdometerSums, PolicyGraph
 from discreet.mechanisms.perturbation.dphmm import KEPT
 from discreet.mechanisms.perturbation.endless import LIVE
 from discreet.models.kinds import MONDAY
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Perturbed
 from discreet.randomness import SeededEntropy
 from tests.mechanisms.perturbation.examples import random_graph, random_integers
@@ -204,7 +204,7 @@ def test_what_is_spent_is_counted_from_a_checkpoint_on() -> None:
         point = session.checkpoint()
         after = [session.release("c3"), session.skip(), session.release("c3")]
     restored = point.state_of(made)
-    assert restored.spent == Spent(6, MONDAY + dt.timedelta(days=1), 2)
+    assert restored.spent == OdometerSums(6, MONDAY + dt.timedelta(days=1), 2)
     told = made.spent(after, restored)
     assert (told.since, told.answered, told.skipped, told.epsilon) == (6, 2, 1, 2.0)
     whole = made.spent([*before, *after])

@@ -13,8 +13,8 @@ from scipy.spatial import ConvexHull
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation import Hull
 from discreet.mechanisms.perturbation.lattice import (
-    Answers,
     Ball,
+    LatticeAnswers,
     _determinant,
     _solid,
     cross_polytope,
@@ -103,7 +103,7 @@ def test_the_hull_of_group_differences_is_that_of_all_edges() -> None:
         graph = random_graph(rng, n)
         inside = rng.random(n) < 0.8
         inside[0] = True
-        differences = Sensitivity(graph, Answers(answers.astype(np.float64), 1.0), "knorm").differences(inside)
+        differences = Sensitivity(graph, LatticeAnswers(answers.astype(np.float64), 1.0), "knorm").differences(inside)
         edges = graph.restricted(inside).edges
         every = answers[edges[:, 0]] - answers[edges[:, 1]]
         ours, slow = hull_ball(differences), hull_ball(every)
@@ -275,16 +275,16 @@ def test_the_cross_polytope_is_the_l1_ball() -> None:
 
 
 def test_answers_are_exact_on_their_lattice() -> None:
-    answers = Answers(ANSWERS)
+    answers = LatticeAnswers(ANSWERS)
     np.testing.assert_array_equal(answers.integers * answers.step, ANSWERS)
     assert answers.integers_of(answers.point([12345, -7])) == [12345, -7]
     assert answers.integers_of((answers.step / 2, 0.0)) is None
     assert answers.integers_of((float("nan"), 0.0)) is None
     assert answers.integers_of((1.0,)) is None
     places = np.random.default_rng(0).normal(size=(50, 2)) * 0.1 + [39.9, 116.4]
-    far = Answers(np.array([[116.41, 39.9]] * 3))  # all alike: still told as they are
+    far = LatticeAnswers(np.array([[116.41, 39.9]] * 3))  # all alike: still told as they are
     np.testing.assert_allclose(far.integers * far.step, [[116.41, 39.9]] * 3, rtol=1e-13)
-    fine = Answers(places)
+    fine = LatticeAnswers(places)
     assert np.abs(fine.integers * fine.step - places).max() <= fine.step / 2
     assert fine.step <= np.ptp(places, axis=0).max() * 2.0**-19
 
@@ -292,4 +292,4 @@ def test_answers_are_exact_on_their_lattice() -> None:
 @pytest.mark.parametrize(("step", "message"), [(0.3, "power of two"), (-1.0, "power of two"), (2.0**-40, "too fine")])
 def test_steps_that_do_not_serve_are_refused(step: float, message: str) -> None:
     with pytest.raises(PolicyError, match=message):
-        Answers(ANSWERS, step)
+        LatticeAnswers(ANSWERS, step)

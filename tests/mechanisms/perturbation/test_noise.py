@@ -16,7 +16,7 @@ from scipy.stats import binom, gamma, kstest, nbinom
 
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation import ContinuousNoise, Hull, LatticeNoise
-from discreet.mechanisms.perturbation.lattice import Answers, Ball, cross_polytope, hull_ball
+from discreet.mechanisms.perturbation.lattice import Ball, LatticeAnswers, cross_polytope, hull_ball
 from discreet.mechanisms.perturbation.noise import COARSE, SMALL, BoxScales, Scales, geometric
 from discreet.mechanisms.perturbation.protection import Noise, Sensitivity, protection_of
 from discreet.numerics import FloatArray, IntArray
@@ -168,7 +168,7 @@ def test_the_ratio_over_every_edge_stays_within_e_to_the_epsilon() -> None:
     for seed in searches(60):
         rng = np.random.default_rng(seed)
         d, n = int(rng.integers(1, 4)), int(rng.integers(2, 9))
-        answers = Answers(random_integers(rng, n, d).astype(np.float64), 1.0)
+        answers = LatticeAnswers(random_integers(rng, n, d).astype(np.float64), 1.0)
         graph = random_graph(rng, n)
         inside = rng.random(n) < 0.8
         inside[:2] = True
@@ -277,7 +277,7 @@ class Counted(SeededEntropy):
 @pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0, 5.0, 10.0, 20.0, 50.0, 1e3, 1e7])
 def test_places_on_a_slanted_line_take_few_tries_whatever_epsilon(epsilon: float) -> None:
     """On the lattice they are a needle 262144 steps long and one wide: 60 calls a draw are some 10 tries."""
-    answers = Answers(np.array([(0, 0), (1, 1 / 3), (3, 1)])).integers
+    answers = LatticeAnswers(np.array([(0, 0), (1, 1 / 3), (3, 1)])).integers
     noise = LatticeNoise(hull_ball(answers[[1, 2, 2]] - answers[[0, 1, 0]]), epsilon)
     assert noise.ball.widths.min() == 1
     rng = Counted(6)

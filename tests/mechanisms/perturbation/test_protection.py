@@ -14,7 +14,7 @@ from discreet.mechanisms.perturbation import (
     protectable,
     sensitivity_hull,
 )
-from discreet.mechanisms.perturbation.lattice import Answers, cross_polytope
+from discreet.mechanisms.perturbation.lattice import LatticeAnswers, cross_polytope
 from discreet.mechanisms.perturbation.protection import Sensitivity, protection_of
 from tests.mechanisms.perturbation.examples import ANSWERS, CATEGORIES, random_graph, random_integers
 from tests.strategies import searches
@@ -72,7 +72,7 @@ def test_no_context_is_left_exposed(method: str, noise: str) -> None:
     for seed in searches(60):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 9))
-        answers = Answers(random_integers(rng, n, 2).astype(np.float64), 1.0)
+        answers = LatticeAnswers(random_integers(rng, n, 2).astype(np.float64), 1.0)
         graph = random_graph(rng, n)
         inside = rng.random(n) < 0.7
         inside[rng.choice(n, 2, replace=False)] = True
@@ -117,8 +117,8 @@ def test_greedy_joins_the_nearest_and_minimum_the_least_area() -> None:
 
 def test_with_several_queries_one_context_protects_in_all_of_them() -> None:
     """Context 2 is near 0 in one query and near 1 in the other: neither protects it in both, so it is exposed."""
-    first = Answers(np.array([[0.0], [9.0], [1.0]]), 1.0)
-    second = Answers(np.array([[0.0], [9.0], [8.0]]), 1.0)
+    first = LatticeAnswers(np.array([[0.0], [9.0], [1.0]]), 1.0)
+    second = LatticeAnswers(np.array([[0.0], [9.0], [8.0]]), 1.0)
     graph = PolicyGraph.from_edges(3, [])
     queries = tuple(Sensitivity(graph, answers, "knorm") for answers in (first, second))
     protected = protection_of(graph, queries, np.ones(3, dtype=np.bool_), "greedy")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from discreet.models.learn import Smoothing
+from discreet.models.learning.counts import Smoothing
 from discreet_experiments.adaptive.person import DRAWN, OURS, Expected, Halves
 from discreet_experiments.charts import bars as bar_charts
 from discreet_experiments.charts import lines

@@ -1,9 +1,9 @@
 """Several observers at once: what a family of them costs, and what it saves before observers who are not in it.
 
 Habits are learned from the first half of a person's days, and a family of observers from the same half
-(models/observers.py). Runs of held-out dates are released without end, and judged by exact observers who learned
-elsewhere: from the later days, from every other day, from all days. Beside families stands what a smaller delta alone
-would cost and save, judged by the larger one.
+(models/learning/observers.py). Runs of held-out dates are released without end, and judged by exact observers who
+learned elsewhere: from the later days, from every other day, from all days. Beside families stands what a smaller delta
+alone would cost and save, judged by the larger one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from discreet.contexts import Day, fitted
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
-from discreet.models.learn_routine import Learning
-from discreet.models.observers import observers_of, some_weeks, tilted
-from discreet.models.routine import Routine
+from discreet.models.learning.observers import observers_of, some_weeks, tilted
+from discreet.models.learning.routine import Learning
+from discreet.models.routine.routine import Routine
 from discreet.numerics import exceeds
 from discreet.outputs import Released
 from discreet.policy import Policy

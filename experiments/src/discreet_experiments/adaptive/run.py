@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from discreet.models.learn import Smoothing
+from discreet.models.learning.counts import Smoothing
 from discreet_experiments.adaptive.attacked import on_attacks
 from discreet_experiments.adaptive.figures import expectations, second_halves
 from discreet_experiments.adaptive.frontier import on_observers

@@ -16,11 +16,11 @@ import numpy as np
 from discreet.contexts import Day
 from discreet.evaluation.replay import replay
 from discreet.mechanisms import Adaptive
-from discreet.models.calibrated import Candidate, Faded, Recent, habits
-from discreet.models.held_out import judged
 from discreet.models.kinds import RULES
-from discreet.models.learn_routine import Learned, chains_from
-from discreet.models.routine import Routine
+from discreet.models.learning.calibrated import Candidate, Faded, LearningState, habits
+from discreet.models.learning.held_out import judged
+from discreet.models.learning.routine import Learned, chains_from
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, ordered_product
 from discreet.outputs import Released
 from discreet.policy import Policy
@@ -66,7 +66,7 @@ def _calibrated(
     return Routine(*chains_from(rows, learned.contexts, tuple(learned.days)), kind_of=RULES[learned.by])
 
 
-def _whole(learned: Learned, recent: Recent) -> Faded:
+def _whole(learned: Learned, recent: LearningState) -> Faded:
     """The counts of all dates, none of them faded."""
     kinds = tuple(learned.days)
     nights = np.array([[learned.nights[a, b] for b in kinds] for a in kinds], dtype=np.float64)

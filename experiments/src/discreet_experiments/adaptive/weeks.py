@@ -23,7 +23,7 @@ from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
 from discreet.mechanisms.adaptive.machine import Ongoing
 from discreet.models.kinds import ONE_DAY
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.numerics import exceeds
 from discreet.outputs import Released
 from discreet.policy import Policy

@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.data import read_positions, sequences
 from discreet.errors import DataError, DiscreetError
-from discreet.models.chain import MarkovChain
-from discreet.models.learn import divided, steps_of
+from discreet.models.chain.markov import MarkovChain
+from discreet.models.learning.counts import divided, steps_of
 from discreet.numerics import FloatArray, IntArray
 from discreet.places import Grid, Plane
 from discreet_experiments.shared.people import existing, spread

@@ -17,7 +17,7 @@ from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary
 from discreet.adversary.process import SeenProcess
 from discreet.evaluation.replay import replay
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet.numerics import FloatArray
 from discreet.outputs import Released
 from discreet.places import Grid

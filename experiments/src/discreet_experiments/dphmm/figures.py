@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.mechanisms.perturbation import sensitivity_hull
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet.numerics import FloatArray
 from discreet.randomness import SeededEntropy
 from discreet_experiments.charts import lines, maps, marks

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.mechanisms.perturbation import ContinuousNoise, Dphmm, Hull, PerturbedKernel, PolicyGraph
 from discreet.mechanisms.perturbation.protection import Noise, protection_of
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output, Perturbed
 from discreet.randomness import SeededEntropy

@@ -26,7 +26,7 @@ from discreet.hierarchy import Hierarchy
 from discreet.mechanisms import Adaptive, Fdh, Hybrid, MaskSensitive
 from discreet.mechanisms.adaptive.adaptive import Memory
 from discreet.mechanisms.maskit.probabilistic import Search
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet.outputs import Generalized, Output, Released
 from discreet.policy import Policy
 from discreet_experiments.shared.people import Level, Trace, prepared, spread

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.mechanisms import Hybrid, MaskSensitive, SetLabelled
 from discreet.mechanisms.maskit.probabilistic import Search
-from discreet.models.chain import MarkovChain
+from discreet.models.chain.markov import MarkovChain
 from discreet.policy import Policy, Secret
 from discreet.randomness import SeededEntropy
 from discreet_experiments.shared.people import Trace

@@ -9,7 +9,7 @@ from typing import Literal
 
 from discreet.charts.canvas import BLUE, GREEN, INK, NAVY, ORANGE, SKY
 from discreet.mechanisms.events.pa_hmm import BUDGET
-from discreet.models.topics import TopicModel
+from discreet.models.topics.model import TopicModel
 from discreet_experiments.charts import bars as bar_charts
 from discreet_experiments.charts import lines, marks
 from discreet_experiments.charts.lines import Look

@@ -20,7 +20,7 @@ from discreet.events import ATTRIBUTES, Attribute, Events, Trajectory
 from discreet.mechanisms import NoInternal
 from discreet.mechanisms.events.pa_hmm import BUDGET
 from discreet.models import HiddenMarkovModel
-from discreet.models.topics import TopicModel
+from discreet.models.topics.model import TopicModel
 from discreet.numerics import BoolArray, FloatArray, exceeds
 from discreet.outputs import Output, PartialEvent, truthful
 from discreet.policy import Policy

@@ -10,8 +10,8 @@ from itertools import product
 from discreet.data import EventColumns, read_trajectories
 from discreet.errors import DiscreetError
 from discreet.events import Events, Trajectory
-from discreet.models.simulate_events import topic_model, trajectories
-from discreet.models.topics import TopicModel
+from discreet.models.topics.model import TopicModel
+from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.publish.plan import cut_all
 from discreet_experiments.s_ppatp import figures
 from discreet_experiments.s_ppatp.figures import COMPOSED, DELTAS, TOPICS_LOOK, EventData, EventSetting, PublishedGroup

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from discreet.errors import DiscreetError
-from discreet.publish.pool import interrupts_held, quiet_end
+from discreet.publish.engines.pool import interrupts_held, quiet_end
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.contexts import OTHER, Day
 from discreet.errors import DiscreetError
-from discreet.models.chain import MarkovChain
-from discreet.models.learn import Smoothing
+from discreet.models.chain.markov import MarkovChain
+from discreet.models.learning.counts import Smoothing
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 from discreet_experiments.shared.people import NOT_PLACES, Rules, Trace, prepared, spread

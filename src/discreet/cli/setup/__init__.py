@@ -106,7 +106,7 @@ def setup(
     Example: discreet setup takeout.zip --dir home --zone Europe/Paris
     """
     from discreet.cli.setup.steps import Given, numbered_names
-    from discreet.cli.setup.walk import Walk
+    from discreet.cli.setup.walk import SetupWalk
     from discreet.files import private_files
 
     given = Given(
@@ -128,7 +128,7 @@ def setup(
     if asker.asks:
         asking.edit_lines()
     with private_files(), _staged(folder) as staging:
-        document = Walk(asker, given, folder, staging, quiet=json).through()
+        document = SetupWalk(asker, given, folder, staging, quiet=json).through()
     if json:
         print_json(document)
 

@@ -14,20 +14,20 @@ from discreet.cli.inputs import in_options, seconds_of_duration
 from discreet.cli.policy import WIDTH
 from discreet.cli.setup.asking import Asker
 from discreet.cli.terminal import note, percent, progress, table
-from discreet.clock import Clock
+from discreet.clock import Clock, local_zone
 from discreet.contexts import UNKNOWN, Day, shares
 from discreet.errors import DataError, DiscreetError, did_you_mean
 from discreet.gateway.setup import habits
 from discreet.gateway.setup.habits import FEWEST_DAYS, Mapped, chosen, draw_places, usual
-from discreet.gateway.setup.history import NOBODY, History, called, history_of, imported, local_zone, users_of, whose
+from discreet.gateway.setup.history import NOBODY, History, called, history_of, imported, users_of, whose
 
 if TYPE_CHECKING:
     from discreet.choosing import Choice, Suggested
     from discreet.data.importing import Imported
     from discreet.hierarchy import Hierarchy
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
     from discreet.places import Places
-    from discreet.places.spent import Spent
+    from discreet.places.spent import TimeSpent
     from discreet.places.zones import Zones
     from discreet.policy import Policy
 
@@ -205,7 +205,7 @@ def print_places(mapped: Mapped) -> None:
     print(table(["", "place", "mostly", "time", "on"], rows, left=3))
 
 
-def _usual(spent: Spent, k: int) -> str:
+def _usual(spent: TimeSpent, k: int) -> str:
     """When one is there."""
     part, quarter = usual(spent, k)
     return f"{part} {quarter}".strip()

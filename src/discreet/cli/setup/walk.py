@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from discreet.contexts import Day
     from discreet.data.importing import Imported
     from discreet.evaluation.truth import Truth
-    from discreet.gateway.settings import Person, Settings
+    from discreet.gateway.config.settings import PersonSettings, Settings
     from discreet.hierarchy import Hierarchy
     from discreet.mechanisms.named import Spec
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
     from discreet.policy import Policy
 
 DELTA, VOCABULARY = "0.1", "suppress"
 """What is taken unless the person says otherwise: nothing false is told that nobody asked for."""
 
 
-class Walk:
+class SetupWalk:
     """One walk through the questions: what was answered, and what came of it."""
 
     def __init__(self, ask: Asker, given: Given, folder: Path, staging: Path, *, quiet: bool) -> None:
@@ -48,7 +48,7 @@ class Walk:
 
     def _settings(self) -> Settings | None:
         """Those of the last time; a file that cannot be read is an error rather than overwritten."""
-        from discreet.gateway.settings import NAME, Settings
+        from discreet.gateway.config.settings import NAME, Settings
 
         path = self.folder / NAME
         return Settings.read(path) if path.exists() else None
@@ -67,8 +67,8 @@ class Walk:
 
     def through(self) -> dict[str, Any]:
         """All questions, and then the files."""
-        from discreet.gateway.section import duration_text
-        from discreet.gateway.settings import CARRY
+        from discreet.gateway.config.section import duration_text
+        from discreet.gateway.config.settings import CARRY
         from discreet.gateway.setup.files import Names
 
         self._check()
@@ -345,8 +345,8 @@ class Walk:
         from discreet.choosing.choices import spec_of
         from discreet.choosing.policy_text import suggested_text
         from discreet.cli.inputs import seconds_of_duration
-        from discreet.gateway.settings import NAME
-        from discreet.gateway.setup.files import Decided, stage
+        from discreet.gateway.config.settings import NAME
+        from discreet.gateway.setup.files import SetupResult, stage
 
         target = self.staging / self.names.policy
         if suggested is None:
@@ -354,12 +354,12 @@ class Walk:
         else:
             target.write_text(suggested_text(suggested.at(policy.delta), routine), encoding="utf-8")
         spec, carry = spec_of(choice.vocabulary, tree), seconds_of_duration(self.carry)
-        decided = Decided(self.person, self.clock, carry, spec, mapped is not None)
+        decided = SetupResult(self.person, self.clock, carry, spec, mapped is not None)
         stage(self.staging, self.folder / NAME, self.names, self.before, decided, routine, truth.summary())
         known = None if self.before is None else self.before.people.get(self.person)
         self._tell_of_mechanism(known, spec)
 
-    def _tell_of_mechanism(self, before: Person | None, now: Spec) -> None:
+    def _tell_of_mechanism(self, before: PersonSettings | None, now: Spec) -> None:
         """Say what of a mechanism that somebody wrote by hand gives way."""
         told = ("outputs", "hierarchy")
         if before is not None and (
@@ -369,7 +369,7 @@ class Walk:
 
     def _move(self) -> list[Path]:
         """Every file to its place, the settings last: what they name is then there."""
-        from discreet.gateway.settings import NAME
+        from discreet.gateway.config.settings import NAME
         from discreet.gateway.setup.files import move
 
         return move(self.staging, self.folder / NAME)

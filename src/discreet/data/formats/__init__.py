@@ -26,7 +26,7 @@ from discreet.data.formats.owntracks import OwnTracksJson, OwnTracksRecording
 from discreet.data.formats.parquet import Parquet
 from discreet.data.formats.tcx import Tcx
 from discreet.data.many import ManyFiles, is_many
-from discreet.data.rows import Log
+from discreet.data.rows import LogFormat
 from discreet.data.source import Format, Source
 from discreet.errors import DataError, did_you_mean
 
@@ -36,7 +36,7 @@ FORMATS: tuple[Format, ...] = (
 )
 """In the order in which they are asked; the first that recognises a file opens it."""
 
-LOGS: tuple[Log, ...] = (
+LOGS: tuple[LogFormat, ...] = (
     HomeAssistantDatabase(),
     OwnTracksRecording(),
     GeoLifeTrajectory(),
@@ -85,16 +85,16 @@ def _tables() -> Iterator[Format]:
     yield from (each for each in _plugged_in() if isinstance(each, Format))
 
 
-def _logs() -> Iterator[Log]:
+def _logs() -> Iterator[LogFormat]:
     """All formats of logs, likewise."""
     yield from LOGS
-    yield from (each for each in _plugged_in() if isinstance(each, Log))
+    yield from (each for each in _plugged_in() if isinstance(each, LogFormat))
 
 
-def _plugged_in() -> list[Log | Format]:
+def _plugged_in() -> list[LogFormat | Format]:
     """The formats of other distributions; an entry point names one, or a class that makes one."""
     found = (each() if isinstance(each, type) else each for each in plugins.all_loaded(plugins.FORMATS).values())
-    return [each for each in found if isinstance(each, Log | Format)]
+    return [each for each in found if isinstance(each, LogFormat | Format)]
 
 
 def format_names() -> tuple[str, ...]:
@@ -102,15 +102,15 @@ def format_names() -> tuple[str, ...]:
     return (*(each.name for each in _logs()), *(each.name for each in _tables()))
 
 
-def recognised_for_import(path: PurePath, head: bytes, format: str | None = None) -> Log | Format | None:
+def recognised_for_import(path: PurePath, head: bytes, format: str | None = None) -> LogFormat | Format | None:
     """The log or table that a file is, the one that is insisted on, or None where nothing recognises it."""
     if format is not None:
-        known: dict[str, Log | Format] = {each.name: each for each in _logs()}
+        known: dict[str, LogFormat | Format] = {each.name: each for each in _logs()}
         known |= {each.name: each for each in _tables()}
         if format not in known:
             raise DataError(f"format is {format!r}; {did_you_mean(format, known)}")
         return known[format]
-    ours: tuple[Log | Format, ...] = (*LOGS, *FORMATS)
+    ours: tuple[LogFormat | Format, ...] = (*LOGS, *FORMATS)
     found = (each for known in (lambda: ours, _plugged_in) for each in known() if each.recognises(Path(path), head))
     return next(found, None)
 

@@ -40,7 +40,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Answers:
+class DraftAnswers:
     """Every step's answer, and what came of it; None where it is not there yet."""
 
     person: str = "me"
@@ -65,9 +65,9 @@ class Answers:
             return 2
         return 3 if self.habits is None else 4 if self.delta is None else 5
 
-    def without(self, step: int) -> Answers:
+    def without(self, step: int) -> DraftAnswers:
         """Without what came of a step and of those after it."""
-        nothing = Answers()
+        nothing = DraftAnswers()
         kept = {2: (), 3: ("history", "names"), 4: ("history", "names", "habits", "secrets")}[step]
         gone = {"history", "names", "habits", "secrets", "costs", "delta", "vocabulary"} - set(kept)
         return replace(self, **{name: getattr(nothing, name) for name in gone})
@@ -81,15 +81,15 @@ class Draft:
         self.answers = self._read()
         self._tidy()
 
-    def _read(self) -> Answers:
+    def _read(self) -> DraftAnswers:
         """The answers of last time; those that cannot be read are none: they can be given again."""
         try:
             given = json.loads((self.folder / ANSWERS).read_bytes())
             files = tuple(File(**one) for one in given.pop("files"))
             given["secrets"] = tuple(given["secrets"])
-            return Answers(**given, files=files)
+            return DraftAnswers(**given, files=files)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return Answers()
+            return DraftAnswers()
 
     def _tidy(self) -> None:
         """Take away what work and uploads left that were cut off."""
@@ -119,7 +119,7 @@ class Draft:
         except OSError as error:
             raise DiscreetError(f"{self.folder}: cannot be made: {error.strerror}; make room, or check it") from None
 
-    def keep(self, answers: Answers) -> None:
+    def keep(self, answers: DraftAnswers) -> None:
         """Write the answers down."""
         self.made()
         with written_whole(self.folder / ANSWERS) as file:
@@ -182,7 +182,7 @@ class Draft:
     def erase(self) -> None:
         """All of it."""
         _gone(self.folder)
-        self.answers = Answers()
+        self.answers = DraftAnswers()
 
 
 class Incoming:
@@ -249,7 +249,7 @@ def safe_name(given: str) -> str:
     return stem + ending
 
 
-def _plain(answers: Answers) -> dict[str, Any]:
+def _plain(answers: DraftAnswers) -> dict[str, Any]:
     return {one.name: getattr(answers, one.name) for one in fields(answers)} | {
         "files": [asdict(file) for file in answers.files]
     }

@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
-from discreet.gateway.section import duration_text
-from discreet.gateway.settings import Person, Settings
+from discreet.gateway.config.section import duration_text
+from discreet.gateway.config.settings import PersonSettings, Settings
 from discreet.mechanisms.named import Spec
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.models.store import save
 
 READ: Mapping[str, str | None] = {
@@ -78,7 +78,7 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Decided:
+class SetupResult:
     """What was decided of one person; readings, map and policy are in the staging folder already."""
 
     person: str
@@ -94,17 +94,17 @@ def stage(
     file: Path,
     names: Names,
     before: Settings | None,
-    decided: Decided,
+    decided: SetupResult,
     routine: Routine,
     truth: Mapping[str, object],
-) -> Person:
+) -> PersonSettings:
     """Model and settings to the files that are staged, all read once as the gateway will read them.
 
     `file` is where the settings will be; those of `before` are kept but for this person. Settings that would say the
     same as before are left out, with what the person wrote into them.
     """
     save(staging / names.model, routine, truth, {**READ, "carry": duration_text(decided.carry)})
-    person = Person(
+    person = PersonSettings(
         decided.person,
         staging / names.model,
         staging / names.policy,

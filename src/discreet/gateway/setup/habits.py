@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from discreet.choosing import Suggested
     from discreet.evaluation.truth import Truth
     from discreet.hierarchy import Hierarchy
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
     from discreet.outputs import Output
     from discreet.places import Places, Search
-    from discreet.places.spent import Spent
+    from discreet.places.spent import TimeSpent
     from discreet.policy import Policy
 
 MERGE_BELOW = 0.005
@@ -39,7 +39,7 @@ class Mapped:
     """The map, and the time spent at each of its places."""
 
     places: Places
-    spent: Spent
+    spent: TimeSpent
     found: bool
     """Now, and not kept from the last time."""
 
@@ -63,7 +63,7 @@ def draw_places(mapped: Mapped, person: str, page: Path) -> None:
         file.write(places_page(mapped.places, mapped.spent, person).encode("utf-8", "replace"))
 
 
-def usual(spent: Spent, k: int) -> tuple[Part, str]:
+def usual(spent: TimeSpent, k: int) -> tuple[Part, str]:
     """When one is there: the part of the week and the quarter of the day with most of the time."""
     week = spent.week[k]
     quarter = max(QUARTERS, key=lambda name: week[:, QUARTERS[name]].sum())
@@ -104,7 +104,7 @@ def days_of(readings: Path, places: Places | None, clock: Clock, carry: float) -
 def learned(days: Sequence[Day], clock: Clock, keep: Sequence[str]) -> Routine:
     """The routine of the days; what is rare is `other`, unless it has a name to go by or is secret."""
     from discreet.choosing.keeping import telling
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
 
     return Routine.fit(merge_rare(days, MERGE_BELOW, keep=keep, telling=telling), secrets=keep, clock=clock)
 
@@ -112,7 +112,7 @@ def learned(days: Sequence[Day], clock: Clock, keep: Sequence[str]) -> Routine:
 def truth_of_days(days: Sequence[Day], clock: Clock, keep: Sequence[str], policy: Policy) -> Truth:
     """Habits of the earlier days held against the last fifth, for the secrets, as discreet learn does it."""
     from discreet.evaluation.truth import DAYS_REMEDY, FEWEST, Truth, check_days
-    from discreet.models.held_out import split
+    from discreet.models.learning.held_out import split
 
     earlier, last = split(days)
     if not last:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.clock import Clock
-from discreet.errors import DiscreetError
 from discreet.numerics import IntArray
 
 if TYPE_CHECKING:
@@ -22,20 +19,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
-
-
-def local_zone() -> str:
-    """The time zone of this computer, as far as it says; else UTC."""
-    found = os.environ.get("TZ", "").lstrip(":")
-    if not found:
-        try:
-            found = str(Path("/etc/localtime").resolve()).partition("zoneinfo/")[2]
-        except OSError:
-            found = ""
-    try:
-        return Clock(24, found).zone
-    except DiscreetError:
-        return "UTC"
 
 
 @dataclass(frozen=True)

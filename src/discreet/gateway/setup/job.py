@@ -55,7 +55,7 @@ class Job:
     def __init__(
         self, name: str, folder: Path, work: Work, given: tuple[Any, ...], ended: Callable[[Job, Any, str | None], None]
     ) -> None:
-        from discreet.publish.pool import interrupts_held
+        from discreet.publish.engines.pool import interrupts_held
 
         self.name, self.far = name, Far("starting")
         self.part: dict[str, Any] | None = None
@@ -111,7 +111,7 @@ class Job:
 def _run(saying: Connection, work: Work, out: Path, given: tuple[Any, ...]) -> None:
     """In the process: files are for their owner alone."""
     from discreet.gateway.logs import set_up
-    from discreet.publish.pool import quiet_end
+    from discreet.publish.engines.pool import quiet_end
 
     quiet_end()
     set_up(level=logging.INFO)

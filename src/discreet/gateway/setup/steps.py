@@ -14,9 +14,9 @@ from typing import Any
 
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
-from discreet.gateway.settings import WRITING, Settings
+from discreet.gateway.config.settings import WRITING, Settings
 from discreet.gateway.setup import work
-from discreet.gateway.setup.draft import Answers, Draft, File, Incoming
+from discreet.gateway.setup.draft import Draft, DraftAnswers, File, Incoming
 from discreet.gateway.setup.files import move
 from discreet.gateway.setup.job import OUT, Job
 from discreet.gateway.setup.work import Task
@@ -35,7 +35,7 @@ class NotNowError(DiscreetError):
     """A step whose turn has not come, or while another is under way."""
 
 
-class Steps:
+class SetupSteps:
     """A draft with the work that is under way on it; safe to use from several threads."""
 
     def __init__(self, data: Path, settings: Settings, limit: int) -> None:
@@ -56,7 +56,7 @@ class Steps:
             self._draft.erase()  # it was done, and cut off before it was cleared away
 
     @property
-    def answers(self) -> Answers:
+    def answers(self) -> DraftAnswers:
         """As far as they go."""
         return self._draft.answers
 
@@ -238,7 +238,7 @@ class Steps:
         self,
         name: str,
         step: int,
-        answers: Answers,
+        answers: DraftAnswers,
         call: Callable[..., dict[str, Any]],
         given: tuple[Any, ...],
         answer: str | None,

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from discreet.adversary.known import Known
     from discreet.choosing import Suggested, Suggestion
     from discreet.data.importing import Imported
-    from discreet.gateway.settings import Settings
+    from discreet.gateway.config.settings import Settings
     from discreet.hierarchy import Hierarchy
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
     from discreet.outputs import Output
     from discreet.places import Places
     from discreet.policy import Policy
@@ -299,7 +299,7 @@ def _choice(
 def chosen_of(draft: Path, secrets: Sequence[str]) -> tuple[Routine, Places | None, Suggested]:
     """Habits and map of a draft, and the secrets of these names."""
     from discreet.choosing import suggest
-    from discreet.models.routine import Routine
+    from discreet.models.routine.routine import Routine
     from discreet.models.store import load_days
     from discreet.places import read_places
 
@@ -333,7 +333,7 @@ def make(
     """All files of the person in `out`, as `discreet setup` makes them, and the mechanism tried once."""
     from discreet.choosing.choices import at_delta, hierarchy_for, spec_of
     from discreet.choosing.policy_text import suggested_text
-    from discreet.gateway.setup.files import Decided, Names, stage
+    from discreet.gateway.setup.files import Names, SetupResult, stage
 
     task.report("writing", 0, 0)
     routine, places, suggested = chosen_of(task.draft, secrets)
@@ -345,7 +345,7 @@ def make(
         shutil.copyfile(task.draft / PLACES, task.out / names.places)
         _draw(task, places, task.out / names.page)
     spec = spec_of(vocabulary, hierarchy_for(routine, places))
-    decided = Decided(task.person, task.clock, task.carry, spec, places is not None)
+    decided = SetupResult(task.person, task.clock, task.carry, spec, places is not None)
     stage(task.out, file, names, before, decided, routine, truth)
     task.report("trying", 0, 0)
     try:

@@ -24,11 +24,11 @@ from discreet.mechanisms.adaptive.withheld import Withheld, withheld
 from discreet.mechanisms.base import refuse_routine
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.utility import DAYS, STREAM_DAYS, TREE, simulated_utility, stream_utility, tree_utility
-from discreet.models.changing import ChangingChain
-from discreet.models.endless import EndlessChain
-from discreet.models.endless_hidden import EndlessHidden
+from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.kinds import as_date
-from discreet.models.routine import Routine
+from discreet.models.routine.changing import ChangingChain
+from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy

@@ -14,9 +14,9 @@ import numpy as np
 from discreet.contracts import Model, is_chain
 from discreet.errors import DiscreetError
 from discreet.mechanisms.adaptive.slots import Slot, Slots
-from discreet.models.changing import ChangingChain
-from discreet.models.endless import EndlessChain
-from discreet.models.routine import Routine
+from discreet.models.routine.changing import ChangingChain
+from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, digest_of
 
 Observer = Model | Routine

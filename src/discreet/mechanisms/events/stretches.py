@@ -45,7 +45,7 @@ class Side(NamedTuple):
     masses: FloatArray
 
 
-class Known(NamedTuple):
+class SlotEvidence(NamedTuple):
     """What a slot's output may tell: vectors (O, K), and the silence against each secret there (secrets, K)."""
 
     told: FloatArray  # published events, then the silence if it can occur
@@ -79,7 +79,7 @@ class Stretches:
         here = self.active[:, t]
         return np.asarray(self.secret_prior[here, t] + over[here, t])
 
-    def known(self, t: int, silent: FloatArray, over: FloatArray) -> Known:
+    def known(self, t: int, silent: FloatArray, over: FloatArray) -> SlotEvidence:
         """What the outputs of slot t tell if its events are silent with probabilities (n,)."""
         emission, here = self.emissions[t], self.active[:, t]
         silence = product(emission, silent)
@@ -88,14 +88,14 @@ class Stretches:
         if silence.any():
             told = np.concatenate([told, silence[None]])
         inside = product(self.members[here] * silent, emission.T) - self.theta(t, over)[:, None] * silence
-        return Known(told, silence, inside)
+        return SlotEvidence(told, silence, inside)
 
     def edge(self, t: int, *, before: bool) -> Side:
         """A slot with nothing of the stretch on that side: the hidden state's prior before it, nothing after it."""
         nothing = np.empty((0, self.states.shape[1]))
         return Side(self.states[t : t + 1] if before else np.ones((1, self.states.shape[1])), nothing, nothing)
 
-    def beyond(self, side: Side, t: int, known: Known, *, forwards: bool) -> Side:
+    def beyond(self, side: Side, t: int, known: SlotEvidence, *, forwards: bool) -> Side:
         """A side of slot t as seen from its neighbour, the outputs of t included."""
         step = self.steps[t] if forwards else self.steps[t - 1].T
         points = product(_products(side.points, known.told), step)
@@ -109,7 +109,7 @@ class Stretches:
         scale = masses[positive].sum(axis=1, keepdims=True)
         return Side(points[total > 0] / total[total > 0, None], rows[positive] / scale, masses[positive] / scale)
 
-    def side(self, t: int, reach: int, knowns: list[Known], *, before: bool) -> list[Side]:
+    def side(self, t: int, reach: int, knowns: list[SlotEvidence], *, before: bool) -> list[Side]:
         """What is seen of t's side with 0, 1, ..., reach slots of the stretch on it, as far as the day goes."""
         sides = [self.edge(t, before=before)]
         for depth in range(1, reach + 1):
@@ -164,7 +164,9 @@ class Stretches:
             checks += len(orders[t])
         return levels, checks
 
-    def _lower_slot(self, t: int, levels: IntArray, order: IntArray, knowns: list[Known], over: FloatArray) -> None:
+    def _lower_slot(
+        self, t: int, levels: IntArray, order: IntArray, knowns: list[SlotEvidence], over: FloatArray
+    ) -> None:
         """Lower slot t's levels (n,) in place."""
         constraints, points = self._constraints(t, knowns)
         emission = self.emissions[t]
@@ -180,7 +182,7 @@ class Stretches:
         ]  # what each event adds to a silence
         lower_levels(levels, free, np.concatenate([slopes, *told]))  # (constraints, n)
 
-    def _constraints(self, t: int, knowns: list[Known]) -> tuple[FloatArray, FloatArray]:
+    def _constraints(self, t: int, knowns: list[SlotEvidence]) -> tuple[FloatArray, FloatArray]:
         """Rows that any vector at t must meet (C, K), and the points that a silence at t is seen through (P, K)."""
         reach = self.window - 1
         before = self.side(t, reach, knowns, before=True)

@@ -26,7 +26,7 @@ from discreet.jit import product
 from discreet.kernels import FiniteKernel, silent_kernel
 from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit import loops
-from discreet.mechanisms.maskit.windows import Steps
+from discreet.mechanisms.maskit.windows import CompiledSteps
 from discreet.models.arrays import reachable
 from discreet.numerics import ROOM, BoolArray, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released, Skipped, Suppressed
@@ -62,7 +62,7 @@ class Simulatable(ContextMechanism):
         self.lookahead = lookahead
         self._possible = reachable(model)
         self._initial = np.array(model.initial)
-        self._steps = Steps.of(np.where(self._possible[:-1, :, None], model.transitions, 0.0))
+        self._steps = CompiledSteps.of(np.where(self._possible[:-1, :, None], model.transitions, 0.0))
         each = ~self.secrets.any_slot
         members = self.secrets.members[each].astype(np.float64)
         self._active = np.array(self.secrets.active[each], order="C")

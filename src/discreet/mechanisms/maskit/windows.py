@@ -48,7 +48,7 @@ LEAST = 2.0**-20
 
 
 @dataclass(frozen=True)
-class Steps:
+class CompiledSteps:
     """Transitions between neighbouring slots in the form that the compiled loops read."""
 
     matrices: FloatArray  # (T-1, n, n)
@@ -56,7 +56,7 @@ class Steps:
     successors: IntArray  # (T-1, n, n)
 
     @classmethod
-    def of(cls, matrices: FloatArray) -> Steps:
+    def of(cls, matrices: FloatArray) -> CompiledSteps:
         """Index the positive entries of each row."""
         matrices = np.array(matrices, order="C")
         positive = matrices > 0
@@ -101,7 +101,13 @@ class Direction:
     """The day read from one side; k counts slots in reading order."""
 
     def __init__(
-        self, edge: FloatArray, steps: Steps, possible: BoolArray, tests: Sequence[FloatArray], *, backwards: bool
+        self,
+        edge: FloatArray,
+        steps: CompiledSteps,
+        possible: BoolArray,
+        tests: Sequence[FloatArray],
+        *,
+        backwards: bool,
     ) -> None:
         self.backwards = backwards
         self.edge = edge / edge.sum()  # (n,): the day's first end, seen from the first slot
@@ -143,10 +149,12 @@ class Windows:
         self.deltas: FloatArray = secrets.slot_deltas(self.secret_prior, np.flatnonzero(each))  # (G, T)
         tests = [self._tests(t, self.deltas + ROOM) for t in range(self.slots)]
         matrices = np.where(self.possible[:-1, :, None], model.transitions, 0.0)
-        self.forward = Direction(np.asarray(model.initial), Steps.of(matrices), self.possible, tests, backwards=False)
+        self.forward = Direction(
+            np.asarray(model.initial), CompiledSteps.of(matrices), self.possible, tests, backwards=False
+        )
         self.backward = Direction(
             self.possible[-1].astype(np.float64),
-            Steps.of(matrices[::-1].transpose(0, 2, 1)),
+            CompiledSteps.of(matrices[::-1].transpose(0, 2, 1)),
             self.possible[::-1],
             tests[::-1],
             backwards=True,

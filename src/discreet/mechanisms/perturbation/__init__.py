@@ -4,7 +4,7 @@ from discreet.mechanisms.perturbation.dphmm import Dphmm
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.kernel import PerturbedKernel
 from discreet.mechanisms.perturbation.noise import ContinuousNoise, LatticeNoise
-from discreet.mechanisms.perturbation.odometer import Odometer, Reading, Spent
+from discreet.mechanisms.perturbation.odometer import Odometer, OdometerReading, OdometerSums
 from discreet.mechanisms.perturbation.policy_graph import PolicyGraph
 from discreet.mechanisms.perturbation.protection import degrees_of_protection, exposed, protectable, sensitivity_hull
 
@@ -14,10 +14,10 @@ __all__ = [
     "Hull",
     "LatticeNoise",
     "Odometer",
+    "OdometerReading",
+    "OdometerSums",
     "PerturbedKernel",
     "PolicyGraph",
-    "Reading",
-    "Spent",
     "degrees_of_protection",
     "exposed",
     "protectable",

@@ -19,11 +19,11 @@ from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
 from discreet.contracts import DayModel, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
-from discreet.mechanisms.perturbation.endless import CHANGES, EndlessFilter, Ongoing
+from discreet.mechanisms.perturbation.endless import CHANGES, EndlessFilter, EndlessState
 from discreet.mechanisms.perturbation.kernel import PerturbedKernel
-from discreet.mechanisms.perturbation.lattice import Answers
+from discreet.mechanisms.perturbation.lattice import LatticeAnswers
 from discreet.mechanisms.perturbation.noise import checked_epsilon
-from discreet.mechanisms.perturbation.odometer import Odometer, Reading, Spent
+from discreet.mechanisms.perturbation.odometer import Odometer, OdometerReading, OdometerSums
 from discreet.mechanisms.perturbation.policy_graph import PolicyGraph, Support, checked_query, mask_of
 from discreet.mechanisms.perturbation.protection import (
     Noise,
@@ -32,9 +32,9 @@ from discreet.mechanisms.perturbation.protection import (
     check_method,
     protection_of,
 )
-from discreet.models.changing import Changing
-from discreet.models.endless import EndlessChain
-from discreet.models.routine import Routine
+from discreet.models.routine.changing import Changing
+from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.routine import Routine
 from discreet.numerics import BoolArray, FloatArray, IntArray, digest_of
 from discreet.outputs import Output, Skipped, truthful
 from discreet.policy import Guarantee, Policy
@@ -92,8 +92,8 @@ class Dphmm:
     being released as their nearest member. Answers are rounded to multiples of `step`, a power of two: by default
     2**-20 of their range in the plane.
 
-    Over `routine.since(date)` it goes on without end: the public state is an `Ongoing`, whose `spent` says what it has
-    cost since when. A policy promises nothing here; its secrets are those whose gains beliefs show.
+    Over `routine.since(date)` it goes on without end: the public state is an `EndlessState`, whose `spent` says what it
+    has cost since when. A policy promises nothing here; its secrets are those whose gains beliefs show.
     """
 
     needs: ClassVar[Needs] = "any"
@@ -132,7 +132,7 @@ class Dphmm:
         self.epsilons = _epsilons(epsilon, len(tables))
         self.mass = _mass(support)
         self.support = support
-        self.queries = tuple(Sensitivity(graph, Answers(table, step), noise) for table in tables)
+        self.queries = tuple(Sensitivity(graph, LatticeAnswers(table, step), noise) for table in tables)
         for asked, each in zip(self.queries, self.epsilons, strict=True):
             asked.answers.check_noise(each)
         check_method(protect, self.queries)
@@ -140,7 +140,8 @@ class Dphmm:
         self.private_contexts.setflags(write=False)
         self._filter: Any = DayFilter(self) if model.slots is not None else EndlessFilter(self)
         self._kernels: OrderedDict[bytes, PerturbedKernel] = OrderedDict()
-        self._met: tuple[Past | Ongoing, PerturbedKernel] | None = None  # a release asks twice: to draw, and to advance
+        # The last kernel: a release asks for it twice, to draw and to advance.
+        self._met: tuple[Past | EndlessState, PerturbedKernel] | None = None
         self.guarantee = Guarantee("epsilon", _statement(self.epsilon, self.mass, self._complete), covers=frozenset())
 
     @property
@@ -161,7 +162,7 @@ class Dphmm:
         return context
 
     def start(self) -> Any:
-        """No outputs yet: a `Past`, or an `Ongoing` without end."""
+        """No outputs yet: a `Past`, or an `EndlessState` without end."""
         return self._filter.start()
 
     def kernel(self, state: Any) -> PerturbedKernel:
@@ -222,7 +223,7 @@ class Dphmm:
         skipped: bool,
         cuts: tuple[int, ...] = (),
         others: tuple[EndlessBelief, ...] = (),
-    ) -> Ongoing:
+    ) -> EndlessState:
         """The public state of a checkpoint, over a model without end; what is spent is counted from there on."""
         return self._stream("restored").restored(belief, skipped)
 
@@ -294,7 +295,7 @@ class Dphmm:
         readings = (self._reading(state) for state, output in along if day or not isinstance(output, Skipped))
         return Odometer(tuple(readings))
 
-    def spent(self, outputs: Iterable[Output], since: Ongoing | None = None) -> Spent:
+    def spent(self, outputs: Iterable[Output], since: EndlessState | None = None) -> OdometerSums:
         """Over a model without end, what these outputs have cost in all, from the start or from a public state on.
 
         For who has the outputs but not the public state; nothing is kept of them. After a checkpoint, give its state
@@ -304,7 +305,7 @@ class Dphmm:
         state = self.start() if since is None else since
         for output in outputs:
             state = self.advance(state, output)
-        spent: Spent = state.spent
+        spent: OdometerSums = state.spent
         return spent
 
     def _along(self, outputs: Iterable[Output], since: Any) -> Iterator[tuple[Any, Output]]:
@@ -314,10 +315,12 @@ class Dphmm:
             yield state, output
             state = self.advance(state, output)
 
-    def _reading(self, state: Any) -> Reading:
+    def _reading(self, state: Any) -> OdometerReading:
         kernel = self.kernel(state)
         each = kernel.realised()
-        return Reading(state.belief.slot, self.epsilon, math.fsum(each), each, len(kernel.support), kernel.added)
+        return OdometerReading(
+            state.belief.slot, self.epsilon, math.fsum(each), each, len(kernel.support), kernel.added
+        )
 
     def largest_log_ratios(self, days: int | None = None) -> FloatArray:
         """(T,): whatever was output before, no output of the slot has a larger log-ratio between two possible contexts.

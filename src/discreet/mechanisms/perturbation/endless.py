@@ -1,7 +1,7 @@
 """DPHMM over a model without end: a filter and a support that never end, in the room of a day.
 
 The public state is the slot, the belief, and what is possible; kernels depend on nothing else. What a day keeps of all
-its outputs, a stream keeps as sums (`Spent`).
+its outputs, a stream keeps as sums (`OdometerSums`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.filters import ChainFilter
 from discreet.adversary.rows import Tables
 from discreet.errors import DiscreetError
-from discreet.mechanisms.perturbation.odometer import Reading, Spent
-from discreet.models.changing import ChangingChain
+from discreet.mechanisms.perturbation.odometer import OdometerReading, OdometerSums
+from discreet.models.routine.changing import ChangingChain
 from discreet.numerics import BoolArray
 from discreet.outputs import Output
 
@@ -30,14 +30,14 @@ LIVE = 512
 
 
 @dataclass(frozen=True)
-class Ongoing:
+class EndlessState:
     """The public state of a stream without end. States are equal if slot, belief and what is possible are."""
 
     slot: int
     key: bytes  # a digest of the belief and of what is possible
     skipped: bool  # nothing was decided in the slot before; kernels do not depend on it
     belief: EndlessBelief = field(compare=False, repr=False)
-    spent: Spent = field(compare=False)
+    spent: OdometerSums = field(compare=False)
     cuts: tuple[int, ...] = ()  # habits do not change
     others: tuple[EndlessBelief, ...] = ()  # noise has no observers in mind
 
@@ -74,34 +74,36 @@ class EndlessFilter:
         except DiscreetError as error:
             raise DiscreetError(f"{error}; or leave the policy out: noise needs none, it only shows gains") from None
 
-    def start(self) -> Ongoing:
+    def start(self) -> EndlessState:
         """No outputs yet."""
         belief = self.adversary.start()
         return self._state(belief, False, self._from(belief.slot))
 
-    def restored(self, belief: EndlessBelief, skipped: bool) -> Ongoing:
+    def restored(self, belief: EndlessBelief, skipped: bool) -> EndlessState:
         """The public state of a checkpoint. What is spent is counted from there on."""
         return self._state(belief, skipped, self._from(belief.slot))
 
-    def _from(self, slot: int) -> Spent:
+    def _from(self, slot: int) -> OdometerSums:
         date, of_day = self.adversary.model.date_of(slot)
-        return Spent(slot, date, of_day)
+        return OdometerSums(slot, date, of_day)
 
-    def _state(self, belief: EndlessBelief, skipped: bool, spent: Spent) -> Ongoing:
-        return Ongoing(belief.slot, belief.digest(), skipped, belief, spent)
+    def _state(self, belief: EndlessBelief, skipped: bool, spent: OdometerSums) -> EndlessState:
+        return EndlessState(belief.slot, belief.digest(), skipped, belief, spent)
 
-    def possible(self, state: Ongoing) -> BoolArray:
+    def possible(self, state: EndlessState) -> BoolArray:
         """(n,): the contexts that are possible in the slot that comes next (Definition 4.1)."""
         step = self._chain.arrival(state.slot)[0]
         return np.asarray((step[state.reached] > 0).any(axis=0))
 
-    def skipped(self, state: Ongoing) -> Ongoing:
+    def skipped(self, state: EndlessState) -> EndlessState:
         """One slot on in which nothing was decided: it tells nothing and costs nothing."""
         ones = np.ones(self.adversary.private_states)
         belief = state.belief.unsettled(LIVE).after(ones).holding(self.possible(state))
         return self._state(belief, True, state.spent.and_a_skip())
 
-    def advance(self, state: Ongoing, output: Output, kernel: PerturbedKernel, reading: Reading) -> Ongoing:
+    def advance(
+        self, state: EndlessState, output: Output, kernel: PerturbedKernel, reading: OdometerReading
+    ) -> EndlessState:
         """Bayes with the kernel that was used (Equation 2); silence, or what is never output, tells nothing."""
         before = self.possible(state)
         reached = before & kernel.possible(output)

@@ -35,7 +35,7 @@ SHORTER = 199, 200
 """A vector of a basis changes places with the one before where it is shorter by this (Lovász's condition)."""
 
 
-class Answers:
+class LatticeAnswers:
     """A query's answers on a lattice: `integers` (n, d) times `step`, which is a power of two."""
 
     def __init__(self, query: FloatArray, step: float | None = None) -> None:

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True)
-class Reading:
+class OdometerReading:
     """One slot. `realised` bounds the log-ratio of an output's probabilities between any two possible contexts."""
 
     slot: int
@@ -41,7 +41,7 @@ class Reading:
 class Odometer:
     """The readings of a list of outputs, a day's say. All of it is public: outputs determine it."""
 
-    readings: tuple[Reading, ...]
+    readings: tuple[OdometerReading, ...]
 
     @property
     def realised(self) -> float:
@@ -55,7 +55,7 @@ class Odometer:
 
 
 @dataclass(frozen=True)
-class Spent:
+class OdometerSums:
     """What a stream without end has cost from slot `since` on: the sums of an odometer, not its readings.
 
     It has the size of one reading, however long the stream is. Sums are exact, and rounded when they are asked for.
@@ -70,9 +70,9 @@ class Spent:
     bounded: Fraction = Fraction(0)  # between any two ways, of slots at which that is finite
     unbounded: int = 0  # slots at which some pair of contexts is told apart for certain
     unprotected: int = 0  # slots at which one context alone was possible
-    last: Reading | None = None
+    last: OdometerReading | None = None
 
-    def and_then(self, reading: Reading) -> Spent:
+    def and_then(self, reading: OdometerReading) -> OdometerSums:
         """With one more slot."""
         infinite = math.isinf(reading.realised)
         return replace(
@@ -85,7 +85,7 @@ class Spent:
             last=reading,
         )
 
-    def and_a_skip(self) -> Spent:
+    def and_a_skip(self) -> OdometerSums:
         """With one more slot in which nothing was decided."""
         return replace(self, skipped=self.skipped + 1)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from discreet.contracts import DayModel
 from discreet.errors import PolicyError
-from discreet.models.endless import EndlessChain
+from discreet.models.routine.endless import EndlessChain
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 Support = npt.ArrayLike

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from discreet.errors import PolicyError
 from discreet.mechanisms.perturbation.hull import Hull
-from discreet.mechanisms.perturbation.lattice import Answers, Ball, cross_polytope, hull_ball
+from discreet.mechanisms.perturbation.lattice import Ball, LatticeAnswers, cross_polytope, hull_ball
 from discreet.mechanisms.perturbation.planar import areas_with, group_differences, symmetric_hull
 from discreet.mechanisms.perturbation.policy_graph import PolicyGraph, Support, checked_query, mask_of
 from discreet.numerics import BoolArray, IntArray
@@ -61,7 +61,7 @@ def exposed(body: Body, answers: npt.ArrayLike, support: Support | None = None) 
 class Sensitivity:
     """A query under a policy graph: the ball of its noise for any support. Groups are sorted once, by their answers."""
 
-    def __init__(self, graph: PolicyGraph, answers: Answers, noise: Noise) -> None:
+    def __init__(self, graph: PolicyGraph, answers: LatticeAnswers, noise: Noise) -> None:
         self.answers, self.noise = answers, noise
         self.space = answers.integers.shape[1]
         if self.space > 2:
@@ -142,7 +142,7 @@ def protectable(
     """The graph cut to a support, with the edges added that leave no context exposed (Algorithms 1 and 3)."""
     answers = checked_query(query, graph.contexts)
     inside = np.ones(graph.contexts, dtype=np.bool_) if support is None else mask_of(support, graph.contexts)
-    sensitivity = Sensitivity(graph, Answers(answers, step), noise)
+    sensitivity = Sensitivity(graph, LatticeAnswers(answers, step), noise)
     check_method(method, (sensitivity,))
     return graph.restricted(inside).with_edges(protection_of(graph, (sensitivity,), inside, method).added)
 

@@ -1,0 +1,1 @@
+"""Who may do what: tokens, the owner's login, and the check that every route makes."""

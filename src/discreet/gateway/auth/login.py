@@ -1,0 +1,227 @@
+"""The owner's own door: a password, kept as argon2id, and sessions that a cookie stands for.
+
+Before the first password a one-time token, which the terminal shows, opens the door once. Sessions survive a restart:
+of a cookie its digest is kept, and what a page sends along with writes is made of the cookie. Another password ends
+them.
+
+Tries are limited by the address and the clock alone: of one address (of IPv6, a /64), and of all addresses together
+from which nobody has logged in yet. One from which the owner has is let past that limit and past the queue of others,
+so that whoever guesses cannot lock the owner out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from discreet.errors import DiscreetError
+from discreet.gateway.auth.passwords import LONGEST, check
+from discreet.gateway.auth.tokens import Access, Grant, digest_of
+from discreet.gateway.rate_limits import LOGIN, LOGIN_IN_ALL, Rate, RateLimit, household
+from discreet.gateway.store.journal.base import JournalError
+
+QUEUE = 5
+"""Tries that wait for the one that is checked, which takes a fifth of a second; known addresses have as many more."""
+
+KNOWN = 100
+"""Addresses from which the owner has logged in that are remembered."""
+
+SESSION = 12 * 3600.0
+"""Seconds that a session lasts."""
+
+LOOK = 1.0
+"""Seconds between two looks at whether the command has set another password."""
+
+SESSIONS = 100
+"""Sessions at once; a further one ends the oldest."""
+
+
+class TooManyError(DiscreetError):
+    """Too many tries; `wait` says for how long."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__(f"too many tries; wait {wait:.0f} s")
+        self.wait = wait
+
+
+@dataclass(frozen=True)
+class OwnerSession:
+    """An owner who has logged in."""
+
+    grant: Grant
+    ends: float
+    csrf: str = field(repr=False, default="")
+    """What a page has to send along with every write: another site's page cannot know it."""
+
+
+class Owner:
+    """Password and sessions."""
+
+    def __init__(
+        self,
+        access: Access,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        rate: Rate = LOGIN,
+        in_all: Rate = LOGIN_IN_ALL,
+    ) -> None:
+        self._access, self._clock = access, clock
+        self._hasher = PasswordHasher()
+        self._limit, self._in_all = RateLimit(rate, clock), RateLimit(in_all, clock)
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._waiting = 0
+        self._one_at_a_time = asyncio.Semaphore(1)  # argon2 takes 64 MB and a fifth of a second
+        self._sessions: dict[bytes, OwnerSession] = {}
+        for digest, (name, lasts) in access.sessions().items():
+            self._sessions[digest] = OwnerSession(Grant(name, "owner", None), clock() + min(SESSION, lasts))
+        self._calls: list[Callable[[str], None]] = []
+        self._hashed = access.password() if access.has_password() else None
+        self._look_again = 0.0
+        self.first: str | None = None if access.has_password() else secrets.token_urlsafe(32)
+        """The one-time token, while there is no password."""
+
+    async def begin(self, address: str, first: str, password: str) -> str:
+        """Set the first password with the one-time token; the cookie's value."""
+        self._count(address)
+        if self.first is None or not hmac.compare_digest(digest_of(first), digest_of(self.first)):
+            raise DiscreetError("this is not the token that the terminal shows, or it has been used")
+        check(password)
+        self.first = None
+        await self._set(address, password)
+        return self._entered(address)
+
+    async def login(self, address: str, password: str) -> str | None:
+        """The cookie's value for the right password; None for a wrong one."""
+        return self._entered(address) if await self.is_owner(address, password) else None
+
+    async def is_owner(self, address: str, password: str) -> bool:
+        """Whether a password is the owner's; a try, which counts."""
+        self._count(address)
+        hashed = self._access.password()
+        if hashed is None or len(password) > LONGEST:
+            return False
+        async with self._turn(address):
+            return await asyncio.to_thread(self._is_right, hashed, password)
+
+    async def change(self, address: str, password: str, new: str) -> str | None:
+        """Another password, by who knows the present one: every session ends, and the cookie of a new one is returned.
+
+        None where the present one is wrong.
+        """
+        check(new)
+        if not await self.is_owner(address, password):
+            return None
+        await self._set(address, new)
+        return self._entered(address)
+
+    async def _set(self, address: str, password: str) -> None:
+        async with self._turn(address):
+            hashed = await asyncio.to_thread(self._hasher.hash, password)
+        self._access.set_password(hashed)
+        self._hashed = hashed
+        self.logout_everywhere()
+
+    @asynccontextmanager
+    async def _turn(self, address: str) -> AsyncIterator[None]:
+        """One check at a time; a few may wait for it, and of known addresses some more."""
+        if self._waiting >= QUEUE * (1 + (household(address) in self._known)):
+            raise TooManyError(1.0)
+        self._waiting += 1
+        try:
+            async with self._one_at_a_time:
+                yield
+        finally:
+            self._waiting -= 1
+
+    def session(self, cookie: str) -> OwnerSession | None:
+        """The session that a cookie stands for."""
+        self.look()
+        found = self._sessions.get(digest_of(cookie))
+        return None if found is None else replace(found, csrf=_csrf(cookie))
+
+    def logout(self, cookie: str) -> None:
+        """End a session."""
+        self._end(digest_of(cookie))
+
+    def logout_everywhere(self) -> None:
+        """End every session."""
+        for digest in list(self._sessions):
+            self._end(digest)
+
+    def on_ended(self, call: Callable[[str], None]) -> None:
+        """Call this with the name of each session that ends: its time is over, its owner has left, or others came."""
+        self._calls.append(call)
+
+    def look(self) -> None:
+        """End the sessions whose time is over; called every second."""
+        now = self._clock()
+        if now >= self._look_again:
+            self._look_again = now + LOOK
+            self._end_of_password()
+        for digest in [digest for digest, session in self._sessions.items() if now >= session.ends]:
+            self._end(digest)
+
+    def _end_of_password(self) -> None:
+        """A password that the command has changed meanwhile ends every session of the one before."""
+        with suppress(JournalError):
+            hashed = self._access.password()
+            if hashed != self._hashed:
+                self._hashed = hashed
+                self.first = None if hashed is not None else self.first
+                self.logout_everywhere()
+
+    def _end(self, digest: bytes) -> None:
+        session = self._sessions.pop(digest, None)
+        if session is not None:
+            self._forget(digest)
+            for call in self._calls:
+                call(session.grant.token)
+
+    def _count(self, address: str) -> None:
+        caller = household(address)
+        wait = self._limit.wait(caller) or (0.0 if caller in self._known else self._in_all.wait(""))
+        if wait:
+            raise TooManyError(wait)
+
+    def _entered(self, address: str) -> str:
+        caller = household(address)
+        self._known[caller] = None
+        self._known.move_to_end(caller)
+        if len(self._known) > KNOWN:
+            self._known.popitem(last=False)
+        return self._opened()
+
+    def _is_right(self, hashed: str, password: str) -> bool:
+        try:
+            return self._hasher.verify(hashed, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
+    def _opened(self) -> str:
+        cookie = secrets.token_urlsafe(32)
+        grant = Grant(f"session-{secrets.token_hex(4)}", "owner", None)
+        while len(self._sessions) >= SESSIONS:
+            self._end(next(iter(self._sessions)))
+        self._sessions[digest_of(cookie)] = OwnerSession(grant, self._clock() + SESSION)
+        with suppress(JournalError):  # a full disk: it ends with the process
+            self._access.keep_session(digest_of(cookie), grant.token, SESSION)
+        return cookie
+
+    def _forget(self, digest: bytes) -> None:
+        """Ending comes first, whatever the disk does."""
+        with suppress(JournalError):
+            self._access.end_session(digest)
+
+
+def _csrf(cookie: str) -> str:
+    """Who has the cookie can make it, and another site's page has not; nobody can make the cookie of it."""
+    return hmac.new(cookie.encode(), b"discreet csrf", "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""Settings: `discreet.toml`, section by section."""

@@ -1,0 +1,304 @@
+"""`discreet.toml`: who is served, by which clock, habits, secrets and mechanism, and who writes and reads.
+
+One class a section. A new one is a frozen dataclass with `read(at)`, a field of `Settings`, and a line in each of its
+two methods; those of the server's own are in `sections`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from discreet.clock import Clock, local_zone
+from discreet.errors import DiscreetError, did_you_mean
+from discreet.gateway.config.broker import Broker
+from discreet.gateway.config.section import Section, duration_text
+from discreet.gateway.config.sections import (
+    Application,
+    JournalAt,
+    Keeping,
+    Page,
+    Rates,
+    Server,
+    lines_of,
+    read_view,
+    view_lines,
+)
+from discreet.gateway.config.views import WHOLE, View
+from discreet.gateway.wires.home_assistant import HomeAssistantSource
+from discreet.gateway.wires.owntracks_source import OwnTracksSource
+from discreet.mechanisms.named import Spec
+from discreet.models.routine.parts import secrets_by_part
+from discreet.models.routine.routine import Routine
+from discreet.models.store import load_days
+from discreet.places import Places, read_places
+from discreet.policy import Policy, read_policy
+from discreet.toml_text import toml_comment, toml_key, toml_value
+
+Read = TypeVar("Read")
+
+NAME = "discreet.toml"
+
+WIRES = {"broker": "password", "owntracks": "key", "home_assistant": "token"}
+"""Sections of what comes and goes over other wires than HTTP, and the key of each that is a secret."""
+
+WRITING = threading.Lock()
+"""One change of the settings at a time, whether a person is added or a view is written: each begins with the other's.
+"""
+
+CARRY = "4h"
+
+ADAPTIVE = "adaptive"
+
+HEAD = "Who is served, and how. Paths are relative to this file. Made by discreet setup, which can be run again."
+
+
+@dataclass(frozen=True)
+class PersonFiles:
+    """What a person's files hold, once they are read."""
+
+    routine: Routine
+    policy: Policy
+    places: Places | None
+
+
+@dataclass(frozen=True)
+class PersonSettings:
+    """One person: the files that speak of them, who decides what is shown, and how long a reading stands."""
+
+    name: str
+    routine: Path
+    policy: Path
+    places: Path | None = None
+    mechanism: Spec = field(default_factory=lambda: Spec(ADAPTIVE))
+    carry: float = 4 * 3600.0
+    """Seconds that a reading stands when none follows."""
+
+    @classmethod
+    def read(cls, name: str, at: Section) -> PersonSettings:
+        """From [people.NAME]."""
+        found = cls(
+            name,
+            at.existing("routine", "give the model of discreet learn"),
+            at.existing("policy", "give a policy file (docs/policy.md)"),
+            at.existing("places", "give the map of discreet places, or leave it out") if "places" in at else None,
+            _mechanism(at),
+            at.seconds("carry", CARRY),
+        )
+        at.done()
+        return found
+
+    def lines(self, folder: Path) -> list[str]:
+        """The section as a file in that folder has it."""
+        where = f"people.{toml_key(self.name)}"
+        files = {"routine": self.routine, "policy": self.policy, "places": self.places}
+        pairs = {key: Path(os.path.relpath(path, folder)).as_posix() for key, path in files.items() if path is not None}
+        pairs["carry"] = duration_text(self.carry)
+        return [*_pairs(where, pairs), "", *_pairs(f"{where}.mechanism", self.mechanism.to_table())]
+
+    def moved(self, folder: Path) -> PersonSettings:
+        """The same person, their files in another folder."""
+        places = None if self.places is None else folder / self.places.name
+        return replace(self, routine=folder / self.routine.name, policy=folder / self.policy.name, places=places)
+
+    def opened(self, at: Section, clock: Clock) -> PersonFiles:
+        """What the files hold, if they fit each other and the clock."""
+        try:
+            model = load_days(self.routine)
+        except DiscreetError as error:
+            raise at.error("routine", str(error)) from None
+        if not isinstance(model, Routine):
+            raise at.error("routine", f"{self.routine} has habits of single days; learn it without --day-by-day")
+        if model.clock != clock:
+            raise at.error("routine", f"was learned with {model.clock}, and the clock here is {clock}; use the same")
+        try:
+            policy, own = read_policy(self.policy, clock)
+            secrets_by_part(model, policy, own)
+        except DiscreetError as error:
+            raise at.error("policy", str(error)) from None
+        try:
+            places = None if self.places is None else read_places(self.places)
+        except DiscreetError as error:
+            raise at.error("places", str(error)) from None
+        return PersonFiles(model, policy, places)
+
+
+def _mechanism(at: Section) -> Spec:
+    if "mechanism" not in at:
+        return Spec(ADAPTIVE)
+    own = at.section("mechanism", "write it as a table, [people.NAME.mechanism]")
+    try:
+        return Spec.from_table({"name": ADAPTIVE, **own.plain()})
+    except DiscreetError as error:
+        raise own.error(None, str(error)) from None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The whole file: one clock, the people, and how they are served."""
+
+    file: Path
+    clock: Clock
+    people: Mapping[str, PersonSettings]
+    server: Server = field(default_factory=Server)
+    keeping: Keeping = field(default_factory=Keeping)
+    journal: JournalAt = field(default_factory=JournalAt)
+    limits: Rates = field(default_factory=Rates)
+    views: Mapping[str, View] = field(default_factory=dict)
+    applications: Mapping[str, Application] = field(default_factory=dict)
+    broker: Broker | None = None
+    owntracks: tuple[OwnTracksSource, ...] = ()
+    home_assistant: tuple[HomeAssistantSource, ...] = ()
+    wires: Mapping[str, object] = field(default_factory=dict, repr=False)
+    """The tables of the last three as they stand in the file, for writing it again."""
+    page: Page = field(default_factory=Page)
+
+    @classmethod
+    def read(cls, file: str | Path, *, nobody: bool = False) -> Settings:
+        """Read it; what is wrong is an error that names the key. The files it names are there; `opened` reads them.
+
+        With `nobody` there need not be people yet, nor a time zone: the owner's page adds them.
+        """
+        at = Section.of_file(Path(file))
+        people = _named(at, "people", PersonSettings.read)
+        zone = local_zone() if nobody and not people else None
+        clock = _clock(at.section("clock", "write it as a table, [clock]"), zone)
+        if not people and not nobody:
+            raise at.error(
+                "people", "there is nobody; add [people.NAME] with routine and policy, or run discreet setup"
+            )
+        views = _named(at, "views", read_view)
+        known = (WHOLE, *views)
+        table = "write it as a table, [{}]"
+        broker = at.section("broker", table.format("broker"))
+        found = cls(
+            Path(file),
+            clock,
+            people,
+            Server.read(at.section("server", table.format("server"))),
+            Keeping.read(at.section("keeping", table.format("keeping"))),
+            JournalAt.read(at.section("journal", table.format("journal"))),
+            Rates.read(at.section("limits", table.format("limits"))),
+            views,
+            _named(at, "applications", lambda name, one: Application.read(name, one, people, known)),
+            Broker.read(broker) if "broker" in at else None,
+            tuple(OwnTracksSource.read(one) for one in at.tables("owntracks", "write each as [[owntracks]]")),
+            tuple(
+                HomeAssistantSource.read(one) for one in at.tables("home_assistant", "write each as [[home_assistant]]")
+            ),
+            {key: at.given(key) for key in WIRES if key in at},
+            Page.read(at.section("page", table.format("page"))),
+        )
+        at.done()
+        found._check_together(at)
+        return found
+
+    @classmethod
+    def of_nobody(cls, file: Path) -> Settings:
+        """Where there is no file yet: all as it is unless said otherwise, and nobody to serve."""
+        return cls(file, Clock(48, local_zone()), {})
+
+    def _check_together(self, at: Section) -> None:
+        """What only the whole file shows: names of people and views elsewhere, and that secrets are for few eyes."""
+        known = (WHOLE, *self.views)
+        for number, told in enumerate(self.broker.tells if self.broker else ()):
+            where = Section(self.file, {}, (f"broker.tell[{number}]",))
+            self._check_person(where, told.person)
+            if told.view not in known:
+                raise where.error("view", f"is {told.view!r}; {did_you_mean(told.view, known)}")
+        for number, phone in enumerate(self.owntracks):
+            self._check_person(Section(self.file, {}, (f"owntracks[{number}]",)), phone.person)
+        for number, home in enumerate(self.home_assistant):
+            where = Section(self.file, {}, (f"home_assistant[{number}]",))
+            for person in home.entities.values():
+                self._check_person(where, person, "entities")
+            if home.statestream is not None and self.broker is None:
+                raise where.error("statestream", "comes over MQTT, and there is no [broker]; add it")
+        if self.secrets and self.file.stat().st_mode & stat.S_IROTH:
+            raise at.error(
+                None, f"everybody on this machine can read it, and it holds {self.secrets[0]}; chmod 600 {self.file}"
+            )
+
+    def _check_person(self, where: Section, person: str, key: str = "person") -> None:
+        if person not in self.people:
+            raise where.error(key, f"is of {person!r}, who is not in [people]; {did_you_mean(person, self.people)}")
+
+    @property
+    def secrets(self) -> list[str]:
+        """The keys that hold something to keep to oneself."""
+        held: dict[str, object] = {}
+        for key, hidden in WIRES.items():
+            tables = self.wires.get(key, ())
+            for table in [tables] if isinstance(tables, Mapping) else tables:  # type: ignore[attr-defined]  # read above
+                held[f"{key}.{hidden}"] = table.get(hidden) or held.get(f"{key}.{hidden}")
+        if self.journal.has_password:
+            held["journal.url"] = self.journal.url
+        return [key for key, value in held.items() if value]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is taken as it is, and should not stay so."""
+        found = []
+        key = self.server.key
+        if key is not None and os.name == "posix" and key.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH):
+            found.append(f"server.key: everybody on this machine can read the TLS key; chmod 600 {key}")
+        if self.journal.has_password:
+            found.append(
+                "journal.url: holds a password, which shows in copies of the settings; put it in a file for PostgreSQL "
+                "(~/.pgpass, or the one that PGPASSFILE names) and take it out of the address"
+            )
+        return found
+
+    def opened(self) -> dict[str, PersonFiles]:
+        """What everybody's files hold, checked against each other and the clock."""
+        return {
+            name: person.opened(Section(self.file, {}, ("people", name)), self.clock)
+            for name, person in self.people.items()
+        }
+
+    def text(self) -> str:
+        """The file's text, which `read` reads."""
+        clock = {"slots": self.clock.slots, "zone": self.clock.zone, "cut": self.clock.cut}
+        folder = self.file.parent
+        wires = [f"{key} = {toml_value(value)}" for key, value in self.wires.items()]
+        parts = [toml_comment(HEAD), "", *wires, *([""] if wires else []), *_pairs("clock", clock)]
+        for person in self.people.values():
+            parts += ["", *person.lines(folder)]
+        for view in self.views.values():
+            parts += view_lines(view)
+        for part in ("server", "keeping", "journal", "limits", "page"):
+            parts += lines_of(part, getattr(self, part), folder)
+        for name, one in self.applications.items():
+            parts += lines_of(f"applications.{toml_key(name)}", one, folder)
+        return "\n".join(parts) + "\n"
+
+
+def _named(at: Section, key: str, read: Callable[[str, Section], Read]) -> dict[str, Read]:
+    """The tables of a section by their names, which stand in addresses and topics too."""
+    tables = at.section(key, f"write each as a table, [{key}.NAME]")
+    found = {}
+    for name in tables.names():
+        if not name.strip() or not name.isprintable() or set(name) & set("/+#"):
+            raise tables.error(name, "cannot be part of an address or a topic; use a name without / + #")
+        found[name] = read(name, tables.section(name, "write it as a table"))
+    return found
+
+
+def _clock(at: Section, zone_there: str | None) -> Clock:
+    slots = at.whole("slots", "give the number of slots of a day, such as 48", 48)
+    zone = at.text("zone", "give a time zone, such as 'Europe/Paris'", zone_there)
+    cut = at.text("cut", "give the time at which a day is cut, such as '00:00'", "00:00")
+    at.done()
+    try:
+        return Clock(slots, zone, cut)
+    except DiscreetError as error:
+        raise at.error(None, str(error)) from None
+
+
+def _pairs(section: str, values: Mapping[str, object]) -> list[str]:
+    return [f"[{section}]", *(f"{toml_key(key)} = {toml_value(value)}" for key, value in values.items())]

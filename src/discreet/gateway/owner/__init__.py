@@ -1,0 +1,1 @@
+"""What the owner's page asks for, and the routes that answer it."""

@@ -1,0 +1,124 @@
+"""The owner's routes to what applications get: one token's answers, and the views that tokens are made for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from discreet.errors import DiscreetError
+from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.config.view_settings import view_of, write_view
+from discreet.gateway.config.views import View
+from discreet.gateway.runtime import Gateway
+from discreet.gateway.wires.received import gets, grouped
+
+Show = Callable[[str, View | None], None]
+
+
+def application_routes(
+    gateway: Gateway, doors: Doors, file: Path | None, show: Show, in_use: Collection[str] = ()
+) -> list[Route]:
+    """What `app` mounts. `file` has the settings, `show` is told of a view in force, and those `in_use` stay."""
+    return [
+        Route("/v1/owner/tokens/{token}/gets", partial(_shown, gateway, doors), methods=["GET"]),
+        *_views(doors, file, show, in_use),
+    ]
+
+
+async def _shown(gateway: Gateway, doors: Doors, request: Request) -> Response:
+    """What a token gets, without its secret, which nobody has any more."""
+    doors.owning(request)
+    name = request.path_params["token"]
+    grant = next((one.grant for one in doors.access.list() if one.grant.token == name), None)
+    if grant is None or grant.purpose != "application" or grant.person not in doors.people:
+        raise HTTPException(404, "there is no such token of an application")
+    if grant.view not in doors.views:
+        raise HTTPException(404, "this token's view is not in discreet.toml any more: it gets nothing")
+    forms = doors.forms_of(str(grant.person), grant.view)
+    found = await run_in_threadpool(gets, gateway, forms, grant)
+    return JSONResponse(found | grouped(forms.view))
+
+
+def _views(doors: Doors, file: Path | None, show: Show, in_use: Collection[str]) -> list[Route]:
+    """Looked at, written and taken away."""
+    turn = asyncio.Lock()  # one change of the file at a time
+
+    async def put(name: str, view: View | None) -> Response:
+        if file is None:
+            raise HTTPException(400, "this gateway has no discreet.toml, so that no view can be kept")
+        try:
+            async with turn:
+                await run_in_threadpool(write_view, file, name, view)
+                show(name, view)
+        except DiscreetError as error:
+            raise HTTPException(400, str(error)) from None
+        return JSONResponse(described(doors, file))
+
+    async def look(request: Request) -> Response:
+        doors.owning(request)
+        return JSONResponse(described(doors, file))
+
+    async def write(request: Request) -> Response:
+        doors.in_person(request)
+        given = _given(await request.body())
+        name = str(request.path_params["view"])
+        try:
+            view = view_of(name, given["groups"], given.get("rest"))
+        except DiscreetError as error:
+            raise HTTPException(400, str(error)) from None
+        return await put(name, view)
+
+    async def remove(request: Request) -> Response:
+        doors.in_person(request)
+        name = str(request.path_params["view"])
+        readers = [one.name or one.grant.token for one in doors.access.list() if _reads(one, name)]
+        if name in in_use:
+            readers.append("discreet.toml")
+        if readers:
+            raise HTTPException(400, f"{readers[0]} uses this view; end that first")
+        if name not in doors.views:
+            raise HTTPException(404, "there is no such view")
+        return await put(name, None)
+
+    path = "/v1/owner/views/{view}"
+    return [
+        Route("/v1/owner/views", look, methods=["GET"]),
+        Route(path, write, methods=["PUT"]),
+        Route(path, remove, methods=["DELETE"]),
+    ]
+
+
+def _reads(token: Any, view: str) -> bool:
+    return token.revoked is None and token.grant.purpose == "application" and token.grant.view == view
+
+
+def described(doors: Doors, file: Path | None) -> dict[str, Any]:
+    """Every view with its groups, and the contexts of whom it may be a view of."""
+    views = {
+        name: {"groups": {group: sorted(inside) for group, inside in view.groups.items()}, "rest": view.rest}
+        for name, view in doors.views.items()
+        if view.groups is not None
+    }
+    contexts = sorted({context for one in doors.people.values() for context in one.routine.contexts})
+    return {"views": views, "contexts": contexts, "file": None if file is None else file.name}
+
+
+def _given(body: bytes) -> dict[str, Any]:
+    try:
+        given = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise HTTPException(400, "the body is not JSON") from None
+    texts = isinstance(given, dict) and isinstance(given.get("groups"), dict) and given.keys() <= {"groups", "rest"}
+    if not texts or not isinstance(given.get("rest"), str | None):
+        raise HTTPException(400, "send an object with groups, such as {'home': ['home']}, and perhaps rest, a text")
+    return dict(given)

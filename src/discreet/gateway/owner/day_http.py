@@ -1,0 +1,111 @@
+"""The routes of the owner's page: the days of a person, what was believed, and the map."""
+
+from __future__ import annotations
+
+import datetime as dt
+from contextlib import suppress
+from functools import partial
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from discreet.errors import DiscreetError
+from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.owner.beliefs import Watching
+from discreet.gateway.owner.calendar import MOST, STRIPS, Glances
+from discreet.gateway.owner.day import beliefs_of, day_of, days_of, places_of
+from discreet.gateway.runtime import Gateway
+from discreet.gateway.slots.sources import sources_of
+from discreet.gateway.wires.http import LAST_SLOT
+from discreet.session import Session
+
+DONE = object()
+
+FIRST_YEAR = 1970
+"""Before it, and in the last year that there is, times of day cannot be told in all zones."""
+
+
+def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
+    """What `app` mounts; all of it is for the owner who has logged in."""
+    watching, glances = Watching(), Glances(gateway)
+
+    def session_of(person: str) -> Session:
+        return gateway.keeper.people[person].session
+
+    async def days(request: Request) -> Response:
+        person = doors.present(request)
+        return JSONResponse(await run_in_threadpool(days_of, gateway, person))
+
+    async def day(request: Request) -> Response:
+        person = doors.present(request)
+        date, first = _date(request), _first(request)
+        steps = gateway.keeper.explain(person, date)  # a slot a step: one that ends meanwhile waits for no more
+        while await gateway.between_slots(partial(next, steps, DONE)) is not DONE:
+            pass
+        return JSONResponse(await run_in_threadpool(day_of, gateway, person, doors.people[person].clock, date, first))
+
+    async def glance(request: Request) -> Response:
+        person = doors.present(request)
+        strips = "strips" in request.query_params
+        dates = _dates(request, STRIPS if strips else MOST)
+        clock = doors.people[person].clock
+        found = await run_in_threadpool(partial(glances.of, person, clock, dates, strips=strips))
+        return JSONResponse({"days": found})
+
+    async def beliefs(request: Request) -> Response:
+        person = doors.present(request)
+        date = _date(request)
+        whole = "lines" not in request.query_params
+        with suppress(DiscreetError):  # there are none of that date, which is said below
+            while not await gateway.between_slots(lambda: watching.follow(person, session_of(person), date)):
+                pass
+        found = await gateway.between_slots(lambda: beliefs_of(watching, person, session_of(person), date, whole=whole))
+        return JSONResponse(found)
+
+    async def sources(request: Request) -> Response:
+        person = doors.present(request)
+        names = {one.grant.token: one.name for one in doors.access.list()}
+        found = await run_in_threadpool(sources_of, gateway.keeper.own, person, gateway.wall(), names)
+        return JSONResponse({"sources": found, "refused": gateway.refused.of(person)})
+
+    async def places(request: Request) -> Response:
+        person = doors.present(request)
+        return JSONResponse({"places": places_of(doors.people[person].places)})
+
+    path = "/v1/owner/people/{person}"
+    return [
+        Route(f"{path}/days", days, methods=["GET"]),
+        Route(f"{path}/day", day, methods=["GET"]),
+        Route(f"{path}/glance", glance, methods=["GET"]),
+        Route(f"{path}/beliefs", beliefs, methods=["GET"]),
+        Route(f"{path}/sources", sources, methods=["GET"]),
+        Route(f"{path}/places", places, methods=["GET"]),
+    ]
+
+
+def _date(request: Request, name: str = "date") -> dt.date:
+    try:
+        found = dt.date.fromisoformat(request.query_params[name])
+        if not FIRST_YEAR <= found.year < dt.MAXYEAR:
+            raise ValueError
+        return found
+    except (KeyError, ValueError):
+        raise HTTPException(400, f"{name}: give a date, such as 2026-03-29") from None
+
+
+def _dates(request: Request, most: int) -> list[dt.date]:
+    first, last = _date(request, "from"), _date(request, "to")
+    days = (last - first).days + 1
+    if not 1 <= days <= most:
+        raise HTTPException(400, f"from, to: give up to {most} days, the first first")
+    return [first + dt.timedelta(days=k) for k in range(days)]
+
+
+def _first(request: Request) -> int:
+    try:
+        return min(LAST_SLOT, max(0, int(request.query_params.get("first", "0"))))
+    except ValueError:
+        raise HTTPException(400, "first: give the number of a slot") from None

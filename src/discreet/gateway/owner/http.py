@@ -1,0 +1,249 @@
+"""The owner's routes: the first password, logging in and out, tokens, health and figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from discreet.errors import DiscreetError
+from discreet.gateway.auth.authorization import Doors, check_origin, check_write, is_secure
+from discreet.gateway.auth.login import SESSION, TooManyError
+from discreet.gateway.auth.tokens import Token
+from discreet.gateway.config.views import WHOLE
+from discreet.gateway.metrics import Figures
+from discreet.gateway.slots.nightly import Notice
+from discreet.gateway.store.journal.base import JournalError
+
+LATEST = 253_402_300_799
+"""The last second of the year 9999."""
+
+UNKNOWN = (("POST", "/v1/owner/first"), ("POST", "/v1/owner/login"))
+"""Routes whose body is read before it is known who calls."""
+
+
+def owner_routes(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> list[Route]:
+    """What `app` mounts; `notices` fills while it runs."""
+    return [*_entering(doors), *_tokens(doors), *_looking(doors, figures, notices)]
+
+
+def _entering(doors: Doors) -> list[Route]:
+    """The first password, logging in and out."""
+    owner = doors.owner
+
+    async def first(request: Request) -> Response:
+        check_origin(request)
+        given = await document(request, {"token": str, "password": str})
+        try:
+            cookie = await owner.begin(_address(request), given["token"], given["password"])
+        except TooManyError as error:
+            raise _too_many(error) from None
+        except DiscreetError as error:
+            raise HTTPException(403, str(error)) from None
+        return _welcomed(request, doors, cookie)
+
+    async def login(request: Request) -> Response:
+        check_origin(request)
+        given = await document(request, {"password": str})
+        try:
+            cookie = await owner.login(_address(request), given["password"])
+        except TooManyError as error:
+            raise _too_many(error) from None
+        if cookie is None:
+            raise HTTPException(401, "the password is wrong")
+        return _welcomed(request, doors, cookie)
+
+    async def logout(request: Request) -> Response:
+        session = doors.session(request)
+        if session is not None:
+            check_write(request, session)
+            owner.logout(request.cookies[doors.cookie_of(request)])
+        return _left(request, doors)
+
+    async def everywhere(request: Request) -> Response:
+        doors.in_person(request)
+        owner.logout_everywhere()
+        return _left(request, doors)
+
+    async def change(request: Request) -> Response:
+        doors.in_person(request)
+        given = await document(request, {"password": str, "new": str})
+        try:
+            cookie = await owner.change(_address(request), given["password"], given["new"])
+        except TooManyError as error:
+            raise _too_many(error) from None
+        except JournalError:
+            raise
+        except DiscreetError as error:
+            raise HTTPException(400, str(error)) from None
+        if cookie is None:
+            raise HTTPException(403, "the present password is wrong")
+        return _welcomed(request, doors, cookie)
+
+    async def session(request: Request) -> Response:
+        doors.owning(request)
+        found = doors.session(request)
+        views = {name: sorted(view.groups or ()) for name, view in doors.views.items()}
+        return JSONResponse({"csrf": found and found.csrf, "people": sorted(doors.people), "views": views})
+
+    async def door(request: Request) -> Response:
+        """What a page has to ask before it can ask for a password: no error, for nobody has done anything wrong."""
+        return JSONResponse({"owned": owner.first is None, "entered": doors.session(request) is not None})
+
+    return [
+        Route("/v1/owner/door", door, methods=["GET"]),
+        _post("/v1/owner/first", first),
+        _post("/v1/owner/login", login),
+        _post("/v1/owner/logout", logout),
+        _post("/v1/owner/logout/everywhere", everywhere),
+        _post("/v1/owner/password", change),
+        Route("/v1/owner", session, methods=["GET"]),
+    ]
+
+
+def _tokens(doors: Doors) -> list[Route]:
+    """Listed, made and revoked."""
+    access = doors.access
+
+    async def tokens(request: Request) -> Response:
+        doors.owning(request)
+        return JSONResponse({"tokens": [described(one) for one in access.list()]})
+
+    async def add(request: Request) -> Response:
+        doors.owning(request)
+        kinds: dict[str, type] = {"purpose": str, "person": str, "view": str, "now_only": bool, "name": str}
+        given = await document(request, kinds | {"expires": int}, needed={"purpose"})
+        if given["purpose"] == "owner":
+            # A token that ends would make one that does not.
+            doors.in_person(request, "a token of the owner's is made by password")
+        if given.get("expires", 0) > LATEST:
+            raise HTTPException(400, "expires: give seconds since 1970, up to the year 9999; or leave it out")
+        person, view = given.get("person"), given.get("view", WHOLE)
+        if (person is not None and person not in doors.people) or view not in doors.views:
+            raise HTTPException(400, "there is no such person, or no such view")
+        try:
+            token, secret = access.add(**{**given, "person": person})
+        except DiscreetError as error:
+            raise HTTPException(400, str(error)) from None
+        return JSONResponse({"token": token, "secret": secret}, 201)
+
+    async def revoke(request: Request) -> Response:
+        doors.owning(request)
+        if not access.revoke(request.path_params["token"]):
+            raise HTTPException(404, "there is no such token, or it has ended")
+        return Response(status_code=204)
+
+    return [
+        Route("/v1/owner/tokens", tokens, methods=["GET"]),
+        _post("/v1/owner/tokens", add),
+        Route("/v1/owner/tokens/{token}", revoke, methods=["DELETE"]),
+    ]
+
+
+def _looking(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> list[Route]:
+    """Notices, figures and health."""
+
+    async def nightly(request: Request) -> Response:
+        doors.owning(request)
+        told = [
+            {"person": one.person, "date": one.date.isoformat(), "drifted": one.drifted, "words": one.words}
+            for one in notices.values()
+        ]
+        return JSONResponse({"notices": told})
+
+    async def metrics(request: Request) -> Response:
+        doors.owning(request)
+        return PlainTextResponse(await run_in_threadpool(figures.text), media_type="text/plain; version=0.0.4")
+
+    async def health(request: Request) -> Response:
+        return JSONResponse({"ok": figures.alive}, 200 if figures.alive else 503)
+
+    async def ready(request: Request) -> Response:
+        """Anybody may know whether; why is for the owner."""
+        well = figures.well
+        said: dict[str, object] = {"ready": well}
+        if doors.is_owner(request):
+            said["reasons"] = figures.reasons
+        return JSONResponse(said, 200 if well else 503)
+
+    async def accept_clock(request: Request) -> Response:
+        doors.in_person(request)
+        if not figures.clock.accept():
+            raise HTTPException(409, "the clock is not held; there is nothing to accept")
+        return Response(status_code=204)
+
+    return [
+        Route("/v1/owner/notices", nightly, methods=["GET"]),
+        Route("/metrics", metrics, methods=["GET"]),
+        Route("/healthz", health, methods=["GET"]),
+        Route("/readyz", ready, methods=["GET"]),
+        _post("/v1/owner/clock", accept_clock),
+    ]
+
+
+def described(one: Token) -> dict[str, object]:
+    """A token as a list shows it; its secret is nowhere."""
+    grant = one.grant
+    return {
+        "token": grant.token,
+        "purpose": grant.purpose,
+        "person": grant.person,
+        "view": grant.view,
+        "now_only": grant.now_only,
+        "name": one.name,
+        "made": one.made,
+        "expires": one.expires,
+        "used": one.used,
+        "revoked": one.revoked,
+    }
+
+
+def _post(path: str, call: Callable[[Request], Any]) -> Route:
+    return Route(path, call, methods=["POST"])
+
+
+def _welcomed(request: Request, doors: Doors, cookie: str) -> Response:
+    session = doors.owner.session(cookie)
+    assert session is not None  # it was just opened
+    answer = JSONResponse({"csrf": session.csrf})
+    name, secure = doors.cookie_of(request), is_secure(request)
+    answer.set_cookie(name, cookie, max_age=int(SESSION), secure=secure, httponly=True, samesite="strict", path="/")
+    return answer
+
+
+def _left(request: Request, doors: Doors) -> Response:
+    answer = Response(status_code=204)
+    answer.delete_cookie(doors.cookie_of(request), secure=is_secure(request), httponly=True, samesite="strict")
+    return answer
+
+
+def _too_many(error: TooManyError) -> HTTPException:
+    return HTTPException(429, str(error), {"Retry-After": str(math.ceil(error.wait))})
+
+
+def _address(request: Request) -> str:
+    return "" if request.client is None else request.client.host
+
+
+async def document(request: Request, kinds: dict[str, type], needed: set[str] | None = None) -> dict[str, Any]:
+    """A JSON object with these keys, and of these kinds. A form of another site cannot send one."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "send JSON, as application/json")
+    try:
+        given = orjson.loads(await request.body())
+    except orjson.JSONDecodeError:
+        raise HTTPException(400, "the body is not JSON") from None
+    needed = set(kinds) if needed is None else needed
+    if not isinstance(given, dict) or not needed <= given.keys() <= kinds.keys():
+        raise HTTPException(400, f"send an object with {', '.join(sorted(kinds))}")
+    for key, value in given.items():
+        if type(value) is not kinds[key] or (isinstance(value, str) and len(value) > 2000):
+            raise HTTPException(400, f"{key} is of the wrong kind")
+    return given

@@ -1,0 +1,290 @@
+"""The map of each person, changed while the gateway runs: what can be in force at once, what waits, what is refused.
+
+Places name contexts of the habits, and secrets name contexts. So a change is one of three:
+
+- **In force at the next slot**: shapes change, and every name is known to the habits as before. The file is written
+  first, whole or not at all.
+- **Drawn, and waiting**: a name comes or goes. The habits know nothing of it, and its slots would be told as `other`.
+  The map is written beside the file (`places.drawn.geojson`), and nothing changes until habits are learned with it.
+- **Refused**: a secret place would lose ground. From then on visits there would be told; so a secret's ground only
+  grows as long as it is secret. Where what is secret is no place, such as `away`, no place may grow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.contexts import OTHER, UNKNOWN
+from discreet.errors import DataError, DiscreetError
+from discreet.gateway.config.section import duration_text
+from discreet.gateway.slots.keeper import Keeper
+from discreet.gateway.slots.person import PersonStream
+from discreet.places.ground import same_shape, spreads, taken_from
+from discreet.places.named import Place, Places, checked_name
+from discreet.places.placefile import document_of, places_of, read_places, write_places
+from discreet.places.shapes import Circle, Polygon, Shape
+
+NO_FILE = "discreet.toml names no map for {0}; add people.{0}.places, and start the gateway anew"
+CHANGED = "the map has been changed elsewhere; look at it again, and then change it"
+
+
+class MapChangedError(DiscreetError):
+    """Somebody else has changed the map since it was looked at."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What became of a change: `taken` has who goes by another map from now on, and `waits` why nobody does yet."""
+
+    taken: Mapping[str, Places]
+    waits: str = ""
+
+
+def drawn_file(path: Path) -> Path:
+    """Where a map waits for habits: places.drawn.geojson beside places.geojson."""
+    return path.with_name(f"{path.stem}.drawn{path.suffix}")
+
+
+class Maps:
+    """Everybody's map: in force, as drawn, and its file. All of it is asked for in the thread that decides slots."""
+
+    def __init__(self, keeper: Keeper, files: Mapping[str, Path]) -> None:
+        self._keeper, self._files = keeper, files
+
+    def in_force(self, person: str) -> Places:
+        """By which slots are decided."""
+        return self._keeper.people[person].settled.places
+
+    def waiting(self, person: str) -> Places | None:
+        """What is drawn and not in force, if anything is."""
+        file = self._files.get(person)
+        if file is None or not drawn_file(file).exists():
+            return None
+        return read_places(drawn_file(file))
+
+    def drawn(self, person: str) -> Places:
+        """The map as its owner sees and changes it."""
+        return self.waiting(person) or self.in_force(person)
+
+    def described(self, person: str) -> dict[str, Any]:
+        """The map for the page."""
+        places, present = self.drawn(person), self.in_force(person)
+        one = self._keeper.people[person]
+        secret = secret_names(one)
+        parents, why = _parents(places)
+        return {
+            "version": version_of(places),
+            "file": None if person not in self._files else self._files[person].name,
+            "places": [
+                _described(place, k, secret, parents)
+                | {"waits": not any(_same(place, other) for other in present.places)}
+                for k, place in enumerate(places.places)
+            ],
+            "no_tree": why,
+            "waiting": None if places is present else self._remedy(one, places),
+        }
+
+    def change(self, person: str, version: str, made: Callable[[Places], Places]) -> Said:
+        """Draw the map anew; an error says why that cannot be, and then nothing has changed."""
+        file = self._file(person)
+        self._keeper.finish_change()  # one that a failing disk cut short would put the old map back
+        before = self.drawn(person)
+        if version != version_of(before):
+            raise MapChangedError(CHANGED)
+        after = places_of(document_of(made(before)))  # as the file will have it
+        sharing = [name for name, path in self._files.items() if path == file]
+        waits = [words for name in sharing for words in judged(self._keeper.people[name], after)]
+        if waits:
+            write_places(drawn_file(file), after, private=True)
+            return Said({}, waits[0])
+        write_places(file.resolve(), after, private=True)  # a link stays one
+        drawn_file(file).unlink(missing_ok=True)
+        for name in sharing:
+            one = self._keeper.people[name]
+            one.settled = replace(one.settled, places=after)
+        return Said(dict.fromkeys(sharing, after))
+
+    def discard(self, person: str) -> None:
+        """Let go of what is drawn and not in force."""
+        drawn_file(self._file(person)).unlink(missing_ok=True)
+
+    def _file(self, person: str) -> Path:
+        file = self._files.get(person)
+        if file is None:
+            raise DiscreetError(NO_FILE.format(person))
+        return file
+
+    def _remedy(self, person: PersonStream, drawn: Places) -> dict[str, Any]:
+        """What brings a drawn map into force. New names and secrets are kept, however rare: else they are `other`."""
+        file, settled, clock = drawn_file(self._files[person.name]), person.settled, person.settled.clock
+        new = [name for name in drawn.names if name not in known_names(person)]
+        words = ["discreet", "learn", "READINGS", "--places", file.name]
+        words += ["--slots", str(clock.slots), "--zone", clock.zone, "--cut", clock.cut]
+        words += ["--carry", duration_text(settled.hold)]
+        words += [word for name in (*sorted(secret_names(person)), *new) for word in ("--keep", name)]
+        model = f"{person.name}.drawn.model"
+        return {
+            "file": file.name,
+            "learn": shlex.join([*words, "--out", model]),
+            "settings": {"routine": model, "places": file.name},
+        }
+
+
+def judged(person: PersonStream, after: Places) -> list[str]:
+    """Why a map waits for habits, in words; nothing if it can be in force at once. An error where a secret loses."""
+    before, secret, known = person.settled.places, secret_names(person), known_names(person)
+    unknown = [name for name in before.names if name not in known]  # to the habits they are `other`
+    lost = taken_from(before, after, secret.union(unknown if OTHER in secret else ()))
+    if lost is not None:
+        raise DiscreetError(_refusal(*lost))
+    elsewhere = sorted(secret.difference(before.names, [UNKNOWN]))  # such as `away`: its ground is where no place is
+    if elsewhere and (taker := spreads(before, after)) is not None:
+        raise DiscreetError(_refusal(elsewhere[0], taker))
+    new = [name for name in after.names if name not in before.names and name not in known]
+    gone = [name for name in before.names if name not in after.names and name in known]
+    return [f"the habits know nothing of {name!r}" for name in new] + [
+        f"the habits still have {name!r}" for name in gone
+    ]
+
+
+def _refusal(place: str, taker: str | None) -> str:
+    how = "loses ground, or its name" if taker is None else f"loses ground to {taker!r}"
+    return (
+        f"{place!r} is secret, and by this it {how}: visits there would be told as something else. Draw it so that all "
+        "that was in it stays in it; or take the secret back first, and change the map when that is in force"
+    )
+
+
+def secret_names(person: PersonStream) -> frozenset[str]:
+    """The contexts that are secret now, or will be by a change that is announced."""
+    settled = person.settled
+    policies = [settled.policy, *(one.policy for one in settled.history[_present(person) :])]
+    return frozenset(context for policy in policies for secret in policy.secrets for context in secret.contexts)
+
+
+def known_names(person: PersonStream) -> frozenset[str]:
+    """The contexts of the habits in force, and of those that are announced."""
+    settled = person.settled
+    routines = [one.routine for one in settled.history[_present(person) :]] or [settled.routine]
+    return frozenset.intersection(*(frozenset(one.contexts) for one in routines))
+
+
+def _present(person: PersonStream) -> int:
+    """Which of the habits that a stream was of are in force at its next slot."""
+    today = person.next[0]
+    return max((k for k, one in enumerate(person.settled.history) if one.date <= today), default=0)
+
+
+def version_of(places: Places) -> str:
+    """A map's own name: the same for the same map."""
+    text = json.dumps(document_of(places), sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+# --- changes
+
+
+def added(name: str, shape: Shape) -> Callable[[Places], Places]:
+    """With one place more; it may have the name of another, and is then another part of it."""
+    return lambda places: Places([*places.places, Place(name, shape)])
+
+
+def reshaped(number: int, shape: Shape) -> Callable[[Places], Places]:
+    """With another shape for a place, by its index."""
+
+    def made(places: Places) -> Places:
+        place = _at(places, number)
+        return Places([replace(one, shape=shape) if one is place else one for one in places.places])
+
+    return made
+
+
+def renamed(name: str, to: str) -> Callable[[Places], Places]:
+    """With another name for all places of a name; that of other places makes them one."""
+    to = checked_name(to)
+
+    def made(places: Places) -> Places:
+        if name not in places.names:
+            raise DiscreetError(f"there is no place called {name!r}; look at the map again")
+        return Places([replace(one, name=to) if one.name == name else one for one in places.places])
+
+    return made
+
+
+def removed(number: int) -> Callable[[Places], Places]:
+    """Without a place, by its index."""
+
+    def made(places: Places) -> Places:
+        place = _at(places, number)
+        if len(places) == 1:
+            raise DiscreetError("this is the only place, and a map has one at least; draw another first")
+        return Places([one for one in places.places if one is not place])
+
+    return made
+
+
+def _at(places: Places, number: int) -> Place:
+    if not 0 <= number < len(places):
+        raise DiscreetError(f"there is no place {number}; look at the map again")
+    return places.places[number]
+
+
+def shape_of(given: object) -> Shape:
+    """A circle by `middle` and `radius`, or a polygon by `points`; positions are latitude and longitude."""
+    if not isinstance(given, Mapping):
+        raise DataError("the shape is missing; give a middle and a radius, or points")
+    if set(given) == {"middle", "radius"}:
+        ((latitude, longitude),) = _positions([given["middle"]]).tolist()
+        if not isinstance(given["radius"], int | float) or isinstance(given["radius"], bool):
+            raise DataError("the radius is no number; give metres, such as 100")
+        return Circle(latitude, longitude, float(given["radius"]))
+    if set(given) == {"points"} and isinstance(given["points"], list):
+        if len(given["points"]) < 3:
+            raise DataError("a polygon has three corners or more; add some")
+        return Polygon((_positions(given["points"]),))
+    raise DataError("the shape has other keys; give a middle and a radius, or points")
+
+
+def _positions(given: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    for pair in given:
+        numbers = isinstance(pair, list) and len(pair) == 2 and all(type(one) in (int, float) for one in pair)
+        if not numbers or not (abs(pair[0]) <= 90 and abs(pair[1]) <= 180):
+            raise DataError("a position is not one; give latitude (-90 to 90) and longitude (-180 to 180) in degrees")
+    return np.array(given, dtype=np.float64)
+
+
+# --- as the page has it
+
+
+def _described(place: Place, number: int, secret: frozenset[str], parents: Mapping[str, str | None]) -> dict[str, Any]:
+    shape = place.shape
+    return {
+        "number": number,
+        "name": place.name,
+        "middle": list(shape.middle),
+        "rings": [ring.tolist() for ring in shape.rings],
+        "radius": shape.radius if isinstance(shape, Circle) else None,
+        "area": shape.area,
+        "secret": place.name in secret,
+        "within": parents.get(place.name),
+    }
+
+
+def _parents(places: Places) -> tuple[Mapping[str, str | None], str | None]:
+    """Which place lies in which, by name; where that is no tree, why."""
+    try:
+        return places.parents(), None
+    except DataError as error:
+        return {}, str(error)
+
+
+def _same(one: Place, other: Place) -> bool:
+    return one.name == other.name and same_shape(one.shape, other.shape)

@@ -1,0 +1,216 @@
+"""A journal that is older than what was told: completed from who heard it, or broken off in public. Never in silence.
+
+The belief is a function of all outputs that were told, so a journal that lacks some of them promises nothing (theory,
+section 10, Recovery). A backup carries a mark, and an own store that is ahead says the same of an unmarked copy; a
+keeper refuses both. `mended` is what the owner then chooses.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from discreet.errors import DiscreetError
+from discreet.gateway.slots.person import PersonConfig, PersonStream
+from discreet.gateway.slots.recovery import begun, gone_on, utc, without_private_state
+from discreet.gateway.slots.wall_clock import BACK
+from discreet.gateway.store.journal.base import Head, Journal, JournalRow, Key
+from discreet.gateway.store.journal.fields import PAGE
+from discreet.gateway.store.own_store import OwnStore
+from discreet.live.mechanism_cache import SharedMechanisms
+from discreet.live.slots import micros, slot_at
+from discreet.outputs import Output, from_wire, to_wire
+
+TOKENS = "tokens that were revoked since the backup are valid again: look at discreet token list"
+
+
+def mended(
+    people: Sequence[PersonConfig],
+    journal: Journal,
+    own: OwnStore,
+    key: bytes,
+    now: float,
+    *,
+    complete: Path | None = None,
+    new_stream: bool = False,
+    aside: Path | None = None,
+) -> list[str]:
+    """Make a journal fit to go on with, before a keeper opens it; what the owner has to know, in words.
+
+    `complete` is a file of events, a JSON object a line, as an application heard them in the whole view. `new_stream`
+    begins anew where going on is refused: the promise is then of each stream by itself, and `Head.why` says so. Slots
+    that lie in the future, because the clock was ahead, are then written to the file `aside` and taken out.
+    """
+    if complete is not None and new_stream:
+        raise DiscreetError("give --complete or --new-stream, not both: the one keeps the promise, the other breaks it")
+    notes: list[str] = []
+    if complete is not None:
+        notes = _completed(people, journal, own, key, _events(complete), complete)
+    elif new_stream:
+        notes = _begun_anew(people, journal, own, now, aside)
+    if notes and journal.mark() is not None:
+        journal.set_mark(None)
+        notes.append(TOKENS)
+    return notes
+
+
+# --- completed
+
+
+def _completed(
+    people: Sequence[PersonConfig],
+    journal: Journal,
+    own: OwnStore,
+    key: bytes,
+    told: Mapping[str, Mapping[Key, Output]],
+    file: Path,
+) -> list[str]:
+    """The slots that are missing, as they were told, with the likelihoods that this build's kernels give them."""
+    makers, notes = SharedMechanisms(), []
+    for settled in people:
+        last, heard = journal.last(settled.name), told.get(settled.name, {})
+        if last is not None and not any(slot >= last.key for slot in heard):
+            raise DiscreetError(
+                f"{file}: has nothing of {settled.name} from {last.date} slot {last.slot} on, where the journal ends; "
+                "give the file of an application that heard what was told last"
+            )
+        rows = _told_rows(settled, journal, key, heard, makers, file) if last is not None else []
+        if rows:
+            notes.append(f"{settled.name}: {len(rows)} slots are completed, up to {rows[-1].date} slot {rows[-1].slot}")
+            gone_on(settled, journal, own, _head(journal, settled), makers)  # refuses where the own store knows of more
+    return [*notes, f"the journal is completed from {file.name}; where memory was lost, the next slot is skipped"]
+
+
+def _told_rows(
+    settled: PersonConfig,
+    journal: Journal,
+    key: bytes,
+    heard: Mapping[Key, Output],
+    makers: SharedMechanisms,
+    file: Path,
+) -> list[JournalRow]:
+    for row in journal.latest(settled.name, len(heard)):
+        if row.key in heard and heard[row.key] != row.output:
+            raise DiscreetError(
+                f"{file}: {settled.name}, {row.date} slot {row.slot} is another output than the journal's; give what "
+                "was heard in the whole view, of this gateway"
+            )
+    person: PersonStream = without_private_state(settled, journal, _head(journal, settled), makers)
+    missing = sorted(slot for slot in heard if slot >= person.next)
+    rows: list[JournalRow] = []
+    points: list[tuple[int, int, str]] = []
+    for slot in missing:
+        if slot != person.next:
+            date, number = person.next
+            raise DiscreetError(
+                f"{file}: {settled.name}, {date} slot {number} is missing between those that were told; add it from "
+                "another application or the broker"
+            )
+        drawn = person.decided(person.stream.heard(heard[slot]), key)
+        rows.append(drawn.row)
+        points += drawn.checkpoint
+        person.take(drawn)
+    if rows:
+        journal.append(rows, points)
+    return rows
+
+
+def _head(journal: Journal, settled: PersonConfig) -> Head:
+    head = journal.head(settled.name)
+    assert head is not None  # it has rows
+    return head
+
+
+def _events(file: Path) -> dict[str, dict[Key, Output]]:
+    """What was heard: {person: {(date, slot): output}}. The same slot twice must say the same."""
+    found: dict[str, dict[Key, Output]] = {}
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DiscreetError(f"{file}: cannot be read: {error}; give a file of JSON lines") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            event = json.loads(line)
+            key = (dt.date.fromisoformat(event["date"]), int(event["slot"]))
+            person, output = str(event["person"]), from_wire(event)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DiscreetError(
+                f"{file}, line {number}: is no event: {error}; write one JSON object a line, as the gateway's stream "
+                "or its releases gave them"
+            ) from None
+        if found.setdefault(person, {}).setdefault(key, output) != output:
+            raise DiscreetError(f"{file}, line {number}: {person}, {key[0]} slot {key[1]} was another output above")
+    return found
+
+
+# --- broken off
+
+
+def _begun_anew(
+    people: Iterable[PersonConfig], journal: Journal, own: OwnStore, now: float, aside: Path | None
+) -> list[str]:
+    """A new stream for each person whose old one cannot go on; of a backup, everybody's."""
+    makers, notes, mark = SharedMechanisms(), [], journal.mark()
+    for settled in people:
+        why = (
+            f"the journal is {mark}, and what was told since is not known"
+            if mark
+            else _ahead(settled, journal, now) or _refused(settled, journal, own)
+        )
+        if why is None:
+            continue
+        _set_aside(settled, journal, now, aside)
+        begun(settled, journal, now, f"a break: {why}", makers)
+        own.forget_stamp(settled.name)  # after the new stream: without a stamp the old one would go on
+        notes.append(
+            f"{settled.name}: THE PROMISE IS BROKEN OFF: a new stream begins, because {why}. What was told before and "
+            "what is told from now on are each within delta, together they may tell more"
+        )
+    return notes
+
+
+def _ahead(settled: PersonConfig, journal: Journal, now: float) -> str | None:
+    """Why slots of the future cannot be gone on from; None where there are none."""
+    last = journal.last(settled.name)
+    if last is None or last.ends <= now + BACK:
+        return None
+    return f"slots up to {utc(last.ends)} were written, and the clock says {utc(now)}: it was ahead then"
+
+
+def _set_aside(settled: PersonConfig, journal: Journal, now: float, aside: Path | None) -> None:
+    """Take out the slots that end in the future: their keys would forbid those that come. The file has them first."""
+    if _ahead(settled, journal, now) is None:
+        return
+    date, slot = slot_at(settled.clock, micros(now))
+    rows = journal.page(settled.name, after=(date, slot - 1), limit=PAGE)
+    while rows:
+        if aside is not None:
+            _append(aside, [row for row in rows if row.ends > now])
+        rows = journal.page(settled.name, after=rows[-1].key, limit=PAGE)
+    journal.set_aside(settled.name, int(now))
+
+
+def _append(file: Path, rows: Sequence[JournalRow]) -> None:
+    with open(os.open(file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab") as kept:
+        for row in rows:
+            said = {"person": row.person, "date": row.date.isoformat(), "slot": row.slot, **to_wire(row.output)}
+            kept.write(json.dumps(said, ensure_ascii=False).encode() + b"\n")
+        kept.flush()
+        os.fsync(kept.fileno())
+
+
+def _refused(settled: PersonConfig, journal: Journal, own: OwnStore) -> str | None:
+    """Why a person's stream cannot go on; None where it can."""
+    head = journal.head(settled.name)
+    if head is None:
+        return None if own.stamped(settled.name) is None else "the journal was lost"
+    try:
+        gone_on(settled, journal, own, head)
+    except DiscreetError as error:
+        return str(error).split(". ")[0].removeprefix(f"{settled.name}: ")
+    return None

@@ -1,0 +1,1 @@
+"""What comes in and goes out: HTTP, server-sent events, MQTT, OwnTracks and Home Assistant."""

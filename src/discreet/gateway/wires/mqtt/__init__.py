@@ -1,0 +1,1 @@
+"""The broker: one connection, what is published, and what is subscribed to."""

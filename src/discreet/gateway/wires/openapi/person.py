@@ -1,0 +1,244 @@
+"""The owner's routes to one person: days, beliefs, the map and the secrets. All take the password."""
+
+from __future__ import annotations
+
+from discreet.gateway.wires.openapi.owner import NO_JSON
+from discreet.gateway.wires.openapi.parts import (
+    ANY,
+    DATE,
+    ERROR,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    YES,
+    Operation,
+    Routes,
+    Schema,
+    answer,
+    asked,
+    keyed,
+    listed,
+    maybe,
+    only,
+)
+
+NOBODY = {"404": answer("there is no such person", ERROR)}
+CHANGED = {"409": answer("somebody else has changed it meanwhile; look at it again", ERROR)}
+ON = asked("date", "the date", DATE, required=True)
+FROM_TO = [asked("from", "the first date", DATE, required=True), asked("to", "the last date", DATE, required=True)]
+
+SLOT: Schema = keyed({"slot": WHOLE, "start": TEXT, "end": TEXT, "told": ANY, "true": maybe(TEXT), "why": ANY})
+DAY: Schema = keyed({"person": TEXT, "date": DATE, "zone": TEXT, "slots": listed(SLOT)})
+GLANCE: Schema = keyed(
+    {"date": DATE, "shown": WHOLE, "decided": WHOLE}, {"told": listed(maybe(TEXT)), "true": listed(maybe(TEXT))}
+)
+
+SOURCE: Schema = keyed({"source": TEXT, "heard": TEXT, "usual": WHOLE, "quiet": YES})
+
+PATH = "/v1/owner/people/{person}"
+
+DAYS: Routes = {
+    f"{PATH}/days": {
+        "get": Operation(
+            "The first and the last date of which something was told",
+            "in person",
+            {"200": answer("dates", keyed({"first": maybe(DATE), "last": maybe(DATE)}))},
+            also=NOBODY,
+        )
+    },
+    f"{PATH}/day": {
+        "get": Operation(
+            "A day: what was told, what was true, and why something else was told",
+            "in person",
+            {"200": answer("slots", DAY)},
+            [ON, asked("first", "the first slot", {**WHOLE, "minimum": 0})],
+            also=NOBODY,
+        )
+    },
+    f"{PATH}/glance": {
+        "get": Operation(
+            "Days at a glance",
+            "in person",
+            {"200": answer("days of which something was told", keyed({"days": listed(GLANCE)}))},
+            [*FROM_TO, asked("strips", "with every slot, where it is given", TEXT)],
+            also=NOBODY,
+        )
+    },
+    f"{PATH}/beliefs": {
+        "get": Operation(
+            "What is believed of each secret on a date",
+            "in person",
+            {"200": answer("secrets", keyed({"secrets": listed(keyed({"name": TEXT})), "why": maybe(TEXT)}))},
+            [ON, asked("lines", "beliefs alone, where it is given", TEXT)],
+            also=NOBODY,
+        )
+    },
+    f"{PATH}/sources": {
+        "get": Operation(
+            "When each source was heard last, and what of it could not be used",
+            "in person",
+            {
+                "200": answer(
+                    "sources, the latest first; refused has numbers by what was wrong",
+                    keyed({"sources": listed(SOURCE), "refused": {"type": "object", "additionalProperties": WHOLE}}),
+                )
+            },
+            also=NOBODY,
+        )
+    },
+    f"{PATH}/places": {
+        "get": Operation(
+            "The places of the map",
+            "in person",
+            {
+                "200": answer(
+                    "places",
+                    keyed({"places": listed(keyed({"name": TEXT, "middle": listed(NUMBER), "rings": listed(ANY)}))}),
+                )
+            },
+            also=NOBODY,
+        )
+    },
+}
+
+SHAPE: Schema = {
+    "oneOf": [
+        only({"middle": listed(NUMBER, minItems=2, maxItems=2), "radius": NUMBER}),
+        only({"points": listed(listed(NUMBER, minItems=2, maxItems=2), minItems=3)}),
+    ]
+}
+CHANGE: Schema = keyed(
+    {"version": TEXT, "do": {"type": "string", "enum": ["add", "redraw", "rename", "remove"]}},
+    {"name": TEXT, "to": TEXT, "number": WHOLE, "shape": SHAPE},
+)
+MAP: Schema = keyed(
+    {"version": TEXT, "file": maybe(TEXT), "places": listed(ANY), "no_tree": maybe(TEXT), "waiting": ANY, "tiles": ANY}
+)
+UNEXPLAINED: Schema = keyed(
+    {
+        "dots": listed(ANY),
+        "count": WHOLE,
+        "share": maybe(NUMBER),
+        "suggestions": listed(ANY),
+        "hours": {"type": "object"},
+        "days": WHOLE,
+    }
+)
+
+MAPS: Routes = {
+    f"{PATH}/map": {
+        "get": Operation("The map, as it is drawn", "in person", {"200": answer("places", MAP)}, also=NOBODY),
+        "post": Operation(
+            "Change the map",
+            "in person",
+            {"200": answer("the map, and whether it holds at once", MAP)},
+            body=CHANGE,
+            also=NOBODY | CHANGED,
+        ),
+    },
+    f"{PATH}/map/drawn": {
+        "delete": Operation(
+            "Let go of what is drawn and not in force", "in person", {"200": answer("the map", MAP)}, also=NOBODY
+        )
+    },
+    f"{PATH}/map/unexplained": {
+        "get": Operation(
+            "Positions of the last days in no place",
+            "in person",
+            {"200": answer("positions, and places that are suggested", UNEXPLAINED)},
+            also=NOBODY,
+        )
+    },
+    "/v1/owner/tiles/{zoom:int}/{x:int}/{y:int}": {
+        "get": Operation(
+            "A tile of the owner's own map",
+            "in person",
+            {
+                "200": {
+                    "description": "a picture",
+                    "content": {kind: {"schema": TEXT} for kind in ("image/png", "image/jpeg", "image/webp")},
+                },
+                "204": answer("none there"),
+            },
+            also={"404": answer("no numbers of a tile", ERROR)},
+        )
+    },
+}
+
+SECRET: Schema = only(
+    {"name": TEXT, "contexts": listed(TEXT)},
+    {
+        "slots": maybe(listed(WHOLE)),
+        "delta": maybe(NUMBER),
+        "at": {"type": "string", "enum": ["each", "any"]},
+        "begins": maybe(WHOLE),
+        "cap": maybe(NUMBER),
+    },
+)
+DRAFT: Schema = only({"secrets": listed(SECRET)})
+SECRETS: Schema = keyed(
+    {
+        "person": TEXT,
+        "clock": {"type": "object"},
+        "times": listed(TEXT),
+        "contexts": listed(TEXT),
+        "in_force": keyed({"from": DATE, "secrets": listed(ANY)}),
+        "announced": listed(keyed({"from": DATE, "secrets": listed(ANY)})),
+        "draft": keyed({"of": TEXT, "delta": NUMBER}),
+        "already_told": listed(ANY),
+        "fixed": maybe(TEXT),
+    }
+)
+PREVIEW: Schema = keyed({"done": NUMBER, "total": maybe(NUMBER), "result": ANY, "problem": maybe(TEXT)})
+NO_PREVIEW = {"404": answer("there is no such person, or no such preview any more", ERROR)}
+
+SECRETS_ROUTES: Routes = {
+    f"{PATH}/secrets": {
+        "get": Operation(
+            "Secrets in force and announced", "in person", {"200": answer("secrets", SECRETS)}, also=NOBODY
+        ),
+        "put": Operation(
+            "Save secrets; they hold from the cut after next on",
+            "in person",
+            {"200": answer("secrets, as they are now", SECRETS)},
+            body=only({"secrets": listed(SECRET), "of": TEXT}),
+            also=NOBODY | CHANGED | NO_JSON,
+        ),
+    },
+    f"{PATH}/secrets/check": {
+        "post": Operation(
+            "What a draft means, or why it would be refused",
+            "in person",
+            {"200": answer("its secrets, or in `refused` what is wrong with them", {"type": "object"})},
+            body=only({"secrets": listed(ANY)}),
+            also=NOBODY | NO_JSON,
+        )
+    },
+    f"{PATH}/secrets/try": {
+        "post": Operation(
+            "From when a draft would hold; nothing changes",
+            "in person",
+            {"200": answer("its secrets, and the date", keyed({"secrets": listed(ANY), "same": YES, "from": DATE}))},
+            body=DRAFT,
+            also=NOBODY | CHANGED | NO_JSON,
+        )
+    },
+    f"{PATH}/secrets/preview": {
+        "post": Operation(
+            "Begin a preview: weeks as they would be told under a draft",
+            "in person",
+            {"202": answer("its name", keyed({"preview": TEXT}))},
+            body=DRAFT,
+            also=NOBODY | CHANGED | NO_JSON,
+        )
+    },
+    f"{PATH}/secrets/preview/{{preview}}": {
+        "get": Operation(
+            "How far a preview is, and what was found",
+            "in person",
+            {"200": answer("it", PREVIEW)},
+            also=NO_PREVIEW,
+        ),
+        "delete": Operation("Cancel a preview", "in person", {"204": answer("it has ended")}, also=NO_PREVIEW),
+    },
+}

@@ -1,0 +1,222 @@
+"""Markov chains over contexts, one transition matrix a slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.clock import Clock
+from discreet.contexts import Day
+from discreet.errors import DiscreetError
+from discreet.models import arrays
+from discreet.models.learning.counts import Counts, Smoothing, divided, estimate, steps_of
+from discreet.models.sampling import drawn
+from discreet.numerics import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from discreet.models.chain.week import Models
+
+
+class MarkovChain:
+    """P(X_0) and P(X_t | X_{t-1}) for each slot: initial (n,), transitions (T-1, n, n).
+
+    `counts` is what the chain was learned from (None if it was given), `clock` says when slots are, where known.
+    """
+
+    emissions: None = None
+    first = 0
+
+    def __init__(
+        self,
+        contexts: Iterable[str],
+        initial: npt.ArrayLike,
+        transitions: npt.ArrayLike,
+        *,
+        counts: Counts | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.contexts = arrays.labels(contexts)
+        n = len(self.contexts)
+        self.initial = arrays.probabilities(initial, (n,), "initial")
+        self.transitions = arrays.probabilities(transitions, (None, n, n), "transitions")
+        self.counts = counts
+        self._set_clock(clock)
+
+    def _set_clock(self, clock: Clock | None) -> None:
+        if clock is not None and clock.slots != self.slots:
+            raise DiscreetError(f"the clock has {clock.slots} slots a day, the chain {self.slots}; use the same")
+        self.clock = clock
+
+    @classmethod
+    def homogeneous(
+        cls, contexts: Iterable[str], initial: npt.ArrayLike, transition: npt.ArrayLike, slots: int
+    ) -> MarkovChain:
+        """The same transition at every slot; it is stored once."""
+        labels = arrays.labels(contexts)
+        chain = cls(labels, initial, np.zeros((0, len(labels), len(labels))))
+        chain.transitions = arrays.homogeneous(transition, len(labels), slots)
+        return chain
+
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        days: arrays.Labels,
+        smoothing: Smoothing = "auto",
+        contexts: Iterable[str] | None = None,
+        *,
+        by: None = None,
+        clock: Clock | None = None,
+    ) -> MarkovChain: ...
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        days: arrays.Labels,
+        smoothing: Smoothing = "auto",
+        contexts: Iterable[str] | None = None,
+        *,
+        by: Literal["weekpart"],
+        clock: Clock | None = None,
+    ) -> Models: ...
+    @classmethod
+    def fit(
+        cls,
+        days: arrays.Labels,
+        smoothing: Smoothing = "auto",
+        contexts: Iterable[str] | None = None,
+        *,
+        by: Literal["weekpart"] | None = None,
+        clock: Clock | None = None,
+    ) -> MarkovChain | Models:
+        """Learn from days, or from a (D, T) table of labels; contexts default to those seen, by falling frequency.
+
+        `smoothing="none"` divides counts, and a row never seen stays put; `"auto"` backs off from the slot's row to the
+        person's average row. `by="weekpart"` learns weekdays and weekends apart, over the same contexts.
+        """
+        if by == "weekpart":
+            from discreet.models.chain.week import fit_weekparts
+
+            return fit_weekparts(days, smoothing, contexts, clock)
+        if by is not None:
+            raise DiscreetError(f"by={by!r} is not known; use 'weekpart' or leave it out")
+        return cls.from_counts(Counts.of(arrays.as_rows(days), smoothing, contexts), clock=clock)
+
+    @classmethod
+    def fit_sequences(
+        cls,
+        sequences: Sequence[Sequence[str]],
+        slots: int,
+        *,
+        start: str | None = None,
+        contexts: Iterable[str] | None = None,
+    ) -> MarkovChain:
+        """The same transition at every slot, learned from sequences of any length by plain counts: movements, not days.
+
+        It starts at `start` for certain where that is given, otherwise anywhere as often as visited. A context that was
+        never left stays put. Contexts default to those seen, by falling frequency.
+        """
+        labels, visits, steps = steps_of(sequences, contexts)
+        initial = visits / visits.sum()
+        if start is not None:
+            initial = np.zeros(len(labels))
+            initial[arrays.encoded([[start]], labels)[0, 0]] = 1.0
+        return cls.homogeneous(labels, initial, divided(steps), slots)
+
+    @classmethod
+    def from_counts(cls, counts: Counts, *, clock: Clock | None = None) -> MarkovChain:
+        """The chain that counts amount to."""
+        return cls(counts.contexts, *estimate(counts), counts=counts, clock=clock)
+
+    def updated(self, days: arrays.Labels | Day) -> MarkovChain:
+        """The chain with more days learned: equal to fitting all days at once."""
+        if self.counts is None:
+            raise DiscreetError("this chain was not learned from days, so it cannot learn more; use MarkovChain.fit")
+        more = [days] if isinstance(days, Day) else days
+        return MarkovChain.from_counts(self.counts.with_days(arrays.as_rows(more)), clock=self.clock)
+
+    @property
+    def slots(self) -> int:
+        """T."""
+        return len(self.transitions) + 1
+
+    @cached_property
+    def prior(self) -> FloatArray:
+        """(T, n): P(X_t)."""
+        prior = arrays.state_prior(self.initial, self.transitions)
+        prior.setflags(write=False)
+        return prior
+
+    def transition(self, t: int) -> FloatArray:
+        """(n, n): P(X_{t+1} | X_t)."""
+        return arrays.at_slot(self.transitions, t, "transition")
+
+    def emission(self, t: int) -> None:
+        """None: contexts are seen."""
+        return None
+
+    def prior_at(self, t: int) -> FloatArray:
+        """(n,): P(X_t)."""
+        return arrays.at_slot(self.prior, t, "prior")
+
+    def place(self, t: int) -> None:
+        """None: a day does not repeat."""
+        return None
+
+    def possible_steps(self) -> BoolArray:
+        """(T-1, n, n): the steps that occur."""
+        return np.asarray((self.transitions > 0) & (self.prior[:-1, :, None] > 0))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest: equal chains have equal fingerprints."""
+        return arrays.fingerprint(["chain", self.contexts, self.initial, self.transitions])
+
+    def __repr__(self) -> str:
+        return f"MarkovChain({len(self.contexts)} contexts, {self.slots} slots)"
+
+    def index_of(self, context: str) -> int:
+        """The index of a label."""
+        return int(arrays.encoded([[context]], self.contexts)[0, 0])
+
+    def codes(self, days: arrays.Labels, missing: int | None = None) -> IntArray:
+        """(D, T) indices of the days' labels; labels unknown to the chain are an error, or `missing` where given."""
+        rows = arrays.as_rows(days)
+        if len(rows[0]) != self.slots:
+            raise DiscreetError(
+                f"the days have {len(rows[0])} slots, the chain has {self.slots}; use the clock it was learned with"
+            )
+        return arrays.encoded(rows, self.contexts, missing)
+
+    def log_likelihood(self, days: arrays.Labels) -> FloatArray:
+        """(D,): natural logarithm of each day's probability; -inf for a day that the chain holds impossible."""
+        return np.asarray(self.step_log_likelihood(days).sum(axis=1))
+
+    def step_log_likelihood(self, days: arrays.Labels) -> FloatArray:
+        """(D, T): natural logarithm of each step's probability; -inf where impossible or never seen."""
+        codes = self.codes(days, missing=-1)
+        t = np.arange(self.slots - 1)
+        steps = np.empty(codes.shape)
+        steps[:, 0] = self.initial[codes[:, 0]]
+        steps[:, 1:] = self.transitions[t, codes[:, :-1], codes[:, 1:]]
+        steps[codes < 0] = 0
+        steps[:, 1:][codes[:, :-1] < 0] = 0
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(steps))
+
+    def sample(self, days: int, seed: int) -> list[Day]:
+        """Draw days for experiments."""
+        return [Day(tuple(self.contexts[c] for c in row)) for row in self.sample_codes(days, seed)]
+
+    def sample_codes(self, days: int, seed: int) -> IntArray:
+        """(D, T) indices of drawn days."""
+        rng = np.random.default_rng(seed)
+        codes = np.empty((days, self.slots), dtype=np.int64)
+        codes[:, 0] = drawn(np.broadcast_to(self.initial, (days, len(self.initial))), rng)
+        for t in range(1, self.slots):
+            codes[:, t] = drawn(self.transitions[t - 1][codes[:, t - 1]], rng)
+        return codes

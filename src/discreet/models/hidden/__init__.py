@@ -1,0 +1,1 @@
+"""Hidden Markov models: of a day, or without end."""

@@ -1,0 +1,1 @@
+"""Learning habits from days, and how well they predict later ones."""

@@ -1,0 +1,1 @@
+"""Routines: habits of days without end, and how they change."""

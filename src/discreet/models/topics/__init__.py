@@ -1,0 +1,1 @@
+"""Hidden topics behind events, learned over all people together."""

@@ -1,0 +1,1 @@
+"""Where publishing runs: this machine's processes, or Spark."""

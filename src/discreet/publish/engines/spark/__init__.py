@@ -1,0 +1,1 @@
+"""Publishing, learning, releasing and evaluating on Apache Spark."""

@@ -1,0 +1,1 @@
+"""Many people's readings as they arrive: one decision a slot, with state."""
