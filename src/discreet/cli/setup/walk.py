@@ -150,7 +150,7 @@ class SetupWalk:
 
     def _when(self, history: History, *, anew: bool) -> None:
         """Say by which zone days are cut, and for how long a reading stands where nobody said."""
-        from discreet.gateway.section import duration_text
+        from discreet.gateway.config.section import duration_text
         from discreet.places.pace import records_changes, stands_for
 
         zones, seen = history.zones(), history.instants
