@@ -440,7 +440,7 @@ def google_edits(folder: Path) -> Path:
                     "position": {"point": _e7(fix.at, "lat lng"), "accuracyMm": 12000, "timestamp": iso(fix.second)}
                 }
             },
-        }  # fmt: skip
+        }
         for fix in fixes()
     ]
     data = json.dumps({"timelineEdits": [*edits, {"deviceId": "1", "placeAggregates": {}}]}).encode()
