@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from discreet.gateway.changes import policy_of, policy_text
+from discreet.gateway.slots.changes import policy_of, policy_text
 
 from discreet.adversary.enumerate import ExactModel, tolerated
 from discreet.choosing.policy_text import policy_file_text
