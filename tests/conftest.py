@@ -38,8 +38,10 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 LIMIT = 2.0
 """Processor seconds above which a test without a reason is named after a run."""
 
-FIRST = ("golden", "another processor", "spark")
-"""Groups that workers begin with: the first two compile what the other tests use, and the last takes longest."""
+FIRST = ("golden", "another processor", "data", "places", "spark")
+"""What workers begin with: the first two groups compile what other tests use, here and for another processor. The third
+worker meanwhile runs what compiles next to nothing: Spark, which takes longest, would compile the same once more, in
+the test and in each of its workers."""
 
 THEN = ("test_docs_commands.py", "cli", "gateway", "endless", "publish", "mechanisms", "experiments", "test_docs.py")
 """Folders and files with the longest tests, which come next: a worker that began one last would leave others idle."""
