@@ -15,9 +15,9 @@ import pytest
 from discreet import Clock, DiscreetError
 from discreet.models.store import files_for, load, save
 from discreet.publish.following import Following
-from discreet.publish.spark_session import missing
+from discreet.publish.spark_session import missing, running
 from tests.publish.followed import MONDAY, by_hand, folder_of, readings_of
-from tests.publish.sparks import LOCAL, session_at
+from tests.publish.sparks import stop_spark
 from tests.publish.streamed import Child, all_files, committed_files, rows_in, rows_of, write_files
 
 LACKS = missing(stream=True)
@@ -32,8 +32,11 @@ AFTER = MONDAY + dt.timedelta(days=DAYS)
 
 
 @pytest.fixture(scope="module")
-def spark(spark_stops: None) -> Any:
-    return session_at(LOCAL)
+def spark() -> Iterator[Any]:
+    """A session of its own, in which a task may fail once."""
+    stop_spark()
+    with running("local[2,2]", settings={"spark.sql.shuffle.partitions": "2"}) as session:
+        yield session
 
 
 def recorded(folder: Path, files: int) -> tuple[Following, list[Any]]:
