@@ -51,8 +51,8 @@ def told(story: Callable[[], Awaitable[None]]) -> None:
 # --- the functions of each step, without a process or a wire
 
 
-CLOCK = Clock(6, "UTC")
-SLOTS = "[clock]\nslots = 6\n"
+CLOCK = Clock(12, "UTC")
+SLOTS = "[clock]\nslots = 12\n"
 
 
 @pytest.fixture(scope="module", autouse=True)
