@@ -14,7 +14,7 @@ from discreet.numerics import FloatArray, IntArray
 from discreet.places.dwell import bounds_of, dates_of
 from discreet.places.ellipsoid import chords, points_of, positions_of_points
 from discreet.places.named import RESERVED, Place, Places, checked_name
-from discreet.places.pace import CHANGES, records_changes, stands_for, with_pauses
+from discreet.places.pace import CHANGES, is_sparse, stands_for, with_pauses
 from discreet.places.shapes import WIDEST, Circle
 from discreet.places.sightings import SECOND, Sightings
 from discreet.places.spent import TimeSpent, spent_at
@@ -79,8 +79,8 @@ class Search:
 def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -> tuple[Places, TimeSpent]:
     """The places of one person, numbered from the one with most time on, and the time spent at each.
 
-    1. **Stays** of `search.minutes` or more within `search.radius` (`stays_of`). Where the source is silent while
-       nothing changes, a position and a silence are a stay too (`pace.with_pauses`).
+    1. **Stays** of `search.minutes` or more within `search.radius` (`stays_of`). Where the source says nothing for
+       most of the time, a position and a silence are a stay too (`pace.with_pauses`).
     2. **Places**: of all stays, the one with most time within the radius around it is a place; then the next that is
        further than two radii from those before, and so on. Each stay goes to the nearest. So places do not chain
        through a busy quarter into one, and a place has no rim of smaller ones around it.
@@ -96,7 +96,7 @@ def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -
         raise DataError("there are no positions to find places in, only labels; learn from the labels directly")
     instants, points = sightings.instants[there], points_of(sightings.positions[there])
     gap = stands_for(instants) if search.gap is None else search.gap
-    if records_changes(instants):
+    if is_sparse(instants):
         instants, points = with_pauses(instants, points, gap)
     stays = stays_of(instants, points, search.radius, round(search.minutes * 60 * SECOND), round(gap * SECOND))
     if not len(stays):
