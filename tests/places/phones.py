@@ -115,6 +115,8 @@ class Score:
     """The part that is given another place."""
     home: bool
     """Whether what is called home is home."""
+    misplaced: bool
+    """Whether another place is called so."""
 
 
 def score(one: Person, seen: Sightings) -> Score:
@@ -128,7 +130,14 @@ def score(one: Person, seen: Sightings) -> Score:
     right, wrong, total = _hours(one, seen, places, of_map.tolist())
     named = [k for k, place in enumerate(places.places) if place.name == "home"]
     home = bool(named) and int(of_map[named[0]]) == 0
-    return Score(int((distance.min(axis=0) <= 100).sum()), int((of_map < 0).sum()), right / total, wrong / total, home)
+    return Score(
+        int((distance.min(axis=0) <= 100).sum()),
+        int((of_map < 0).sum()),
+        right / total,
+        wrong / total,
+        home,
+        bool(named) and not home,
+    )
 
 
 def _hours(one: Person, seen: Sightings, places: Places, of_map: list[int]) -> tuple[float, float, float]:

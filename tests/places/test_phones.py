@@ -27,7 +27,8 @@ def test_a_person_is_found_in_what_a_phone_of_each_kind_says(kind: str) -> None:
     assert found.invented == 0
     assert found.explained >= explained
     assert found.wrong <= (0.08 if kind == "check-ins" else 0.02)  # nobody says when they left
-    assert found.home
+    assert found.home == (kind != "check-ins")  # nobody checks in at night: then none is named, and that is said
+    assert not found.misplaced
     assert len(NAMES) == 6  # the clinic, visited twice, is one of them
 
 
