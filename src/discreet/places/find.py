@@ -44,7 +44,7 @@ NIGHT_AT, FEWEST_NIGHTS = 3, 3
 """The hour of the wall clock by which nights are counted, and how many a home has at least, if only they say so."""
 
 LONGEST_NIGHT = 14 * 3600 * SECOND
-"""Between the last sighting of an evening and the first of a morning: a day at work on either side is no night there."""
+"""From an evening's last sighting to a morning's first: a day at work on either side is no night there."""
 
 
 NO_HOME = (
