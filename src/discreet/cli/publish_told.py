@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli.known import known_json, print_known
 from discreet.cli.publish_chart import bars
 from discreet.cli.publish_spark import CountedEvents, Target
-from discreet.cli.terminal import note, table
+from discreet.cli.terminal import note, people_in_words, table
 from discreet.cli.truth import IF
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class About:
         """As text; of the people, the first with the largest gains."""
         plan, report = self.plan, self.report
         windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
-        print(f"{report.events} events of {report.people} people, by {plan.mechanism.name}, in {self.target.out}")
+        print(
+            f"{report.events} events of {people_in_words(report.people)}, by {plan.mechanism.name}, in {self.target.out}"
+        )
         print(f"judged by: {plan.habits.name}, {windows}")
         print(f"WARNING: {doubt}\n" if (doubt := _doubt(plan)) else "")
         rows = [
@@ -134,7 +136,10 @@ class About:
             print(f"and {report.people - LISTED} more, none with a larger gain")
             shares = ", ".join(f"{100 * share:g} % {report.utility_at(share):.4f}" for share in QUANTILES)
             print(f"utility that so many have at most: {shares}\n\n{bars(report)}\n")
-            print(f"{report.people - report.breached_people} of {report.people} people are breached nowhere")
+            are = "is" if report.people == 1 else "are"
+            print(
+                f"{report.people - report.breached_people} of {people_in_words(report.people)} {are} breached nowhere"
+            )
 
 
 def _policy(policy: Policy) -> dict[str, Any]:
