@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from discreet.gateway.changes import policy_of, policy_text
 
 from discreet.adversary.enumerate import ExactModel, tolerated
 from discreet.choosing.policy_text import policy_file_text
 from discreet.errors import PolicyError
 from discreet.factors import doubted_growth, factor, gain_within
+from discreet.gateway.slots.changes import policy_of, policy_text
 from discreet.policy import Policy, Secret, read_policy
 from tests.choosing.routines import lived
 

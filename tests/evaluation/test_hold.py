@@ -122,14 +122,15 @@ def test_the_next_week_is_within_alpha_on_average(alpha: float) -> None:
     """
     rng = np.random.default_rng(5)
     n, grid = round(2 / alpha), np.linspace(0, 1, 101)
-    found, careless = [], []
+    found: list[float] = []
+    careless: list[float] = []
     for _ in range(4_000):
         fails = grid[None, :] > rng.random((n + 1, 1))
         losses = np.maximum.accumulate(np.where(fails & (rng.random(fails.shape) < 0.7), 1.0, 0.0), axis=1)
         total = losses[:n].sum(axis=0)
         for version, kept in (("later weeks", found), ("leave one week out", careless)):
             within = [k for k in range(len(grid)) if bound_of(losses[:n, k].tolist(), version) <= alpha]  # type: ignore[arg-type]
-            kept.append(losses[n, max(within)])
+            kept.append(float(losses[n, max(within)]))
         assert total[0] == 0
     error = float(np.std(found) / math.sqrt(len(found)))
     assert float(np.mean(found)) <= alpha + 5 * error
