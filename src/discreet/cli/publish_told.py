@@ -84,9 +84,8 @@ class About:
         """As text; of the people, the first with the largest gains."""
         plan, report = self.plan, self.report
         windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
-        print(
-            f"{report.events} events of {people_in_words(report.people)}, by {plan.mechanism.name}, in {self.target.out}"
-        )
+        whose = people_in_words(report.people)
+        print(f"{report.events} events of {whose}, by {plan.mechanism.name}, in {self.target.out}")
         print(f"judged by: {plan.habits.name}, {windows}")
         print(f"WARNING: {doubt}\n" if (doubt := _doubt(plan)) else "")
         rows = [
@@ -136,10 +135,7 @@ class About:
             print(f"and {report.people - LISTED} more, none with a larger gain")
             shares = ", ".join(f"{100 * share:g} % {report.utility_at(share):.4f}" for share in QUANTILES)
             print(f"utility that so many have at most: {shares}\n\n{bars(report)}\n")
-            are = "is" if report.people == 1 else "are"
-            print(
-                f"{report.people - report.breached_people} of {people_in_words(report.people)} {are} breached nowhere"
-            )
+            print(f"{report.people - report.breached_people} of {report.people} people are breached nowhere")
 
 
 def _policy(policy: Policy) -> dict[str, Any]:
