@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 from tests.data.samples import fit_bytes, rec_line
@@ -161,8 +162,8 @@ def _whole(path: Path) -> None:
     loads(path.read_bytes())
 
 
-def _elements(stream: object) -> None:
-    for _, element in ET.iterparse(stream):  # type: ignore[arg-type]
+def _elements(stream: str | IO[bytes]) -> None:
+    for _, element in ET.iterparse(stream):
         element.clear()
 
 
