@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli.known import known_json, print_known
 from discreet.cli.publish_chart import bars
 from discreet.cli.publish_spark import CountedEvents, Target
-from discreet.cli.terminal import note, table
+from discreet.cli.terminal import note, people_in_words, table
 from discreet.cli.truth import IF
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ class About:
         """As text; of the people, the first with the largest gains."""
         plan, report = self.plan, self.report
         windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
-        print(f"{report.events} events of {report.people} people, by {plan.mechanism.name}, in {self.target.out}")
+        whose = people_in_words(report.people)
+        print(f"{report.events} events of {whose}, by {plan.mechanism.name}, in {self.target.out}")
         print(f"judged by: {plan.habits.name}, {windows}")
         print(f"WARNING: {doubt}\n" if (doubt := _doubt(plan)) else "")
         rows = [

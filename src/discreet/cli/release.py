@@ -22,7 +22,7 @@ from discreet.cli.inputs import (
 )
 from discreet.cli.live import Lines, Now, by_lines, by_the_clock, opened, utc_now
 from discreet.cli.people import Engine, Master, Workers, check_engine
-from discreet.cli.terminal import note, print_json, progress
+from discreet.cli.terminal import note, people_in_words, print_json, progress
 from discreet.cli.truth import warn
 from discreet.errors import DiscreetError
 from discreet.outputs import Release, text_of
@@ -260,7 +260,7 @@ def _write(
         if json:
             print_json({**what, "releases": written, "out": str(out)})
         else:
-            whose = "" if people is None else f" of {people} people"
+            whose = "" if people is None else f" of {people_in_words(people)}"
             print(f"{written} outputs of {days} days{whose}, by {mechanism}, in {out}")
     elif json:
         print_json({**what, "releases": [row.to_wire() for row in rows]})

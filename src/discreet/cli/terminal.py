@@ -144,3 +144,8 @@ def busy(what: str) -> Iterator[None]:
 
     with Console(stderr=True).status(what):
         yield
+
+
+def people_in_words(count: int) -> str:
+    """1 person, 2 people."""
+    return f"{count} {'person' if count == 1 else 'people'}"
