@@ -140,7 +140,7 @@ def lines() -> list[Line]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         new, own, all_of_it = Path(folder, "new"), Path(folder, "session"), Path(folder, "all")
-        first = child("session", new, 300)
+        first = child("session", new, 900)
         found += [
             Line("empty cache: first release, from the start of Python", first["first"], 2.0, "s"),
             Line("empty cache: slowest call after it, the swap among them", first["slowest"], 1.0, "s"),

@@ -66,7 +66,7 @@ app.command()(setup)
 app.command("import")(import_)
 for verb in (
     places,
-    batch(learn),
+    learn,
     mechanisms,
     warm,
     batch(release),
@@ -74,7 +74,7 @@ for verb in (
     batch(evaluate),
     batch(compare),
     batch(attack),
-    batch(publish),
+    batch(publish, everything=True),
     stream,
     serve,
     deploy,
