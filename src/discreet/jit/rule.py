@@ -63,6 +63,10 @@ class Loop:
         with np.errstate(all="ignore"):  # compiled loops meet infinities too, in silence
             return _unboxed(self._plain(*arguments))
 
+    def __reduce__(self) -> str:
+        """By its name, as functions are pickled: a process of a pool has its own."""
+        return self.__name__
+
     @property
     def is_compiled(self) -> bool:
         """Whether this process runs compiled code at the next call."""
