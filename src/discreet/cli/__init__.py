@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Protocol, TextIO, runtime_checkable
 
 import typer
@@ -29,6 +30,7 @@ from discreet.cli.mechanisms import mechanisms
 from discreet.cli.owner import owner
 from discreet.cli.places import places
 from discreet.cli.policy import policy
+from discreet.cli.policy_hold import hold_policy as hold_policy  # registers itself on `policy`
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
@@ -120,11 +122,17 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+@cache
+def whole_command() -> Any:
+    """The command with all its verbs, made once a process: typer takes a tenth of a second to read their signatures."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: Sequence[str]) -> int:
     """The exit code of the command with these arguments."""
     notes_due(drop=True)
     try:
-        code = typer.main.get_command(app).main(list(arguments), prog_name="discreet", standalone_mode=False)
+        code = whole_command().main(list(arguments), prog_name="discreet", standalone_mode=False)
         sys.stdout.flush()
         notes_due()
         return code if isinstance(code, int) else OK
