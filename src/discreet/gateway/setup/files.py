@@ -116,12 +116,13 @@ def stage(
     alone.file.write_text(alone.text(), encoding="utf-8")
     Settings.read(alone.file).opened()
     own = {decided.person: person.moved(file.parent)}
-    if before is None:
-        whole = Settings(file, decided.clock, own)
-    else:
-        whole = replace(before, file=file, clock=decided.clock, people={**before.people, **own})
+    people = {} if before is None else before.people
+    whole = replace(before or Settings(file, decided.clock, {}), clock=decided.clock, people={**people, **own})
     if whole == before:
         alone.file.unlink()
+    elif before is not None and before.file.exists():
+        text = before.file.read_bytes().decode()
+        alone.file.write_bytes(before.text_with(text, decided.clock, own[decided.person]).encode())
     else:
         alone.file.write_text(whole.text(), encoding="utf-8")
     return person
