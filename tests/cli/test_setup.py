@@ -263,7 +263,10 @@ def test_what_is_missing_is_named(discreet: Discreet, tmp_path: Path, arguments:
 def test_secrets_are_not_guessed_where_nothing_suggests_one(discreet: Discreet, phone: Path, tmp_path: Path) -> None:
     ran = discreet("setup", phone, "--dir", tmp_path / "home", "--zone", "Europe/Paris", "--yes")
     assert ran.code == 2
-    assert error_of_last(ran.err).endswith("What is secret: nothing is suggested; give --secret")
+    assert error_of_last(ran.err).startswith("discreet: error: nothing is suggested as a secret, because no name")
+    assert "6 of 8 places have no name but when you are there" in ran.err
+    assert "--find-places --name 3=NAME" in ran.err
+    assert "  weekday place" in ran.out  # by when one is there
 
 
 def test_settings_that_cannot_be_read_are_not_overwritten(discreet: Discreet, tmp_path: Path) -> None:

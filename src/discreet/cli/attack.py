@@ -79,7 +79,7 @@ def attack(
 
     They learn to guess each secret, and are judged on people or days held out. A secret is "beyond" if its claims prove
     a belief above prior + delta, where the prior is what the same observer believes who sees the hour and no output.
-    Nothing is asked of the mechanism or its habits. Leaves with 1 if a secret is beyond. Needs discreet[attack].
+    Nothing is asked of the mechanism or its habits. Leaves with 1 if a secret is beyond. Needs discreet\\[attack].
 
     Example: discreet attack releases.csv readings.csv --policy examples/policy.toml --zone Europe/Paris
     """

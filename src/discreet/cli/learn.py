@@ -36,6 +36,7 @@ from discreet.cli.learners import (
     refuse,
     told_of,
 )
+from discreet.cli.looking import CARRY, kept_of, told_before
 from discreet.cli.people import Engine, Master, Workers, by_spark, check_engine, each_person
 from discreet.cli.terminal import note, print_json_of_many, progress
 from discreet.cli.truth import AcceptModel, Picture, refused
@@ -71,7 +72,9 @@ def learn(
     zone: Annotated[
         str | None,
         typer.Option(
-            help="The person's time zone, such as Europe/Paris.", show_default="UTC", rich_help_panel=DAY_CLOCK
+            help="The person's time zone, such as Europe/Paris.",
+            show_default="where the nights of a history with positions were spent, else UTC",
+            rich_help_panel=DAY_CLOCK,
         ),
     ] = None,
     cut: Annotated[
@@ -83,7 +86,7 @@ def learn(
             rich_help_panel=DAY_CLOCK,
         ),
     ] = None,
-    carry: options.Carry = "4h",
+    carry: options.OwnCarry = None,
     merge_below: Annotated[
         float,
         typer.Option(
@@ -194,8 +197,10 @@ def learn(
 
     check_engine(engine, workers, master, picture=picture, chart=chart)
     reading = ReadingOptions(
-        user, time, context, start, end, naive_zone, carry, skip_bad, person, separator, time_format, places
+        user, time, context, start, end, naive_zone, carry or CARRY, skip_bad, person, separator, time_format, places
     )
+    if engine == "local" and update is None:
+        reading, zone = told_before(data, reading, carry, zone)
     rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers, "learner": learner}
     how: Learner
     if update is None:
@@ -207,7 +212,7 @@ def learn(
         refuse(update, **rules, **other_times(before.clock, slots=slots, zone=zone, cut=cut))
         named = policy_of(secrets, before.clock)
         how = Update(before, update, declared_by(keep, named), named)
-    merge: dict[str, Any] = {"merge_below": merge_below, "keep": how.kept}
+    merge: dict[str, Any] = {"merge_below": merge_below, "keep": kept_of(places, how.kept)}
     begun: AbstractContextManager[Everybody]
     with folder_beside(out) as kept:
         (kept / MODELS).mkdir()

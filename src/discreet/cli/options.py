@@ -47,6 +47,16 @@ Carry = Annotated[
         rich_help_panel=READING,
     ),
 ]
+OwnCarry = Annotated[
+    str | None,
+    typer.Option(
+        "--carry",
+        metavar="TIME",
+        help="How long a reading stands when none follows: 4h, 30m, or 0 for not at all.",
+        show_default="4h, or 48h for a history of changes only",
+        rich_help_panel=READING,
+    ),
+]
 PlacesFile = Annotated[
     Path | None,
     typer.Option(
