@@ -16,9 +16,10 @@ from discreet.clock import Clock
 from discreet.errors import DiscreetError
 from discreet.gateway.config.document import edited, section_text
 from discreet.gateway.config.settings import Settings
-from discreet.gateway.setup.files import Names, SetupResult, move, stage
+from discreet.gateway.setup.files import names_of, stage_settings
 from discreet.mechanisms.named import Spec
 from discreet.models.store import save
+from discreet.setup.files import SetupResult, move
 from tests.gateway.web import ROUTINE
 
 BY_HAND = """\
@@ -85,10 +86,12 @@ def joined(folder: Path, person: str, spec: Spec) -> Settings:
     before = Settings.read(file)
     staging = folder / "staging"
     staging.mkdir(exist_ok=True)
-    names = Names.of(person, before)
+    names = names_of(person, before)
+    save(staging / names.model, ROUTINE)
     (staging / names.policy).write_bytes((folder / "policy.toml").read_bytes())
     assert ROUTINE.clock is not None
-    stage(staging, file, names, before, SetupResult(person, ROUTINE.clock, 4 * 3600.0, spec, False), ROUTINE, {})
+    decided = SetupResult(person, ROUTINE.clock, 4 * 3600.0, spec, False)
+    stage_settings(staging, file, names, before, decided)
     move(staging, file)
     return Settings.read(file)
 

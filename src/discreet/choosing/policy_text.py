@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
-import tomlkit
-
 from discreet.adversary.known import Known
 from discreet.choosing.odds import odds, odds_in_words
 from discreet.choosing.suggest import Suggested, Suggestion
@@ -76,6 +74,8 @@ def _entry(secret: Secret, between: tuple[str, str] | None) -> list[str]:
 
 
 def _line(key: str, value: object) -> str:
+    import tomlkit
+
     return tomlkit.dumps({key: value}).rstrip("\n")
 
 

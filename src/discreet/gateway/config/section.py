@@ -21,14 +21,6 @@ Kind = TypeVar("Kind")
 UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
 
 
-def duration_text(seconds: float) -> str:
-    """A time as `Section.seconds` reads it: 4h, 30m, 90s."""
-    for unit, length in (("h", 3600), ("m", 60)):
-        if seconds % length == 0:
-            return f"{seconds / length:.0f}{unit}"
-    return f"{seconds:.10g}s"
-
-
 def key_text(key: str) -> str:
     """A key as the file has it, in quotes where it has to be."""
     import tomlkit

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from discreet.clock import Clock, local_zone
+from discreet.clock import Clock, duration_text, local_zone
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.gateway.config.broker import Broker
 from discreet.gateway.config.document import edited, section_text
-from discreet.gateway.config.section import Section, duration_text
+from discreet.gateway.config.section import Section
 from discreet.gateway.config.sections import (
     Application,
     JournalAt,
