@@ -18,6 +18,7 @@ from discreet.data.columns import ColumnNames
 from discreet.data.dates import form_of
 from discreet.data.instants import with_instant
 from discreet.data.notation.roles import (
+    NoSuchTableError,
     TableColumns,
     degrees_of,
     found_columns,
@@ -192,7 +193,7 @@ def of_table(entry: LogEntry, table: Format, zone: str | None, form: str | None 
                 entry.told(batch.done, batch.total)
                 yield replace(_of_batch(entry.name, batch, columns, zone, form), form=shown)
         except DataError as error:
-            if isinstance(error, NoZoneError):
+            if isinstance(error, NoZoneError | NoSuchTableError):
                 raise
             raise DataError(str(error).replace(str(path), entry.name)) from None
 
