@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import evaluate
 from discreet.gateway.config.settings import Settings
 from discreet.models.kinds import MONDAY
+from discreet.models.routine.routine import Routine
 from discreet.models.store import load_days, reading_of, truth_of
 from tests.cli.conftest import READINGS, Discreet, error_of
 from tests.cli.histories import phone_history
@@ -119,7 +120,8 @@ def test_learn_makes_the_same_model_of_the_same_readings(home: Path, discreet: D
     )  # fmt: skip
     assert ran.code == 0, ran.err
     model = load_days(learned)
-    assert model.fingerprint == load_days(home / "me.model").fingerprint
+    assert isinstance(model, Routine)
+    assert model.fingerprint == Settings.read(home / "discreet.toml").opened()["me"].routine.fingerprint
     assert {"hospital", "pharmacy"} <= set(model.contexts), "rare, and of names that tell"
 
 

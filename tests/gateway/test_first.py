@@ -34,7 +34,7 @@ from discreet.gateway.setup.steps import NotNowError, SetupSteps
 from discreet.gateway.setup.work import Task
 from discreet.gateway.store.folder import Folder
 from discreet.gateway.store.own_store import Reading
-from discreet.models.store import load_days, reading_of, truth_of
+from discreet.models.store import reading_of, truth_of
 from discreet.setup.files import READ
 from discreet.setup.steps import FOUND, MODEL, PLACES, READINGS, Setup, drawn
 from tests.gateway.first import SETUP, brought, did, empty_web, enter, recorded, settings_in, stands
@@ -138,7 +138,8 @@ def test_the_terminal_makes_the_same_files(tmp_path: Path, walked: tuple[Path, d
     for name in FILES - {"jane.model"}:
         assert (home / name).read_bytes() == (out / name).read_bytes(), name
     ours, theirs = home / "jane.model", out / "jane.model"
-    assert load_days(ours).fingerprint == load_days(theirs).fingerprint
+    served = [Settings.read(file).opened()["jane"].routine for file in (home / "discreet.toml", out / "discreet.toml")]
+    assert served[0].fingerprint == served[1].fingerprint
     assert (truth_of(ours), reading_of(ours)) == (truth_of(theirs), reading_of(theirs))
 
 

@@ -15,9 +15,9 @@ from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from tomlkit.container import Container
-    from tomlkit.items import Item
+    from tomlkit.items import Item, Table
 
-Table = Mapping[str, Any]
+Values = Mapping[str, Any]
 
 BY_HAND = "write it there by hand, and start the gateway anew"
 
@@ -25,11 +25,11 @@ HERE = "\0"
 """Where a section stood; no file of TOML has this letter."""
 
 
-def section_text(where: Sequence[str], table: Table, deep: int = 0) -> str:
+def section_text(where: Sequence[str], table: Values, deep: int = 0) -> str:
     """A section as a new file has it; tables below `deep` levels of it are inline."""
     import tomlkit
 
-    made = _as_section(table, deep)
+    made: Table = _as_section(table, deep)
     for key in reversed(where):
         outer = tomlkit.table(is_super_table=True)
         outer.append(tomlkit.key(key), made)
@@ -37,7 +37,7 @@ def section_text(where: Sequence[str], table: Table, deep: int = 0) -> str:
     return tomlkit.dumps(made).lstrip("\n")
 
 
-def edited(text: str, where: Sequence[str], table: Table | None, deep: int = 0) -> str:
+def edited(text: str, where: Sequence[str], table: Values | None, deep: int = 0) -> str:
     """The text with this table under these keys, such as `("people", "jane")`; without it for None."""
     wanted = tomllib.loads(text)
     at = wanted
@@ -57,7 +57,7 @@ def edited(text: str, where: Sequence[str], table: Table | None, deep: int = 0) 
     raise DiscreetError(f"{'.'.join(where)} is not a section of its own in discreet.toml; {BY_HAND}")
 
 
-def _same(text: str, wanted: Table) -> bool:
+def _same(text: str, wanted: Values) -> bool:
     """Whether a text says this; a table of tables is empty or missing alike."""
     try:
         found = tomllib.loads(text)
@@ -66,7 +66,7 @@ def _same(text: str, wanted: Table) -> bool:
     return _filled(found) == _filled(wanted)
 
 
-def _filled(table: Table) -> dict[str, Any]:
+def _filled(table: Values) -> dict[str, Any]:
     return {key: value for key, value in table.items() if value != {}}
 
 
@@ -80,13 +80,13 @@ def _plain(value: Any) -> Any:
 # --- ways to change a text
 
 
-def _appended(text: str, where: Sequence[str], table: Table, deep: int) -> str:
+def _appended(text: str, where: Sequence[str], table: Values, deep: int) -> str:
     """The section at the end, after a blank line."""
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     return text + gap + section_text(where, table, deep)
 
 
-def _changed(text: str, where: Sequence[str], table: Table | None, deep: int) -> str:
+def _changed(text: str, where: Sequence[str], table: Values | None, deep: int) -> str:
     """Keys that have another value get it, within the section or the inline table that is there."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -107,7 +107,7 @@ def _changed(text: str, where: Sequence[str], table: Table | None, deep: int) ->
         return ""
 
 
-def _fill(at: Any, table: Table) -> None:
+def _fill(at: Any, table: Values) -> None:
     for key in [key for key in at if key not in table]:
         del at[key]
     new = {}
@@ -135,7 +135,7 @@ def _add(at: Any, key: str, value: Item) -> None:
     body.insert(last + 1, (tomlkit.key(key), value))
 
 
-def _rewritten(text: str, where: Sequence[str], table: Table | None, deep: int) -> str:
+def _rewritten(text: str, where: Sequence[str], table: Values | None, deep: int) -> str:
     """The section as a new one, or nothing, in the place of the old; its comments stay, of whatever they are."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -183,7 +183,7 @@ def _comments(container: Container) -> list[str]:
 # --- values
 
 
-def _as_section(table: Table, deep: int) -> Item:
+def _as_section(table: Values, deep: int) -> Table:
     import tomlkit
 
     made = tomlkit.table()
@@ -207,4 +207,5 @@ def _inline(value: Any) -> Item:
         array = tomlkit.array()
         array.extend(map(_inline, value))
         return array
-    return tomlkit.item(value)
+    found: Item = tomlkit.item(value)
+    return found
