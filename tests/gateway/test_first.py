@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from discreet import Clock
-from discreet.cli.inputs import ReadingOptions
+from discreet.batch.reading import ReadingOptions
 from discreet.data import archives
 from discreet.errors import DataError, DiscreetError
 from discreet.gateway.app import GatewayPlan, PreparedGateway

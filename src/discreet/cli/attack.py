@@ -54,12 +54,8 @@ def attack(
         str,
         typer.Option(metavar="RULE", help="Events: the parts of the day.", rich_help_panel=options.READING),
     ] = "night 00:00, morning 06:00, afternoon 12:00, evening 18:00",
-    window: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Events: what is a day for at = 'any'; 0: all.", rich_help_panel=options.READING
-        ),
-    ] = 50,
+    piece: options.Piece = 50,
+    window: options.Window = None,
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
     user: options.UserColumn = "user",
@@ -94,7 +90,9 @@ def attack(
             given = reading.given(shown, truth, policy)
         else:
             events = EventColumns(user or None, time, location, activity)
-            given = _Events(events, zone, intervals, window, naive_zone, skip_bad).given(shown, truth, policy)
+            given = _Events(events, zone, intervals, options.piece_length(piece, window), naive_zone, skip_bad).given(
+                shown, truth, policy
+            )
     except DataError as error:
         raise DataError(in_options(str(error))) from None
     _tell(given, policy)
@@ -233,7 +231,7 @@ class _Events:
     columns: EventColumns
     zone: str
     intervals: str
-    window: int
+    piece_length: int | None
     naive_zone: str | None
     skip_bad: bool
 
@@ -243,7 +241,7 @@ class _Events:
         from discreet.policy import read_policy
         from discreet.publish.plan import checked_length, cut, policy_for
 
-        checked_length(self.window or None)
+        checked_length(self.piece_length)
         rule = Intervals.of(self.intervals, self.zone)
         published = read_published(shown, self.columns)
         with progress(f"reading {truth.name}") as report:
@@ -262,7 +260,7 @@ class _Events:
                     "give the table that it was published from, whole"
                 )
             done = 0
-            for piece in cut(trajectory, self.window or None):
+            for piece in cut(trajectory, self.piece_length):
                 days.append(Day(tuple(event.label for event in piece.events), person=trajectory.person))
                 outputs.append(list(rows[done : done + len(piece)]))
                 done += len(piece)

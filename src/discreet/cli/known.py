@@ -1,29 +1,18 @@
-"""What habits alone tell of each secret, in the terminal and for machines: said before any "kept" or "holds"."""
+"""What habits alone tell of each secret, in the terminal: said before any "kept" or "holds"."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from discreet.batch.truth import KnownByPart
 from discreet.cli.terminal import percent, table
 
 if TYPE_CHECKING:
     from discreet.adversary.known import Known
     from discreet.clock import Clock
 
-Told = Mapping[str | None, Sequence["Known"]]
-"""By part of the week or kind of day."""
 
-
-def known_json(told: Told) -> list[dict[str, object]]:
-    """One object for each secret and part."""
-    return [
-        {"part": part, **asdict(one), "hides_nothing": one.hides_nothing} for part, own in told.items() for one in own
-    ]
-
-
-def print_known(told: Told, clock: Clock | None) -> None:
+def print_known(told: KnownByPart, clock: Clock | None) -> None:
     """A table of what anybody guesses who knows the habits and sees nothing, and what that leaves to hide."""
     if not any(told.values()):
         return

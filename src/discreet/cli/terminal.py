@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-Progress = Callable[[int, int], None]
-"""Called with how much is done and how much there is."""
+from discreet.listener import Listener, Progress
 
 
 def print_json(document: Mapping[str, object]) -> None:
@@ -154,3 +153,7 @@ def busy(what: str, *, compiles: bool = True) -> Iterator[None]:
 
     with Console(stderr=True).status(what + first_run() * compiles):
         yield
+
+
+TERMINAL = Listener(note, note_later, progress)
+"""Whoever runs the command."""

@@ -12,10 +12,7 @@ from discreet.cli.terminal import note, percent, table
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.contexts import Day
     from discreet.evaluation.truth import Look, Truth
-    from discreet.models.routine.parts import AnyModel, Make
-    from discreet.policy import Policy
 
 IF = "if the habits are as learned"
 """What every promise is of."""
@@ -46,16 +43,6 @@ Picture = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-
-
-def refused(truth: Truth, accepted: bool) -> bool:
-    """Whether the answer is no: the habits do not hold, and nobody said to go on."""
-    return truth.holds is False and not accepted
-
-
-def truth_json(truth: Truth, accepted: bool) -> dict[str, Any]:
-    """For machines: what was found, and whether it was accepted."""
-    return truth.to_json() | {"accepted": accepted and truth.holds is False}
 
 
 def print_truth(truth: Truth, accepted: bool) -> None:
@@ -103,64 +90,6 @@ def if_true(summary: Mapping[str, Any] | None) -> str:
     if summary is None:
         return f"All of this {IF}. How true they were on other days is not known: the model's file does not say."
     return f"All of this {IF}: {summary['figure']}."
-
-
-def warn(model: Path) -> None:
-    """A line on stderr where the habits of a file did not hold, and were accepted."""
-    from discreet.models.store import truth_of
-
-    summary = truth_of(model)
-    if summary is not None and summary["holds"] is False:
-        note(f"these habits did not hold: {summary['figure']}")
-
-
-def check_released(
-    habits: AnyModel, make: Make, days: list[Day], policy: Policy, name: str, *, carry: int, seed: int
-) -> Truth:
-    """Hold habits against the days that `evaluate` released: priors, and what an observer of its outputs believes."""
-    from discreet.contexts import carry_forward
-    from discreet.evaluation.truth import DAYS_REMEDY, DrawnOutputs, Observer, check_days
-    from discreet.evaluation.week import every_date
-
-    given = {day.date for day in days}
-    learned = already_learned(habits, days)
-    on = f"these {len(days)} days" + ("" if learned == 0 else _overlap(learned, len(days)))
-    return check_days(
-        habits,
-        carry_forward(every_date(days), carry),
-        policy,
-        on=on,
-        held_out=learned == 0,
-        observer=Observer(f"who sees what {name} shows", DrawnOutputs(habits, make, seed)),
-        counted=lambda day: day.date in given,
-        learned_from=days_learned(habits) if learned == 0 else None,
-        remedy=DAYS_REMEDY,
-    )
-
-
-def _overlap(learned: int | None, days: int) -> str:
-    if learned is None:
-        return " (whether they were learned is not known)"
-    return " (which were learned)" if learned == days else f" ({learned} of which were learned)"
-
-
-def already_learned(habits: AnyModel, days: list[Day]) -> int | None:
-    """How many of the days the habits were learned from; None where they do not say until when they learned."""
-    from discreet.models.routine.routine import Routine
-
-    learned = habits.learned if isinstance(habits, Routine) else None
-    if learned is None:
-        return None
-    ends = [until for until, _ in learned.until.values()]
-    return sum(day.date is not None and any(day.date <= end for end in ends) for day in days)
-
-
-def days_learned(habits: AnyModel) -> int | None:
-    """How many days the habits were learned from, where they know."""
-    from discreet.models.routine.routine import Routine
-
-    learned = habits.learned if isinstance(habits, Routine) else None
-    return None if learned is None else round(sum(float(one.initial.sum()) for one in learned.days.values())) or None
 
 
 def check_picture(picture: Path | None) -> None:
