@@ -62,11 +62,11 @@ class PublishOrder:
     def check(self) -> None:
         """Refuse what cannot be carried out, before anything is read."""
         from discreet.data.published import check_target
+        from discreet.publish.draws import checked_sample
         from discreet.publish.engines.pool import checked_workers
         from discreet.publish.plan import checked_length
         from discreet.publish.report_file import check_report
         from discreet.publish.resume import Unfinished
-        from discreet.publish.sample import checked_sample
 
         checked_length(self.piece_length)
         checked_workers(self.workers)
@@ -305,7 +305,7 @@ def local_engine(
 
 def _sampled(read: Population, most: int, run: Unfinished, note: Note) -> list[Trajectory]:
     """The people whom habits are learned from: all, or where there are more than `most`, so many by lot."""
-    from discreet.publish.sample import sampled
+    from discreet.publish.draws import sampled
 
     if len(read) <= most:
         return list(read)

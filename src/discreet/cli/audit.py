@@ -12,9 +12,8 @@ from discreet.batch.inputs import Maker, ends_at_midnight, read_model, read_poli
 from discreet.batch.truth import known_json
 from discreet.cli import options
 from discreet.cli.inputs import read_spec
-from discreet.cli.known import print_known
 from discreet.cli.terminal import percent, print_json, stages, table
-from discreet.cli.truth import IF, if_true
+from discreet.cli.truth import IF, if_true, print_known
 
 if TYPE_CHECKING:
     from discreet.adversary.audit import Audit, Witness

@@ -17,10 +17,9 @@ from discreet.batch.truth import KnownByPart, already_learned, check_released, k
 from discreet.batch.workers import by_spark, each_person
 from discreet.cli import options
 from discreet.cli.inputs import read_spec
-from discreet.cli.known import print_known
 from discreet.cli.terminal import TERMINAL, note, note_later, print_json, print_json_of_many, progress
 from discreet.cli.terminal import table as aligned
-from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_truth
+from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_known, print_truth
 from discreet.errors import DiscreetError
 from discreet.files import folder_beside
 from discreet.listener import Progress

@@ -38,9 +38,8 @@ from discreet.cli.habits import (
     print_truths,
 )
 from discreet.cli.inputs import in_options
-from discreet.cli.known import print_known
 from discreet.cli.terminal import TERMINAL, note, note_later, print_json_of_many, progress
-from discreet.cli.truth import AcceptModel, Picture
+from discreet.cli.truth import AcceptModel, Picture, print_known
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError

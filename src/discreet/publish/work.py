@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import polars as pl
 
-from discreet.data.triples import Triples
+from discreet.data.population import Triples
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Trajectory
 from discreet.publish.draws import RunKey

@@ -32,7 +32,7 @@ from discreet.errors import DataError, DiscreetError
 from discreet.events import Event, Events, Trajectory
 from discreet.files import folder_whole
 from discreet.numerics import digest_of
-from discreet.publish.draws import RunKey, build
+from discreet.publish.draws import RunKey, build, lot
 from discreet.publish.engines.spark.errors import told_plainly
 from discreet.publish.engines.spark.people import RECORDS, by_person
 from discreet.publish.engines.spark.tables import (
@@ -52,7 +52,6 @@ from discreet.publish.plan import Plan, TopicHabits
 from discreet.publish.report_schema import columns_of, report_frame, reports_in
 from discreet.publish.resume import DONE as NOT_SPARK
 from discreet.publish.resume import KEY, LOCK, Unfinished, alone, key_begun_with
-from discreet.publish.sample import lot
 from discreet.publish.summary import Summary
 from discreet.publish.work import PublishWork, trajectories_of
 
