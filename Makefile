@@ -17,7 +17,7 @@ QUICK := -n 2 --dist loadgroup -m 'not (audit or broker or postgres or browser o
 STORIES := choosing cli demo endless evaluation experiments gateway live publish test_docs.py test_docs_commands.py
 QUICK += $(STORIES:%=--ignore=tests/%)
 
-.PHONY: demo serve quick test slowest check format bench audit lowest update dashboard pictures clean
+.PHONY: demo serve warm quick test slowest check format bench audit lowest update dashboard pictures clean
 
 demo: .venv
 	$(BIN)/discreet demo --out out/demo.html
@@ -26,12 +26,17 @@ demo: .venv
 serve: .venv
 	$(BIN)/discreet serve --demo
 
-quick: .venv
+# Hot loops, compiled once for all workers of the tests: each would compile them for itself. `make demo` and `make serve`
+# do without: what is not compiled yet is interpreted.
+warm: .venv
+	$(BIN)/discreet warm
+
+quick: warm
 	$(BIN)/python -m pytest $(QUICK)
 
 # Everything that can run here, except what only `make audit` runs; what is left out is said. Three processes for two
 # cores: tests of Spark, servers and kills wait for others much of their time.
-test: .venv .venv/spark-installed
+test: warm .venv/spark-installed
 	$(BIN)/python -m pytest -n 3 --dist loadgroup -m 'not audit'
 
 # The twenty tests of the last run that took most processor time, and why; fails where one has no reason.
@@ -55,12 +60,12 @@ format: .venv
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv .venv/spark-installed
+bench: warm .venv/spark-installed
 	$(BIN)/python -m benchmarks
 
 # The same properties as `make test`, on thousands of random models instead of hundreds; and schemathesis over the
 # description of the gateway's routes.
-audit: .venv .venv/spark-installed
+audit: warm .venv/spark-installed
 	DISCREET_SEARCH=long $(BIN)/python -m pytest -n 2 --dist loadgroup tests
 
 # The owner's page, from its sources (needs Node). What is built is committed: pip install needs no Node. The digests say

@@ -39,7 +39,7 @@ LIMIT = 2.0
 """Processor seconds above which a test without a reason is named after a run."""
 
 FIRST = ("golden", "another processor", "spark")
-"""Groups that workers begin with: the first two compile what the other tests use, and the last takes longest."""
+"""Groups that workers begin with: the second compiles for another processor, and the last takes longest."""
 
 THEN = ("test_docs_commands.py", "cli", "gateway", "endless", "publish", "mechanisms", "experiments", "test_docs.py")
 """Folders and files with the longest tests, which come next: a worker that began one last would leave others idle."""
@@ -48,8 +48,9 @@ BEGAN = pytest.StashKey[float]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say to Java how to compile, and collect times in the process that reports."""
+    """Say to Java and to loops how to compile, and collect times in the process that reports."""
     os.environ.setdefault("JAVA_TOOL_OPTIONS", SHORT_LIVED)
+    os.environ.setdefault("DISCREET_COMPILE", "now")  # else dozens of processes would each start a compiler
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Times())
 

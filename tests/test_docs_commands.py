@@ -15,13 +15,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from discreet.cli import app, run
+from discreet.cli import app, run, whole_command
 from discreet.cli.live import Lines
 from discreet.cli.setup import asking
 from discreet.publish.engines.spark.session import missing
@@ -175,7 +173,7 @@ def test_a_line_has_verbs_and_options_that_there_are(line: Line) -> None:
 
 def check(arguments: tuple[str, ...]) -> None:
     """Parse a line as the command would, and run nothing of it."""
-    command: Any = typer.main.get_command(app)
+    command = whole_command()
     words = list(arguments)
     while hasattr(command, "commands"):
         name = words.pop(0)

@@ -14,7 +14,7 @@ SURFACE = {
     *("Policy", "Routine", "Secret", "Guarantee", "Utility", "DiscreetError"),
     *("Output", "Released", "Generalized", "Skipped", "Suppressed", "Perturbed", "PartialEvent"),
     *("Session", "audit", "Audit", "compare"),
-    *("evaluate", "Evaluation", "limit", "Limit", "laws", "mechanisms", "data"),
+    *("evaluate", "Evaluation", "limit", "Limit", "laws", "mechanisms", "data", "warm"),
 }
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.evaluation.metrics import Evaluation, evaluate
     from discreet.events import Event, Events, Intervals, Trajectory
     from discreet.hierarchy import Hierarchy
+    from discreet.jit.warming import warm
     from discreet.models.chain.markov import MarkovChain
     from discreet.models.chain.week import Models
     from discreet.models.hidden.markov import HiddenMarkovModel
@@ -73,6 +74,7 @@ _WHERE = {
     "mechanisms": "mechanisms",
     "merge_rare": "contexts",
     "save": "models.store",
+    "warm": "jit.warming",
 }
 
 __all__ = [
@@ -116,6 +118,7 @@ __all__ = [
     "mechanisms",
     "merge_rare",
     "save",
+    "warm",
 ]
 
 

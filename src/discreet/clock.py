@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import difflib
 import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from discreet.errors import DiscreetError
 
@@ -29,6 +30,19 @@ def seconds_of(time: str, what: str) -> int:
     if not (0 <= minutes < 60 and 0 <= seconds <= DAY_SECONDS):
         raise DiscreetError(f"{what} is {time!r}; write it as HH:MM, for example 04:00")
     return seconds
+
+
+def unknown_zone(name: object) -> str:
+    """What is wrong with a name that is no time zone; of a city's name, the zone that is named after it."""
+    remedy = "use an IANA name such as Europe/Paris"
+    if isinstance(name, str) and name.strip():
+        word = name.strip().replace(" ", "_").casefold()
+        known = sorted(available_timezones())
+        cities = [zone for zone in known if zone.rpartition("/")[2].casefold() == word and "/" in zone]
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+        if cities or near:
+            remedy = f"did you mean {(cities or near)[0]!r}?"
+    return f"time zone {name!r} is not known; {remedy}"
 
 
 @dataclass(frozen=True)
@@ -59,9 +73,7 @@ class Clock:
         try:
             _ = self._zoneinfo
         except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError):
-            raise DiscreetError(
-                f"time zone {self.zone!r} is not known; use an IANA name such as Europe/Paris"
-            ) from None
+            raise DiscreetError(unknown_zone(self.zone)) from None
 
     @cached_property
     def _zoneinfo(self) -> ZoneInfo:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.errors import DiscreetError
@@ -103,10 +103,17 @@ def _follows(before: Day, day: Day) -> bool:
     return day.date - before.date == dt.timedelta(days=1)
 
 
-def merge_rare(days: Sequence[Day], share: float, *, into: str = OTHER, keep: Iterable[str] = ()) -> list[Day]:
+def merge_rare(
+    days: Sequence[Day],
+    share: float,
+    *,
+    into: str = OTHER,
+    keep: Iterable[str] = (),
+    telling: Callable[[str], bool] | None = None,
+) -> list[Day]:
     """Rename each person's contexts that fill less than `share` of that person's slots to `into`.
 
-    `unknown` and the labels in `keep` (secrets, say) are never merged.
+    `unknown`, the labels in `keep` (secrets, say) and those of which `telling` is true are never merged.
     """
     if not 0 <= share < 1:
         raise DiscreetError(f"the share below which contexts are merged is {share}; give a number from 0 to below 1")
@@ -114,6 +121,8 @@ def merge_rare(days: Sequence[Day], share: float, *, into: str = OTHER, keep: It
     counts: dict[str | None, Counter[str]] = {}
     for day in days:
         counts.setdefault(day.person, Counter()).update(day.contexts)
+    if telling is not None:
+        spared |= {label for counter in counts.values() for label in counter if telling(label)}
     rename = {
         person: {
             label: into for label, count in counter.items() if label not in spared and count < share * counter.total()

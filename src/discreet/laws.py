@@ -7,7 +7,7 @@ claims an exact delta is held to it by the audit and along every walk.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -303,4 +303,4 @@ def _covered(mechanism: AnyMechanism) -> Policy | None:
     if mechanism.policy is None or mechanism.guarantee.kind != "exact delta":
         return None
     secrets = [secret for secret in mechanism.policy.secrets if mechanism.guarantee.promises_delta(secret.at)]
-    return Policy(secrets, delta=mechanism.policy.delta) if secrets else None
+    return replace(mechanism.policy, secrets=tuple(secrets)) if secrets else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,129 +12,24 @@ import numpy as np
 
 from discreet.clock import Clock
 from discreet.contexts import OTHER
-from discreet.errors import DiscreetError, OneDayError, PolicyError, did_you_mean
+from discreet.errors import OneDayError, PolicyError, did_you_mean
+from discreet.factors import doubted_growth, gain_within
 from discreet.numerics import CLOSE, SLACK, BoolArray, FloatArray, IntArray, digest_of, read_only
+from discreet.policy_file import policy_content, toml_content
+from discreet.secret import NIGHT_BEFORE, At, Secret, checked_factor, checked_share, on_day
 
-At = Literal["each", "any"]
-
-
-@dataclass(frozen=True)
-class Secret:
-    """A set of contexts, perhaps only at some slots, in which nobody may gain more than delta belief.
-
-    `at="each"` bounds the gain on "there at slot t" for each slot; `at="any"` bounds the gain on "there at some slot of
-    the window". The first does not imply the second. `delta=None` takes the policy's. `begins`, for `at="any"`, says
-    where the window of a day begins: slots before it belong to the window that began the day before, as in a night.
-
-    `cap` bounds belief itself: where the prior q is at most cap - delta/2, the limit is min(q + delta, cap); elsewhere
-    it is q + delta, for silence alone would be beyond a cap below q, and one just above q leaves nothing to show
-    (`Policy.row_delta`). Copies of a secret are made by `dataclasses.replace`, so that none of its terms is lost.
-    """
-
-    name: str
-    contexts: frozenset[str]
-    slots: frozenset[int] | None = None
-    delta: float | None = None
-    at: At = "each"
-    begins: int = 0
-    cap: float | None = None
-
-    def __init__(
-        self,
-        name: str,
-        contexts: Iterable[str] | str | None = None,
-        slots: Iterable[int] | None = None,
-        delta: float | None = None,
-        at: At = "each",
-        begins: int = 0,
-        cap: float | None = None,
-    ) -> None:
-        if contexts is None:
-            contexts = {name}
-        elif isinstance(contexts, str):
-            contexts = {contexts}
-        values = {
-            "name": name,
-            "contexts": frozenset(contexts),
-            "slots": None if slots is None else _checked_slots(slots, name),
-            "delta": None if delta is None else _checked_share(delta, f"delta of secret {name!r}"),
-            "at": at,
-            "begins": _checked_begins(begins, name),
-            "cap": None if cap is None else _checked_share(cap, f"cap of secret {name!r}"),
-        }
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
-        if not name:
-            raise PolicyError("a secret has no name; name it so that reports can speak of it")
-        if not self.contexts:
-            raise PolicyError(f"secret {name!r} names no context; list at least one")
-        for context in self.contexts:
-            if not isinstance(context, str) or not context:
-                raise PolicyError(f"secret {name!r} names {context!r}, which is not a label; use non-empty strings")
-        if self.slots is not None and not self.slots:
-            raise PolicyError(f"secret {name!r} is limited to no slot; leave slots out to mean the whole day")
-        if at not in ("each", "any"):
-            raise PolicyError(f"secret {name!r} has at={at!r}; use 'each' (at each slot) or 'any' (at some slot)")
-        if begins and at != "any":
-            raise PolicyError(f"secret {name!r} is at each slot, so it has no window that begins; leave begins out")
-        if self.begins and self.slots is not None and max(self.slots) < self.begins:
-            raise PolicyError(
-                f"the window of secret {name!r} begins at slot {begins}, after all of its slots; give one of them"
-            )
-
-    def in_one_day(self, slots: int) -> tuple[Secret, ...]:
-        """The secret on a model of one day of so many slots: a window that runs over the cut is two, each on its own.
-
-        The window that begins on the day keeps the name; the end of the one that began before is "... (night before)".
-        """
-        if self.begins == 0:
-            return (self,)
-        self.require_begins_within(slots)
-        window = range(slots) if self.slots is None else sorted(self.slots)
-        after = [slot for slot in window if slot >= self.begins]
-        before = [slot for slot in window if slot < self.begins]
-        parts = [(self.name, after), (self.name + NIGHT_BEFORE, before)]
-        return tuple(replace(self, name=name, slots=frozenset(own), begins=0) for name, own in parts if own)
-
-    def require_begins_within(self, slots: int) -> None:
-        """Refuse a window that begins after the day's last slot."""
-        if self.begins >= slots:
-            raise PolicyError(
-                f"the window of secret {self.name!r} begins at slot {self.begins}, but the day has slots 0 to "
-                f"{slots - 1}; use the clock that the model was learned with"
-            )
-
-
-NIGHT_BEFORE = " (night before)"
-"""What the end of a window that began the day before is called, after its secret's name."""
-
-
-def on_day(name: str, day: int) -> str:
-    """What a secret at="any" is called on one of several days in a row, of which the first is 1."""
-    return f"{name} (day {day})"
-
-
-def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
-    try:
-        return frozenset(operator.index(slot) for slot in slots)
-    except TypeError:
-        raise PolicyError(f"slots of secret {name!r} is {slots!r}; give slot numbers, such as range(44, 48)") from None
-
-
-def _checked_begins(begins: int, name: str) -> int:
-    try:
-        slot = -1 if isinstance(begins, bool) else operator.index(begins)
-    except TypeError:
-        slot = -1
-    if slot < 0:
-        raise PolicyError(f"the window of secret {name!r} begins at {begins!r}; give a slot number, 0 or more")
-    return slot
-
-
-def _checked_share(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # also catches NaN
-        raise PolicyError(f"{what} is {value}; give a number from 0 to 1")
-    return float(value)
+__all__ = [
+    "NIGHT_BEFORE",
+    "At",
+    "Guarantee",
+    "GuaranteeKind",
+    "Policy",
+    "Secret",
+    "SecretTable",
+    "Verdict",
+    "on_day",
+    "read_policy",
+]
 
 
 @dataclass(frozen=True)
@@ -144,12 +37,27 @@ class Policy:
     """Secrets, each bounded on its own, and the gain delta that is tolerated unless a secret has its own.
 
     A string is the secret of that one context. A union is one `Secret` with several contexts.
+
+    `share` is how much of delta is spent: limits are made of share x delta, and the rest is a reserve for habits that
+    were learned wrongly (docs/theory.md, section 16). `odds` and `doubt` tighten limits further (section 13): no
+    outputs multiply the odds of a secret by more than `odds`; and delta holds before observers whose prior of a row is
+    within a factor `doubt` of ours. Copies are made by `dataclasses.replace`, so that no term is lost.
     """
 
     secrets: tuple[Secret, ...] = ()
     delta: float = 0.1
+    share: float = 1.0
+    odds: float | None = None
+    doubt: float | None = None
 
-    def __init__(self, secrets: Iterable[Secret | str] | Secret | str = (), delta: float = 0.1) -> None:
+    def __init__(
+        self,
+        secrets: Iterable[Secret | str] | Secret | str = (),
+        delta: float = 0.1,
+        share: float = 1.0,
+        odds: float | None = None,
+        doubt: float | None = None,
+    ) -> None:
         if isinstance(secrets, str | Secret):
             secrets = (secrets,)
         named = tuple(secret if isinstance(secret, Secret) else Secret(secret) for secret in secrets)
@@ -159,42 +67,72 @@ class Policy:
                 raise PolicyError(f"two secrets are named {secret.name!r}; give each a name of its own")
             seen.add(secret.name)
         object.__setattr__(self, "secrets", named)
-        object.__setattr__(self, "delta", _checked_share(delta, "delta of the policy"))
+        object.__setattr__(self, "delta", checked_share(delta, "delta of the policy"))
+        object.__setattr__(self, "share", checked_share(share, "share of the policy"))
+        for key, value in (("odds", odds), ("doubt", doubt)):
+            object.__setattr__(self, key, None if value is None else checked_factor(value, f"{key} of the policy"))
         for secret in named:
-            if secret.cap is not None and secret.cap < self.delta_of(secret) / 2:
+            if secret.cap is not None and secret.cap < self.spent_of(secret) / 2:
                 raise PolicyError(
                     f"the cap of secret {secret.name!r} is {secret.cap:g}, below half of its delta, "
-                    f"{self.delta_of(secret):g}: it would apply to no prior; give a larger cap or a smaller delta"
+                    f"{self.spent_of(secret):g}: it would apply to no prior; give a larger cap or a smaller delta"
                 )
 
     def delta_of(self, secret: Secret) -> float:
-        """The gain tolerated on a secret, where no cap leaves less."""
+        """The gain tolerated on a secret. Its limits may leave less: see `row_delta`."""
         return self.delta if secret.delta is None else secret.delta
+
+    def spent_of(self, secret: Secret) -> float:
+        """The part of a secret's delta that limits are made of."""
+        return self.share * self.delta_of(secret)
+
+    def odds_of(self, secret: Secret) -> float | None:
+        """The factor that a secret's odds may be multiplied by; None where nothing bounds it."""
+        odds = self.odds if secret.odds is None else secret.odds
+        return None if odds == np.inf else odds
+
+    def bounds_odds(self, secret: Secret) -> bool:
+        """Whether limits depend on odds: then what is left to gain goes to nothing with the prior."""
+        return self.odds_of(secret) is not None or (self.doubt or 1.0) > 1
 
     def cap_applies(self, secret: Secret, prior: float) -> bool:
         """Whether a secret's cap bounds a belief that starts from this prior: it is at most cap - delta/2."""
-        delta = self.delta_of(secret)
+        delta = self.spent_of(secret)
         return secret.cap is not None and prior <= secret.cap - delta / 2 + min(CLOSE, delta / 4)
 
     def row_delta(self, secret: Secret, prior: float) -> float:
-        """The gain tolerated on a secret at a slot, or in a window, of this prior: delta, or what its cap leaves.
+        """The gain tolerated on a secret at a slot, or in a window, of this prior.
 
-        Everything that bounds a gain goes by this, so that a cap is as exact as a delta. It is never below a quarter of
-        delta, hence silence keeps it.
+        First share x delta, then what odds and doubt leave of it, then what the cap does. Everything that bounds a gain
+        goes by this, so that each term is as exact as a delta. It is never negative, hence silence keeps it.
         """
-        delta = self.delta_of(secret)
-        if secret.cap is None or not self.cap_applies(secret, prior):
-            return delta
-        return min(delta, secret.cap - prior)
+        delta = self.spent_of(secret)
+        found, odds = delta, self.odds_of(secret)
+        if odds is not None:
+            found = min(found, gain_within(prior, odds - 1))
+        if self.doubt is not None and self.doubt > 1:
+            found = min(found, gain_within(prior, doubted_growth(prior, delta, self.doubt)))
+        if secret.cap is not None and self.cap_applies(secret, prior):
+            found = min(found, secret.cap - prior)
+        return found
+
+    def terms_of(self, secret: Secret) -> tuple[object, ...]:
+        """What limits on a secret depend on, and not on its name: equal terms are one promise."""
+        odds, doubt = self.odds_of(secret), self.doubt if (self.doubt or 1.0) > 1 else None
+        return secret.contexts, secret.slots, secret.at, self.delta_of(secret), self.share, odds, doubt, secret.cap
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest: equal policies have equal fingerprints."""
         parts: list[object] = [self.delta]
+        parts += [] if self.share == 1 else [("share", self.share)]  # policies without a term keep their fingerprints
+        parts += [] if self.odds is None else [("odds", self.odds)]
+        parts += [] if self.doubt is None else [("doubt", self.doubt)]
         for one in self.secrets:
             slots = None if one.slots is None else sorted(one.slots)
             parts += [one.name, sorted(one.contexts), slots, one.delta, one.at, one.begins]
-            parts += [] if one.cap is None else [("cap", one.cap)]  # policies without one keep their fingerprints
+            parts += [] if one.cap is None else [("cap", one.cap)]
+            parts += [] if one.odds is None else [("odds", one.odds)]
         return digest_of(parts).hex()
 
     @property
@@ -247,7 +185,7 @@ class Policy:
         """The policy on a model of one day: see `Secret.in_one_day`."""
         if not any(secret.begins for secret in self.secrets):
             return self
-        return Policy([part for secret in self.secrets for part in secret.in_one_day(slots)], delta=self.delta)
+        return replace(self, secrets=tuple(part for secret in self.secrets for part in secret.in_one_day(slots)))
 
     def worst(self, secret: Secret, gains: Mapping[str, float]) -> float | None:
         """The worst of a secret's gains by name: of both where its window is two, and of each of several days'."""
@@ -281,11 +219,13 @@ class Policy:
     ) -> Verdict:
         delta, gain = self.delta_of(secret), self.worst(secret, gains) or 0.0
         bound = None if bounds is None else self.worst(secret, bounds) or 0.0
-        if secret.cap is not None and (excess is None or (bounds is not None and bound_excess is None)):
+        by_prior = secret.cap is not None or self.bounds_odds(secret)
+        if by_prior and (excess is None or (bounds is not None and bound_excess is None)):
             raise PolicyError(
-                f"secret {secret.name!r} has a cap, so that its limits differ from slot to slot; give excess= (and "
-                "bound_excess=), the largest gain beyond its own limit"
+                f"secret {secret.name!r} has a cap or a bound on odds, so that its limits differ from slot to slot; "
+                "give excess= (and bound_excess=), the largest gain beyond its own limit"
             )
+        spent = self.spent_of(secret)
         over = None if excess is None else self.worst(secret, excess)
         most = None if bound_excess is None else self.worst(secret, bound_excess)
         return Verdict(
@@ -293,9 +233,20 @@ class Policy:
             delta,
             gain,
             bound,
-            gain - delta if over is None else over,
-            None if bound is None else bound - delta if most is None else most,
+            gain - spent if over is None else over,
+            None if bound is None else bound - spent if most is None else most,
+            self.terms_in_words(secret),
         )
+
+    def terms_in_words(self, secret: Secret) -> str:
+        """Delta, and the other terms where there are any, such as: 0.1000, cap 0.2, odds at most x 3."""
+        odds = self.odds_of(secret)
+        found = [f"{self.delta_of(secret):.4f}"]
+        found += [] if self.share == 1 else [f"of which {self.share:g} is spent"]
+        found += [] if secret.cap is None else [f"cap {secret.cap:g}"]
+        found += [] if odds is None else [f"odds at most x {odds:g}"]
+        found += [] if (self.doubt or 1.0) == 1 else [f"doubt {self.doubt:g}"]
+        return ", ".join(found)
 
     @classmethod
     def read(cls, path: str | Path, clock: Clock | None = None) -> Policy:
@@ -319,12 +270,8 @@ class Verdict:
     Negative: the room that is left."""
     bound_excess: float | None = None
     """What no gain exceeds its own limit by."""
-
-    @property
-    def terms(self) -> str:
-        """Delta, and the cap where there is one."""
-        cap = self.secret.cap
-        return f"{self.delta:.4f}" if cap is None else f"{self.delta:.4f}, cap {cap:g}"
+    terms: str = ""
+    """Delta and the other terms, in words."""
 
     @property
     def word(self) -> Literal["breached", "kept", "exceeded", "open", "within"]:
@@ -398,9 +345,9 @@ class SecretTable:
     def row_deltas(self, secrets: IntArray, priors: FloatArray) -> FloatArray:
         """(R,): the gain tolerated on rows of these secrets, by number, with these priors (`Policy.row_delta`)."""
         own = self.policy.secrets
-        found = np.array([self.policy.delta_of(secret) for secret in own], dtype=np.float64)[secrets]
-        capped = np.array([secret.cap is not None for secret in own], dtype=np.bool_)[secrets]
-        for row in np.flatnonzero(capped).tolist():
+        found = np.array([self.policy.spent_of(secret) for secret in own], dtype=np.float64)[secrets]
+        by_prior = [secret.cap is not None or self.policy.bounds_odds(secret) for secret in own]
+        for row in np.flatnonzero(np.array(by_prior, dtype=np.bool_)[secrets]).tolist():
             found[row] = self.policy.row_delta(own[secrets[row]], float(priors[row]))
         return found
 
@@ -420,8 +367,13 @@ class SecretTable:
 
 
 def _least_delta(policy: Policy, secret: Secret) -> float:
-    """Where a cap applies, what it leaves is least for the largest prior that it applies to."""
-    delta = policy.delta_of(secret)
+    """Where a cap applies, what it leaves is least for the largest prior that it applies to.
+
+    Odds leave as little as one likes where the prior is small.
+    """
+    delta = policy.spent_of(secret)
+    if policy.bounds_odds(secret):
+        return 0.0
     return delta if secret.cap is None else delta / 2 - min(CLOSE, delta / 4)
 
 
@@ -457,105 +409,9 @@ class Guarantee:
 
 def read_policy(path: str | Path, clock: Clock | None = None) -> tuple[Policy, Clock | None]:
     """Read a policy file: the policy, and the clock that its clock times refer to."""
-    path = Path(path)
+    content = toml_content(Path(path))
     try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
-    except FileNotFoundError:
-        raise PolicyError(f"{path}: there is no such policy file; give the path of a TOML file") from None
-    except OSError as error:
-        raise PolicyError(f"{path}: cannot be read: {error.strerror}; give the path of a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{path}: not a TOML file: {error}") from None
-    try:
-        return _policy_from(content, clock)
+        found = policy_content(content, clock)
+        return Policy(found.secrets, **found.terms), found.clock
     except (PolicyError, TypeError, ValueError) as error:
         raise PolicyError(f"{path}: {error}") from None
-
-
-def _policy_from(content: Mapping[str, object], clock: Clock | None) -> tuple[Policy, Clock | None]:
-    _only(content, {"delta", "secret", "clock"}, "the file")
-    if "clock" in content:
-        given = _table(content["clock"], "[clock]")
-        _only(given, {"slots", "zone", "cut"}, "[clock]")
-        if "slots" not in given:
-            raise PolicyError("[clock] has no slots; add, for example, slots = 48")
-        try:
-            clock = Clock(**given)  # type: ignore[arg-type]  # Clock checks its values
-        except DiscreetError as error:
-            raise PolicyError(f"[clock]: {error}") from None
-    delta = _checked_share(_number(content.get("delta", 0.1), "delta"), "delta of the policy")
-    if "secret" not in content:  # an empty file would be kept by whatever is shown
-        raise PolicyError(
-            'there is no secret in it; add [[secret]] with contexts = ["hospital"], for example, or secret = [] if '
-            "there is to be none"
-        )
-    entries = content["secret"]
-    if not isinstance(entries, list):
-        raise PolicyError("write each secret under its own [[secret]]")
-    secrets = [_secret_from(_table(entry, f"[[secret]] number {k}"), k, clock) for k, entry in enumerate(entries, 1)]
-    return Policy(secrets, delta=delta), clock
-
-
-def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) -> Secret:
-    where = f"[[secret]] number {number}"
-    _only(entry, {"name", "contexts", "slots", "between", "begins", "delta", "cap", "at"}, where)
-    contexts = _labels(entry.get("contexts"), where)
-    name = entry.get("name", " or ".join(sorted(contexts)))
-    at = str(entry.get("at", "each"))
-    slots, begins = entry.get("slots"), entry.get("begins", 0)
-    if slots is not None and not (isinstance(slots, list) and all(type(slot) is int for slot in slots)):
-        raise PolicyError(f"slots of {where} is {slots!r}; give a list of slot numbers")
-    if type(begins) is not int:
-        raise PolicyError(f"begins of {where} is {begins!r}; give the number of the slot at which the window begins")
-    if "between" in entry:
-        if "begins" in entry:
-            raise PolicyError(f"{where} has both begins and between, which says it already; keep one")
-        if slots is not None:
-            raise PolicyError(f"{where} has both slots and between; keep one")
-        times = entry["between"]
-        if not (isinstance(times, list) and len(times) == 2 and all(isinstance(time, str) for time in times)):
-            raise PolicyError(f'between of {where} is {times!r}; give two times, such as ["22:00", "06:00"]')
-        if clock is None:
-            raise PolicyError(f"{where} speaks of clock times but no clock is known; add [clock] with slots and zone")
-        try:
-            slots = clock.between(*times)
-            begins = clock.begins(*times) if at == "any" else 0
-        except DiscreetError as error:
-            raise PolicyError(f"between of {where}: {error}") from None
-    delta, cap = entry.get("delta"), entry.get("cap")
-    return Secret(
-        str(name),
-        contexts,
-        slots=slots,
-        delta=None if delta is None else _number(delta, f"delta of {where}"),
-        at=at,  # type: ignore[arg-type]  # Secret checks its value
-        begins=begins,
-        cap=None if cap is None else _number(cap, f"cap of {where}"),
-    )
-
-
-def _table(value: object, where: str) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise PolicyError(f"{where} is {value!r}; write it as a table")
-    return value
-
-
-def _only(table: Mapping[str, object], known: Collection[str], where: str) -> None:
-    for key in table:
-        if key not in known:
-            raise PolicyError(f"{where} has an unknown key {key!r}; {did_you_mean(key, known)}")
-
-
-def _labels(value: object, where: str) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, list) and value and all(isinstance(label, str) for label in value):
-        return list(value)
-    raise PolicyError(f'contexts of {where} is {value!r}; give a list of labels, such as ["hospital"]')
-
-
-def _number(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise PolicyError(f"{where} is {value!r}, not a number; give one from 0 to 1")
-    return float(value)

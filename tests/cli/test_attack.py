@@ -14,6 +14,7 @@ from discreet.contexts import UNKNOWN, Day
 from discreet.data import write_releases
 from discreet.models.simulate import person
 from discreet.outputs import SUPPRESSED, Release
+from discreet.places import Circle, Place, Places, write_places
 from tests.cli.conftest import Discreet, error_of
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed; pip install discreet[attack]")
@@ -116,9 +117,24 @@ def test_too_little_is_not_a_verdict(discreet: Discreet, folder: Path, tmp_path:
     policy = tmp_path / "policy.toml"
     policy.write_text('[[secret]]\ncontexts = ["hopsital"]\n')
     ran = discreet("attack", folder / "shown.csv", folder / "readings.csv", "--policy", policy, "--zone", CLOCK.zone)
-    assert ran.code == 0
+    assert ran.code == 3  # neither a yes nor a no
+    assert "no secret could be tested. An attack takes at least 20 people" in ran.err
     assert "hopsital: not tested: true for 0 day(s) of those learned from, and 5 are needed" in ran.out
     assert "'hopsital' is nowhere in the truth; did you mean 'hospital'?" in ran.err
+
+
+def test_positions_are_attacked_by_the_map(discreet: Discreet, folder: Path, tmp_path: Path) -> None:
+    days = person("p01", days=120, slots=24, seed=5)
+    labels = sorted({context for day in days for context in day.contexts} - {UNKNOWN})
+    at = {label: (52.5, 13.4 + 0.02 * number) for number, label in enumerate(labels)}  # more than a kilometre apart
+    write_places(tmp_path / "map.geojson", Places([Place(name, Circle(*at[name], 100.0)) for name in labels]))
+    header = ("user", "timestamp", "latitude", "longitude")
+    rows = [(who, when, *at[str(context)]) for who, when, context in _readings(days)]
+    truth = written(tmp_path / "positions.csv", [header, *rows])
+    files = [folder / "shown.csv", truth, "--policy", folder / "policy.toml", "--zone", CLOCK.zone]
+    ran = discreet("attack", *files, "--places", tmp_path / "map.geojson")
+    assert ran.code == 1, ran.err
+    assert "BEYOND" in ran.out
 
 
 @pytest.mark.parametrize(

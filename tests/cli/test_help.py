@@ -4,13 +4,11 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
 from discreet.cli import app
-from discreet.cli.terminal import first_run
 from discreet.data.formats import FORMATS
 from tests.cli.conftest import Discreet, error_of
 
@@ -114,10 +112,3 @@ def test_the_shell_completes_verbs() -> None:
     asked = {**os.environ, "_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": "discreet mech", "COMP_CWORD": "1"}
     ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, env=asked, check=False)
     assert ran.stdout.split() == ["mechanisms"]
-
-
-def test_the_first_run_says_that_it_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert "compiles, once" in first_run()
-    (tmp_path / "loop.nbi").touch()
-    assert first_run() == ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import stat
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -25,8 +27,17 @@ from tests.cli.histories import phone_history
 
 FILES = ["discreet.toml", "me.model", "places.geojson", "places.html", "policy.toml", "readings.parquet"]
 NAMED = ["--name", "7=hospital", "--name", "8=pharmacy"]
-QUICK = ["--weeks", "2"]
+QUICK = ["--weeks", "2", "--slots", "12"]
+"""Few weeks are drawn to say what a choice costs, of slots of two hours: a quarter of the slots, and of the rows."""
 SCRIPT = ["--zone", "Europe/Paris", *NAMED, "--secret", "medical", "--delta", "0.2", "--vocabulary", "deceive", *QUICK]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_kernels() -> Iterator[None]:
+    """Each choice is audited, which takes longer than all else; tests/choosing has audits of the usual size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("discreet.choosing.choices"), "KERNELS", 20)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +117,7 @@ def test_the_files_serve_release(home: Path, discreet: Discreet) -> None:
         "--places", home / "places.geojson", "--option", "outputs=deceive",
     )  # fmt: skip
     assert shown.code == 0, shown.err
-    assert len(shown.out.splitlines()) > 48 * 60
+    assert len(shown.out.splitlines()) > 12 * 60
 
 
 def test_labels_need_no_map(discreet: Discreet, tmp_path: Path) -> None:
@@ -263,7 +274,10 @@ def test_what_is_missing_is_named(discreet: Discreet, tmp_path: Path, arguments:
 def test_secrets_are_not_guessed_where_nothing_suggests_one(discreet: Discreet, phone: Path, tmp_path: Path) -> None:
     ran = discreet("setup", phone, "--dir", tmp_path / "home", "--zone", "Europe/Paris", "--yes")
     assert ran.code == 2
-    assert error_of_last(ran.err).endswith("What is secret: nothing is suggested; give --secret")
+    assert error_of_last(ran.err).startswith("discreet: error: nothing is suggested as a secret, because no name")
+    assert "6 of 8 places have no name but when you are there" in ran.err
+    assert "--find-places --name 3=NAME" in ran.err
+    assert "  weekday place" in ran.out  # by when one is there
 
 
 def test_settings_that_cannot_be_read_are_not_overwritten(discreet: Discreet, tmp_path: Path) -> None:

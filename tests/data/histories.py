@@ -7,9 +7,12 @@ kind that nobody knows. `samples.py` has the smallest files instead, for which r
 from __future__ import annotations
 
 import datetime as dt
+import gzip
+import io
 import itertools
 import json
 import sqlite3
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +23,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import polars as pl
 
-from tests.data.samples import rec_line
+from tests.data.samples import fit_bytes, rec_line
 
 ZONE = "Europe/Paris"
 MONDAY = dt.date(2024, 5, 6)
@@ -359,6 +362,178 @@ def parquet(folder: Path) -> Path:
     return path
 
 
+def kml(folder: Path) -> Path:
+    """A track of Google Earth's, times first and positions after, packed as KMZ with a picture beside."""
+    whens = "".join(f"<when>{iso(fix.second)}</when>" for fix in fixes())
+    coords = "".join(f"<gx:coord>{fix.at[1]} {fix.at[0]} 35</gx:coord>" for fix in fixes())
+    text = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<kml xmlns="http://www.opengis.net/kml/2.2" '
+        'xmlns:gx="http://www.google.com/kml/ext/2.2"><Document><Placemark><name>Jane</name>'
+        f"<gx:Track><altitudeMode>clampToGround</altitudeMode>{whens}{coords}</gx:Track></Placemark></Document></kml>"
+    )
+    path = folder / "jane.kmz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("doc.kml", text)
+        archive.writestr("images/pin.png", b"\x89PNG")
+    return path
+
+
+def kml_timeline(folder: Path) -> Path:
+    """Google's older Timeline, a file a day: visits and ways with their times."""
+    days = folder / "kml"
+    days.mkdir()
+    there, marks = stays(), []
+    for k, stay in enumerate(there):
+        lat, lon = WHERE[stay.place]
+        span = f"<TimeSpan><begin>{iso(stay.start)}</begin><end>{iso(stay.end)}</end></TimeSpan>"
+        point = f"<Point><coordinates>{lon},{lat},0</coordinates></Point>"
+        marks.append(f"<Placemark><name>{stay.place}</name><address>1 rue X</address>{point}{span}</Placemark>")
+        if k + 1 < len(there):
+            after = WHERE[there[k + 1].place]
+            way = f"<TimeSpan><begin>{iso(stay.end)}</begin><end>{iso(there[k + 1].start)}</end></TimeSpan>"
+            line = f"<LineString><coordinates>{lon},{lat},0 {after[1]},{after[0]},0</coordinates></LineString>"
+            marks.append(f"<Placemark><name>Subway</name>{line}{way}</Placemark>")
+    for part in range(7):
+        some = "".join(marks[part * len(marks) // 7 : (part + 1) * len(marks) // 7])
+        (days / f"history-{part}.kml").write_text(
+            f'<?xml version="1.0"?><kml xmlns="http://www.opengis.net/kml/2.2"><Document>{some}</Document></kml>',
+            encoding="utf-8",
+        )
+    return days
+
+
+def geojson(folder: Path) -> Path:
+    features = [
+        {
+            "type": "Feature",
+            "geometry": {"type": "Point", "coordinates": [fix.at[1], fix.at[0], 35]},
+            "properties": {"time": iso(fix.second), "accuracy": 12, **FORECAST},
+        }
+        for fix in fixes()
+    ]
+    return _saved(folder / "jane.geojson", {"type": "FeatureCollection", "features": features})
+
+
+def overland(folder: Path) -> Path:
+    """Batches of two hundred, a line each, as a server that keeps what it is sent would have them."""
+    places = [
+        {
+            "type": "Feature",
+            "geometry": {"type": "Point", "coordinates": [fix.at[1], fix.at[0]]},
+            "properties": {"timestamp": iso(fix.second), "horizontal_accuracy": 12, "device_id": "", **FORECAST},
+        }
+        for fix in fixes()
+    ]
+    path = folder / "overland.log"
+    bodies = [{"locations": places[k : k + 200], "current": {"type": "Feature"}} for k in range(0, len(places), 200)]
+    path.write_text("".join(json.dumps(body) + "\n" for body in bodies), encoding="utf-8")
+    return path
+
+
+def google_edits(folder: Path) -> Path:
+    """In the archive as Takeout packs it where asked for .tgz."""
+    edits: list[dict[str, Any]] = [
+        {
+            "deviceId": "1",
+            "rawSignal": {
+                "signal": {
+                    "position": {"point": _e7(fix.at, "lat lng"), "accuracyMm": 12000, "timestamp": iso(fix.second)}
+                }
+            },
+        }
+        for fix in fixes()
+    ]
+    data = json.dumps({"timelineEdits": [*edits, {"deviceId": "1", "placeAggregates": {}}]}).encode()
+    path = folder / "takeout.tgz"
+    with tarfile.open(path, "w:gz") as archive:
+        files = {"Timeline Edits.json": data, "archive_browser.html": b"<html></html>"}
+        for name, held in files.items():
+            info = tarfile.TarInfo(f"Takeout/Location History/{name}")
+            info.size = len(held)
+            archive.addfile(info, io.BytesIO(held))
+    return path
+
+
+def _weeks() -> Iterator[tuple[int, list[Fix]]]:
+    there = fixes()
+    for week in range(3):
+        yield week, there[week * len(there) // 3 : (week + 1) * len(there) // 3]
+
+
+def _gpx_text(some: list[Fix]) -> str:
+    points = "".join(
+        f'<trkpt lat="{fix.at[0]}" lon="{fix.at[1]}"><time>{iso(fix.second)}</time>'
+        "<extensions><speed>0</speed><hAcc>9.5</hAcc></extensions></trkpt>"
+        for fix in some
+    )
+    return f'<gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>{points}</trkseg></trk></gpx>'
+
+
+def _tcx_text(some: list[Fix]) -> str:
+    points = "".join(
+        f"<Trackpoint><Time>{iso(fix.second)}</Time><Position><LatitudeDegrees>{fix.at[0]}</LatitudeDegrees>"
+        f"<LongitudeDegrees>{fix.at[1]}</LongitudeDegrees></Position></Trackpoint>"
+        for fix in some
+    )
+    name = "http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2"
+    return (
+        f'          <?xml version="1.0"?>\n<TrainingCenterDatabase xmlns="{name}"><Activities><Activity Sport="Other">'
+        f"<Lap><Track>{points}</Track></Lap></Activity></Activities></TrainingCenterDatabase>"
+    )
+
+
+def strava(folder: Path) -> Path:
+    """The export: an activity a file, as it was uploaded, beside tables of everything else."""
+    home = folder / "export_123"
+    (home / "activities").mkdir(parents=True)
+    (first, second, third) = (some for _, some in _weeks())
+    (home / "activities" / "1.gpx").write_text(_gpx_text(first), encoding="utf-8")
+    (home / "activities" / "2.tcx.gz").write_bytes(gzip.compress(_tcx_text(second).encode()))
+    held = fit_bytes([(fix.second, fix.at) for fix in third])
+    (home / "activities" / "3.fit.gz").write_bytes(gzip.compress(held))
+    (home / "activities.csv").write_text('Activity ID,Activity Date,Filename\n1,"May 6, 2024",activities/1.gpx\n')
+    (home / "profile.csv").write_text("Athlete ID,Email Address\n1,jane@example.org\n")
+    return home
+
+
+def apple_health(folder: Path) -> Path:
+    """The export: routes as GPX, beside the document of everything else, which declares a type."""
+    path = folder / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for week, some in _weeks():
+            archive.writestr(f"apple_health_export/workout-routes/route_{week}.gpx", _gpx_text(some))
+        archive.writestr(
+            "apple_health_export/export.xml",
+            '<?xml version="1.0"?>\n<!DOCTYPE HealthData [\n<!ELEMENT HealthData (ExportDate)>\n]>\n<HealthData/>',
+        )
+        archive.writestr("apple_health_export/electrocardiograms/ecg_1.csv", "Name,Jane\nDate of Birth,x\n")
+    return path
+
+
+def tcx(folder: Path) -> Path:
+    path = folder / "jane.tcx"
+    path.write_text(_tcx_text(fixes()), encoding="utf-8")
+    return path
+
+
+def fit(folder: Path) -> Path:
+    path = folder / "jane.fit"
+    path.write_bytes(fit_bytes([(fix.second, fix.at) for fix in fixes()]))
+    return path
+
+
+def csv_logger(folder: Path) -> Path:
+    """As loggers write: date and time apart, N/S and E/W in columns, decimal commas, and no ending that says CSV."""
+    path = folder / "LOG001.TXT"
+    lines = ["INDEX;DATE;TIME;LATITUDE;N/S;LONGITUDE;E/W"]
+    for k, fix in enumerate(fixes()):
+        stamp = iso(fix.second)
+        lat, lon = (str(abs(degrees)).replace(".", ",") for degrees in fix.at)
+        lines.append(f"{k};{stamp[:10]};{stamp[11:19]}Z;{lat};N;{lon};E")
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return path
+
+
 HISTORIES: dict[str, Callable[[Path], Path]] = {
     "owntracks-rec": owntracks_rec,
     "owntracks-json": owntracks_json,
@@ -375,5 +550,15 @@ HISTORIES: dict[str, Callable[[Path], Path]] = {
     "csv of positions": csv_positions,
     "csv of labels": csv_labels,
     "parquet": parquet,
+    "kmz": kml,
+    "kml of Google's Timeline": kml_timeline,
+    "geojson": geojson,
+    "overland": overland,
+    "google-timeline-edits in a .tgz": google_edits,
+    "tcx": tcx,
+    "fit": fit,
+    "csv of a logger": csv_logger,
+    "strava": strava,
+    "apple-health": apple_health,
 }
 """How the person's three weeks are written, by the format."""

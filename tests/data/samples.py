@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -248,6 +249,138 @@ def csv_labels(folder: Path) -> Path:
     return path
 
 
+def kml(folder: Path) -> Path:
+    """As Google's: a visit and a way with their times, a track of Earth's, a point with a time, and a mark without."""
+    path = folder / "history.kml"
+    span = f"<TimeSpan><begin>{iso(MAY_1)}</begin><end>{iso(MAY_1 + 3600)}</end></TimeSpan>"
+    later = f"<TimeSpan><begin>{iso(MAY_1 + 3600)}</begin><end>{iso(MAY_1 + 4200)}</end></TimeSpan>"
+    line = "<LineString><coordinates>2.3522,48.8566,0 4.8357,45.7640,0</coordinates></LineString>"
+    track = "".join(f"<when>{iso(MAY_1 + 7200 + 60 * k)}</when>" for k in range(2))
+    track += "".join(f"<gx:coord>{lon} {lat} 0</gx:coord>" for lat, lon in (PARIS, LYON))
+    marks = [
+        f"<name>Home</name>{span}<Point><coordinates>2.3522,48.8566,0</coordinates></Point>",
+        f"<name>Driving</name>{later}{line}",
+        f"<name>track</name><gx:Track>{track}</gx:Track>",
+        f"<TimeStamp><when>{iso(MAY_1 + 9000)}</when></TimeStamp><Point><coordinates>4.8357,45.7640 </coordinates>"
+        "</Point>",
+        "<name>mark</name><Point><coordinates>1,1</coordinates></Point>",
+    ]
+    path.write_text(
+        '<?xml version="1.0" encoding="UTF-8"?>\n<kml xmlns="http://www.opengis.net/kml/2.2" '
+        'xmlns:gx="http://www.google.com/kml/ext/2.2"><Document><name>Locations</name>'
+        + "".join(f"<Placemark>{mark}</Placemark>" for mark in marks)
+        + "</Document></kml>",
+        encoding="utf-8",
+    )
+    return path
+
+
+def tcx(folder: Path) -> Path:
+    """Garmin's Training Center Database v2; Strava writes blanks before its first line."""
+    path = folder / "activity.tcx"
+
+    def point(at: tuple[float, float] | None, second: int) -> str:
+        where = (
+            ""
+            if at is None
+            else f"<LatitudeDegrees>{at[0]}</LatitudeDegrees><LongitudeDegrees>{at[1]}</LongitudeDegrees>"
+        )
+        where = f"<Position>{where}</Position>" if where else ""
+        return (
+            f"<Trackpoint><Time>{iso(second)}</Time>{where}<HeartRateBpm><Value>99</Value></HeartRateBpm></Trackpoint>"
+        )
+
+    points = point(PARIS, MAY_1) + point(LYON, MAY_1 + 60) + point(None, MAY_1 + 120)
+    path.write_text(
+        '          <?xml version="1.0" encoding="UTF-8"?>\n<TrainingCenterDatabase '
+        'xmlns="http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2"><Activities><Activity Sport="Running">'
+        f"<Id>{iso(MAY_1)}</Id><Lap><Track>{points}</Track></Lap></Activity></Activities>"
+        f"<Courses><Course><Track>{point(PARIS, MAY_1)}</Track></Course></Courses></TrainingCenterDatabase>",
+        encoding="utf-8",
+    )
+    return path
+
+
+def geojson(folder: Path) -> Path:
+    path = folder / "positions.geojson"
+
+    def feature(kind: str, where: object, **properties: object) -> dict[str, Any]:
+        return {"type": "Feature", "geometry": {"type": kind, "coordinates": where}, "properties": properties}
+
+    paris, lyon = [PARIS[1], PARIS[0], 35], [LYON[1], LYON[0]]
+    features = [
+        feature("Point", paris, timestamp=iso(MAY_1), accuracy=8),
+        feature("Point", lyon, time=(MAY_1 + 60) * 1000),
+        feature("LineString", [paris, lyon], coordTimes=[iso(MAY_1 + 120), iso(MAY_1 + 180)]),
+        feature("Point", lyon, name="mark"),
+        feature("Polygon", [[paris, lyon, paris, paris]], name="area"),
+    ]
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
+    return path
+
+
+def overland(folder: Path) -> Path:
+    """Two bodies as the phone posts them, a line each."""
+    path = folder / "overland.jsonl"
+
+    def place(at: tuple[float, float], second: int) -> dict[str, Any]:
+        held = {
+            "timestamp": iso(second),
+            "horizontal_accuracy": 30,
+            "motion": ["driving"],
+            "device_id": "phone",
+            "wifi": "",
+        }
+        where = {"type": "Point", "coordinates": [at[1], at[0]]}
+        return {"type": "Feature", "geometry": where, "properties": held}
+
+    bodies = [{"locations": [place(PARIS, MAY_1)], "trip": {"mode": "car"}}, {"locations": [place(LYON, MAY_1 + 60)]}]
+    path.write_text("".join(json.dumps(body) + "\n" for body in bodies), encoding="utf-8")
+    return path
+
+
+def google_edits(folder: Path) -> Path:
+    path = folder / "Timeline Edits.json"
+    points = [{"latE7": 488566000, "lngE7": 23522000}, {"latE7": 457640000, "lngE7": 48357000}]
+    edits: list[dict[str, Any]] = [
+        {
+            "deviceId": "1",
+            "rawSignal": {"signal": {"position": {"point": at, "accuracyMm": 9000, "timestamp": iso(second)}}},
+        }
+        for at, second in zip(points, (MAY_1, MAY_1 + 60), strict=True)
+    ]
+    edits += [{"deviceId": "1", "rawSignal": {"signal": {"wifiScan": {}}}}, {"deviceId": "1", "placeAggregates": {}}]
+    path.write_text(json.dumps({"timelineEdits": edits}), encoding="utf-8")
+    return path
+
+
+def fit_bytes(points: list[tuple[int, tuple[float, float] | None]]) -> bytes:
+    """A FIT file by the SDK's description: header, a definition of `record`, records, and the sum at the end."""
+
+    def crc(data: bytes, value: int = 0) -> int:
+        table = [0x0000, 0xCC01, 0xD801, 0x1400, 0xF001, 0x3C00, 0x2800, 0xE401]
+        table += [0xA001, 0x6C00, 0x7800, 0xB401, 0x5000, 0x9C01, 0x8801, 0x4400]
+        for byte in data:
+            for nibble in (byte & 0xF, byte >> 4):
+                value = (value >> 4) & 0x0FFF ^ table[value & 0xF] ^ table[nibble]
+        return value
+
+    fields = [(253, 4, 0x86), (0, 4, 0x85), (1, 4, 0x85), (31, 1, 0x02)]
+    body = struct.pack("<BBBHB", 0x40, 0, 0, 20, len(fields)) + b"".join(struct.pack("BBB", *one) for one in fields)
+    for second, at in points:
+        where = [0x7FFFFFFF] * 2 if at is None else [round(degrees * 2**31 / 180) for degrees in at]
+        body += struct.pack("<BIiiB", 0, second - 631_065_600, *where, 5)
+    header = struct.pack("<BBHI4s", 14, 0x10, 2132, len(body), b".FIT")
+    header += struct.pack("<H", crc(header))
+    return header + body + struct.pack("<H", crc(header + body))
+
+
+def fit(folder: Path) -> Path:
+    path = folder / "activity.fit"
+    path.write_bytes(fit_bytes([(MAY_1, PARIS), (MAY_1 + 60, LYON), (MAY_1 + 120, None)]))
+    return path
+
+
 SAMPLES: dict[str, Callable[[Path], Path]] = {
     "owntracks-rec": owntracks_rec,
     "owntracks-json": owntracks_json,
@@ -261,5 +394,11 @@ SAMPLES: dict[str, Callable[[Path], Path]] = {
     "gpx": gpx,
     "geolife": geolife,
     "csv": csv_positions,
+    "kml": kml,
+    "tcx": tcx,
+    "fit": fit,
+    "geojson": geojson,
+    "overland": overland,
+    "google-timeline-edits": google_edits,
 }
 """A sample of each format, by its name."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
-import random
 from collections.abc import Iterator
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
@@ -15,7 +13,6 @@ import pytest
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN
 from discreet.data import (
-    Columns,
     EventColumns,
     PositionColumns,
     formats,
@@ -24,19 +21,19 @@ from discreet.data import (
     read_days,
     read_positions,
     read_trajectories,
-    records,
 )
 from discreet.data.columns import ColumnNames
 from discreet.data.formats.csv import Csv
-from discreet.data.records import MessageFormat, Record
+from discreet.data.records import Record
 from discreet.data.source import Batch, Fault, Format, Origin, Source, stem
 from discreet.errors import DataError
 from discreet.events import Event
 from discreet.places import Grid, Plane
+from tests.data import toy_format
 from tests.data.toy_format import Toy
 
 CLOCK = Clock(4)
-TOY: MessageFormat = Toy()
+TOY = Toy()
 GRID = Grid(340.0, Plane(40.0, 116.0))
 
 
@@ -69,41 +66,16 @@ def test_a_registered_format_goes_through_read_days(tmp_path: Path, name: str) -
 
 
 @pytest.mark.usefixtures("toy")
-def test_positions_and_intervals_of_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "BATCH", 2)
-    stay = '{"_toy": "zone", "at": "2024-05-01T00:00Z", "until": "2024-05-01T12:00Z", "zone": "home"}'
-    path = written(tmp_path / "ann.toy", HOME, BATTERY, WORK, FIX, stay)
+def test_positions_of_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toy_format, "BATCH", 2)
+    path = written(tmp_path / "ann.toy", HOME, BATTERY, WORK, FIX)
     tracks = read_positions(path)
     assert tracks.people["ann"].positions.tolist() == [[40.0001, 116.0001]]
-    assert (tracks.rows, tracks.passed_over) == (1, 4)
+    assert (tracks.rows, tracks.passed_over) == (1, 3)
     (day,) = read_days(path, CLOCK, columns=PositionColumns(), cells=GRID).days
     assert day.contexts == (UNKNOWN, UNKNOWN, UNKNOWN, "e0n0")
-    (day,) = read_days(path, CLOCK, columns=Columns(user=None, start="-", end="-")).days
-    assert (day.person, day.contexts) == ("ann", ("home", "home", UNKNOWN, UNKNOWN))
-
-
-@pytest.mark.usefixtures("toy")
-def test_times_of_records_are_exact_to_the_microsecond(tmp_path: Path) -> None:
-    rng = random.Random(5)
-    zones = [dt.UTC, dt.timezone(dt.timedelta(hours=-9, minutes=-30)), ZoneInfo("Europe/Paris")]
-    first, last = dt.datetime(1970, 1, 2, tzinfo=dt.UTC), dt.datetime(2099, 12, 30, tzinfo=dt.UTC)
-    microseconds = (last - first) // dt.timedelta(microseconds=1)
-    stamps = sorted(first + dt.timedelta(microseconds=rng.randrange(microseconds)) for _ in range(300))
-    shown = [stamp.astimezone(rng.choice(zones)).isoformat() for stamp in stamps]
-    lines = [f'{{"_toy": "fix", "at": "{stamp}", "lat": 1.0, "lon": 2.0}}' for stamp in shown]
-    track = read_positions(written(tmp_path / "ann.toy", *lines)).people["ann"]
-    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-    assert track.instants.tolist() == [(stamp - epoch) // dt.timedelta(microseconds=1) for stamp in stamps]
-
-
-@pytest.mark.usefixtures("toy")
-def test_progress_of_messages_rises_to_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "BATCH", 3)
-    path = written(tmp_path / "ann.toy", *[HOME] * 500)
-    seen: list[tuple[int, int]] = []
-    assert read_days(path, CLOCK, progress=lambda done, total: seen.append((done, total))).rows == 500
-    assert seen == sorted(seen)
-    assert seen[-1] == (path.stat().st_size, path.stat().st_size)
+    with pytest.raises(DataError, match=r"ann\.toy: there is no column 'activity'"):
+        read_trajectories(path)
 
 
 @pytest.mark.usefixtures("toy")
@@ -120,30 +92,6 @@ def test_bad_messages_are_named_by_file_and_line_or_counted(tmp_path: Path) -> N
         read_positions(path)
     with pytest.raises(DataError, match=r"line 3, column 'timestamp': .* is outside the years 1970 to 2099"):
         read_days(path, CLOCK)
-
-
-@pytest.mark.usefixtures("toy")
-def test_a_line_without_an_end_is_one_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rather than as much memory as the file takes."""
-    monkeypatch.setattr(records, "LONGEST", 200)
-    fits = HOME[:-1] + " " * (199 - len(HOME)) + "}"
-    path = written(tmp_path / "ann.toy", HOME, HOME + " " * 1000, fits, "x" * 200, HOME)
-    found = read_days(path, CLOCK, skip_bad=True)
-    assert (found.rows, found.bad.count) == (5, 2)
-    assert "line 2: " in found.bad.first[0]
-    assert "is too long for a message" in found.bad.first[0]
-    assert "line 4: " in found.bad.first[1]
-
-
-@pytest.mark.usefixtures("toy")
-def test_files_without_what_is_asked_for(tmp_path: Path) -> None:
-    path = written(tmp_path / "ann.toy", BATTERY)
-    with pytest.raises(DataError, match=r"ann\.toy: holds no reading, and 1 records of something else"):
-        read_days(path, CLOCK)
-    with pytest.raises(DataError, match=r"ann\.toy: there is no activity in such a file, only timestamp, end, context"):
-        read_trajectories(path)
-    with pytest.raises(DataError, match="holds no position, and 0 records"):
-        read_positions(written(tmp_path / "empty.toy"))
 
 
 def test_one_message_is_parsed_as_a_file_of_them() -> None:

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import sqlite3
+import tarfile
 import tempfile
 import zipfile
 from collections import Counter
@@ -33,7 +34,7 @@ from discreet.errors import DataError
 from tests.data import samples
 from tests.data.samples import MAY_1, PARIS, SAMPLES, iso, location, rec_line
 
-SEVERAL = ("google-semantic", "google-timeline-android", "google-timeline-ios", "geolife-labels")
+SEVERAL = ("google-semantic", "google-timeline-android", "google-timeline-ios", "geolife-labels", "kml", "geojson")
 """Formats of which one entry may make several readings, or some and be bad in part."""
 
 
@@ -88,6 +89,8 @@ MORE: dict[str, Callable[[Path], Path]] = {
     "parquet": _parquet,
     "gzip": lambda folder: _written(folder / "x.json.gz", gzip.compress(samples.google_records(folder).read_bytes())),
     "zip": lambda folder: _zipped(folder / "x.zip", {"a/b.gpx": samples.gpx(folder).read_bytes()}),
+    "kmz": lambda folder: _zipped(folder / "x.kmz", {"doc.kml": samples.kml(folder).read_bytes()}),
+    "tgz": lambda folder: _tarred(folder / "x.tgz", {"a/b.gpx": samples.gpx(folder).read_bytes()}),
 }
 
 
@@ -100,6 +103,15 @@ def _zipped(path: Path, files: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED
     with zipfile.ZipFile(path, "w", how) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
+    return path
+
+
+def _tarred(path: Path, files: dict[str, bytes]) -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
     return path
 
 

@@ -34,6 +34,12 @@ def rows(imported: Imported) -> list[Reading]:
     return frame.rows()
 
 
+def _semicircles(at: tuple[float, float]) -> tuple[float, float]:
+    """Degrees as FIT has them: 2^31 semicircles are 180."""
+    latitude, longitude = (round(degrees * 2**31 / 180) * (180 / 2**31) for degrees in at)
+    return latitude, longitude
+
+
 EXPECTED: dict[str, list[Reading]] = {
     "owntracks-rec": [
         ("jane", MAY_1, *PARIS, 12, None),
@@ -92,6 +98,24 @@ EXPECTED: dict[str, list[Reading]] = {
         ("010", 1224731099, None, None, None, "bus"),
     ],
     "csv": [("me", MAY_1, *PARIS, 10, None), ("me", MAY_1 + 60, *LYON, None, None)],
+    "kml": [
+        *(("me", MAY_1 + after, *PARIS, None, "Home") for after in (0, 1800, 3599)),
+        ("me", MAY_1 + 3600, *PARIS, None, "driving"),
+        ("me", MAY_1 + 4199, *LYON, None, "driving"),
+        ("me", MAY_1 + 7200, *PARIS, None, None),
+        ("me", MAY_1 + 7260, *LYON, None, None),
+        ("me", MAY_1 + 9000, *LYON, None, None),
+    ],
+    "tcx": [("me", MAY_1, *PARIS, None, None), ("me", MAY_1 + 60, *LYON, None, None)],
+    "fit": [("me", MAY_1, *_semicircles(PARIS), 5, None), ("me", MAY_1 + 60, *_semicircles(LYON), 5, None)],
+    "geojson": [
+        ("me", MAY_1, *PARIS, 8, None),
+        ("me", MAY_1 + 60, *LYON, None, None),
+        ("me", MAY_1 + 120, *PARIS, None, None),
+        ("me", MAY_1 + 180, *LYON, None, None),
+    ],
+    "overland": [("me", MAY_1, *PARIS, 30, None), ("me", MAY_1 + 60, *LYON, 30, None)],
+    "google-timeline-edits": [("me", MAY_1, *PARIS, 9, None), ("me", MAY_1 + 60, *LYON, 9, None)],
 }
 
 PASSED_OVER = {
@@ -103,6 +127,11 @@ PASSED_OVER = {
     "home-assistant-csv": {"entity light": 1},
     "home-assistant-db": {"unknown or unavailable": 1},
     "gpx": {"waypoint": 1, "track point without a time": 1},
+    "kml": {"placemark without a time": 1},
+    "tcx": {"track point without a position": 1, "point of a course": 1},
+    "fit": {"record without a position": 1},
+    "geojson": {"feature without a time": 1, "Polygon feature": 1},
+    "google-timeline-edits": {"wifiScan": 1, "placeAggregates": 1},
 }
 
 

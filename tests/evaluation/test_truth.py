@@ -261,3 +261,22 @@ def test_hours_are_named_by_the_clock() -> None:
     timed = MarkovChain(LABELS, chain(1).initial, chain(1).transitions, clock=Clock(SLOTS))
     found = check(timed, dated(chain(1), 10, 1), observer=GLIMPSING)
     assert "02:00 to 04:00" in {cell.name for cell in found.looks[0].calibration.cells}
+
+
+def test_beliefs_further_off_than_chance_are_in_doubt_though_nothing_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.cli.truth import _verdict
+    from discreet.evaluation.truth import Look
+
+    model = chain(1)
+    found = check(model, dated(model, 60, 2))
+    assert found.holds
+    assert not found.doubtful
+    assert "Nothing speaks against it" in _verdict(found, accepted=False)
+    monkeypatch.setattr(Look, "off", property(lambda look: 0.053))
+    monkeypatch.setattr(Look, "by_chance", property(lambda look: 0.002))
+    assert found.doubtful
+    said = _verdict(found, accepted=False)
+    assert said.startswith("In doubt: ")
+    assert "Nothing speaks against it" not in said
+    monkeypatch.setattr(Look, "by_chance", property(lambda look: 0.04))  # chance explains it
+    assert not found.doubtful

@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -50,8 +51,16 @@ def told(story: Callable[[], Awaitable[None]]) -> None:
 # --- the functions of each step, without a process or a wire
 
 
-CLOCK = Clock(12, "UTC")
-SLOTS = "[clock]\nslots = 12\n"
+CLOCK = Clock(6, "UTC")
+SLOTS = "[clock]\nslots = 6\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_kernels() -> Iterator[None]:
+    """Each choice is audited, which takes longer than all else; tests/choosing has audits of the usual size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("discreet.choosing.choices"), "KERNELS", 20)
+        yield
 
 
 def task(draft: Path, out: Path, clock: Clock = CLOCK, parts: list[dict[str, Any]] | None = None) -> Task:

@@ -63,6 +63,25 @@ def test_habits_that_changed_are_noticed_with_the_remedy(own: OwnStore) -> None:
     assert "--update" in notice.words
 
 
+def test_a_share_of_delta_is_tried_on_the_same_weeks(own: OwnStore) -> None:
+    rng = np.random.default_rng(77)
+    lived(own, [a_day(CLOCK, rng) for _ in range(28)])
+    held = Policy(["clinic"], delta=0.1, share=0.5)
+    make = settled("jane", ROUTINE).spec.make
+
+    def careless(model: Any, policy: Policy) -> Any:  # a share that holds nothing
+        return make(model, Policy(policy.secrets, delta=0.95))
+
+    silent = look(own, "jane", ROUTINE, Policy(["clinic"], delta=0.1, share=0.0), TODAY, make)
+    assert silent.beyond == 0.0
+    assert not silent.drifted
+    assert look(own, "jane", ROUTINE, POLICY, TODAY, make).beyond is None  # all of delta is spent
+    told = look(own, "jane", ROUTINE, held, TODAY, careless)
+    assert told.exceeded
+    assert told.drifted
+    assert "discreet policy hold" in told.words
+
+
 def test_too_few_days_say_nothing(own: OwnStore) -> None:
     assert look(own, "jane", ROUTINE, POLICY, TODAY).truth.untested is not None
     lived(own, [a_day(CLOCK, np.random.default_rng(1))] * 3)

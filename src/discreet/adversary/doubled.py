@@ -12,13 +12,13 @@ import math
 
 import numpy as np
 
-from discreet.jit import BOOLS_2D, FLOATS, FLOATS_2D, FLOATS_4D, INTS, INTS_2D, compiled, helper
+from discreet.jit import BOOLS_2D, FLOATS, FLOATS_2D, FLOATS_4D, INTS, INTS_2D, compiled, in_place
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 SPLIT = 134217729.0  # 2**27 + 1
 
 
-@helper
+@in_place
 def _times(a: float, b: float) -> tuple[float, float]:
     """a b = high + low, exactly (no fused multiply-add: not every machine has one)."""
     high = a * b
@@ -31,7 +31,7 @@ def _times(a: float, b: float) -> tuple[float, float]:
     return high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@helper
+@in_place
 def _plus(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
     """A sum of two pairs that are not negative, up to a few units of 2**-105."""
     high = a + b
@@ -41,7 +41,7 @@ def _plus(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]
     return total, low - (total - high)
 
 
-@helper
+@in_place
 def _product(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
     """A product of two pairs, up to a few units of 2**-104."""
     high, low = _times(a, b)
@@ -50,7 +50,7 @@ def _product(a: float, a_low: float, b: float, b_low: float) -> tuple[float, flo
     return total, low - (total - high)
 
 
-@helper
+@in_place
 def _scale(high: FloatArray, low: FloatArray) -> None:
     """Scale all rows by the power of two that brings the sum of the first to about one, in place; exact."""
     total = 0.0

@@ -59,7 +59,7 @@ class Follows(NamedTuple):
         return {
             one.name: g
             for g, one in enumerate(before.secrets)
-            if one in policy.secrets and before.delta_of(one) == policy.delta_of(one)
+            if one in policy.secrets and before.terms_of(one) == policy.terms_of(one)
         }
 
     def retired(self, policy: Policy) -> tuple[str, ...]:

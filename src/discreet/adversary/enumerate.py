@@ -7,6 +7,7 @@ weights, or of the fractions that `ExactModel` holds, so that a bound can be che
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from discreet.contracts import DayModel, Mechanism, is_finite, private_in
 from discreet.errors import DiscreetError
 from discreet.outputs import Output, truthful
-from discreet.policy import Policy
+from discreet.policy import Policy, Secret
 
 Number = Fraction | float
 ObjectArray = npt.NDArray[np.object_]
@@ -175,7 +176,7 @@ def worst(
 def tolerated(
     model: DayModel | ExactModel, policy: Policy, *, exact: bool = False
 ) -> dict[tuple[str, int | None], Number]:
-    """{(secret, slot): the gain tolerated there}: delta, or under a cap min(delta, cap - q) where it applies.
+    """{(secret, slot): the gain tolerated there}: share x delta, or what odds, doubt and the cap leave of it.
 
     A cap applies where the prior q is at most cap - delta/2, and a hair beyond (min(2**-30, delta/4)), which people who
     write down round numbers never meet.
@@ -187,12 +188,36 @@ def tolerated(
     found: dict[tuple[str, int | None], Number] = {}
     for event, mask in _events(policy, model, paths).items():
         secret, prior = secrets[event[0]], mask @ chances / whole
-        delta = number(policy.delta_of(secret))
-        found[event] = delta
+        delta = number(policy.share) * number(policy.delta_of(secret))
+        found[event] = _within_odds(policy, secret, prior, delta)
         if secret.cap is not None:
             cap, hair = number(secret.cap), min(number(2.0**-30), delta / 4)
-            found[event] = min(delta, cap - prior) if prior <= cap - delta / 2 + hair else delta
+            found[event] = min(found[event], cap - prior) if prior <= cap - delta / 2 + hair else found[event]
     return found
+
+
+def _within_odds(policy: Policy, secret: Secret, prior: Number, delta: Number) -> Number:
+    """What odds and doubt leave of delta (docs/theory.md, section 13), written as the section has it."""
+    factors = [math.inf if one is None else one for one in (secret.odds or policy.odds, policy.doubt)]
+    number = type(prior)
+    if not 0 < prior < 1:
+        return delta if math.isinf(factors[0]) and policy.doubt in (None, 1) else number(0)
+    found = [delta]
+    if not math.isinf(factors[0]):
+        found.append(_belief(number(factors[0]), prior) - prior)
+    if policy.doubt is not None:
+        wrong = [prior / number(policy.doubt), prior * number(policy.doubt)] if policy.doubt < math.inf else [0, 1]
+        others = [other for other in (*wrong, prior) if 0 < other < 1 - delta]
+        others += [(1 - delta) / 2] if wrong[0] <= (1 - delta) / 2 <= wrong[1] and delta < 1 else []
+        ratios = [(other + delta) * (1 - other) / (other * (1 - other - delta)) for other in others]
+        found += [_belief(min(ratios), prior) - prior] if ratios else []
+    return min(found)
+
+
+def _belief(ratio: Number, prior: Number) -> Number:
+    """The belief whose odds are the prior's times a ratio."""
+    odds = ratio * prior / (1 - prior)
+    return odds / (1 + odds)
 
 
 def worst_excess(

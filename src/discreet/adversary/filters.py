@@ -19,13 +19,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numba import types
 
 from discreet.adversary import doubled
 from discreet.adversary.process import Memory, remembers
 from discreet.adversary.rows import Rows, Window
 from discreet.errors import DiscreetError
-from discreet.jit import FLOATS, FLOATS_2D, INTS_2D, compiled, product
+from discreet.jit import FLOATS, FLOATS_2D, INT, INTS_2D, compiled, product
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 Pair = tuple[FloatArray, FloatArray]
@@ -97,7 +96,7 @@ class Filter(Protocol):
         """(K,): for a window that is open before slot t, P(a visit in slot t or later | state, none so far)."""
 
 
-@compiled(FLOATS, FLOATS_2D, INTS_2D, FLOATS_2D, types.int64)
+@compiled(FLOATS, FLOATS_2D, INTS_2D, FLOATS_2D, INT)
 def _gathered(
     weights: FloatArray, step: FloatArray, private: IntArray, before: FloatArray, kinds: int
 ) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ at night" with a prior of 99.6 % may be shown all night. So whoever reports on a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ class Known:
     name: str
     at: At
     delta: float
+    """What limits are made of: the share of the secret's delta that is spent."""
     cap: float | None
     rows: int
     least: float
@@ -118,7 +119,7 @@ def _known(policy: Policy, secret: Secret, rows: list[Row]) -> Known:
     return Known(
         name=secret.name,
         at=secret.at,
-        delta=policy.delta_of(secret),
+        delta=policy.spent_of(secret),
         cap=secret.cap,
         rows=len(rows),
         least=min(row.prior for row in rows),
@@ -192,7 +193,7 @@ def _rows_of_day(model: DayModel, policy: Policy) -> list[Row]:
     table = policy.for_model(model.contexts, model.slots)
     rows = [Row(table.names[g], slot, float((model.prior[slot] * table.members[g]).sum())) for slot, g in table.rows]
     anytime = [secret for secret in table.policy.secrets if secret.at == "any"]
-    asked: Any = _Onlooker(model, Policy(anytime, delta=policy.delta))
+    asked: Any = _Onlooker(model, replace(policy, secrets=tuple(anytime)))
     return rows + rows_of(Adversary(asked))
 
 

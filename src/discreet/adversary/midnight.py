@@ -294,7 +294,7 @@ def _unrolled(policy: Policy, slots: int | None, days: int) -> Policy:
         whole = secret.slots is None or len(own) == len(secret.slots)
         if own and (secret.at == "each" or whole):  # a window that ends later is a secret of more positions
             secrets.append(replace(secret, slots=frozenset(own)))
-    return Policy(secrets, delta=policy.delta)
+    return replace(policy, secrets=tuple(secrets))
 
 
 def _repeated(policy: Policy, slots: int, days: int) -> Policy:
@@ -311,4 +311,4 @@ def _repeated(policy: Policy, slots: int, days: int) -> Policy:
         else:
             every = [day * slots + slot for day in range(days) for slot in own]
             secrets.append(replace(secret, slots=frozenset(every)))
-    return Policy(secrets, delta=policy.delta)
+    return replace(policy, secrets=tuple(secrets))

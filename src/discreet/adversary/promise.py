@@ -9,7 +9,7 @@ import numpy as np
 from discreet.adversary.belief import Adversary
 from discreet.contracts import AnyMechanism, DayModel
 from discreet.numerics import SLACK, FloatArray
-from discreet.policy import Policy, Secret
+from discreet.policy import Policy
 
 
 def promised_gains(mechanism: AnyMechanism, adversary: Adversary) -> FloatArray | None:
@@ -23,19 +23,14 @@ def promised_gains(mechanism: AnyMechanism, adversary: Adversary) -> FloatArray 
     own: Policy | None = getattr(mechanism, "promised", mechanism.policy)  # days in a row may be judged by another
     if not guarantee.proven or own is None or not _in_mind(mechanism, adversary.model):
         return None
-    known = {_terms(own, secret) for secret in own.secrets}
+    known = {own.terms_of(secret) for secret in own.secrets}
     asked = adversary.policy
-    if not all(guarantee.promises_delta(secret.at) and _terms(asked, secret) in known for secret in asked.secrets):
+    if not all(guarantee.promises_delta(secret.at) and asked.terms_of(secret) in known for secret in asked.secrets):
         return None
     limits = adversary.deltas + SLACK
     # Rounded up, the sum would be further from delta than SLACK: an audit must not call its own bound a breach.
     limits = np.where(limits - adversary.deltas > SLACK, np.nextafter(limits, 0.0), limits)
     return np.asarray(np.minimum(limits, 1 - adversary.priors))
-
-
-def _terms(policy: Policy, secret: Secret) -> tuple[object, ...]:
-    """What is promised of a secret depends on these, not on its name."""
-    return secret.contexts, secret.slots, secret.at, policy.delta_of(secret), secret.cap
 
 
 def _in_mind(mechanism: AnyMechanism, model: DayModel) -> bool:

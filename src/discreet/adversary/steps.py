@@ -9,16 +9,15 @@ Flops of a slot: 2 K^2 a row of the stack for the push, 2 K a row for the belief
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from discreet.jit import FLOATS, FLOATS_2D, FLOATS_3D, INTS, INTS_2D, compiled, dot, multiply, total
+from discreet.jit import FLOATS, FLOATS_2D, FLOATS_3D, INT, INTS, INTS_2D, compiled, dot, helper, multiply, total
 from discreet.numerics import FloatArray, IntArray
 
 _SECRETS = (FLOATS_2D, FLOATS_2D, FLOATS, FLOATS_2D, FLOATS_2D, FLOATS)  # members now ... priors
 _DAY = (FLOATS_2D, INTS, INTS, INTS, FLOATS_2D, FLOATS_2D, FLOATS_2D)  # columns ... any_active
 
 
-@compiled(FLOATS_2D, types.int64, FLOATS_2D, FLOATS_2D, FLOATS)
+@compiled(FLOATS_2D, INT, FLOATS_2D, FLOATS_2D, FLOATS)
 def beliefs(
     stack: FloatArray, visits: int, ahead: FloatArray, first_visit: FloatArray, priors: FloatArray
 ) -> FloatArray:
@@ -39,7 +38,7 @@ def beliefs(
     return gains
 
 
-@compiled()
+@helper
 def _seen_push(
     stack: FloatArray,
     transition: FloatArray,
@@ -99,7 +98,7 @@ def seen_step(
     return chance, after, beliefs(after, len(any_members), ahead, first_visit, priors)
 
 
-@compiled()
+@helper
 def _emitted_push(
     stack: FloatArray,
     transition: FloatArray,
@@ -122,11 +121,13 @@ def _emitted_push(
         return 0.0, np.zeros((rows + now, states))
     inside = np.empty(len(likelihood))  # b(output | c) on the contexts of a secret
     for g in range(now):
-        inside[:] = likelihood * members[g]
+        for c in range(len(likelihood)):  # in loops: assigning a slice compiles ten times as much
+            inside[c] = likelihood[c] * members[g, c]
         for y in range(states):
             after[rows + g, y] = after[0, y] * dot(emission[y], inside) / chance
     for a in range(visits):
-        inside[:] = likelihood * any_members[a]
+        for c in range(len(likelihood)):
+            inside[c] = likelihood[c] * any_members[a, c]
         for y in range(states):
             fresh = dot(emission[y], inside) if any_active[a] > 0.0 else 0.0
             visited = after[1 + a, y]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,6 +129,7 @@ class ReadingOptions:
                 carry=slots_of(self.carry, clock),
                 merge_below=merge_below,
                 keep=keep,
+                telling=_telling(merge_below),
                 skip_bad=self.skip_bad,
                 progress=report,
             )
@@ -159,6 +160,7 @@ class ReadingOptions:
             hold=seconds_of_duration(self.carry),
             merge_below=merge_below,
             keep=keep,
+            telling=_telling(merge_below),
             skip_bad=self.skip_bad,
             progress=report,
         )
@@ -197,6 +199,13 @@ class ReadingOptions:
                 f"{path}: holds {len(readings.people)} people, the model the habits of one; choose with --person"
             )
         return next(iter(readings.people.values())), readings
+
+
+def _telling(merge_below: float) -> Callable[[str], bool] | None:
+    """Where rare contexts are merged, whether the words of one say why it may be secret: then it is kept."""
+    from discreet.choosing.keeping import telling
+
+    return telling if merge_below else None
 
 
 def _separator(given: str | None) -> str | None:
@@ -239,4 +248,5 @@ def reading_table(
         slots_of(reading.carry, clock),
         merge_below,
         tuple(keep),
+        _telling(merge_below),
     )

@@ -95,7 +95,7 @@ def at_delta(policy: Policy, delta: float) -> Policy:
     checked_delta(delta, "delta")
     scale = delta / policy.delta if policy.delta else 1.0
     secrets = [one if one.delta is None else replace(one, delta=min(1.0, one.delta * scale)) for one in policy.secrets]
-    return Policy(secrets, delta=delta)
+    return replace(policy, secrets=tuple(secrets), delta=delta)
 
 
 def checked_delta(delta: float, what: str) -> None:

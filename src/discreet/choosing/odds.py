@@ -36,3 +36,15 @@ def when_in_words(secret: Secret, clock: Clock | None) -> str:
     if clock is None:
         return f"{at} of {len(secret.slots)} slots of the day"
     return f"{at}, {clock.times(secret.slots)}"
+
+
+def reserves_in_words(policy: Policy, secret: Secret) -> list[str]:
+    """What odds, doubt and share add to a secret's delta, a sentence each."""
+    found, odds = [], policy.odds_of(secret)
+    if odds is not None:
+        found.append(f"What is shown multiplies nobody's odds of it by more than {odds:g}.")
+    if policy.doubt is not None and policy.doubt > 1:
+        found.append(f"That holds for whoever thinks it up to {policy.doubt:g} times as likely as habits say, or less.")
+    if policy.share < 1:
+        found.append(f"Of delta {percent(policy.share)} is spent; the rest is a reserve for habits learned wrongly.")
+    return found

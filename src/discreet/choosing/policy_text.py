@@ -29,7 +29,7 @@ def policy_file_text(policy: Policy, routine: Routine) -> str:
     """The file of any policy, which `read_policy` reads as the same one: each secret with what its delta means."""
     clock = routine.clock
     told = odds(routine, policy)
-    parts = [*_comment(CHOSEN), f"delta = {toml_value(policy.delta)}"]
+    parts = [*_comment(CHOSEN), *_terms(policy)]
     parts += [] if policy.secrets else ["secret = []"]
     if clock is not None:
         parts += ["", "[clock]", *(f"{key} = {toml_value(getattr(clock, key))}" for key in ("slots", "zone", "cut"))]
@@ -53,6 +53,13 @@ def suggested_text(suggested: Suggested, routine: Routine) -> str:
     return "\n".join(parts) + "\n"
 
 
+def _terms(policy: Policy) -> list[str]:
+    """The policy's own terms, those that are not as they would be without a line."""
+    given = {"delta": policy.delta, "share": policy.share, "odds": policy.odds, "doubt": policy.doubt}
+    left_out = {"share": 1.0, "odds": None, "doubt": None}
+    return [f"{key} = {toml_value(value)}" for key, value in given.items() if left_out.get(key, "") != value]
+
+
 def _why(one: Suggestion, told: Mapping[str, Known]) -> str:
     limit = f" Belief may rise {odds_in_words(told[one.name])}." if one.name in told else ""
     listed = "" if one.proposed else " Not in force: uncomment it to make it a secret."
@@ -71,6 +78,8 @@ def _entry(secret: Secret, between: tuple[str, str] | None) -> list[str]:
         pairs["delta"] = secret.delta
     if secret.cap is not None:
         pairs["cap"] = secret.cap
+    if secret.odds is not None:
+        pairs["odds"] = secret.odds
     return ["[[secret]]", *(f"{key} = {toml_value(value)}" for key, value in pairs.items())]
 
 

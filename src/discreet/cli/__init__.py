@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Protocol, TextIO, runtime_checkable
 
 import typer
@@ -16,7 +17,7 @@ from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.backup import backup
 from discreet.cli.compare import compare
-from discreet.cli.compiling import in_own_process
+from discreet.cli.compiling import batch, in_own_process
 from discreet.cli.demo import demo
 from discreet.cli.deploy import deploy
 from discreet.cli.evaluate import evaluate
@@ -30,6 +31,7 @@ from discreet.cli.mechanisms import mechanisms
 from discreet.cli.owner import owner
 from discreet.cli.places import places
 from discreet.cli.policy import policy
+from discreet.cli.policy_hold import hold_policy as hold_policy  # registers itself on `policy`
 from discreet.cli.publish import publish
 from discreet.cli.release import release
 from discreet.cli.reproduce import reproduce
@@ -38,6 +40,7 @@ from discreet.cli.setup import setup
 from discreet.cli.stream import stream
 from discreet.cli.terminal import notes_due
 from discreet.cli.token import token
+from discreet.cli.warm import warm
 from discreet.errors import DiscreetError
 
 OK, NO, BAD_USE = 0, 1, 2
@@ -66,14 +69,15 @@ app.command()(setup)
 app.command("import")(import_)
 for verb in (
     places,
-    learn,
+    batch(learn),
     mechanisms,
-    release,
-    audit,
-    evaluate,
-    compare,
-    attack,
-    publish,
+    warm,
+    batch(release),
+    batch(audit),
+    batch(evaluate),
+    batch(compare),
+    batch(attack),
+    batch(publish),
     stream,
     serve,
     deploy,
@@ -119,11 +123,17 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+@cache
+def whole_command() -> Any:
+    """The command with all its verbs, made once a process: typer takes a tenth of a second to read their signatures."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: Sequence[str]) -> int:
     """The exit code of the command with these arguments."""
     notes_due(drop=True)
     try:
-        code = typer.main.get_command(app).main(list(arguments), prog_name="discreet", standalone_mode=False)
+        code = whole_command().main(list(arguments), prog_name="discreet", standalone_mode=False)
         sys.stdout.flush()
         notes_due()
         return code if isinstance(code, int) else OK

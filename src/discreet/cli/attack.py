@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from discreet.batch.reading import ReadingOptions
 from discreet.cli import options
 from discreet.cli.inputs import in_options, slots_of
-from discreet.cli.terminal import note, percent, print_json, progress, table
+from discreet.cli.terminal import TERMINAL, note, percent, print_json, progress, table
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DataError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
-    from discreet.data import Columns, EventColumns
+    from discreet.data import Columns, EventColumns, Readings
     from discreet.evaluation.attack import Attack, Attacked
     from discreet.outputs import Output, Release
     from discreet.policy import Policy
+
+NOT_TESTED = 3
+"""The exit status where there was too little data to say anything of any secret."""
+
+ENOUGH = "An attack takes at least 20 people, or some 30 days of one, on which each secret occurs and does not."
 
 
 def attack(
@@ -56,6 +62,7 @@ def attack(
     ] = "night 00:00, morning 06:00, afternoon 12:00, evening 18:00",
     piece: options.Piece = 50,
     window: options.Window = None,
+    places: options.PlacesFile = None,
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
     user: options.UserColumn = "user",
@@ -75,7 +82,8 @@ def attack(
 
     They learn to guess each secret, and are judged on people or days held out. A secret is "beyond" if its claims prove
     a belief above prior + delta, where the prior is what the same observer believes who sees the hour and no output.
-    Nothing is asked of the mechanism or its habits. Leaves with 1 if a secret is beyond. Needs discreet[attack].
+    Nothing is asked of the mechanism or its habits. Exits with status 1 if a secret is beyond, with 3 if there was too
+    little data to test any. Needs discreet\\[attack].
 
     Example: discreet attack releases.csv readings.csv --policy examples/policy.toml --zone Europe/Paris
     """
@@ -85,7 +93,7 @@ def attack(
     try:
         if _is_releases(shown):
             reading = _Readings(
-                Columns(user or None, time, context, start, end), zone, cut, carry, naive_zone, skip_bad
+                Columns(user or None, time, context, start, end), zone, cut, carry, naive_zone, skip_bad, places
             )
             given = reading.given(shown, truth, policy)
         else:
@@ -113,6 +121,9 @@ def attack(
         _print(found, given)
     if found.found:
         raise typer.Exit(1)
+    if all(secret.verdict == "not tested" for secret in found.secrets):
+        note(f"no secret could be tested. {ENOUGH}")
+        raise typer.Exit(NOT_TESTED)
 
 
 # --- what was shown, beside what was true
@@ -150,26 +161,17 @@ class _Readings:
     carry: str
     naive_zone: str | None
     skip_bad: bool
+    places: Path | None = None
 
     def given(self, shown: Path, truth: Path, policy: Path) -> _Given:
-        from discreet.data import read_days, read_releases
+        from discreet.data import read_releases
 
         rows = list(read_releases(shown))
         if not rows:
             raise DataError(f"{shown}: holds no release; give a file that discreet release has written")
         clock = Clock(1 + max(row.slot for row in rows), self.zone, self.cut)
         whole = _whole_days(shown, rows, clock)
-        with progress(f"reading {truth.name}") as report:
-            readings = read_days(
-                truth,
-                clock,
-                columns=self.columns,
-                naive_zone=self.naive_zone,
-                carry=slots_of(self.carry, clock),
-                empty_days=True,
-                skip_bad=self.skip_bad,
-                progress=report,
-            )
+        readings = self._read(truth, clock)
         _rename_the_only_one(whole, readings.people)
         days = [day for day in readings.days if (day.person, day.date) in whole]
         if not days:
@@ -184,6 +186,33 @@ class _Readings:
             left_out=len({(row.person, row.date) for row in rows}) - len(days),
             bad_rows=readings.bad.count,
         )
+
+    def _read(self, truth: Path, clock: Clock) -> Readings:
+        """What was true: contexts of the table, or the places of --places that its positions are in."""
+        from discreet.data import read_days
+
+        if self.places is not None:
+            reading = ReadingOptions(
+                user=self.columns.user or "",
+                time=self.columns.timestamp,
+                context=self.columns.context,
+                naive_zone=self.naive_zone,
+                carry=self.carry,
+                skip_bad=self.skip_bad,
+                places=self.places,
+            )
+            return reading.read(truth, clock, listener=TERMINAL)
+        with progress(f"reading {truth.name}") as report:
+            return read_days(
+                truth,
+                clock,
+                columns=self.columns,
+                naive_zone=self.naive_zone,
+                carry=slots_of(self.carry, clock),
+                empty_days=True,
+                skip_bad=self.skip_bad,
+                progress=report,
+            )
 
 
 Whole = dict[tuple[str | None, dt.date | None], list["Output"]]

@@ -1,63 +1,95 @@
-"""The first page of a new installation: loops that are not compiled yet stay plain Python, and are compiled afterwards.
+"""When commands compile: batch work first, with a word about it; the first demo after its page is there.
 
-Compiling takes half a minute, and the demo without it a third of that, with the same bits (`discreet.jit`). So the
-first demo does without. When its page is there and somebody watches, it compiles, so that the next one and the other
-commands start at once; Ctrl-C leaves that for later, and nothing goes on behind anybody's back.
+`discreet.jit.rule` says what happens otherwise: loops are interpreted until a child process has compiled them. A batch
+would spend longer in interpreted loops than compiling takes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import subprocess
-import sys
-from pathlib import Path
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-PLAIN = "NUMBA_DISABLE_JIT"
+from discreet.cli.terminal import busy, note
 
-LAST = "mechanisms/programme.py", "programme._solve-*.nbi"
-"""What takes longest to compile: its source, and the index of what numba keeps of it."""
+VARIABLE = "DISCREET_COMPILE"
 
-WORK = "from discreet.demo.story import make_demo; make_demo()"
-"""What has everything compiled that the demo needs."""
+EVERY = 5.0
+"""Seconds between two lines about progress."""
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 _own_process = False
 
 
 def in_own_process() -> None:
-    """To be said where a process is the command's own: what it loads does not outlive it."""
+    """To be said where a process is the command's own: what it sets does not outlive it."""
     global _own_process
     _own_process = True
 
 
+def batch(verb: Verb) -> Verb:
+    """A verb that compiles what it needs before the first loop runs, unless the environment says otherwise."""
+
+    @functools.wraps(verb)
+    def compiles_first(*arguments: Any, **named: Any) -> Any:
+        if _own_process and not os.environ.get(VARIABLE):
+            from discreet.jit import rule
+
+            os.environ[VARIABLE] = "now"  # for the processes of a pool, too
+            rule.before_compiling = compile_session
+        return verb(*arguments, **named)
+
+    return compiles_first  # type: ignore[return-value]  # its signature is the verb's
+
+
+def compile_session() -> None:
+    """Compile what sessions need in one go, and say how far it is."""
+    from discreet.jit.modules import SESSION
+    from discreet.jit.warming import not_ready, warm
+
+    if not_ready(SESSION):
+        warm(CompileLines(), modules=SESSION)
+
+
+class CompileLines:
+    """Progress in whole lines on stderr, few of them: a bar may be shown below, or nobody watches."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def __call__(self, done: int, total: int, name: str) -> None:
+        """Say it, if the last line is a while ago."""
+        if not name:
+            note(f"compiled {total} loops; they are kept for the next commands")
+        elif time.monotonic() >= self._next:
+            first = not self._next
+            self._next = time.monotonic() + EVERY
+            note(f"compiling, once: {done} of {total} loops" + "; this takes up to a minute" * first)
+
+
 def does_without() -> bool:
-    """Whether this process leaves its loops uncompiled, from now on; nothing of them was loaded before."""
-    if not _own_process or "numba" in sys.modules or os.environ.get(PLAIN) or compiled():
+    """Whether this process leaves its loops uncompiled, because compiling would take longer than a demo."""
+    if not _own_process or os.environ.get(VARIABLE):
         return False
-    os.environ[PLAIN] = "1"
+    from discreet.jit.modules import SESSION
+    from discreet.jit.rule import mode
+    from discreet.jit.warming import not_ready
+
+    if mode() != "background" or not not_ready(SESSION):
+        return False
+    os.environ[VARIABLE] = "never"
     return True
 
 
-def compiled() -> bool:
-    """Whether numba keeps what it compiled of this installation."""
-    package = Path(__file__).parents[1]
-    source, index = LAST
-    changed = (package / source).stat().st_mtime
-    return any(found.stat().st_mtime >= changed for kept in _kept(package) for found in kept.rglob(index))
-
-
-def _kept(package: Path) -> list[Path]:
-    """Where numba keeps it: where it is told, else beside the source, or in the user's cache if that is read-only."""
-    told = os.environ.get("NUMBA_CACHE_DIR")
-    if told:
-        return [Path(told)]
-    cache = os.environ.get("XDG_CACHE_HOME")
-    own = [Path(cache) if cache else Path.home() / ".cache", Path.home() / "Library" / "Caches"]
-    return [package, *(folder / "numba" for folder in own)]
-
-
 def compile_now() -> None:
-    """Compile, in a process in which that is not switched off; Ctrl-C leaves it for later."""
-    without = {name: value for name, value in os.environ.items() if name != PLAIN}
-    with contextlib.suppress(KeyboardInterrupt):
-        subprocess.run([sys.executable, "-c", WORK], env=without, stdout=subprocess.DEVNULL, check=False)
+    """Compile what the next commands need; Ctrl-C leaves it for later."""
+    from discreet.jit.modules import SESSION
+    from discreet.jit.warming import warm
+
+    os.environ.pop(VARIABLE, None)
+    with contextlib.suppress(KeyboardInterrupt), busy("compiling, once, for the next commands; Ctrl-C leaves it"):
+        warm(lambda done, total, name: None, modules=SESSION)

@@ -26,14 +26,11 @@ def demo(
     Example: discreet demo --out out/demo.html
     """
     plain = does_without()
-    with busy("simulating a person, learning their habits, releasing a day and a week", compiles=not plain):
-        import numpy as np
-
+    with busy("simulating a person, learning their habits, releasing a day and a week"):
         from discreet.demo.page import page
         from discreet.demo.story import as_json, make_demo
 
-        with np.errstate(invalid="ignore" if plain else None):  # as compiled loops do, which meet infinities
-            made = make_demo(seed)
+        made = make_demo(seed)
     _write(out, page(made))
     if json:
         print_json({**as_json(made), "page": str(out)})
@@ -44,10 +41,7 @@ def demo(
     print(f"The page with the whole story: {out}")
     print("The same as a gateway, live: make serve (discreet serve --demo)", flush=True)
     if plain and sys.stderr.isatty():
-        with busy(
-            "compiling, once, so that the next commands start at once; Ctrl-C leaves it for later", compiles=False
-        ):
-            compile_now()
+        compile_now()
 
 
 def _write(out: Path, text: str) -> None:

@@ -24,6 +24,7 @@ from discreet.batch.learners import (
     refuse,
     told_of,
 )
+from discreet.batch.looking import kept_of, told_before
 from discreet.batch.reading import reading_table
 from discreet.batch.truth import KnownByPart, refused
 from discreet.batch.workers import by_spark, each_person
@@ -73,7 +74,9 @@ def learn(
     zone: Annotated[
         str | None,
         typer.Option(
-            help="The person's time zone, such as Europe/Paris.", show_default="UTC", rich_help_panel=DAY_CLOCK
+            help="The person's time zone, such as Europe/Paris.",
+            show_default="where the nights of a history with positions were spent, else UTC",
+            rich_help_panel=DAY_CLOCK,
         ),
     ] = None,
     cut: Annotated[
@@ -183,6 +186,8 @@ def learn(
 
     engine.check(picture=picture, chart=chart)
     reading = table.reading()
+    if engine.engine == "local" and update is None:
+        reading, zone = told_before(data, reading, table.carry, zone, note_later)
     rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers, "learner": learner}
     how: Learner
     if update is None:
@@ -194,7 +199,7 @@ def learn(
         refuse(update, **rules, **other_times(before.clock, slots=slots, zone=zone, cut=cut))
         named = policy_of(secrets, before.clock)
         how = Update(before, update, declared_by(keep, named), named, _note)
-    merge: dict[str, Any] = {"merge_below": merge_below, "keep": how.kept}
+    merge: dict[str, Any] = {"merge_below": merge_below, "keep": kept_of(reading.places, how.kept)}
     begun: AbstractContextManager[Everybody]
     with folder_beside(out) as kept:
         (kept / MODELS).mkdir()

@@ -76,6 +76,16 @@ Carry = Annotated[
         rich_help_panel=READING,
     ),
 ]
+OwnCarry = Annotated[
+    str | None,
+    typer.Option(
+        "--carry",
+        metavar="TIME",
+        help="How long a reading stands when none follows: 4h, 30m, or 0 for not at all.",
+        show_default="4h, or 48h for a history of changes only",
+        rich_help_panel=READING,
+    ),
+]
 PlacesFile = Annotated[
     Path | None,
     typer.Option(
@@ -184,7 +194,7 @@ class EngineOptions:
 class TableOptions:
     """How readings are read that a model is learned from."""
 
-    carry: Carry = "4h"
+    carry: OwnCarry = None
     person: Person = None
     places: PlacesFile = None
     naive_zone: NaiveZone = None
@@ -199,9 +209,10 @@ class TableOptions:
 
     def reading(self) -> ReadingOptions:
         """The rules."""
+        from discreet.batch.looking import CARRY
         from discreet.batch.reading import ReadingOptions
 
-        return ReadingOptions(**vars(self))
+        return ReadingOptions(**vars(self) | {"carry": self.carry or CARRY})
 
 
 @dataclass(frozen=True)

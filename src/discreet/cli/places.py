@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.batch.looking import looked_at
 from discreet.cli import options
 from discreet.cli.inputs import in_options, seconds_of_duration
-from discreet.cli.terminal import note, percent, print_json, progress, table
+from discreet.cli.terminal import note, note_later, percent, print_json, progress, table
 from discreet.clock import Clock
 from discreet.errors import DataError, DiscreetError, did_you_mean
 
@@ -52,7 +54,10 @@ def places(
     ] = None,
     zone: Annotated[
         str | None,
-        typer.Option(help="The person's time zone, such as Europe/Paris, for nights and days.", show_default="UTC"),
+        typer.Option(
+            help="The person's time zone, such as Europe/Paris, for nights and days.",
+            show_default="where the nights were spent",
+        ),
     ] = None,
     radius: Annotated[float, typer.Option(metavar="METRES", help="How near a stay keeps.", rich_help_panel=FINDING)] = (
         100.0
@@ -60,7 +65,7 @@ def places(
     minutes: Annotated[float, typer.Option(help="How long a stay lasts at least.", rich_help_panel=FINDING)] = 10.0,
     days: Annotated[
         int, typer.Option(help="Keep a place with stays on so many days, however short,", rich_help_panel=FINDING)
-    ] = 3,
+    ] = 2,
     hours: Annotated[float, typer.Option(help="or with so many hours in all.", rich_help_panel=FINDING)] = 2.0,
     accuracy: Annotated[
         float,
@@ -71,7 +76,7 @@ def places(
         ),
     ] = 200.0,
     person: options.Person = None,
-    carry: options.Carry = "4h",
+    carry: options.OwnCarry = None,
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
     user: options.UserColumn = "user",
@@ -84,19 +89,20 @@ def places(
     Rename and merge them in the file, draw polygons of your own (rooms in buildings, too), or use --name and --merge.
     Then give the file to learn, release and evaluate as --places. The file and the page are for the person only.
 
-    Example: discreet places readings.parquet --zone Europe/Paris --out places.geojson --map places.html
+    Example: discreet places readings.parquet --out places.geojson --map places.html
     """
     from discreet.data import SightingColumns, read_sightings
     from discreet.files import written_whole
     from discreet.places import Search, find_places, read_places, write_places
+    from discreet.places.find import NO_HOME
     from discreet.places.page import places_page
     from discreet.places.spent import spent_at
 
     if out is None and map_ is None:
         raise DiscreetError("nothing would be written; give --out places.geojson, --map places.html, or both")
     names, merges = _names(name), _merges(merge)
-    clock, hold = Clock(24, zone or "UTC"), seconds_of_duration(carry)
-    search = Search(radius, minutes, days, hours, hold or 1.0)
+    Clock(24, zone or "UTC")  # what is wrong with it is told before anything is read
+    search = Search(radius, minutes, days, hours, None if carry is None else seconds_of_duration(carry) or 1.0)
     drawn = None if given is None else read_places(given)
     with progress(f"reading {data.name}") as report:
         try:
@@ -107,10 +113,13 @@ def places(
         except DataError as error:
             raise DataError(in_options(str(error))) from None
     whose, sightings = _one(seen, data, person)
+    looked = looked_at(sightings)
+    clock, hold = Clock(24, looked.zone(zone, note_later)), seconds_of_duration(looked.carry(carry, note_later))
+    search = replace(search, gap=hold or 1.0)
     if drawn is None:
         found, spent = find_places(sightings, clock, search)
     else:
-        found, spent = drawn, spent_at(sightings, drawn, clock, search.gap)
+        found, spent = drawn, spent_at(sightings, drawn, clock, hold or 1.0)
     found = found.renamed(names).merged(merges)
     page = places_page(found, spent, whose)
     if out is not None:
@@ -125,7 +134,9 @@ def places(
         )
     else:
         _print(found, spent, [path for path in (out, map_) if path is not None])
-        _tell(seen, zone)
+        _tell(seen, zone is None and looked.zones is None)
+        if drawn is None and "home" not in found.names:
+            note(NO_HOME)
 
 
 def _one(seen: Seen, data: Path, person: str | None) -> tuple[str, Sightings]:
@@ -205,9 +216,12 @@ def _plain(told: object) -> str:
     return "".join(letter for letter in str(told or "") if letter.isprintable())[:60]
 
 
-def _tell(seen: Seen, zone: str | None) -> None:
-    if zone is None:
-        note("nights and days are those of UTC; give --zone, such as --zone Europe/Paris")
+def _tell(seen: Seen, no_zone: bool) -> None:
+    from discreet.places.zones import can_find
+
+    if no_zone:
+        found = "" if can_find() else ", or install discreet[places], which finds it by the positions"
+        note(f"nights and days are those of UTC; give --zone, such as --zone Europe/Paris{found}")
     if seen.vague:
         note(f"{seen.vague} positions are too inaccurate to say a place, and were left out")
     if seen.bad.count:

@@ -159,7 +159,8 @@ def show_policy(
         secrets, clock = read_policy_for(file, habits), habits.clock
         told = odds(habits, secrets)
     if json:
-        print_json({"delta": secrets.delta, "secrets": _secrets(secrets, clock, told)})
+        terms = {key: getattr(secrets, key) for key in ("delta", "share", "odds", "doubt")}
+        print_json({**terms, "secrets": _secrets(secrets, clock, told)})
         return
     for one in _secrets(secrets, clock, told):
         print(_wrapped(str(one["name"]), str(one["words"])))
@@ -276,7 +277,7 @@ def _document(found: Suggested, compared: Choices, routine: Routine) -> dict[str
 
 
 def _secrets(policy: Policy, clock: Clock | None, told: dict[str, Known]) -> list[dict[str, object]]:
-    from discreet.choosing.odds import odds_in_words, when_in_words
+    from discreet.choosing.odds import odds_in_words, reserves_in_words, when_in_words
 
     found: list[dict[str, object]] = []
     for one in policy.secrets:
@@ -288,7 +289,8 @@ def _secrets(policy: Policy, clock: Clock | None, told: dict[str, Known]) -> lis
             rise = f"{odds_in_words(own)} (by at most {percent(delta).removesuffix(' %')} points{cap})"
         where = " or ".join(sorted(one.contexts))
         words = f"Nobody's belief in being at {where}, {when_in_words(one, clock)}, may rise {rise}."
-        found.append({"name": one.name, "words": words, "delta": delta, "cap": one.cap})
+        words += "".join(f" {sentence}" for sentence in reserves_in_words(policy, one))
+        found.append({"name": one.name, "words": words, "delta": delta, "cap": one.cap, "odds": policy.odds_of(one)})
         if own is not None:
             found[-1] |= asdict(own)
     return found

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from discreet.listener import Listener, Progress
@@ -99,13 +97,6 @@ def notes_due(*, drop: bool = False) -> None:
     _later.clear()
 
 
-def first_run() -> str:
-    """What to say of a wait that comes once: compiled loops are kept beside the package, or where numba is told."""
-    kept = os.environ.get("NUMBA_CACHE_DIR")
-    where = Path(kept) if kept else Path(__file__).parents[1]
-    return "" if any(where.rglob("*.nbi")) else "; the first run compiles, once, for up to a minute"
-
-
 Stages = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is, and how much there is of it."""
 
@@ -134,24 +125,23 @@ def stages(what: str) -> Iterator[Stages]:
         bars.TimeRemainingColumn(),
     )
     with bars.Progress(*parts, console=console, transient=True) as bar:
-        first = first_run()
-        task = bar.add_task(what + first, total=None)
+        task = bar.add_task(what, total=None)
 
         def report(stage: str, done: int, total: int) -> None:
-            bar.update(task, description=what + (f": {stage}" if stage else first), completed=done, total=total)
+            bar.update(task, description=what + (f": {stage}" if stage else ""), completed=done, total=total)
 
         yield report
 
 
 @contextmanager
-def busy(what: str, *, compiles: bool = True) -> Iterator[None]:
+def busy(what: str) -> Iterator[None]:
     """The same for work whose length is not known."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what + first_run() * compiles):
+    with Console(stderr=True).status(what):
         yield
 
 

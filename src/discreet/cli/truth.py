@@ -72,6 +72,11 @@ def _verdict(truth: Truth, accepted: bool) -> str:
         return f"Not tested: {truth.untested}."
     if truth.holds:
         held = "" if truth.held_out else f"; {SAME_DATA}"
+        if truth.doubtful:
+            return (
+                f"In doubt: {truth.figure}{held}. That is more than chance explains, but no single claim is proven "
+                "wrong on so little data; test them on more days."
+            )
         return f"Nothing speaks against it: {truth.figure}{held}."
     return f"NO: {truth.figure}." + (" Accepted with --accept-model." if accepted else "")
 

@@ -11,6 +11,7 @@ import lzma
 import os
 import shutil
 import struct
+import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -22,6 +23,11 @@ from typing import IO, BinaryIO
 
 from discreet.errors import DataError
 
+
+class BrokenOffError(DataError):
+    """Compressed bytes that end or break before their end; what came before them is whole."""
+
+
 ZIP = b"PK\x03\x04"
 GZIP = b"\x1f\x8b"
 HEAD = 1 << 14
@@ -31,6 +37,11 @@ UNPACKED = 1 << 30
 """Bytes that any archive or gzipped file may unpack to, in all."""
 RATIO = 200
 """Times its own size that a larger one may unpack to. JSON and tables are packed 10 to 40 times; bombs 1000 times."""
+
+BOMB = (
+    f"unpacks to more than {RATIO} times the size of its archive and to more than {UNPACKED >> 30} GB, as bombs do; if "
+    "it is no bomb, unpack it and give its files"
+)
 
 
 @dataclass
@@ -83,7 +94,9 @@ class LogEntry:
                 else:
                     yield counted
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile) as error:
-            raise DataError(f"{self.name}: the compressed data are damaged ({error}); copy the file again") from None
+            raise BrokenOffError(
+                f"{self.name}: the compressed data are damaged ({error}); copy the file again"
+            ) from None
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read: {error.strerror or error}; check the path") from None
 
@@ -151,10 +164,7 @@ class _Bounded(io.RawIOBase):
         view[: len(data)] = data
         self._entry.allowance.left -= len(data)
         if self._entry.allowance.left < 0:
-            raise DataError(
-                f"{self._entry.name}: unpacks to more than {RATIO} times the size of its archive and to more than "
-                f"{UNPACKED >> 30} GB, as bombs do; if it is no bomb, unpack it and give its files"
-            )
+            raise DataError(f"{self._entry.name}: {BOMB}")
         return len(data)
 
 
@@ -211,6 +221,9 @@ def _opened(
     except OSError as error:
         raise DataError(f"{_shown(path)}: cannot be read: {error.strerror or error}; check the path") from None
     allowance = Allowance.of(size)
+    if not zipped and is_tar(path):
+        yield from _Archive(reached, unreadable, allowance).packed(path, _shown(path), start)
+        return
     if not zipped:
         inner = PurePath(_shown(path.resolve()))
         opener = lambda: path.open("rb", buffering=0)  # noqa: E731  a closure over this path alone
@@ -268,6 +281,67 @@ class _Archive:
             except DataError as error:
                 self.unreadable(full, str(error))
             start += size
+
+    def packed(self, path: Path, name: str, start: int) -> Iterator[LogEntry]:
+        """The files of a tar archive in its order, gzipped or not, and those of a zip archive in it.
+
+        Such an archive can only be read from its start, so that each file is copied out before it is its turn.
+        """
+        met = 0
+        with path.open("rb") as raw, tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+            try:
+                with tarfile.open(fileobj=raw, mode="r|*") as archive:
+                    for info in archive:
+                        if not info.isfile() or PurePosixPath(info.name).name.startswith("."):
+                            continue
+                        full, inner = f"{name}!{_shown(info.name)}", _plain(PurePosixPath(_shown(info.name)))
+                        copy = Path(folder) / str(met)  # a name of ours: one in an archive may be anything
+                        met += 1
+                        self._copied(archive, info, copy, full)
+                        opener = lambda copy=copy: copy.open("rb", buffering=0)  # noqa: E731  bound to this copy
+                        far = start + raw.tell()
+                        entry = LogEntry(full, inner, False, self.reached, far, 0, opener, self.allowance, copy)
+                        yield from self._unzipped(entry, copy)
+                        copy.unlink()
+            except DataError as error:  # a bomb: what came before it stays
+                if met <= 1:
+                    raise
+                self.unreadable(name, str(error))
+            except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+                why = f"the tar archive breaks off or is damaged ({error}); download it again"
+                if not met:
+                    raise DataError(f"{name}: {why}") from None
+                self.unreadable(name, why)
+
+    def _copied(self, archive: tarfile.TarFile, info: tarfile.TarInfo, copy: Path, full: str) -> None:
+        """One file of an archive, as far as the whole archive may unpack."""
+        stream = archive.extractfile(info)
+        with copy.open("wb") as file:
+            while stream is not None and (data := stream.read(1 << 20)):
+                self.allowance.left -= len(data)
+                if self.allowance.left < 0:
+                    raise DataError(f"{full}: {BOMB}")
+                file.write(data)
+
+    def _unzipped(self, entry: LogEntry, copy: Path) -> Iterator[LogEntry]:
+        """A file of a tar archive, or what is in it where it is a zip archive."""
+        try:
+            if entry.head()[:4] == ZIP:
+                with _archive(copy, entry.name) as within:
+                    yield from self.members(within, entry.name, entry.start, nested=True)
+            else:
+                yield entry
+        except DataError as error:
+            self.unreadable(entry.name, str(error))
+
+
+def is_tar(path: Path) -> bool:
+    """Whether a file is a tar archive, gzipped or not, by the mark in its first header."""
+    try:
+        with gzip.open(path) if _gzipped(path) else path.open("rb") as file:
+            return file.read(512)[257:262] == b"ustar"
+    except (OSError, EOFError, zlib.error):
+        return False
 
 
 def _shown(path: str | PurePath) -> str:

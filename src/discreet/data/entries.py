@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -17,9 +17,19 @@ from discreet.data.bad_rows import SHOWN, described
 from discreet.data.columns import ColumnNames
 from discreet.data.dates import form_of
 from discreet.data.instants import with_instant
+from discreet.data.notation.roles import (
+    NoSuchTableError,
+    TableColumns,
+    degrees_of,
+    found_columns,
+    impossible_stay,
+    joined_times,
+    stays_spread,
+)
 from discreet.data.rows import Alike, LogFormat, QuickLog, Row, Told
 from discreet.data.source import Batch, Fault, Format, Origin
 from discreet.errors import DataError
+from discreet.places.zones import zone_at
 
 BATCH = 50_000
 """Entries at a time."""
@@ -32,16 +42,6 @@ PART = 1000
 
 KINDS = 50
 """Kinds of entries that are counted each by itself; a hostile file could have one for each entry."""
-
-ROLES = {
-    "user": ("user", "user_id", "userid", "person", "uid"),
-    "timestamp": ("timestamp", "time", "datetime", "tst"),
-    "latitude": ("latitude", "lat"),
-    "longitude": ("longitude", "lon", "lng", "long"),
-    "accuracy": ("accuracy", "acc", "gps_accuracy"),
-    "context": ("context", "label", "place", "zone", "activity"),
-}
-"""The names of columns in tables that are taken for each role, the first that is there."""
 
 
 @dataclass(frozen=True)
@@ -172,21 +172,6 @@ def _series(values: Sequence[object], kind: type[pl.DataType]) -> pl.Series:
     return pl.Series(values, dtype=kind)
 
 
-@dataclass(frozen=True)
-class _TableColumns(ColumnNames):
-    """The columns of a table of positions, labels or both, as far as it has them."""
-
-    latitude: str | None = None
-    longitude: str | None = None
-    accuracy: str | None = None
-    context: str | None = None
-
-    texts: ClassVar[tuple[str, ...]] = ("user", "context")
-    degrees: ClassVar[tuple[str, ...]] = ("latitude", "longitude", "accuracy")
-    numbers: ClassVar[bool] = True
-    one_row: ClassVar[str] = "reading"
-
-
 class NoZoneError(DataError):
     """A time without an offset, which no other file would mend."""
 
@@ -199,15 +184,16 @@ def of_table(entry: LogEntry, table: Format, zone: str | None, form: str | None 
     with _table_path(entry) as path:
         source = table.open(path)
         try:
-            columns = _found(entry.name, list(source.header))
+            columns = found_columns(entry.name, list(source.header))
             looked = form is not None
-            for batch in source.batches(columns):
+            for read in source.batches(columns):
+                batch = replace(read, frame=joined_times(read.frame))
                 shown = None if looked else _form(entry.name, batch, columns)
                 looked, form = looked or batch.frame.height > 0, form or shown
                 entry.told(batch.done, batch.total)
                 yield replace(_of_batch(entry.name, batch, columns, zone, form), form=shown)
         except DataError as error:
-            if isinstance(error, NoZoneError):
+            if isinstance(error, NoZoneError | NoSuchTableError):
                 raise
             raise DataError(str(error).replace(str(path), entry.name)) from None
 
@@ -217,25 +203,6 @@ def _table_path(entry: LogEntry) -> Iterator[Path]:
     """A file of its own, unpacked by us, because there is a bound to what may come of it."""
     with entry.on_disk() as path:
         yield path
-
-
-def _found(file: str, header: list[str]) -> _TableColumns:
-    lower = {name.strip().lower(): name for name in reversed(header)}
-    names = {role: next((lower[one] for one in known if one in lower), None) for role, known in ROLES.items()}
-    time = names["timestamp"]
-    if time is None:
-        raise DataError(f"{file}: there is no column for the time ({', '.join(ROLES['timestamp'])}); rename one")
-    if (names["latitude"] is None or names["longitude"] is None) and names["context"] is None:
-        wanted = f"{', '.join(ROLES['latitude'])} and {', '.join(ROLES['longitude'])}"
-        raise DataError(
-            f"{file}: there are no columns of positions ({wanted}) and none of labels "
-            f"({', '.join(ROLES['context'])}); rename those that are"
-        )
-    if names["latitude"] is None or names["longitude"] is None:
-        names["latitude"] = names["longitude"] = names["accuracy"] = None
-    return _TableColumns(
-        names["user"], time, names["latitude"], names["longitude"], names["accuracy"], names["context"]
-    )
 
 
 def _form(file: str, batch: Batch, columns: ColumnNames) -> str | None:
@@ -251,25 +218,32 @@ def _form(file: str, batch: Batch, columns: ColumnNames) -> str | None:
     return None if form is None else form.code
 
 
-def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None, form: str | None) -> Entries:
+def _of_batch(file: str, batch: Batch, columns: TableColumns, zone: str | None, form: str | None) -> Entries:
     origin = replace(batch.origin, file=file)
-    frame = with_instant(batch.frame, "timestamp", zone=zone, epoch="auto", form=form)
+    frame = batch.frame
+    for role in columns.times:
+        frame = with_instant(frame, role, zone=zone, epoch="auto", form=form)
     frame = frame.rename({"timestamp_instant": "instant"})
     naive = frame.filter(pl.col("timestamp_naive"))
     if naive.height:
         row = naive.row(0, named=True)
-        what = "does not say which time zone it is in; give --zone (zone=), for example Europe/Paris"
+        what = f"does not say which time zone it is in; give --zone (zone=), for example {_zone_of(frame, columns)}"
         raise NoZoneError(described(origin, Fault(row["number"], columns.timestamp, str(row["timestamp"]), what)))
     given = frame.columns
     frame = frame.with_columns(
-        *(_numbers(frame, name) if name in given else pl.lit(None, pl.Float64).alias(name) for name in columns.degrees),
-        *(_texts(name) if name in given else pl.lit(None, pl.String).alias(name) for name in columns.texts),
+        *(
+            degrees_of(frame, name, e7=columns.e7) if name in given else pl.lit(None, pl.Float64).alias(name)
+            for name in columns.degrees
+        ),
+        *(_texts(name) if name in given else pl.lit(None, pl.String).alias(name) for name in ("user", "context")),
         __given=pl.any_horizontal(_written(frame, name) for name in ("latitude", "longitude") if name in given)
         if "latitude" in given
         else pl.lit(False),
     )
-    if frame["instant"].null_count() == 0 == frame["latitude"].null_count() == frame["longitude"].null_count():
+    whole = frame["instant"].null_count() == 0 == frame["latitude"].null_count() == frame["longitude"].null_count()
+    if whole and columns.end is None:
         return Entries(origin, frame.select("number", *SCHEMA), batch.rows, batch.faults)
+    lasts = columns.end is not None
     problems = {
         "has no time that can be read; write epoch seconds or ISO 8601"
         if form is None
@@ -277,28 +251,40 @@ def _of_batch(file: str, batch: Batch, columns: ColumnNames, zone: str | None, f
         "has a position that is not two numbers of degrees": pl.col("__given")
         & (pl.col("latitude").is_null() | pl.col("longitude").is_null()),
         "holds neither a position nor a label": pl.col("latitude").is_null() & pl.col("context").is_null(),
+        "ends before it starts, or lasts longer than a year": impossible_stay() if lasts else pl.lit(False),
     }
     broken = pl.coalesce(pl.when(wrong).then(pl.lit(k)) for k, wrong in enumerate(problems.values()))
     frame = frame.with_columns(__problem=broken)
     bad = frame.filter(pl.col("__problem").is_not_null())
     whats, first = list(problems), bad.head(SHOWN).to_dicts()
-    faults = [Fault(row["number"], None, str(row["timestamp"]), whats[row["__problem"]]) for row in first]
+    faults = [_fault(row, whats[row["__problem"]], batch.frame, columns) for row in first]
     faults = sorted([*batch.faults, *faults], key=lambda fault: fault.number)
     sound = frame.filter(pl.col("__problem").is_null()) if bad.height else frame
+    sound = stays_spread(sound) if lasts else sound
     return Entries(origin, sound.select("number", *SCHEMA), batch.rows, faults, bad.height - len(first))
+
+
+def _fault(row: dict[str, Any], what: str, frame: pl.DataFrame, columns: TableColumns) -> Fault:
+    """What is wrong with a row, with the value that is at fault as the table has it."""
+    role = "timestamp"
+    if "two numbers of degrees" in what:
+        role = "latitude" if row["latitude"] is None else "longitude"
+    value = frame.filter(pl.col("number") == row["number"])[role][0]
+    return Fault(row["number"], getattr(columns, role), None if value is None else str(value), what)
+
+
+def _zone_of(frame: pl.DataFrame, columns: TableColumns) -> str:
+    """A zone to propose: that of the first position, where there is one."""
+    if columns.latitude is not None:
+        where = frame.select(degrees_of(frame, role, e7=columns.e7) for role in ("latitude", "longitude")).drop_nulls()
+        if where.height and (zone := zone_at(*where.row(0))) is not None:
+            return f"{zone}, where its positions are"
+    return "Europe/Paris"
 
 
 def _texts(name: str) -> pl.Expr:
     text = pl.col(name).str.strip_chars()
     return pl.when(text != "").then(text).alias(name)
-
-
-def _numbers(frame: pl.DataFrame, name: str) -> pl.Expr:
-    column = pl.col(name)
-    if isinstance(frame.schema[name], pl.String):
-        column = column.str.strip_chars()
-    number = column.cast(pl.Float64, strict=False)
-    return pl.when(number.is_finite()).then(number).alias(name)
 
 
 def _written(frame: pl.DataFrame, name: str) -> pl.Expr:

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.data.archives import ZIP, LogEntry, Reached, files_of
+from discreet.data.archives import ZIP, BrokenOffError, LogEntry, Reached, files_of, is_tar
 from discreet.data.bad_rows import SHOWN, described
 from discreet.data.entries import Entries, NoZoneError, of_log, of_table
 from discreet.data.formats import recognised_for_import
 from discreet.data.formats.csv import Csv
 from discreet.data.instants import EPOCH
+from discreet.data.notation.roles import NoSuchTableError
 from discreet.data.rows import LogFormat, stamp_text
 from discreet.data.source import Fault, Format, Origin
 from discreet.data.streams import ending_of, written_as
@@ -129,10 +130,12 @@ def import_logs(
 
 
 def format_of(path: Path) -> str:
-    """What a file is, by its name and first bytes and before it is read: the name of its format, or `zip`."""
+    """What a file is, by its name and first bytes and before it is read: the name of its format, `zip` or `tar`."""
     with path.open("rb") as file:
         if file.read(len(ZIP)) == ZIP:
             return "zip"
+    if is_tar(path):
+        return "tar"
     (entry,) = files_of([path], Reached(), lambda file, why: None)
     head = entry.head()
     held = recognised_for_import(entry.inner, head)
@@ -147,7 +150,16 @@ def _unrecognised(entry: LogEntry, start: bytes) -> str:
         return f"{entry.name}: the file is empty; copy it again"
     if start in UTF_16:
         return f"{entry.name}: is UTF-16 text; save it as UTF-8"
-    return f"{entry.name}: is in no format that is known; insist on one with --format (format=)"
+    return f"{entry.name}: is in no format that is known; {KNOWN}; or insist on one with --format (format=)"
+
+
+KNOWN = (
+    "known are Google (phone: Settings, Location, Timeline, Export; Takeout: Records.json and the monthly files), "
+    "OwnTracks (the Recorder's store), Overland, Home Assistant (home-assistant_v2.db), Apple Health and Strava "
+    "(their export archives), GPX, KML, KMZ, TCX, FIT, GeoJSON, GeoLife and tables (.csv, .parquet); docs/import.md "
+    "says where each application has its file"
+)
+"""What is read, and where to find it."""
 
 
 def write_readings(path: Path, readings: pl.DataFrame) -> None:
@@ -196,8 +208,15 @@ class _Import:
         try:
             yield
         except DataError as error:
-            if self._strict or entry.named or isinstance(error, NoZoneError):
+            if self._strict or isinstance(error, NoZoneError):
                 raise
+            begun = self._files[-1].readings if self._files and self._files[-1].file == entry.name else 0
+            if entry.named and not (isinstance(error, BrokenOffError) and begun):
+                raise
+            if isinstance(error, NoSuchTableError):  # a folder of an application has tables of all kinds
+                self._files.pop()
+                self._unknown.append(entry.name)
+                return
             self.skip(entry.name, str(error))
 
     def take(self, entry: LogEntry, held: LogFormat | Format) -> None:
@@ -305,6 +324,8 @@ class _Import:
             counts += one.passed_over + one.left_out
         others = ", ".join(f"{count} {kind}" for kind, count in counts.most_common(4))
         records, names = sum(one.records for one in self._files), ", ".join(one.file for one in self._files[:3])
+        if not records:
+            return f"{names}: {'hold' if len(self._files) > 1 else 'holds'} no records at all{told}"
         return f"{names}: none of the {records} records is a reading that can be used ({others or 'all bad'}){told}"
 
 

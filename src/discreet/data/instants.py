@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 
-from discreet.clock import LAST_YEAR
+from discreet.clock import LAST_YEAR, unknown_zone
 from discreet.errors import DataError
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -30,6 +30,9 @@ LATEST = int(dt.datetime(LAST_YEAR + 1, 1, 1, tzinfo=dt.UTC).timestamp()) * SECO
 
 MILLISECONDS_FROM = 1e11
 """From here on a bare number is milliseconds: as seconds it would lie after the year 5000, as milliseconds in 1973."""
+
+MICROSECONDS_FROM, NANOSECONDS_FROM = 1e14, 1e17
+"""Likewise: as milliseconds, 1e14 would lie after the year 5000, as microseconds in 1973."""
 
 ISO_8601 = (
     r"^(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])"
@@ -69,7 +72,7 @@ def zone_named(name: str) -> Zone:
     try:
         info = ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise DataError(f"time zone {name!r} is not known; use an IANA name such as Europe/Paris") from None
+        raise DataError(unknown_zone(name)) from None
     day = 86_400
     low = -2 * day
     offsets = [_offset(info, low)]
@@ -196,7 +199,13 @@ def _from_number(number: pl.Expr, epoch: Epoch) -> pl.Expr:
     """Microseconds from epoch seconds or milliseconds; null for what is no number, not finite or far too large."""
     seconds, milliseconds = number * 1e6, number * 1e3
     scaled = {
-        "auto": pl.when(number.abs() >= MILLISECONDS_FROM).then(milliseconds).otherwise(seconds),
+        "auto": pl.when(number.abs() >= NANOSECONDS_FROM)
+        .then(number / 1e3)
+        .when(number.abs() >= MICROSECONDS_FROM)
+        .then(number)
+        .when(number.abs() >= MILLISECONDS_FROM)
+        .then(milliseconds)
+        .otherwise(seconds),
         "seconds": seconds,
         "milliseconds": milliseconds,
     }[epoch]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,6 +59,7 @@ def read_days(
     backward: bool = False,
     merge_below: float = 0.0,
     keep: Iterable[str] = (),
+    telling: Callable[[str], bool] | None = None,
     empty_days: bool = False,
     skip_bad: bool = False,
     progress: Progress | None = None,
@@ -82,8 +83,9 @@ def read_days(
     **Days** run from a person's first to last date with a reading. Slots without a reading are `unknown`. Dates without
     any reading are left out, because a phone that is off for a week says nothing of the person's days; `empty_days`
     keeps those in between as days of `unknown`. Then readings are carried forward for `carry` slots, `backward` to the
-    start of the day too, and contexts below the share `merge_below` of a person's slots, except those in `keep`, become
-    `other` (see `carry_forward` and `merge_rare`).
+    start of the day too. A date without a reading for which one stands all day is a day like others: who wrote nothing
+    because nothing changed was there. Contexts below the share `merge_below` of a person's slots become `other`, except
+    those in `keep` and those of which `telling` is true (see `carry_forward` and `merge_rare`).
 
     **Memory** is bounded by the answer, not by the file: some 250 MB to work in (polars itself, and a batch of 4 MiB of
     CSV or 100,000 rows of Parquet; the row groups that polars decodes come on top), about 100 bytes for each person and
@@ -95,7 +97,7 @@ def read_days(
     """
     kept = (keep,) if isinstance(keep, str) else tuple(keep)
     check_option("pick", pick, ("last", "modal"))
-    _filled([], carry, backward, merge_below, kept)  # a wrong option is told now, not after an hour of reading
+    _filled([], carry, backward, merge_below, kept, telling)  # a wrong option is told now, not after an hour of reading
     if isinstance(columns, PositionColumns) != (cells is not None):
         missing = "cells=, such as discreet.places.Grid" if cells is None else "columns=PositionColumns(...)"
         raise DataError(f"contexts from positions need both columns and cells; pass {missing} too")
@@ -108,9 +110,10 @@ def read_days(
         coded = sound.with_columns(person=people.of(sound["user"]), context=contexts.of(sound["context"]))
         for slots in spread(coded, clock):
             standing.add(slots)
-    days = _days(standing.result(), people.names, contexts.names, clock, empty_days=empty_days)
+    quiet = 0 if empty_days or carry < clock.slots else carry
+    days = _days(standing.result(), people.names, contexts.names, clock, quiet, empty_days=empty_days)
     return Readings(
-        {person: _filled(own, carry, backward, merge_below, kept) for person, own in days.items()},
+        {person: _filled(own, carry, backward, merge_below, kept, telling) for person, own in days.items()},
         table.rows,
         table.bad,
         table.passed_over,
@@ -119,14 +122,14 @@ def read_days(
 
 
 def _days(
-    slots: pl.DataFrame, people: list[str], contexts: list[str], clock: Clock, *, empty_days: bool
+    slots: pl.DataFrame, people: list[str], contexts: list[str], clock: Clock, quiet: int, *, empty_days: bool
 ) -> dict[str, list[Day]]:
     """The days of each person from the contexts that stand, sorted by person and slot."""
     labels = np.array([*contexts, UNKNOWN], dtype=object)
     person, slot, context = (slots[name].to_numpy() for name in ("person", "slot", "context"))
     bounds = np.searchsorted(person, np.arange(len(people) + 1))
     return {
-        name: _own_days(name, slot[low:high], context[low:high], labels, clock.slots, empty_days=empty_days)
+        name: _own_days(name, slot[low:high], context[low:high], labels, clock.slots, quiet, empty_days=empty_days)
         for name, low, high in zip(people, bounds[:-1], bounds[1:], strict=True)
     }
 
@@ -137,11 +140,15 @@ def _own_days(
     context: npt.NDArray[np.uint32],
     labels: npt.NDArray[np.object_],
     slots: int,
+    quiet: int,
     *,
     empty_days: bool,
 ) -> list[Day]:
+    """One person's days; dates on which nothing was read are among them where a reading stands all day (`quiet`)."""
     dates = slot // slots
     shown = np.arange(dates[0], dates[-1] + 1) if empty_days else np.unique(dates)
+    if quiet:
+        shown = np.union1d(shown, _quiet_dates(slot[labels[context] != UNKNOWN], slots, quiet))
     table = np.full((len(shown), slots), len(labels) - 1, dtype=np.int64)
     table[np.searchsorted(shown, dates), slot % slots] = context
     return [
@@ -150,9 +157,24 @@ def _own_days(
     ]
 
 
-def _filled(days: list[Day], carry: int, backward: bool, merge_below: float, keep: tuple[str, ...]) -> list[Day]:
+def _quiet_dates(slot: npt.NDArray[np.int64], slots: int, carry: int) -> npt.NDArray[np.int64]:
+    """The dates between two readings, without any, to whose last slot the earlier one is carried."""
+    first = slot[:-1] // slots + 1
+    count = np.maximum(np.minimum(slot[1:] // slots, (slot[:-1] + carry + 1) // slots) - first, 0)
+    before = np.repeat(np.cumsum(count) - count, count)
+    return np.repeat(first, count) + np.arange(int(count.sum())) - before
+
+
+def _filled(
+    days: list[Day],
+    carry: int,
+    backward: bool,
+    merge_below: float,
+    keep: tuple[str, ...],
+    telling: Callable[[str], bool] | None,
+) -> list[Day]:
     if carry != 0 or backward:
         days = carry_forward(days, carry, backward=backward)
     if merge_below != 0:
-        days = merge_rare(days, merge_below, keep=keep)
+        days = merge_rare(days, merge_below, keep=keep, telling=telling)
     return days

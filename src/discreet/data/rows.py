@@ -45,6 +45,12 @@ AWAY = "away"
 STEP = 30 * 60 * SECOND
 """A stay is written as a row at its start, one every half hour, and one a second before its end."""
 
+_WAYS = (
+    "biking boating bus car cycling driving ferry flying hiking kayaking motorcycling moving running sailing skating"
+)
+MOVING_WORDS = frozenset((*_WAYS.split(), "skiing", "subway", "swimming", "train", "tram", "walking"))
+"""What programs call a way along a line; other names are of the track."""
+
 NOWHERE = "visit or movement without a place or a kind"
 """The kind of an entry that says when, and neither where nor what."""
 
@@ -106,10 +112,25 @@ class Stay:
     start: int
     end: int
 
+    @classmethod
+    def known(cls, start: int | None, end: int | None) -> Stay:
+        """One of which the start or the end may not be known: then only the instant that is."""
+        known = end if start is None else start
+        assert known is not None  # or there is nothing to tell
+        return cls(known, known if end is None else end)
+
     def rows(
-        self, context: str | None, at: tuple[float, float] | None, *, until: tuple[float, float] | None = None
+        self,
+        context: str | None,
+        at: tuple[float, float] | None,
+        *,
+        until: tuple[float, float] | None = None,
+        moves: bool = False,
     ) -> Iterator[Told]:
-        """Its rows; `until` is where it ends, if that is elsewhere: then only the first and last have a position."""
+        """Its rows; `until` is where it ends, if that is elsewhere: then only the first and last have a position.
+
+        With `moves` it ends elsewhere even if nobody knows where: then only the first has one.
+        """
         if not 0 <= self.end - self.start <= LONGEST_STAY:
             why = "ends before it starts" if self.end < self.start else "lasts longer than a year"
             yield Fault(0, None, stamp_text(self.start), why)
@@ -118,10 +139,10 @@ class Stay:
             yield NOWHERE
             return
         last = max(self.end - SECOND, self.start)
-        moved = until is not None
+        moved = moves or until is not None
         for instant in (*range(self.start, last, STEP), last):
             where = (at if instant == self.start else None) if moved else at
-            if moved and instant == last:
+            if until is not None and instant == last:
                 where = until
             if context is not None or where is not None:
                 latitude, longitude = where if where is not None else (None, None)
@@ -185,7 +206,8 @@ def words(value: object) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
-_POINT = re.compile(r"\s*(?:geo:)?\s*(-?[0-9.]+)\s*°?\s*,\s*(-?[0-9.]+)\s*°?\s*(?:;.*)?")
+_NUMBER = r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]{1,3})?)"
+_POINT = re.compile(rf"\s*(?:geo:)?\s*{_NUMBER}\s*°?\s*,\s*{_NUMBER}\s*°?\s*(?:;.*)?")
 
 
 def point_of(text: object) -> tuple[float, float] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -117,6 +117,7 @@ def read_place_days(
     hold: float = 4 * 3600.0,
     merge_below: float = 0.0,
     keep: Iterable[str] = (),
+    telling: Callable[[str], bool] | None = None,
     skip_bad: bool = False,
     progress: Progress | None = None,
     zone: str | None = None,
@@ -143,7 +144,7 @@ def read_place_days(
         days = [Day(tuple(row), date=date, person=person) for date, row in told if any(one != UNKNOWN for one in row)]
         labels |= dict.fromkeys(one for day in days for one in day.contexts if one != UNKNOWN)
         if days:
-            people[person] = merge_rare(days, merge_below, keep=kept) if merge_below else days
+            people[person] = merge_rare(days, merge_below, keep=kept, telling=telling) if merge_below else days
     if not people:
         raise DataError(f"{source}: nothing is known of any slot; check positions and labels")
     return Readings(people, seen.rows, seen.bad, seen.passed_over, tuple(labels), seen.vague)

@@ -47,6 +47,7 @@ class Evaluation:
     breached_days: int
     by_secret: dict[str, float]  # worst gain of each secret
     excess_by_secret: dict[str, float]  # the largest gain beyond its own slot's limit; negative: the room that was left
+    breached_dates: frozenset[dt.date] = frozenset()  # of `breached_days`, those that have a date
 
     @property
     def breached(self) -> bool:
@@ -139,6 +140,7 @@ class _Tally(ABC):
         self.worth_of = worth
         self.worth = self.seconds = 0.0
         self.slots = self.days = self.breaches = self.breached_days = self.off_model = self.silent = 0
+        self.breached_on: set[dt.date] = set()
 
     def add(self, moment: Moment[Any]) -> None:
         self.slots += 1
@@ -173,6 +175,7 @@ class _Tally(ABC):
             breached_days=self.breached_days,
             by_secret=by_secret,
             excess_by_secret=excess,
+            breached_dates=frozenset(self.breached_on),
         )
 
 
@@ -191,6 +194,8 @@ class _DayTally(_Tally):
             breached = int(exceeds(self.highest, self.adversary.deltas).sum())
             self.breaches += breached
             self.breached_days += breached > 0
+            if breached and moment.day.date is not None:
+                self.breached_on.add(moment.day.date)
             np.maximum(self.worst, self.highest, out=self.worst)
             self.highest[:] = 0.0
 
@@ -228,7 +233,10 @@ class _StreamTally(_Tally):
         for r in np.flatnonzero(exceeds(gains, rows.delta)).tolist():
             opens = int(rows.opens[r])
             self.rows.add((whose, int(rows.secret[r]), opens))
-            self.dates.add((whose, adversary.model.date_of(opens)[0] if dated else None))
+            date = adversary.model.date_of(opens)[0] if dated else None
+            self.dates.add((whose, date))
+            if date is not None:
+                self.breached_on.add(date)
         self.breaches, self.breached_days = len(self.rows), len(self.dates)
 
     def by_secret(self) -> tuple[dict[str, float], dict[str, float]]:

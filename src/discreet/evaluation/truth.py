@@ -42,6 +42,9 @@ DAYS_REMEDY = (
 GLIMPSES = 6
 """Slots a day that the second observer sees where there is no mechanism: one in four hours."""
 
+DOUBTFUL = 0.02
+"""Beliefs that are off by more than this on average, and by thrice what chance explains, are in doubt."""
+
 Likelihood = FloatArray | None
 """What a slot's output tells: (n,) over contexts, (n, n) over the context before and the one now; None for nothing."""
 
@@ -130,6 +133,11 @@ class Truth:
     def holds(self) -> bool | None:
         """Whether no cell is off."""
         return None if self.untested else not self.findings
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether nothing is proven wrong although beliefs are further off than chance explains."""
+        return bool(self.holds) and self.main.off > max(DOUBTFUL, 3 * self.main.by_chance)
 
     @property
     def findings(self) -> tuple[tuple[Look, Cell], ...]:

@@ -278,7 +278,7 @@ class PreparedGateway:
                     asked[one.name] = today
                     own, policy = self.gateway.keeper.own, self.gateway.keeper.people[one.name].settled.policy
                     try:
-                        found = await asyncio.to_thread(look, own, one.name, one.routine, policy, today)
+                        found = await asyncio.to_thread(look, own, one.name, one.routine, policy, today, one.spec.make)
                     except Exception as error:  # of one night, of one person
                         LOG.error("the habits could not be tried", extra={"kind": type(error).__name__})
                     else:

@@ -13,7 +13,7 @@ comes after its slot was decided is late: it changes nothing of that slot, and m
 than `AHEAD` seconds ahead of the clock is refused: its clock is wrong.
 
 **Which reading stands.** The context that stood longest in the slot, each reading from its instant until the next, for
-a stated time at most; of several sources the newest change is believed (`standing.StandingRule`). Who has no store keeps what
+a stated time at most; of several sources the newest change is believed (`StandingRule`). Who has no store keeps what
 may still matter (`standing.Heard`).
 
 **The first slot** is the one under way when a stream begins (`Stream`'s `first`); there is nothing before it.

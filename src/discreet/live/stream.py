@@ -71,7 +71,7 @@ class Stream:
     which.
 
     A reading stands for `carry` further slots without one, over midnight too: for slots that have no times. Where
-    readings have instants, `standing.StandingRule` says what stands, and `carry` is 0. A label that was never learned is
+    readings have instants, `StandingRule` says what stands, and `carry` is 0. A label that was never learned is
     `other`, where the model has that; no reading is `unknown`. A stream without end may begin in the middle of a day:
     at slot `first` of `start`.
 
@@ -141,7 +141,7 @@ class Stream:
     def state(self, heard: Heard | None = None) -> str:
         """All that `resume` needs to go on as if nothing had happened, as JSON; only where the stream is `endless`.
 
-        `heard` is what a caller has to keep who goes by `standing.StandingRule`; `heard_in` has it back. It holds the last
+        `heard` is what a caller has to keep who goes by `StandingRule`; `heard_in` has it back. It holds the last
         readings: it is for the person's own side, and never beside what was released.
         """
         now = self._now
@@ -333,7 +333,7 @@ class Stream:
 
 
 def heard_in(state: str, clock: Clock) -> Heard:
-    """What the state of a stream holds for `standing.StandingRule`.
+    """What the state of a stream holds for `StandingRule`.
 
     Earlier versions, and streams without times, kept the last reading and how many slots ago it was: then it is taken
     as of the end of its slot, so that it stands in no fewer slots than it would have.

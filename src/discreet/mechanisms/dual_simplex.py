@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import compiled, dot
+from discreet.jit import FLOATS, FLOATS_2D, INT, compiled, dot, helper, in_place
 from discreet.mechanisms.inverse import inverted
 from discreet.mechanisms.programme import PERTURBATION, scatter
 from discreet.numerics import FloatArray, IntArray
@@ -66,7 +66,7 @@ def solve(matrix: FloatArray, right: FloatArray, *, pivots: int = PIVOTS) -> Flo
     return np.clip(point, 0.0, 1.0) if solved else None
 
 
-@compiled()
+@compiled(FLOATS, FLOATS_2D, FLOATS, INT)
 def _solve(cost: FloatArray, rows: FloatArray, least: FloatArray, most: int) -> tuple[bool, FloatArray]:
     """Pivot until no row is violated; the inverse is fresh at the end."""
     size = len(cost)
@@ -89,7 +89,7 @@ def _solve(cost: FloatArray, rows: FloatArray, least: FloatArray, most: int) -> 
     return False, at.point
 
 
-@compiled()
+@helper
 def _most_violated(at: Vertex, rows: FloatArray, least: FloatArray) -> tuple[int, float]:
     """The row that lacks most, the first of such, and how much; -1 where none lacks more than rounding."""
     inactive = np.ones(len(rows), np.bool_)
@@ -103,7 +103,7 @@ def _most_violated(at: Vertex, rows: FloatArray, least: FloatArray) -> tuple[int
     return worst, lacks
 
 
-@compiled()
+@helper
 def _times(vector: FloatArray, matrix: FloatArray) -> FloatArray:
     """vector matrix, row after row."""
     result = np.zeros(matrix.shape[1])
@@ -114,7 +114,7 @@ def _times(vector: FloatArray, matrix: FloatArray) -> FloatArray:
     return result
 
 
-@compiled()
+@in_place
 def _leaving(prices: FloatArray, shares: FloatArray) -> int:
     """The largest pivot among the prices that reach zero first, up to a tie; -1 where none falls."""
     bound = np.inf
@@ -128,7 +128,7 @@ def _leaving(prices: FloatArray, shares: FloatArray) -> int:
     return leaving
 
 
-@compiled()
+@in_place
 def _exchange(at: Vertex, shares: FloatArray, leaving: int, entering: int, lacks: float) -> None:
     """The entering row takes a place among the active ones; the others stay, so the point moves along one edge."""
     inverse, prices, point, size = at.inverse, at.prices, at.point, len(shares)
@@ -145,14 +145,21 @@ def _exchange(at: Vertex, shares: FloatArray, leaving: int, entering: int, lacks
     at.active[leaving] = entering
 
 
-@compiled()
+@helper
 def _refresh(at: Vertex, cost: FloatArray, rows: FloatArray, least: FloatArray) -> None:
     """Inverse, prices and point from the active rows alone: rounding does not pile up. The point is refined once."""
     size = len(cost)
-    active = rows[at.active]
-    at.inverse[:] = inverted(active)
-    at.prices[:] = _times(cost, at.inverse)
-    at.point[:] = 0.0
+    active = np.empty((size, size))
+    for i in range(size):
+        for k in range(size):
+            active[i, k] = rows[at.active[i], k]
+    inverse = inverted(active)
+    for i in range(size):
+        for k in range(size):
+            at.inverse[i, k] = inverse[i, k]
+    prices = _times(cost, at.inverse)
+    for i in range(size):
+        at.prices[i], at.point[i] = prices[i], 0.0
     for _ in range(2):
         off = np.empty(size)
         for i in range(size):

@@ -256,7 +256,7 @@ class _Layer:
             above = {self.hierarchy.at_layer(context, self.number) for context in secret.contexts}
             if len(above) < len(self.nodes):
                 secrets.append(replace(secret, contexts=frozenset(above)))
-        return Policy(secrets, delta=policy.delta)
+        return replace(policy, secrets=tuple(secrets))
 
     def lumped(self, model: DayModel) -> MarkovChain:
         """The chain over nodes that days drawn from the model and mapped to this layer would teach."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.jit import compiled
+from discreet.jit import helper
 from discreet.numerics import FloatArray
 
 
-@compiled()
+@helper
 def inverted(matrix: FloatArray) -> FloatArray:
     """Gauss and Jordan with row pivots. A library's inverse would use threads that this size does not repay."""
     size = len(matrix)
     work = np.zeros((size, 2 * size))
-    work[:, :size] = matrix
-    for i in range(size):
+    for i in range(size):  # in loops: assigning a slice compiles ten times as much
+        for k in range(size):
+            work[i, k] = matrix[i, k]
         work[i, size + i] = 1.0
     for column in range(size):
         best = column
@@ -34,4 +35,8 @@ def inverted(matrix: FloatArray) -> FloatArray:
             if i != column and factor != 0.0:
                 for k in range(column, 2 * size):
                     work[i, k] -= factor * work[column, k]
-    return work[:, size:].copy()
+    inverse = np.empty((size, size))
+    for i in range(size):
+        for k in range(size):
+            inverse[i, k] = work[i, size + k]
+    return inverse

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import compiled, row_dot, row_square
+from discreet.jit import helper, in_place, row_dot, row_square
 from discreet.mechanisms.inverse import inverted
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
@@ -84,7 +84,7 @@ class Basis(NamedTuple):
     few: IntArray  # (R,): room for the rows that a column has entries in
 
 
-@compiled()
+@helper
 def start(problem: Problem, rows: int) -> Basis:
     """Every state at its most valued output, and room for so many coupling rows."""
     states, columns = len(problem.mass), len(problem.state)
@@ -123,7 +123,7 @@ def start(problem: Problem, rows: int) -> Basis:
     )
 
 
-@compiled()
+@in_place
 def add_row(problem: Problem, basis: Basis, r: int, o: int, j: int) -> None:
     """Coupling row r, its slack basic: the inverse grows by a row that undoes the new row's entries."""
     basis.row_output[r], basis.row_index[r], basis.basic[r], basis.slack_cost[r] = o, j, -1 - r, 0.0
@@ -133,8 +133,8 @@ def add_row(problem: Problem, basis: Basis, r: int, o: int, j: int) -> None:
         basis.own[r, i] = problem.coefficients[j, problem.member[begin + i]]
     inverse, basic, key = basis.inverse, basis.basic, basis.key
     state, output, coefficients = problem.state, problem.output, problem.coefficients[j]
-    inverse[r, : r + 1] = 0.0
-    inverse[:r, r] = 0.0
+    for i in range(r):  # in loops: assigning a slice compiles ten times as much
+        inverse[r, i] = inverse[i, r] = 0.0
     inverse[r, r] = 1.0
     for i in range(r):
         if basic[i] >= 0:
@@ -143,10 +143,10 @@ def add_row(problem: Problem, basis: Basis, r: int, o: int, j: int) -> None:
             if output[key[m]] == o:
                 entry -= coefficients[m]
             if entry != 0.0:
-                inverse[r, :r] -= entry * inverse[i, :r]
+                _subtract(inverse[r, :r], entry, inverse[i, :r])
 
 
-@compiled()
+@in_place
 def revalue(basis: Basis, rows: int) -> None:
     """Values of the working basic variables: inverse times what the keys leave of each row, where that has changed."""
     inverse, rest, values, changed = basis.inverse, basis.rest, basis.values, basis.changed
@@ -156,7 +156,14 @@ def revalue(basis: Basis, rows: int) -> None:
             changed[i] = False
 
 
-@compiled()
+@in_place
+def _all_changed(basis: Basis, rows: int) -> None:
+    """No value and no size is that of the inverse any more."""
+    for r in range(rows):
+        basis.changed[r], basis.size[r] = True, 0.0
+
+
+@in_place
 def _rest_of(problem: Problem, basis: Basis, r: int) -> float:
     """What the keys leave of coupling row r."""
     output, key, mass, coefficients = problem.output, basis.key, problem.mass, problem.coefficients[basis.row_index[r]]
@@ -167,12 +174,11 @@ def _rest_of(problem: Problem, basis: Basis, r: int) -> float:
     return total
 
 
-@compiled()
+@helper
 def pivoted(problem: Problem, basis: Basis, rows: int, most: int) -> int:
     """Pivot until no flow is negative; pivots used, or -1 where a limit is reached or no pivot is left."""
     since = 0  # pivots since the inverse was fresh
-    basis.changed[:rows] = True
-    basis.size[:rows] = 0.0
+    _all_changed(basis, rows)
     row = np.empty(rows)
     for pivot in range(most):
         if since == FRESH:
@@ -182,7 +188,8 @@ def pivoted(problem: Problem, basis: Basis, rows: int, most: int) -> int:
         leaving, lowest = _leaving(problem, basis, rows)
         if leaving < 0:
             return pivot
-        row[:] = basis.inverse[leaving, :rows]
+        for r in range(rows):
+            row[r] = basis.inverse[leaving, r]
         _combine(problem, basis, row)
         entering = _entering(problem, basis, row, lowest)
         if entering == NOTHING:  # nothing can raise it: the rows in use leave no room but rounding
@@ -196,14 +203,15 @@ def pivoted(problem: Problem, basis: Basis, rows: int, most: int) -> int:
     return -1
 
 
-@compiled()
+@in_place
 def _leaving(problem: Problem, basis: Basis, rows: int) -> tuple[int, float]:
     """Where the most negative basic flow or slack stands; a negative key first changes places with a working flow."""
     basic, state, inverse = basis.basic, problem.state, basis.inverse
     lowest, place, of_key = -NOISE, -1, False
     steepest = 0.0
     rest, values, sizes = basis.room[0], basis.values, basis.size
-    rest[: len(problem.mass)] = problem.mass
+    for m in range(len(problem.mass)):
+        rest[m] = problem.mass[m]
     for i in range(rows):
         if basic[i] >= 0:
             rest[state[basic[i]]] -= values[i]
@@ -223,7 +231,7 @@ def _leaving(problem: Problem, basis: Basis, rows: int) -> tuple[int, float]:
     return place, lowest
 
 
-@compiled()
+@in_place
 def _change_key(problem: Problem, basis: Basis, rows: int, m: int) -> int:
     """The largest working flow of state m becomes its key, and the key takes its place, which is returned.
 
@@ -236,8 +244,9 @@ def _change_key(problem: Problem, basis: Basis, rows: int, m: int) -> int:
             best = i
     for i in range(rows):
         if i != best and basis.basic[i] >= 0 and problem.state[basis.basic[i]] == m:
-            basis.inverse[best, :rows] += basis.inverse[i, :rows]
-    basis.inverse[best, :rows] *= -1.0
+            _subtract(basis.inverse[best, :rows], -1.0, basis.inverse[i, :rows])
+    for r in range(rows):
+        basis.inverse[best, r] *= -1.0
     basis.changed[best], basis.size[best] = True, 0.0
     column, key = basis.basic[best], basis.key[m]
     basis.basic[best] = key
@@ -246,7 +255,7 @@ def _change_key(problem: Problem, basis: Basis, rows: int, m: int) -> int:
     return best
 
 
-@compiled()
+@in_place
 def _set_key(problem: Problem, basis: Basis, rows: int, m: int, column: int) -> None:
     """The column becomes the key of state m: its mass counts in other coupling rows."""
     coefficients, row_output, row_index, rest = problem.coefficients, basis.row_output, basis.row_index, basis.rest
@@ -264,11 +273,12 @@ def _set_key(problem: Problem, basis: Basis, rows: int, m: int, column: int) -> 
             changed[i] |= inverse[i, r] != 0.0
 
 
-@compiled()
+@in_place
 def _combine(problem: Problem, basis: Basis, prices: FloatArray) -> None:
     """told = the sum of prices times coupling rows, at the place of each flow."""
     told, own, begins, row_output = basis.told, basis.own, problem.begins, basis.row_output
-    told[:] = 0.0
+    for k in range(len(told)):
+        told[k] = 0.0
     for r in range(len(prices)):
         price = prices[r]
         if price != 0.0:
@@ -277,16 +287,18 @@ def _combine(problem: Problem, basis: Basis, prices: FloatArray) -> None:
                 told[begin + i] += price * own[r, i]
 
 
-@compiled()
+@in_place
 def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) -> int:
     """The column that enters, or NOTHING: of those that reach zero first, up to a tie, the largest pivot.
 
     A state whose key alone is basic need not stop the step: its whole mass moves to the column that reached zero, its
     new key, as long as the leaving flow stays below zero (the dual simplex's long step, for generalised upper bounds).
     """
-    shared, free = basis.marks  # states with more than a key in the basis; slacks that are not basic
-    shared[: len(problem.mass)] = False
-    free[: len(row)] = True
+    shared, free = basis.marks[0], basis.marks[1]  # states with more than a key in the basis; slacks not basic
+    for m in range(len(problem.mass)):
+        shared[m] = False
+    for r in range(len(row)):
+        free[r] = True
     for i in range(len(row)):
         if basis.basic[i] < 0:
             free[-1 - basis.basic[i]] = False
@@ -305,12 +317,13 @@ def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) ->
         lowest -= problem.mass[m] * basis.alpha[entering]
         if shared[m] or lowest > -NOISE:
             return entering
-        own = basis.reduced[problem.first[m] : problem.first[m + 1]]
-        own -= basis.reduced[entering]
+        cost = basis.reduced[entering]
+        for k in range(problem.first[m], problem.first[m + 1]):
+            basis.reduced[k] -= cost
         _set_key(problem, basis, len(row), m, entering)
 
 
-@compiled()
+@in_place
 def _early(problem: Problem, basis: Basis, slack_bound: float) -> None:
     """The pivot row, and the states with a column that might be the first to enter: few of all of them.
 
@@ -332,7 +345,7 @@ def _early(problem: Problem, basis: Basis, slack_bound: float) -> None:
         early[m] = found
 
 
-@compiled()
+@in_place
 def _ratios(problem: Problem, basis: Basis, m: int) -> tuple[float, float]:
     """The step at which the first column of a state enters, and the same, relaxed by a tie."""
     alpha, reduced, in_basis = basis.alpha, basis.reduced, basis.in_basis
@@ -346,7 +359,7 @@ def _ratios(problem: Problem, basis: Basis, m: int) -> tuple[float, float]:
     return ratio, tied
 
 
-@compiled()
+@in_place
 def _first_to_zero(problem: Problem, basis: Basis, row: FloatArray, free: BoolArray, slack_bound: float) -> int:
     """The largest pivot whose ratio is no more than the least that is relaxed by a tie."""
     alpha, reduced, in_basis, ratio, first = basis.alpha, basis.reduced, basis.in_basis, basis.ratio, problem.first
@@ -368,7 +381,7 @@ def _first_to_zero(problem: Problem, basis: Basis, row: FloatArray, free: BoolAr
     return entering
 
 
-@compiled()
+@in_place
 def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, entering: int) -> bool:
     """Exchange two basic variables; reduced costs move along the pivot row. False if rounding has spoilt the pivot."""
     rows, inverse, changed, sizes = len(row), basis.inverse, basis.changed, basis.size
@@ -403,7 +416,7 @@ def _pivot(problem: Problem, basis: Basis, row: FloatArray, leaving: int, enteri
     return True
 
 
-@compiled()
+@in_place
 def _column(problem: Problem, basis: Basis, entering: int, rows: int, column: FloatArray) -> None:
     """column = the inverse times the entering column, which has few entries."""
     entries, few, inverse = basis.room[3], basis.few, basis.inverse
@@ -420,10 +433,11 @@ def _column(problem: Problem, basis: Basis, entering: int, rows: int, column: Fl
         column[i] = value
 
 
-@compiled()
+@in_place
 def _entries(problem: Problem, basis: Basis, column: int, rows: int, entries: FloatArray) -> None:
     """A column's entries in the coupling rows; a flow's are differences to those of its state's key."""
-    entries[:rows] = 0.0
+    for r in range(rows):
+        entries[r] = 0.0
     if column < 0:
         entries[-1 - column] = 1.0
         return
@@ -437,14 +451,19 @@ def _entries(problem: Problem, basis: Basis, column: int, rows: int, entries: Fl
             entries[r] -= coefficients[row_index[r], m]
 
 
-@compiled()
+def _subtract_at_once(target: FloatArray, factor: float, other: FloatArray) -> None:
+    """The same in NumPy, for interpreted runs."""
+    target[: len(other)] -= factor * other
+
+
+@in_place(plain=_subtract_at_once)
 def _subtract(target: FloatArray, factor: float, other: FloatArray) -> None:
     """target -= factor * other, without room for the product."""
     for k in range(len(other)):
         target[k] -= factor * other[k]
 
 
-@compiled()
+@helper
 def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
     """Invert the working basis anew, and price every column with it: rounding does not pile up."""
     for r in range(rows):
@@ -454,16 +473,20 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
     for i in range(rows):
         column = basis.basic[i]
         _entries(problem, basis, column, rows, entries)
-        working[:, i] = entries[:rows]
+        for r in range(rows):
+            working[r, i] = entries[r]
         if column >= 0:
             worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
-    basis.inverse[:rows, :rows] = inverted(working)
-    basis.changed[:rows] = True
-    basis.size[:rows] = 0.0
+    inverse = inverted(working)
+    for i in range(rows):
+        for r in range(rows):
+            basis.inverse[i, r] = inverse[i, r]
+    _all_changed(basis, rows)
     prices = np.zeros(rows)
     for i in range(rows):
         _subtract(prices, -worth[i], basis.inverse[i, :rows])
-    basis.slack_cost[:rows] = -prices
+    for r in range(rows):
+        basis.slack_cost[r] = -prices[r]
     _combine(problem, basis, prices)
     place, value, told, reduced = problem.place, problem.value, basis.told, basis.reduced
     for m in range(len(problem.mass)):

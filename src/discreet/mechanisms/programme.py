@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import compiled
+from discreet.jit import FLOATS, FLOATS_2D, INT, INTS, compiled, helper, in_place
 from discreet.mechanisms.pivots import NOISE, Basis, Problem, add_row, pivoted, revalue, start
 from discreet.numerics import FloatArray, IntArray
 
@@ -47,6 +47,10 @@ IDLE = 1e-6
 
 ATTEMPTS = 3
 """Perturbations that are tried before a programme is given up."""
+
+
+LARGE = 600
+"""Private states from which a programme takes longer in plain Python than compiling takes."""
 
 
 class Solution(NamedTuple):
@@ -82,7 +86,7 @@ def solve(
         perturbed = value - PERTURBATION * scatter(attempt * len(value), len(value))
         problem = Problem(mass, first, state, output, perturbed, rows, outputs, begins, place, state[column], column)
         try:
-            solved, flows, took, used = _solve(problem, pivots, most_rows)
+            solved, flows, took, used = _solve(*problem, pivots, most_rows)
         except np.linalg.LinAlgError:  # rounding made the working basis singular
             continue
         if solved:
@@ -95,13 +99,35 @@ def scatter(start: int, count: int) -> FloatArray:
     return np.asarray((np.arange(1 + start, 1 + start + count) * 0.6180339887498949) % 1.0)
 
 
-@compiled()
-def _solve(problem: Problem, most: int, most_rows: int) -> tuple[bool, FloatArray, int, int]:
-    """Rounds of the dual simplex, adding the most violated row of each output in between."""
+@compiled(
+    *(FLOATS, INTS, INTS, INTS, FLOATS, FLOATS_2D, INT, INTS, INTS, INTS, INTS, INT, INT),
+    batch=lambda mass, *_: len(mass) > LARGE,
+)
+def _solve(
+    mass: FloatArray,
+    first: IntArray,
+    state: IntArray,
+    output: IntArray,
+    value: FloatArray,
+    coefficients: FloatArray,
+    outputs: int,
+    begins: IntArray,
+    place: IntArray,
+    member: IntArray,
+    column: IntArray,
+    most: int,
+    most_rows: int,
+) -> tuple[bool, FloatArray, int, int]:
+    """Rounds of the dual simplex, adding the most violated row of each output in between.
+
+    The fields of a `Problem` one by one: arrays that may and that may not be written then need one compilation.
+    """
+    problem = Problem(mass, first, state, output, value, coefficients, outputs, begins, place, member, column)
     basis = start(problem, most_rows)
     rows = pivots = 0
     for _ in range(ROUNDS):
-        basis.changed[:rows] = True  # sums have another order where there are more rows, or fewer
+        for r in range(rows):  # sums have another order where there are more rows, or fewer
+            basis.changed[r] = True
         revalue(basis, rows)
         flows = _flows(problem, basis, rows)
         rows = _drop_idle(basis, rows)
@@ -118,7 +144,7 @@ def _solve(problem: Problem, most: int, most_rows: int) -> tuple[bool, FloatArra
     return False, flows, pivots, rows
 
 
-@compiled()
+@helper
 def _flows(problem: Problem, basis: Basis, rows: int) -> FloatArray:
     flows, values = np.zeros(len(problem.state)), basis.values
     for m in range(len(problem.mass)):
@@ -131,7 +157,7 @@ def _flows(problem: Problem, basis: Basis, rows: int) -> FloatArray:
     return flows
 
 
-@compiled()
+@helper
 def _told(problem: Problem, flows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(O, J): what each output tells, in the order of `dot` over all states; (O,): the sum of its flows.
 
@@ -143,7 +169,9 @@ def _told(problem: Problem, flows: FloatArray) -> tuple[FloatArray, FloatArray]:
     told, total = np.zeros((problem.outputs, rows)), np.zeros(problem.outputs)
     lanes = np.zeros((rows, 9))
     for o in range(problem.outputs):
-        lanes[:] = 0.0
+        for j in range(rows):
+            for lane in range(9):
+                lanes[j, lane] = 0.0
         for at in range(begins[o], begins[o + 1]):
             flow, m = flows[column[at]], member[at]
             total[o] += flow
@@ -153,12 +181,13 @@ def _told(problem: Problem, flows: FloatArray) -> tuple[FloatArray, FloatArray]:
                 for j in range(rows):
                     lanes[j, lane] += flow * coefficients[j, m]
         for j in range(rows):
-            a, b, c, d, e, f, g, h, rest = lanes[j]
-            told[o, j] = (((a + b) + (c + d)) + ((e + f) + (g + h))) + rest
+            low = (lanes[j, 0] + lanes[j, 1]) + (lanes[j, 2] + lanes[j, 3])
+            high = (lanes[j, 4] + lanes[j, 5]) + (lanes[j, 6] + lanes[j, 7])
+            told[o, j] = (low + high) + lanes[j, 8]
     return told, total
 
 
-@compiled()
+@helper
 def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) -> int:
     """Add the most violated row of each output, its slack basic; how many, or -1 if there is no room."""
     told, total = _told(problem, flows)
@@ -178,7 +207,7 @@ def _add_violated(problem: Problem, basis: Basis, rows: int, flows: FloatArray) 
     return added
 
 
-@compiled()
+@in_place
 def _drop_idle(basis: Basis, rows: int) -> int:
     """Drop the coupling rows that are far from binding; they come back if they are violated again.
 
@@ -191,11 +220,14 @@ def _drop_idle(basis: Basis, rows: int) -> int:
             continue
         r, last = -1 - basis.basic[place], rows - 1
         basis.basic[place], values[place] = basis.basic[last], values[last]
-        basis.inverse[place, :rows] = basis.inverse[last, :rows]
-        basis.inverse[:rows, r] = basis.inverse[:rows, last]
+        for i in range(rows):
+            basis.inverse[place, i] = basis.inverse[last, i]
+        for i in range(rows):
+            basis.inverse[i, r] = basis.inverse[i, last]
         basis.row_output[r], basis.row_index[r] = basis.row_output[last], basis.row_index[last]
         basis.slack_cost[r], basis.rest[r] = basis.slack_cost[last], basis.rest[last]
-        basis.own[r] = basis.own[last]
+        for i in range(basis.own.shape[1]):
+            basis.own[r, i] = basis.own[last, i]
         for i in range(last):
             if basis.basic[i] == -1 - last:
                 basis.basic[i] = -1 - r

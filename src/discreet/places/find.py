@@ -11,8 +11,10 @@ import numpy as np
 from discreet.clock import Clock
 from discreet.errors import DataError
 from discreet.numerics import FloatArray, IntArray
+from discreet.places.dwell import bounds_of, dates_of
 from discreet.places.ellipsoid import chords, points_of, positions_of_points
 from discreet.places.named import RESERVED, Place, Places, checked_name
+from discreet.places.pace import CHANGES, records_changes, stands_for, with_pauses
 from discreet.places.shapes import WIDEST, Circle
 from discreet.places.sightings import SECOND, Sightings
 from discreet.places.spent import TimeSpent, spent_at
@@ -35,6 +37,17 @@ WEEKDAYS = range(5)
 NIGHTS_SHARE, MIDDAYS_SHARE = 0.25, 0.1
 """A home has a quarter of the night hours that are known, work a tenth of the midday hours of weekdays."""
 
+NIGHT_AT, FEWEST_NIGHTS = 3, 3
+"""The hour of the wall clock by which nights are counted, and how many a home has at least, if only they say so."""
+
+
+NO_HOME = (
+    "no home was found, because too little is known of the nights. Let the phone record at night too: OwnTracks in "
+    "move mode, Overland with continuous tracking rather than significant changes, Google Timeline with location "
+    "always allowed"
+)
+"""What to say where no rule names a home."""
+
 
 @dataclass(frozen=True)
 class Search:
@@ -44,19 +57,21 @@ class Search:
     """Metres."""
     minutes: float = 10.0
     """That a stay lasts at least."""
-    days: int = 3
-    """A place with stays on so many dates is kept, however short they are;"""
+    days: int = 2
+    """A place with stays on so many dates is kept, however short they are: a clinic, twice in two months;"""
     hours: float = 2.0
     """or one with so many hours in all."""
-    gap: float = 4 * 3600.0
-    """Seconds without a position that end a stay, and for which a position stands."""
+    gap: float | None = None
+    """Seconds without a position that end a stay, and for which a position stands; None: as the source records
+    (`pace.stands_for`)."""
 
     def __post_init__(self) -> None:
         if not 0 < self.radius <= WIDEST / 10:  # also catches NaN
             raise DataError(f"the radius is {self.radius:g} m; give one above 0 and up to {WIDEST / 10:g}, such as 100")
         for name in ("minutes", "hours", "gap"):
-            if not 0 < getattr(self, name) < 1e7:
-                raise DataError(f"{name} is {getattr(self, name):g}; give a number above 0")
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1e7:
+                raise DataError(f"{name} is {value:g}; give a number above 0")
         if self.days < 1:
             raise DataError(f"days is {self.days}; give 1 or more")
 
@@ -64,7 +79,8 @@ class Search:
 def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -> tuple[Places, TimeSpent]:
     """The places of one person, numbered from the one with most time on, and the time spent at each.
 
-    1. **Stays** of `search.minutes` or more within `search.radius` (`stays_of`).
+    1. **Stays** of `search.minutes` or more within `search.radius` (`stays_of`). Where the source is silent while
+       nothing changes, a position and a silence are a stay too (`pace.with_pauses`).
     2. **Places**: of all stays, the one with most time within the radius around it is a place; then the next that is
        further than two radii from those before, and so on. Each stay goes to the nearest. So places do not chain
        through a busy quarter into one, and a place has no rim of smaller ones around it.
@@ -79,7 +95,10 @@ def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -
     if not len(there):
         raise DataError("there are no positions to find places in, only labels; learn from the labels directly")
     instants, points = sightings.instants[there], points_of(sightings.positions[there])
-    stays = stays_of(instants, points, search.radius, round(search.minutes * 60 * SECOND), round(search.gap * SECOND))
+    gap = stands_for(instants) if search.gap is None else search.gap
+    if records_changes(instants):
+        instants, points = with_pauses(instants, points, gap)
+    stays = stays_of(instants, points, search.radius, round(search.minutes * 60 * SECOND), round(gap * SECOND))
     if not len(stays):
         raise DataError(
             f"nobody stays within {search.radius:g} m for {search.minutes:g} minutes in {len(there)} positions; "
@@ -93,11 +112,11 @@ def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -
         )
     circles = _circles(stays, which, kept, points, search.radius)
     drawn = Places(Place(f"place {k}", circle) for k, circle in enumerate(circles, 1))
-    spent = spent_at(sightings, drawn, clock, search.gap)
+    spent = spent_at(sightings, drawn, clock, gap)
     order = np.argsort(-spent.hours[: len(drawn)], kind="stable").tolist()
     ranked = Places(Place(f"place {k}", circles[index], k) for k, index in enumerate(order, 1))
     spent = spent.reordered(order)
-    return named_by_rules(ranked, spent, sightings), spent
+    return named_by_rules(ranked, spent, sightings, clock), spent
 
 
 def _gathered(stays: Stays, radius: float) -> IntArray:
@@ -162,11 +181,13 @@ MOVEMENTS = frozenset(
 """Ways of moving, as Google's and GeoLife's logs call them: they name no place."""
 
 
-def named_by_rules(places: Places, spent: TimeSpent, sightings: Sightings) -> Places:
+def named_by_rules(places: Places, spent: TimeSpent, sightings: Sightings, clock: Clock) -> Places:
     """The places with names: the first rule that fits, and `why` to say which.
 
     1. **The source's own label**, where more than half of the labels that sightings in the place have agree.
-    2. **home**: the place with most time from 00:00 to 06:00, if that is a quarter of such hours that are known.
+    2. **home**: the place with most time from 00:00 to 06:00, if that is a quarter of such hours that are known. Where
+       there is none, that with most nights: it is the last before `NIGHT_AT` and the first after, on `FEWEST_NIGHTS`
+       dates or more, and on a quarter of the nights that lie between two positions of some place.
     3. **work**: of the others, that with most time from 10:00 to 16:00 on weekdays, if that is a tenth of such hours.
     4. `place N`, by its number.
     """
@@ -188,12 +209,32 @@ def named_by_rules(places: Places, spent: TimeSpent, sightings: Sightings) -> Pl
         best = max(free, key=lambda k: (hours[k], -k), default=None)
         if name not in taken and best is not None and hours[best] > 0 and hours[best] >= least * every:
             names[best] = (name, f"{100 * hours[best] / every:.0f} % {when}")
+    if "home" not in {name for name, _ in names.values()}:
+        nights = nights_at(places, sightings, clock)
+        free = [k for k in range(len(places)) if k not in names]
+        best = max(free, key=lambda k: (nights[k], -k), default=None)
+        if best is not None and nights[best] >= max(FEWEST_NIGHTS, NIGHTS_SHARE * nights.sum()):
+            names[best] = ("home", f"{nights[best]} nights begin and end there")
     found = []
     for k, place in enumerate(places.places):
         name, why = names.get(k, (place.name, ""))
         told = {"hours": round(float(spent.hours[k]), 1), "days": int(spent.days[k]), "share": spent.share(k)}
         found.append(Place(name, place.shape, place.number, {**told, **({"why": why} if why else {})}))
     return Places(found)
+
+
+def nights_at(places: Places, sightings: Sightings, clock: Clock) -> IntArray:
+    """(n,): nights for which the last sighting before `NIGHT_AT` and the first after it were in the same place."""
+    there = np.flatnonzero(sightings.placed)
+    instants, at = sightings.instants[there], places.at(sightings.positions[there])
+    first, days = dates_of(Clock(24, clock.zone), sightings)
+    when = bounds_of(Clock(24, clock.zone), first, days)[NIGHT_AT : 24 * days : 24]
+    after = np.searchsorted(instants, when)
+    real = (after > 0) & (after < len(instants))
+    before, after = after[real] - 1, after[real]
+    near = instants[after] - instants[before] <= round(CHANGES * SECOND / 2)
+    same = near & (at[before] == at[after]) & (at[before] >= 0)
+    return np.bincount(at[before][same], minlength=len(places))
 
 
 def _labels(places: Places, sightings: Sightings) -> dict[int, str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
 
-from discreet.jit import FLOATS_2D, INTS, compiled
+from discreet.jit import FLOAT, FLOATS_2D, INT, INTS, compiled
 from discreet.numerics import FloatArray, IntArray
+
+FEW = 20_000
+"""Positions up to which plain Python is done before a compiler would be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ def stays_of(instants: IntArray, points: FloatArray, radius: float, shortest: in
     return Stays(first, last, instants[first], instants[last], middle)
 
 
-@compiled(INTS, FLOATS_2D, types.float64, types.int64, types.int64)
+@compiled(INTS, FLOATS_2D, FLOAT, INT, INT, batch=lambda instants, *_: len(instants) > FEW)
 def _stays(
     instants: IntArray, points: FloatArray, radius: float, shortest: int, gap: int
 ) -> tuple[IntArray, IntArray, FloatArray]:

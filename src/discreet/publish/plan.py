@@ -276,7 +276,7 @@ def policy_for(policy: Policy, events: Events) -> Policy:
 
     A secret may name several values, also of different attributes, or whole events ("activity|time|location").
     """
-    laid = Policy([_laid(secret, events) for secret in policy.secrets], delta=policy.delta)
+    laid = replace(policy, secrets=tuple(_laid(secret, events) for secret in policy.secrets))
     laid.for_model(events.contexts, 1)  # a secret that covers everything is an error
     return laid
 
@@ -319,4 +319,4 @@ def settled(policy: Policy, contexts: Sequence[str]) -> tuple[Policy, bool]:
         certain |= here == known
         if here and here != known:
             kept.append(_with_contexts(secret, here))
-    return Policy(kept, delta=policy.delta), certain
+    return replace(policy, secrets=tuple(kept)), certain

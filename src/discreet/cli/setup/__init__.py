@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +22,9 @@ from discreet.errors import DiscreetError
 
 ANSWERS = "Answers to the questions"
 
+STAGING = ".setup."
+"""How the private working folder of a run begins; the number of its process follows."""
+
 
 def setup(
     sources: Annotated[
@@ -28,11 +34,21 @@ def setup(
     folder: Annotated[Path, typer.Option("--dir", metavar="FOLDER", help="Where the files go.")] = Path("."),
     person: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What you are called here.", show_default="me", rich_help_panel=ANSWERS),
+        typer.Option(
+            metavar="NAME",
+            help="What you are called here.",
+            show_default="as the source says, or me",
+            rich_help_panel=ANSWERS,
+        ),
     ] = None,
     zone: Annotated[
         str | None,
-        typer.Option(metavar="ZONE", help="Your time zone, such as Europe/Paris.", rich_help_panel=ANSWERS),
+        typer.Option(
+            metavar="ZONE",
+            help="Your time zone, such as Europe/Paris.",
+            show_default="where your nights were",
+            rich_help_panel=ANSWERS,
+        ),
     ] = None,
     keep_places: Annotated[
         bool | None,
@@ -73,7 +89,11 @@ def setup(
     ] = None,
     carry: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="How long a reading stands when none follows.", show_default="4h"),
+        typer.Option(
+            metavar="TIME",
+            help="How long a reading stands when none follows.",
+            show_default="4h, or 48h where changes only are recorded",
+        ),
     ] = None,
     weeks: Annotated[int, typer.Option(min=2, help="Weeks that are drawn to say what a choice costs.")] = 8,
     json: options.Json = False,
@@ -117,14 +137,70 @@ def setup(
 def _staged(folder: Path) -> Iterator[Path]:
     """A folder within the folder, to be filled before anything is moved to its place; gone at the end."""
     new = not folder.exists()
+    with _ended_gently():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _tidy(folder)
+            staging = Path(tempfile.mkdtemp(prefix=f"{STAGING}{os.getpid()}.", dir=folder))
+        except OSError as error:
+            raise DiscreetError(f"{folder}: cannot be written to: {error.strerror}; give another --dir") from None
+        try:
+            yield staging
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+            if new and not any(folder.iterdir()):
+                folder.rmdir()
+
+
+def _tidy(folder: Path) -> None:
+    """Take away the private copies of runs that were killed: their folders name processes that are no more."""
+    for left in folder.glob(f"{STAGING}*.*"):
+        number = left.name.removeprefix(STAGING).partition(".")[0]
+        if number.isdecimal() and not _alive(int(number)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".setup.", dir=folder))
-    except OSError as error:
-        raise DiscreetError(f"{folder}: cannot be written to: {error.strerror}; give another --dir") from None
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's, or a system without such signals
+        return True
+    return True
+
+
+class _EndedError(BaseException):
+    """A signal asked the process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def _ended_gently() -> Iterator[None]:
+    """Where a terminal is closed, or the process told to end, what is within is left as by an error, and then it ends.
+
+    Otherwise the private copy of a history would stay behind.
+    """
+
+    def leave(number: int, frame: object) -> None:
+        raise _EndedError(number)
+
+    ending = [one for name in ("SIGHUP", "SIGTERM") if (one := getattr(signal, name, None)) is not None]
+    if threading.current_thread() is not threading.main_thread():
+        ending = []
+    before = {one: signal.getsignal(one) for one in ending}
+    ending = [one for one in ending if before[one] is not signal.SIG_IGN]  # nohup
+    for one in ending:
+        signal.signal(one, leave)
     try:
-        yield staging
+        yield
+    except _EndedError as ended:
+        signal.signal(ended.number, signal.SIG_DFL)
+        os.kill(os.getpid(), ended.number)
+        raise
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        if new and not any(folder.iterdir()):
-            folder.rmdir()
+        for one in ending:
+            signal.signal(one, before[one])

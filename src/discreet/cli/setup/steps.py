@@ -18,15 +18,17 @@ from discreet.clock import Clock, local_zone
 from discreet.contexts import UNKNOWN, Day, shares
 from discreet.errors import DataError, DiscreetError, did_you_mean
 from discreet.gateway.setup import habits
-from discreet.gateway.setup.habits import FEWEST_DAYS, Mapped, chosen, draw_places, is_number, usual
-from discreet.gateway.setup.history import History, history_of, imported, users_of, whose
+from discreet.gateway.setup.habits import FEWEST_DAYS, Mapped, chosen, draw_places, usual
+from discreet.gateway.setup.history import NOBODY, History, called, history_of, imported, users_of, whose
 
 if TYPE_CHECKING:
     from discreet.choosing import Choice, Suggested
+    from discreet.data.importing import Imported
     from discreet.hierarchy import Hierarchy
     from discreet.models.routine.routine import Routine
     from discreet.places import Places
     from discreet.places.spent import TimeSpent
+    from discreet.places.zones import Zones
     from discreet.policy import Policy
 
 KEEP = "keep"
@@ -58,8 +60,8 @@ class Given:
 # --- 1. who, and by which clock
 
 
-def ask_clock(ask: Asker, given: Given, before: Clock | None) -> Clock:
-    """The clock: its zone is asked for, the rest has defaults."""
+def ask_clock(ask: Asker, given: Given, before: Clock | None, zones: Zones | None) -> Clock:
+    """The clock: its zone is asked for, the rest has defaults. Where nights were spent is the zone to begin with."""
     slots = given.slots or (48 if before is None else before.slots)
     cut = given.cut or ("00:00" if before is None else before.cut)
 
@@ -68,14 +70,34 @@ def ask_clock(ask: Asker, given: Given, before: Clock | None) -> Clock:
 
     if given.zone is not None:
         return read(given.zone)
-    return ask.answer("--zone", "Your time zone?", read, local_zone() if before is None else before.zone)
+    usual = before.zone if before is not None else zones.home if zones is not None else local_zone()
+    return ask.answer("--zone", "Your time zone?", read, usual)
 
 
 # --- 2. readings
 
 
-def ask_history(ask: Asker, given: Given, person: str, zone: str, before: Path) -> History:
-    """The readings of the sources, or those of the last time."""
+def brought(given: Given, before: Clock | None) -> Imported | None:
+    """What the sources of the options hold, to see whose and from where; None where there are none, or where times
+    cannot be read before somebody has said their zone."""
+    from discreet.data.entries import NoZoneError
+
+    if not given.sources:
+        return None
+    zone = given.zone or (None if before is None else before.zone)
+    try:
+        with progress("reading") as report:
+            return imported(given.sources, given.person or NOBODY, zone, report)
+    except NoZoneError:
+        return None
+
+
+def ask_history(
+    ask: Asker, given: Given, person: str, zone: str, before: Path, found: Imported | None = None
+) -> History:
+    """The readings of the sources, or those of the last time; `found` is what is read of the sources already."""
+    if found is not None:
+        return _of_one(called(found, person), person, ask)
     if given.sources:
         return _imported(given.sources, person, zone, ask)
 
@@ -113,6 +135,11 @@ def _paths(text: str) -> list[Path]:
 def _imported(sources: Sequence[Path], person: str, zone: str, ask: Asker) -> History:
     with progress("reading") as report:
         found = imported(sources, person, zone, report)
+    return _of_one(found, person, ask)
+
+
+def _of_one(found: Imported, person: str, ask: Asker) -> History:
+    """The readings of one of the people in them."""
     user = whose(found, person)
     if user is None:
         users = users_of(found)
@@ -157,7 +184,7 @@ def ask_places(
         raise DataError(f"{error}, with discreet places; save its map as {before}, and run this again") from None
     mapped = Mapped(places.renamed(given.names), spent, found=True)
     if not ask.asks:
-        return mapped
+        return habits.by_time_of_day(mapped)
     draw_places(mapped, person, page)
     print_places(mapped)
     return replace(mapped, places=_named(ask, mapped.places, set(given.names), page))
@@ -186,8 +213,11 @@ def _usual(spent: TimeSpent, k: int) -> str:
 
 def _named(ask: Asker, places: Places, done: set[int], page: Path) -> Places:
     """Names for places that have only a number."""
-    numbers = [place.number for place in places.places if is_number(place.name) and place.number is not None]
-    numbers = [number for number in numbers if number not in done][:ASKED]
+    from discreet.choosing.keeping import is_unnamed, worth_keeping
+
+    open_ = [place for place in places.places if is_unnamed(place.name) and place.number not in (None, *done)]
+    rare = [place for place in open_[ASKED:] if place.name in worth_keeping(places)]  # seldom visited, perhaps secret
+    numbers = [place.number for place in (*open_[: ASKED - len(rare)], *rare) if place.number is not None]
     if numbers:
         print(f"\nA map, to open in a browser: {page.resolve()}")
         print("What are they: hospital, gym, Kim's flat? Enter leaves a number, . leaves all.")
@@ -248,6 +278,12 @@ def ask_secrets(ask: Asker, given: Given, routine: Routine, places: Places | Non
         by_number = {str(k): one.name for k, one in enumerate(found.suggestions, 1)}
         return chosen(found, [by_number.get(name, name) for name in names], routine, places)
 
+    if not ask.asks and not taken:
+        raise DiscreetError(
+            "nothing is suggested as a secret, because no name speaks of anything that could be one; name places with "
+            "--name 3=clinic, by their numbers above, or say what is secret with --secret, such as "
+            f"--secret {shlex.quote(next((one for one in routine.contexts if one not in ('other', UNKNOWN)), 'work'))}"
+        )
     question = "What is secret? Numbers or names, with commas:" if ask.asks else "What is secret"
     return ask.answer("--secret", question, read, taken or None)
 

@@ -19,11 +19,14 @@ from discreet.cli.terminal import note, progress
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.gateway.setup import habits
 from discreet.gateway.setup.habits import Mapped
+from discreet.gateway.setup.history import History, users_of, zones_in
+from discreet.places.find import NO_HOME
 
 if TYPE_CHECKING:
     from discreet.choosing import Choice, Choices, Suggested
     from discreet.cli.setup.steps import Given
     from discreet.contexts import Day
+    from discreet.data.importing import Imported
     from discreet.evaluation.truth import Truth
     from discreet.gateway.config.settings import PersonSettings, Settings
     from discreet.hierarchy import Hierarchy
@@ -69,19 +72,21 @@ class SetupWalk:
         from discreet.gateway.setup.files import Names
 
         self._check()
+        found = steps.brought(self.given, None if self.before is None else self.before.clock)
+        zones = None if found is None else zones_in(found.readings)
         self.head("You")
-        self.person = self._who()
+        self.person = self._who(found)
         self.names = Names.of(self.person, self.before)
         known = None if self.before is None else self.before.people.get(self.person)
         self.carry = self.given.carry or (CARRY if known is None else duration_text(known.carry))
-        self.clock = steps.ask_clock(self.ask, self.given, None if self.before is None else self.before.clock)
+        self.clock = steps.ask_clock(self.ask, self.given, None if self.before is None else self.before.clock, zones)
         others = set(() if self.before is None else self.before.people) - {self.person}
         if self.before is not None and others and self.clock != self.before.clock:
             raise DiscreetError(
                 f"{self.before.file}: the clock of everybody is {self.before.clock}; use the same for {self.person}"
             )
         self.say(f"{self.person}: {self.clock.zone}, {self.clock.slots} slots a day, cut at {self.clock.cut}")
-        readings = self._history()
+        readings = self._history(found, anew=known is None)
         mapped = self._places(readings)
         days, routine, keep, kept = self._habits(readings, mapped)
         suggested, policy = self._secrets(routine, mapped, kept)
@@ -115,19 +120,23 @@ class SetupWalk:
 
     # --- the steps
 
-    def _who(self) -> str:
+    def _who(self, found: Imported | None) -> str:
+        """The name of the last time, or the one that the source uses."""
         if self.given.person is not None:
             return _a_name(self.given.person)
         people = [] if self.before is None else list(self.before.people)
-        return self.ask.answer("--person", "What are you called here?", _a_name, people[0] if people else "me")
+        users = [] if found is None else users_of(found)
+        usual = people[0] if people else users[0] if len(users) == 1 else "me"
+        return self.ask.answer("--person", "What are you called here?", _a_name, usual)
 
-    def _history(self) -> Path:
+    def _history(self, found: Imported | None, *, anew: bool) -> Path:
         from discreet.data.importing import write_readings
 
         self.head("Your history")
         history = steps.ask_history(
-            self.ask, self.given, self.person, self.clock.zone, self.folder / self.names.readings
+            self.ask, self.given, self.person, self.clock.zone, self.folder / self.names.readings, found
         )
+        self._when(history, anew=anew)
         rows, first, last = (
             history.readings.height,
             history.readings["timestamp"].min(),
@@ -138,6 +147,22 @@ class SetupWalk:
         write_readings(path, history.readings)
         self.positions = history.positions
         return path
+
+    def _when(self, history: History, *, anew: bool) -> None:
+        """Say by which zone days are cut, and for how long a reading stands where nobody said."""
+        from discreet.gateway.config.section import duration_text
+        from discreet.places.pace import records_changes, stands_for
+
+        zones, seen = history.zones(), history.instants
+        if zones is not None:
+            warning = zones.warning(self.clock, int(seen[0]))
+            if warning is not None:
+                note(f"{warning} --zone {zones.home} cuts them there")
+            elif self.given.zone is None:
+                self.say(f"{zones.told()[0].upper()}{zones.told()[1:]} (--zone).")
+        if anew and self.given.carry is None and records_changes(seen):
+            self.carry = duration_text(stands_for(seen))
+            self.say(f"It records changes only: a reading stands until the next one, for up to {self.carry} (--carry).")
 
     def _places(self, readings: Path) -> Mapped | None:
         from discreet.cli.inputs import seconds_of_duration
@@ -152,6 +177,9 @@ class SetupWalk:
         if not (self.ask.asks and mapped.found) and not self.quiet:
             steps.print_places(mapped)
         self.say(f"{mapped.spent.unexplained:.0%} of the time is at none of them.".replace("%", " %"))
+        if "home" not in mapped.places.names and mapped.found:
+            note(NO_HOME)
+        self._tell_of_names(mapped)
         if mapped.found or self.given.names:
             write_places(self.staging / self.names.places, mapped.places)
         else:
@@ -159,10 +187,26 @@ class SetupWalk:
         habits.draw_places(mapped, self.person, page)
         return mapped
 
+    def _tell_of_names(self, mapped: Mapped) -> None:
+        """Say how places get names, where nobody was there to be asked."""
+        from discreet.choosing.keeping import is_unnamed
+
+        numbers = [place.number for place in mapped.places.places if is_unnamed(place.name)]
+        if self.ask.asks or not mapped.found or not numbers:
+            return
+        named = " ".join(f"--name {number}=NAME" for number in numbers[:2])
+        sources = " ".join(shlex.quote(str(one)) for one in self.given.sources)
+        note(
+            f"{len(numbers)} of {len(mapped.places.places)} places have no name but when you are there, so that no "
+            "secret can be suggested for what they are; name them: "
+            f"discreet setup {sources} --dir {shlex.quote(str(self.folder))} --find-places {named}"
+        )
+
     def _habits(
         self, readings: Path, mapped: Mapped | None
     ) -> tuple[list[Day], Routine, tuple[str, ...], Policy | None]:
         """Days, the routine, what it keeps however rare, and the policy of the last time, if it is kept."""
+        from discreet.choosing.keeping import worth_keeping
         from discreet.contexts import shares
         from discreet.policy import read_policy
 
@@ -176,7 +220,7 @@ class SetupWalk:
             names = ", ".join(secret.name for secret in before.secrets)
             question = f"Keep the secrets of {path.name} ({names})?"
             kept = before if self.ask.agreed("--secret NAME", question, default=True) else None
-        named = habits.named(None if mapped is None else mapped.places)
+        named = worth_keeping(None if mapped is None else mapped.places)
         given = tuple(label for label in self.given.secrets if label in shares(days))
         keep = tuple(sorted({*named, *given, *(() if kept is None else kept.contexts)}))
         routine = habits.learned(days, self.clock, keep)

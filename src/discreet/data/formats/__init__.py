@@ -12,14 +12,19 @@ from pathlib import Path, PurePath
 
 from discreet import plugins
 from discreet.data.formats.csv import Csv
+from discreet.data.formats.fit import Fit
+from discreet.data.formats.geojson import GeoJson, Overland
 from discreet.data.formats.geolife import GeoLifeLabels, GeoLifeTrajectory
+from discreet.data.formats.google_edits import GoogleEdits
 from discreet.data.formats.google_records import GoogleRecords
 from discreet.data.formats.google_semantic import GoogleSemantic
 from discreet.data.formats.google_timeline import GoogleTimelineAndroid, GoogleTimelineIos
 from discreet.data.formats.gpx import Gpx
 from discreet.data.formats.home_assistant import HomeAssistantCsv, HomeAssistantDatabase, HomeAssistantJson
+from discreet.data.formats.kml import Kml
 from discreet.data.formats.owntracks import OwnTracksJson, OwnTracksRecording
 from discreet.data.formats.parquet import Parquet
+from discreet.data.formats.tcx import Tcx
 from discreet.data.many import ManyFiles, is_many
 from discreet.data.rows import LogFormat
 from discreet.data.source import Format, Source
@@ -37,8 +42,14 @@ LOGS: tuple[LogFormat, ...] = (
     GeoLifeTrajectory(),
     GeoLifeLabels(),
     Gpx(),
+    Kml(),
+    Tcx(),
+    Fit(),
     GoogleTimelineAndroid(),
     GoogleSemantic(),
+    GoogleEdits(),
+    Overland(),
+    GeoJson(),
     GoogleRecords(),
     OwnTracksJson(),
     HomeAssistantJson(),

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.data.columns import ColumnNames
+from discreet.data.notation.roles import is_header
 from discreet.data.source import Batch, Fault, Origin, ends_with, stem
 from discreet.data.streams import opened
 from discreet.errors import DataError
@@ -61,12 +62,21 @@ class Csv:
         self._separator = separator
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """By the ending."""
-        return ends_with(path, self.endings)
+        """By the ending, or by a first line that names a time and a position or a label."""
+        return ends_with(path, self.endings) or _names_columns(head)
 
     def open(self, path: Path) -> CsvSource:
         """The rows of a CSV file."""
         return CsvSource(path, self._separator)
+
+
+def _names_columns(head: bytes) -> bool:
+    """Whether the first line is the header of such a table, whatever the file is called."""
+    line = head.removeprefix(BYTE_ORDER_MARK).lstrip().split(b"\n", 1)[0]
+    if not line or line[:1] in b"{[<" or not _utf8(line):
+        return False
+    mark = _separator(line)
+    return is_header([name.strip().strip('"') for name in line.decode().split(mark)])
 
 
 class CsvSource:

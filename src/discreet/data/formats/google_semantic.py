@@ -54,20 +54,32 @@ def rows_of(said: dict[str, Any]) -> Iterator[Told]:
         yield f"unknown type {str(next(iter(said), ''))[:40]!r}"
         return
     start, end = _time(entry.get("duration"), "start"), _time(entry.get("duration"), "end")
-    if start is None or end is None:
-        yield Fault(0, "duration", shown(entry.get("duration")), "has no start and end")
+    if start is None and end is None:
+        yield Fault(0, "duration", shown(entry.get("duration")), "has no start and no end")
         return
     if kind == "placeVisit":
-        yield from Stay(start, end).rows(_meaning(entry.get("location")), _point(entry.get("location")))
+        context, where = _meaning(entry.get("location")), _point(entry.get("location"))
+        yield from Stay.known(start, end).rows(context, where)
+        yield from _path(entry, context)
     else:
-        yield from _movement(entry, Stay(start, end))
+        yield from _movement(entry, start, end)
 
 
-def _movement(entry: dict[str, Any], stay: Stay) -> Iterator[Told]:
+def _movement(entry: dict[str, Any], start: int | None, end: int | None) -> Iterator[Told]:
+    """A way from one place to another; what is not known of its ends is left out, not guessed."""
     kind = words(entry.get("activityType"))
     context = None if kind is None or kind.startswith("UNKNOWN") else kind.replace("_", " ").lower()
-    begins, ends = _point(entry.get("startLocation")), _point(entry.get("endLocation"))
-    yield from stay.rows(context, begins, until=ends if ends is not None else begins)
+    waypoints = inside(entry, "waypointPath", "waypoints")
+    on_path = [_point(point) for point in waypoints] if isinstance(waypoints, list) else []
+    begins = _point(entry.get("startLocation")) or (on_path[0] if on_path else None)
+    ends = _point(entry.get("endLocation")) or (on_path[-1] if on_path else None)
+    begins, ends = begins if start is not None else None, ends if end is not None else None
+    yield from Stay.known(start, end).rows(context, begins, until=ends, moves=True)
+    yield from _path(entry, context)
+
+
+def _path(entry: dict[str, Any], context: str | None) -> Iterator[Told]:
+    """The points with a time of a visit or a movement."""
     points = inside(entry, "simplifiedRawPath", "points")
     for point in points if isinstance(points, list) else ():
         where, instant = _point(point), _time(point, "")

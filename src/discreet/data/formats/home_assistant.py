@@ -10,7 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
@@ -176,23 +178,30 @@ def _other(entity: object) -> Told:
 def _connected(path: Path, name: str) -> Iterator[sqlite3.Connection]:
     """The database, to be read only; one that Home Assistant is writing to may be open at the same time."""
     try:
-        with closing(_opened(path)) as database:
+        with _still(path) as address, closing(sqlite3.connect(address, uri=True)) as database:
             database.text_factory = lambda held: held.decode(errors="replace")
             yield database
     except sqlite3.Error as error:
         raise DataError(f"{name}: the database cannot be read ({error}); copy it again, with its -wal file") from None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    address = path.resolve().as_uri()
-    database = sqlite3.connect(f"{address}?mode=ro", uri=True)
-    try:
-        database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        # A copy without its -wal file, in a folder that cannot be written to.
-        database.close()
-        database = sqlite3.connect(f"{address}?immutable=1", uri=True)
-    return database
+@contextmanager
+def _still(path: Path) -> Iterator[str]:
+    """The address of a database that SQLite reads without writing -wal and -shm files beside it.
+
+    Without a -wal file nothing waits to be read, and the file is taken as it is. With one and its -shm, both are used
+    as they are. With a -wal alone, as in a copy, SQLite would make a -shm: so it reads a copy of ours.
+    """
+    waiting, shared = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
+    if not waiting.is_file() or not waiting.stat().st_size:
+        yield f"{path.resolve().as_uri()}?immutable=1"
+    elif shared.is_file():
+        yield f"{path.resolve().as_uri()}?mode=ro"
+    else:
+        with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+            for held in (path, waiting):
+                shutil.copyfile(held, Path(folder) / held.name)
+            yield f"{(Path(folder) / path.name).resolve().as_uri()}?mode=ro"
 
 
 def _query(database: sqlite3.Connection, name: str) -> str:

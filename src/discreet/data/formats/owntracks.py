@@ -7,7 +7,7 @@ as its context. A transition is the region's name on entering, `away` on leaving
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import PurePath
 from types import NoneType
@@ -24,7 +24,9 @@ SILENT = frozenset(
 )
 """Types of messages that say neither where somebody is nor what they do, or not legibly."""
 
-RECORDED = re.compile(rb"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\t[^\t\n]*\t")
+RECORDED = re.compile(rb"\s*\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z(?:\t[^\t\n]*\t|[ \t]+\S{1,40}[ \t]+\{)")
+SPACED = re.compile(rb"\s*(\S+)[ \t]+(\S+)[ \t]+(\{.*)", re.DOTALL)
+"""A line whose tabs an editor or a copy through a terminal has made spaces."""
 LOCATION = b'"location"'
 BLOCK = 1 << 17
 """Bytes read at a time."""
@@ -71,7 +73,9 @@ class OwnTracksRecording:
 
 def _recorded(line: bytes, user: str | None) -> Told:
     """What a line of a recording says."""
-    parts = line.split(b"\t", 2)
+    parts: Sequence[bytes] = line.split(b"\t", 2)
+    if len(parts) != 3 and (spaced := SPACED.fullmatch(line)) is not None:
+        parts = spaced.groups()
     if len(parts) != 3:
         return Fault(0, None, _shown(line), "is not a time, a kind and a message, parted by tabs")
     kind, message = parts[1].strip(), parts[2]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ MOST = 50
 LONGEST = 200
 """Letters of a secret's name."""
 
-KEYS = {"name", "contexts", "slots", "delta", "at", "begins", "cap"}
+KEYS = {"name", "contexts", "slots", "delta", "at", "begins", "cap", "odds"}
 
 
 class PolicyFiles:
@@ -117,6 +118,7 @@ def _described(policy: Policy, secret: Secret, known: Known | None, routine: Rou
         "at": secret.at,
         "begins": secret.begins,
         "cap": secret.cap,
+        "odds": secret.odds,
         "gain": policy.delta_of(secret),
         "prior": None if known is None else known.highest,
         "prior_at": None if known is None else known.highest_at,
@@ -161,17 +163,19 @@ def draft_of(given: Sequence[object], before: Policy, routine: Routine) -> Polic
     """
     if len(given) > MOST:
         raise PolicyError(f"there are {len(given)} secrets; declare at most {MOST}")
-    policy = Policy([_secret_of(one, routine.slots) for one in given], delta=before.delta)
+    policy = replace(before, secrets=tuple(_secret_of(one, routine.slots, before) for one in given))
     for secret in policy.secrets:
         checked_delta(policy.delta_of(secret), f"delta of secret {secret.name!r}")
     policy.for_days(routine.contexts, routine.slots)
     return policy
 
 
-def _secret_of(given: object, slots: int) -> Secret:
+def _secret_of(given: object, slots: int, before: Policy) -> Secret:
     if not isinstance(given, dict) or not given.keys() <= KEYS or not isinstance(given.get("name"), str):
         raise PolicyError(f"a secret is an object with {', '.join(sorted(KEYS))}")
     terms = {**given, "name": given["name"].strip(), "at": given.get("at", "each")}
+    if "odds" not in terms:  # a page that does not know a term leaves it as it was
+        terms["odds"] = next((one.odds for one in before.secrets if one.name == terms["name"]), None)
     if len(terms["name"]) > LONGEST:
         raise PolicyError(f"the name of a secret has {len(terms['name'])} letters; give it at most {LONGEST}")
     contexts = terms.get("contexts")

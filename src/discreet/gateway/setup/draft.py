@@ -177,11 +177,7 @@ class Draft:
 
     def without_paths(self, text: str) -> str:
         """An error without where our copy of a file lies, and without an option that the page does not have."""
-        from discreet.data.formats import format_names
-
-        return without_paths(self.folder, text).replace(
-            "insist on one with --format (format=)", f"known are {', '.join(format_names())}"
-        )
+        return without_paths(self.folder, text).replace("; or insist on one with --format (format=)", "")
 
     def erase(self) -> None:
         """All of it."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from discreet.clock import Clock
-from discreet.contexts import Day, merge_rare, shares
+from discreet.contexts import Day, merge_rare
 from discreet.errors import DiscreetError, did_you_mean
 
 if TYPE_CHECKING:
@@ -72,14 +71,19 @@ def usual(spent: TimeSpent, k: int) -> tuple[Part, str]:
     return "weekday" if weekday > 2 * weekend else "weekend" if weekend > 2 * weekday else "", quarter
 
 
-def is_number(name: str) -> bool:
-    """Whether a place is called by its number, since nobody has named it."""
-    return re.fullmatch(r"place \d+", name) is not None
+def by_time_of_day(mapped: Mapped) -> Mapped:
+    """The map with places that have only a number called by when somebody is there; each has a name of its own."""
+    from discreet.choosing.keeping import is_unnamed
 
-
-def named(places: Places | None) -> tuple[str, ...]:
-    """The names that somebody gave: contexts of these names are kept, however rare."""
-    return () if places is None else tuple(name for name in places.names if not is_number(name))
+    taken, names = set(mapped.places.names), {}
+    for k, place in enumerate(mapped.places.places):
+        if place.number is not None and is_unnamed(place.name):
+            part, quarter = usual(mapped.spent, k)
+            when = "night" if quarter == "nights" else part or quarter.removesuffix("s")
+            name = f"{when} place" if f"{when} place" not in taken else f"{when} place {place.number}"
+            taken.add(name)
+            names[place.number] = name
+    return replace(mapped, places=mapped.places.renamed(names))
 
 
 # --- habits
@@ -99,13 +103,10 @@ def days_of(readings: Path, places: Places | None, clock: Clock, carry: float) -
 
 def learned(days: Sequence[Day], clock: Clock, keep: Sequence[str]) -> Routine:
     """The routine of the days; what is rare is `other`, unless it has a name to go by or is secret."""
-    from discreet.choosing.suggest import RULES
-    from discreet.choosing.words import says
+    from discreet.choosing.keeping import telling
     from discreet.models.routine.routine import Routine
 
-    seen = shares(days)
-    telling = [label for label in seen if any(says(label, rule.patterns, rule.unless) for rule in RULES)]
-    return Routine.fit(merge_rare(days, MERGE_BELOW, keep=(*telling, *keep)), secrets=keep, clock=clock)
+    return Routine.fit(merge_rare(days, MERGE_BELOW, keep=keep, telling=telling), secrets=keep, clock=clock)
 
 
 def truth_of_days(days: Sequence[Day], clock: Clock, keep: Sequence[str], policy: Policy) -> Truth:

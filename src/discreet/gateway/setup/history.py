@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.numerics import IntArray
 
 if TYPE_CHECKING:
     import polars as pl
 
     from discreet.data.importing import Imported
+    from discreet.places.zones import Zones
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
@@ -28,17 +33,50 @@ class History:
         """Readings with a position."""
         return int(self.readings["latitude"].count())
 
+    @property
+    def instants(self) -> IntArray:
+        """When there was a reading, in microseconds."""
+        return np.asarray(self.readings["timestamp"].dt.epoch("us").to_numpy(), dtype=np.int64)
 
-def imported(sources: Sequence[Path], person: str, zone: str, progress: Progress | None = None) -> Imported:
+    def zones(self) -> Zones | None:
+        """Where the person's nights were spent, as far as positions say."""
+        return zones_in(self.readings)
+
+
+def zones_in(readings: pl.DataFrame) -> Zones | None:
+    """Where nights were spent, of readings in order of time."""
+    from discreet.places import Sightings
+    from discreet.places.zones import zones_of
+
+    some = readings.drop_nulls(["latitude", "longitude"]).sort("timestamp")
+    instants = np.asarray(some["timestamp"].dt.epoch("us").to_numpy(), dtype=np.int64)
+    where = np.asarray(some.select("latitude", "longitude").to_numpy(), dtype=np.float64)
+    return zones_of(Sightings(instants, where, np.full(len(instants), -1)))
+
+
+def imported(sources: Sequence[Path], person: str, zone: str | None, progress: Progress | None = None) -> Imported:
     """What the importers make of files, folders and archives."""
     from discreet.data.importing import import_logs
 
     return import_logs(sources, user=person, zone=zone, progress=progress)
 
 
+NOBODY = "(nobody said)"
+"""Whose readings are where a file does not say so and the person is not known yet."""
+
+
 def users_of(found: Imported) -> list[str]:
     """Whose readings they are, as the files say."""
-    return [str(user) for user in found.readings["user"].unique(maintain_order=True).to_list()]
+    users = [str(user) for user in found.readings["user"].unique(maintain_order=True).to_list()]
+    return [user for user in users if user != NOBODY]
+
+
+def called(found: Imported, person: str) -> Imported:
+    """The same, where readings that nobody is named in are this person's."""
+    import polars as pl
+
+    user = pl.col("user")
+    return replace(found, readings=found.readings.with_columns(user=user.replace({NOBODY: person})))
 
 
 def whose(found: Imported, person: str) -> str | None:

@@ -71,6 +71,7 @@ def read(task: Task, user: str | None) -> dict[str, Any]:
     Where the files speak of several people and none is called so, all that is returned is who there is to choose from.
     """
     from discreet.data.importing import write_readings
+    from discreet.places.pace import records_changes
 
     sources = sorted((task.draft / UPLOADS).glob("*/*"))
     if not sources:
@@ -83,7 +84,11 @@ def read(task: Task, user: str | None) -> dict[str, Any]:
     task.report("finding", 0, 0)
     history = history_of(found, user, task.person)
     write_readings(task.out / READINGS, history.readings)
+    zones, seen = history.zones(), history.instants
     result = _summary(task, found, history.readings)
+    result["zone"] = None if zones is None else zones.home
+    result["zone_warning"] = None if zones is None else zones.warning(task.clock, int(seen[0]))
+    result["changes_only"] = records_changes(seen)
     return result | (_places(task) if history.positions else _labels(history.readings))
 
 
@@ -166,6 +171,7 @@ def drawn(found: Places, names: Mapping[int, str | None]) -> Places:
 
 def learn(task: Task, names: Mapping[int, str | None]) -> dict[str, Any]:
     """The map as the person wants it, their habits, and what of them may be secret."""
+    from discreet.choosing.keeping import worth_keeping
     from discreet.models.store import save
     from discreet.places import read_places, write_places
 
@@ -175,7 +181,7 @@ def learn(task: Task, names: Mapping[int, str | None]) -> dict[str, Any]:
         write_places(task.out / PLACES, places)
     task.report("learning", 0, 0)
     days = habits.days_of(task.draft / READINGS, places, task.clock, task.carry)
-    routine = habits.learned(days, task.clock, habits.named(places))
+    routine = habits.learned(days, task.clock, worth_keeping(places))
     save(task.out / MODEL, routine)
     task.report("suggesting", 0, 0)
     return {
@@ -236,12 +242,13 @@ def compare(task: Task, secrets: Sequence[str], weeks: int = WEEKS) -> dict[str,
     The usual delta comes first, and each choice is told when it is known: nobody waits for those they do not want.
     """
     from discreet.choosing.choices import DELTAS, VOCABULARIES, hierarchy_for
+    from discreet.choosing.keeping import worth_keeping
     from discreet.choosing.suggest import DELTA
 
     task.report("testing", 0, 0)
     routine, places, suggested = chosen_of(task.draft, secrets)
     policy, days = suggested.policy(), habits.days_of(task.draft / READINGS, places, task.clock, task.carry)
-    truth = habits.truth_of_days(days, task.clock, (*habits.named(places), *policy.contexts), policy)
+    truth = habits.truth_of_days(days, task.clock, (*worth_keeping(places), *policy.contexts), policy)
     tree = hierarchy_for(routine, places)
     day = habits.day_to_show(days, routine, policy)
     assert day.date is not None

@@ -152,16 +152,18 @@ def policy_text(policy: Policy) -> str:
             "at": one.at,
             "begins": one.begins,
             "cap": one.cap,
+            "odds": one.odds,
         }
         for one in policy.secrets
     ]
-    return json.dumps({"delta": policy.delta, "secrets": secrets}, ensure_ascii=False)
+    terms = {key: getattr(policy, key) for key in ("delta", "share", "odds", "doubt")}
+    return json.dumps({**terms, "secrets": secrets}, ensure_ascii=False)
 
 
 def policy_of(text: str) -> Policy:
     """What `policy_text` wrote."""
     content = json.loads(text)
-    return Policy([Secret(**one) for one in content["secrets"]], content["delta"])
+    return Policy([Secret(**one) for one in content.pop("secrets")], **content)
 
 
 def in_words(person: str, before: HabitsFrom, after: HabitsFrom) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from discreet.jit import FLOATS_2D, INTS, compiled
+from discreet.jit import FLOATS_2D, INTS, compiled, in_place, written
 from discreet.numerics import FloatArray, IntArray
 
 UNSURE = 1e-12
 """Sums nearer to zero than this, that were added to and taken from, are added up anew: their sign may be rounding."""
 
 
-@compiled()
+@in_place
 def _value(row: FloatArray, levels: IntArray) -> float:
     total = 0.0
     for e in range(len(levels)):
@@ -20,7 +19,7 @@ def _value(row: FloatArray, levels: IntArray) -> float:
     return total
 
 
-@compiled(types.Array(types.int64, 1, "C"), INTS, FLOATS_2D)
+@compiled(written(INTS), INTS, FLOATS_2D)
 def lower_levels(levels: IntArray, free: IntArray, slopes: FloatArray) -> None:
     """Lower the levels (n,) of the free events in turn, each to the lowest for which slopes (C, n) @ levels <= 0 holds.
 

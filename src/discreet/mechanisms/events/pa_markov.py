@@ -110,7 +110,7 @@ class PaMarkov(ContextMechanism):
                     f"secret {secret.name!r} is not on values of one attribute, as PaMarkov's checks need; make it "
                     "with events.secret(attribute, value), or use Adaptive, which takes any set of events"
                 )
-        return [Policy(own, delta=self.policy.delta) for own in secrets]
+        return [replace(self.policy, secrets=tuple(own)) for own in secrets]
 
     def _seen(self, k: int) -> FloatArray:
         """(T, K, values): P(attribute k | hidden state); a stack of one where emissions are the same at every slot."""

@@ -9,7 +9,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.jit import compiled, helper
+from discreet.jit import (
+    BOOL,
+    BOOLS,
+    BOOLS_2D,
+    FLOAT,
+    FLOATS,
+    FLOATS_2D,
+    FLOATS_3D,
+    INT,
+    INTS,
+    INTS_2D,
+    INTS_3D,
+    compiled,
+    helper,
+    in_place,
+    written,
+)
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 SHY = 1 - 2.0**-36  # a bound is approached to this part, so that rounding does not show it as crossed from another slot
@@ -17,13 +33,20 @@ SHY = 1 - 2.0**-36  # a bound is approached to this part, so that rounding does 
 TIE = 2.0**-46
 """A gain that exceeds another by less than this is taken for rounding, about 1e-14 over a long day, and not pursued."""
 
+_STEP = (FLOATS_2D, INTS, INTS_2D)  # matrix, counts, successors
+_DAY = (FLOATS_3D, INTS_2D, INTS_3D, BOOLS_2D, FLOATS_3D, BOOLS_2D)  # the same of every slot, safe, tests, active
 
-@compiled()
+LONG = 200_000
+"""Slots squared times contexts squared from which a table takes longer in plain Python than compiling takes."""
+
+
+@in_place
 def push(
     x: FloatArray, p: FloatArray, matrix: FloatArray, counts: IntArray, successors: IntArray, out: FloatArray
 ) -> None:
     """out[d] = sum over c of x[c] p[c] matrix[c, d]: one slot further, silent in between."""
-    out[:] = 0.0
+    for c in range(len(out)):
+        out[c] = 0.0
     for c in range(len(x)):
         mass = x[c] * p[c]
         if mass != 0.0:
@@ -32,7 +55,7 @@ def push(
                 out[d] += mass * matrix[c, d]
 
 
-@helper
+@in_place
 def _added(values: FloatArray) -> float:
     """The sum from the first to the last, compiled or not; NumPy's own `sum` has another order."""
     total = 0.0
@@ -41,7 +64,7 @@ def _added(values: FloatArray) -> float:
     return total
 
 
-@compiled()
+@compiled(FLOATS_2D, FLOATS, BOOLS, *_STEP)
 def next_points(
     points: FloatArray,
     p: FloatArray,
@@ -68,18 +91,20 @@ def next_points(
             push(points[k], p, matrix, counts, successors, out[size])
             total = _added(out[size])
             if total > 0.0:
-                out[size] /= total
+                for c in range(n):  # in loops: assigning a slice compiles ten times as much
+                    out[size, c] /= total
                 size += 1
     for c in range(n):
         if released[c]:
             total = _added(matrix[c])
             if total > 0.0:
-                out[size] = matrix[c] / total
+                for d in range(n):
+                    out[size, d] = matrix[c, d] / total
                 size += 1
     return out[:size].copy()
 
 
-@compiled()
+@in_place
 def any_positive(x: FloatArray, p: FloatArray) -> bool:
     """Whether x[c] p[c] > 0 somewhere."""
     for c in range(len(x)):  # noqa: SIM110  # numba compiles a loop, not a generator
@@ -88,7 +113,6 @@ def any_positive(x: FloatArray, p: FloatArray) -> bool:
     return False
 
 
-@compiled()
 def next_rows(
     rows: FloatArray,
     masses: FloatArray,
@@ -105,6 +129,23 @@ def next_rows(
     A vector without a positive entry can never be violated again, and one that is nowhere above another only together
     with it, because constraint vectors only ever meet non-negative factors: both are dropped.
     """
+    out, out_masses, sums = _pushed_rows(rows, masses, points, tests, p, matrix, counts, successors)
+    which = _undominated(out, np.argsort(-sums, kind="stable"))  # sorted by NumPy: a sort takes long to compile
+    return out[which], out_masses[which]
+
+
+@compiled(FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS, *_STEP)
+def _pushed_rows(
+    rows: FloatArray,
+    masses: FloatArray,
+    points: FloatArray,
+    tests: FloatArray,
+    p: FloatArray,
+    matrix: FloatArray,
+    counts: IntArray,
+    successors: IntArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The vectors of `next_rows` that have a positive entry, their masses and their sums."""
     n = points.shape[1]
     out = np.empty((len(rows) + len(points) * len(tests), n))
     out_masses = np.empty_like(out)
@@ -123,11 +164,13 @@ def next_rows(
                 push(source, p, matrix, counts, successors, out[size])
                 push(points[k], p, matrix, counts, successors, out_masses[size])
                 size += kept(out[size], out_masses[size])
-    which = undominated(out[:size])
-    return out[which], out_masses[which]
+    sums = np.zeros(size)
+    for k in range(size):
+        sums[k] = _added(out[k])
+    return out[:size], out_masses[:size], sums
 
 
-@compiled()
+@in_place
 def kept(row: FloatArray, mass: FloatArray) -> int:
     """1 if the row has a positive entry beyond rounding, after scaling its largest to 1 and its mass with it; else 0.
 
@@ -140,17 +183,23 @@ def kept(row: FloatArray, mass: FloatArray) -> int:
         positive = positive or row[c] > TIE * mass[c]
         size = max(size, abs(row[c]))
     if positive:
-        scale = max(row.max(), 1e-150 * size)  # nothing may overflow
-        row /= scale
-        mass /= scale
+        scale = 1e-150 * size  # nothing may overflow
+        for c in range(len(row)):
+            scale = max(scale, row[c])
+        for c in range(len(row)):
+            row[c] /= scale
+            mass[c] /= scale
         return 1
     return 0
 
 
-@compiled()
-def undominated(rows: FloatArray) -> IntArray:
-    """Indices of rows, less those found to be nowhere above another that stays."""
-    order = np.argsort(-rows.sum(axis=1), kind="mergesort")  # a row can only be dominated by one of no smaller sum
+@compiled(FLOATS_2D, INTS)
+def _undominated(rows: FloatArray, order: IntArray) -> BoolArray:
+    """Which rows stay: all but those found to be nowhere above another that stays.
+
+    Rows are visited by falling sum: a row can only be dominated by one of no smaller sum.
+    """
+    stays = np.zeros(len(rows), dtype=np.bool_)
     chosen = np.empty(len(rows), dtype=np.int64)
     size = 0
     last = 0
@@ -168,12 +217,12 @@ def undominated(rows: FloatArray) -> IntArray:
                 last = (last + q) % size
                 break
         if not dominated:
-            chosen[size] = k
+            chosen[size], stays[k] = k, True
             size += 1
-    return np.sort(chosen[:size])
+    return stays
 
 
-@compiled()
+@in_place
 def room(values: FloatArray, left: FloatArray, right: FloatArray, i: int, limit: float) -> float:
     """By how much p[i] may fall: min(limit, values / (left[:, i] right[:, i])) over constraints that this tightens.
 
@@ -193,7 +242,7 @@ def room(values: FloatArray, left: FloatArray, right: FloatArray, i: int, limit:
     return limit
 
 
-@compiled()
+@helper
 def products(left: FloatArray, p: FloatArray, right: FloatArray) -> FloatArray:
     """(len(left), len(right)): sums over c of left[k, c] p[c] right[m, c], added in order of c on any machine."""
     turned = right.T.copy()
@@ -202,11 +251,12 @@ def products(left: FloatArray, p: FloatArray, right: FloatArray) -> FloatArray:
         for c in range(len(p)):
             x = left[k, c] * p[c]
             if x != 0.0:
-                out[k] += x * turned[c]
+                for m in range(len(right)):
+                    out[k, m] += x * turned[c, m]
     return out
 
 
-@compiled()
+@compiled(written(FLOATS), INTS, FLOATS_2D, FLOATS_2D, FLOATS_2D, FLOATS_2D, INT, FLOAT)
 def lower_slot(
     p: FloatArray,
     order: IntArray,
@@ -244,7 +294,7 @@ def lower_slot(
             stale = True
 
 
-@compiled()
+@compiled(FLOATS_2D, FLOATS_2D, BOOLS, FLOAT)
 def largest_ratio(rows: FloatArray, masses: FloatArray, released: BoolArray, worst: float) -> float:
     """The largest of worst and rows[k, i] / masses[k, i] over releasable contexts i: windows that end in this slot."""
     for k in range(len(rows)):
@@ -254,7 +304,7 @@ def largest_ratio(rows: FloatArray, masses: FloatArray, released: BoolArray, wor
     return worst
 
 
-@compiled()
+@helper
 def candidates(
     first: int,
     x: FloatArray,
@@ -288,7 +338,7 @@ def candidates(
     return last
 
 
-@compiled()
+@compiled(INT, INT, FLOATS, *_DAY, FLOATS_2D, BOOL)
 def next_release(
     first: int,
     since: int,
@@ -330,22 +380,25 @@ def next_release(
             break
         for g in range(len(tests)):
             if active[g, t]:
-                rows[size] = x * tests[g, t]
+                for c in range(n):
+                    rows[size, c] = x[c] * tests[g, t, c]
                 size += 1
         alive = 0
         for k in range(size):
             if any_positive(rows[k], silent):
                 push(rows[k], silent, matrices[t], counts[t], successors[t], pushed)
                 if any_positive(pushed, silent):
-                    rows[alive] = pushed
+                    for c in range(n):
+                        rows[alive, c] = pushed[c]
                     alive += 1
         size = alive
         push(x, silent, matrices[t], counts[t], successors[t], pushed)
-        x[:] = pushed
+        for c in range(n):
+            x[c] = pushed[c]
     return best, most
 
 
-@compiled()
+@compiled(FLOATS, BOOLS_2D, *_DAY, BOOL, batch=lambda initial, possible, *_: possible.size**2 > LONG)
 def release_table(
     initial: FloatArray,
     possible: BoolArray,

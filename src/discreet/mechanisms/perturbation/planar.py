@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from discreet.errors import PolicyError
-from discreet.jit import compiled
+from discreet.jit import FLOATS_2D, INTS, INTS_2D, compiled, in_place
 from discreet.numerics import FloatArray, IntArray
 
 Numbers = TypeVar("Numbers", IntArray, FloatArray)
@@ -20,7 +20,7 @@ REACH = 2**29
 """Coordinates stay below this, so that products of their differences, and differences of those, fit in 64 bits."""
 
 
-@compiled()
+@in_place
 def _chain(xs: Numbers, ys: Numbers, count: int, out_x: Numbers, out_y: Numbers) -> int:
     """Andrew's monotone chain over points sorted by (x, y), duplicates allowed: corners counter-clockwise."""
     size = 0
@@ -43,7 +43,7 @@ def _chain(xs: Numbers, ys: Numbers, count: int, out_x: Numbers, out_y: Numbers)
     return max(size, 1)
 
 
-@compiled()
+@compiled(either=[(INTS_2D,), (FLOATS_2D,)])
 def hull_of_sorted(points: Numbers) -> Numbers:
     """(h, 2): corners of the convex hull of points (m, 2) sorted by (x, y), counter-clockwise; exact for integers."""
     count = len(points)
@@ -51,12 +51,12 @@ def hull_of_sorted(points: Numbers) -> Numbers:
     out_x, out_y = np.empty(2 * count + 2, points.dtype), np.empty(2 * count + 2, points.dtype)
     size = _chain(xs, ys, count, out_x, out_y)
     corners = np.empty((size, 2), points.dtype)
-    corners[:, 0] = out_x[:size]
-    corners[:, 1] = out_y[:size]
+    for k in range(size):
+        corners[k, 0], corners[k, 1] = out_x[k], out_y[k]
     return corners
 
 
-@compiled()
+@compiled(INTS_2D, INTS, INTS)
 def group_differences(points: IntArray, members: IntArray, starts: IntArray) -> IntArray:
     """(m, 2): the corners of P + (-P) for each group P of points, one of each pair of opposite ones.
 
@@ -107,7 +107,7 @@ def group_differences(points: IntArray, members: IntArray, starts: IntArray) -> 
     return found[:total]
 
 
-@compiled()
+@compiled(INTS_2D, INTS_2D)
 def areas_with(corners: IntArray, steps: IntArray) -> IntArray:
     """(m,): twice the area of the hull of corners (h, 2), sorted by (x, y), with each step (m, 2) and its opposite."""
     count = len(corners) + 2
@@ -115,7 +115,7 @@ def areas_with(corners: IntArray, steps: IntArray) -> IntArray:
     cx, cy = np.empty(2 * count + 2, dtype=np.int64), np.empty(2 * count + 2, dtype=np.int64)
     areas = np.empty(len(steps), dtype=np.int64)
     for m in range(len(steps)):
-        x, y = steps[m]
+        x, y = steps[m, 0], steps[m, 1]
         if x > 0 or (x == 0 and y > 0):
             x, y = -x, -y
         at, waiting = 0, 2  # the lower of the two is merged in first, then its opposite
@@ -128,7 +128,7 @@ def areas_with(corners: IntArray, steps: IntArray) -> IntArray:
                 at += 1
                 waiting -= 1
             if k < len(corners):
-                xs[at], ys[at] = corners[k]
+                xs[at], ys[at] = corners[k, 0], corners[k, 1]
                 at += 1
         size = _chain(xs, ys, count, cx, cy)
         twice = 0

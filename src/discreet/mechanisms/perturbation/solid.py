@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from discreet.jit import compiled, helper
+from discreet.jit import INTS, INTS_2D, compiled, helper, in_place
 from discreet.numerics import BoolArray, IntArray
 
 SAFE = 2**62
@@ -54,7 +54,7 @@ def _independent(points: IntArray, order: IntArray) -> IntArray:
     return np.array(found)
 
 
-@compiled()
+@compiled(INTS_2D, INTS, INTS)
 def _place(points: IntArray, first: IntArray, order: IntArray) -> IntArray:
     """Corners of the simplices once all points and their opposites are placed; `first` (k,) span the first hull."""
     k, m = points.shape[1], len(points) // 2
@@ -79,25 +79,47 @@ def _place(points: IntArray, first: IntArray, order: IntArray) -> IntArray:
             if free < k * len(seen):
                 more = max(size, k * len(seen))
                 corners, beside = _longer(corners, more), _longer(beside, more)
-                normals, offsets = _longer(normals, more), np.concatenate((offsets, offsets[:1].repeat(more)))
-                state = np.concatenate((state, np.full(more, FREE, np.int64)))
+                normals, offsets = _longer(normals, more), _longer_line(offsets, more, 0)
+                state = _longer_line(state, more, FREE)
                 size, free = size + more, free + more
             made = _cones(p, seen, corners, beside, state)
             for t in made:
                 _lay(points, corners, normals, offsets, minors, t)
-            state[seen] = FREE
+            for s in seen:
+                state[s] = FREE
             free += len(seen) - len(made)
-    left: IntArray = corners[state == ALIVE]
-    return left
+    left, count = np.empty((size, k), np.int64), 0
+    for s in range(size):
+        if state[s] == ALIVE:
+            for j in range(k):
+                left[count, j] = corners[s, j]
+            count += 1
+    return left[:count]
 
 
-@helper
+def _longer_at_once(rows: IntArray, more: int) -> IntArray:
+    """The same in NumPy, for interpreted runs; so are the others that are named so."""
+    return np.concatenate((rows, np.zeros((more, rows.shape[1]), rows.dtype)))
+
+
+@helper(plain=_longer_at_once)
 def _longer(rows: IntArray, more: int) -> IntArray:
-    longer: IntArray = np.concatenate((rows, np.zeros((more, rows.shape[1]), rows.dtype)))
+    longer = np.zeros((len(rows) + more, rows.shape[1]), rows.dtype)
+    for s in range(len(rows)):
+        for j in range(rows.shape[1]):
+            longer[s, j] = rows[s, j]
     return longer
 
 
 @helper
+def _longer_line(values: IntArray, more: int, fill: int) -> IntArray:
+    longer = np.empty(len(values) + more, values.dtype)
+    for s in range(len(longer)):
+        longer[s] = values[s] if s < len(values) else fill
+    return longer
+
+
+@in_place
 def _lay(points: IntArray, corners: IntArray, normals: IntArray, offsets: IntArray, minors: IntArray, s: int) -> None:
     """Normal and offset of simplex s, the origin on the inner side: normal . x = offset > 0 on its plane.
 
@@ -111,11 +133,11 @@ def _lay(points: IntArray, corners: IntArray, normals: IntArray, offsets: IntArr
         row = 0
         for j in range(k):
             row += columns >> j & 1
-        edge = points[corners[s, row]] - base
+        end = points[corners[s, row]]
         total, sign = minors[0] * 0, 1 if row % 2 == 1 else -1
         for j in range(k):
             if columns >> j & 1:
-                total += sign * edge[j] * minors[columns ^ (1 << j)]
+                total += sign * (end[j] - base[j]) * minors[columns ^ (1 << j)]
                 sign = -sign
         minors[columns] = total
     height = minors[0] * 0
@@ -129,15 +151,29 @@ def _lay(points: IntArray, corners: IntArray, normals: IntArray, offsets: IntArr
     offsets[s] = height
 
 
-@helper
-def _seen(point: IntArray, normals: IntArray, offsets: IntArray, state: IntArray) -> IntArray:
-    """The simplices that a point lies strictly beyond; they are marked."""
+def _seen_at_once(point: IntArray, normals: IntArray, offsets: IntArray, state: IntArray) -> IntArray:
     heights = normals[:, 0] * point[0] - offsets
     for j in range(1, len(point)):
         heights += normals[:, j] * point[j]
     seen = np.flatnonzero((heights > 0) & (state == ALIVE))
     state[seen] = SEEN
     return seen
+
+
+@helper(plain=_seen_at_once)
+def _seen(point: IntArray, normals: IntArray, offsets: IntArray, state: IntArray) -> IntArray:
+    """The simplices that a point lies strictly beyond; they are marked."""
+    seen, count = np.empty(len(state), np.int64), 0
+    for s in range(len(state)):
+        if state[s] == ALIVE:
+            height = -offsets[s]
+            for j in range(len(point)):
+                height += normals[s, j] * point[j]
+            if height > 0:
+                state[s] = SEEN
+                seen[count] = s
+                count += 1
+    return seen[:count].copy()
 
 
 @helper
@@ -155,7 +191,8 @@ def _cones(p: int, seen: IntArray, corners: IntArray, beside: IntArray, state: I
             while state[t] != FREE:
                 t += 1
             state[t] = ALIVE
-            corners[t] = corners[s]
+            for j in range(k):
+                corners[t, j] = corners[s, j]
             corners[t, i] = p
             beside[t, i] = beyond
             beside[beyond, _where(beside[beyond], s)] = t
@@ -169,7 +206,7 @@ def _cones(p: int, seen: IntArray, corners: IntArray, beside: IntArray, state: I
     return made[:count].copy()
 
 
-@helper
+@in_place
 def _around(s: int, i: int, u: int, corners: IntArray, beside: IntArray, state: IntArray) -> int:
     """The other cone over the face of s without corners i and u: found by walking round it through what is seen."""
     pivot = corners[s, i]
@@ -182,7 +219,7 @@ def _around(s: int, i: int, u: int, corners: IntArray, beside: IntArray, state: 
         pivot = corners[s, entered]
 
 
-@helper
+@in_place
 def _where(row: IntArray, value: int) -> int:
     j = 0
     while row[j] != value:

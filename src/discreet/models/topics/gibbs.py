@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import compiled
+from discreet.jit import FLOAT, FLOATS, INT, INTS, INTS_2D, INTS_3D, RecordKind, compiled, in_place, written
 from discreet.numerics import FloatArray, IntArray, normalised
 
 EDGE = -1
@@ -76,7 +76,13 @@ def counted(tokens: Tokens, topics: IntArray, sizes: tuple[int, int, int], count
     return TopicCounts(starts, steps, steps.sum(axis=2), activity, time, location, np.bincount(topics, minlength=count))
 
 
-@compiled()
+_LINE, _TABLE = written(INTS), written(INTS_2D)
+_TOKENS = RecordKind(Tokens, (_TABLE, _LINE, _LINE, _LINE))
+_COUNTS = RecordKind(TopicCounts, (_LINE, written(INTS_3D), _TABLE, _TABLE, _TABLE, _TABLE, _LINE))
+_PRIOR = RecordKind(DirichletPrior, (FLOAT,) * 5)
+
+
+@in_place
 def _chosen(weight: FloatArray, uniform: float) -> int:
     """The topic at a uniform share of the weights."""
     total = 0.0
@@ -90,7 +96,7 @@ def _chosen(weight: FloatArray, uniform: float) -> int:
     return chosen
 
 
-@compiled()
+@compiled(_TOKENS, _LINE, _COUNTS, _PRIOR, FLOATS, written(FLOATS), INT, INT, FLOAT, batch=True)
 def _draw(
     tokens: Tokens,
     topics: IntArray,

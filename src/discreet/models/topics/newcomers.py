@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.events import Trajectory
-from discreet.jit import compiled
+from discreet.jit import FLOATS, FLOATS_2D, INTS, compiled
 from discreet.models.hidden.markov import HiddenMarkovModel
 from discreet.models.topics.event_model import drawn_to
 from discreet.models.topics.model import Concentrations
@@ -23,6 +23,9 @@ from discreet.numerics import FloatArray, IntArray, normalised
 
 ROUNDS = 5
 """Of expectation: after these, held-out events are predicted no better (`benchmarks scale`)."""
+
+FEW = 300
+"""Events up to which plain Python is done before a compiler would be."""
 
 
 def newcomer(model: Topics, pieces: Sequence[Trajectory], slots: int) -> HiddenMarkovModel:
@@ -52,7 +55,7 @@ def _codes(model: Topics, pieces: Sequence[Trajectory]) -> tuple[IntArray, IntAr
     return np.concatenate(found), np.concatenate(first).astype(np.int64)
 
 
-@compiled()
+@compiled(INTS, FLOATS_2D, FLOATS, FLOATS_2D, batch=lambda first, *_: len(first) > FEW)
 def expected(
     first: IntArray, likelihood: FloatArray, initial: FloatArray, transition: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -79,7 +82,8 @@ def expected(
     back, before = np.ones(K), np.zeros(K)
     for i in range(N - 1, -1, -1):
         if i + 1 == N or first[i + 1]:
-            back[:] = 1.0
+            for k in range(K):
+                back[k] = 1.0
         total = 0.0
         for k in range(K):
             topics[i, k] = ahead[i, k] * back[k]
@@ -100,5 +104,6 @@ def expected(
                 for k in range(K):
                     steps[j, k] += ahead[i - 1, j] * transition[j, k] * likelihood[i, k] * back[k] / weight
                 before[j] /= weight
-        back[:] = before
+        for k in range(K):
+            back[k] = before[k]
     return steps, topics

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import compiled
+from discreet.jit import FLOATS, FLOATS_2D, FLOATS_3D, INTS, compiled
 from discreet.numerics import FloatArray, IntArray
 
 
@@ -21,10 +21,20 @@ class Predictor(NamedTuple):
     transitions: FloatArray  # (U, K, K)
 
 
-@compiled()
 def predictions(predictor: Predictor) -> tuple[FloatArray, FloatArray]:
     """(N,) the probability of each event given those before it in its trajectory, and (N, S) that of each set."""
-    person, first, likelihood, sets, initial, transitions = predictor
+    return _predictions(*predictor)
+
+
+@compiled(INTS, INTS, FLOATS_2D, FLOATS_3D, FLOATS, FLOATS_3D, batch=True)
+def _predictions(
+    person: IntArray,
+    first: IntArray,
+    likelihood: FloatArray,
+    sets: FloatArray,
+    initial: FloatArray,
+    transitions: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
     N, K = likelihood.shape
     S = sets.shape[2]
     seen, held = np.zeros(N), np.zeros((N, S))
@@ -32,14 +42,16 @@ def predictions(predictor: Predictor) -> tuple[FloatArray, FloatArray]:
     for i in range(N):
         u = person[i]
         if first[i]:
-            belief[:] = initial
+            for k in range(K):
+                belief[k] = initial[k]
         else:
             for k in range(K):
                 after[k] = 0.0
             for j in range(K):
                 for k in range(K):
                     after[k] += belief[j] * transitions[u, j, k]
-            belief[:] = after
+            for k in range(K):
+                belief[k] = after[k]
         for k in range(K):
             for s in range(S):
                 held[i, s] += belief[k] * sets[u, k, s]

@@ -173,6 +173,7 @@ SECRET: Schema = only(
         "at": {"type": "string", "enum": ["each", "any"]},
         "begins": maybe(WHOLE),
         "cap": maybe(NUMBER),
+        "odds": maybe(NUMBER),
     },
 )
 DRAFT: Schema = only({"secrets": listed(SECRET)})

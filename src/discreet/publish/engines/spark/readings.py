@@ -7,7 +7,7 @@ that it makes of the whole table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -49,6 +49,7 @@ class ReadingTable:
     carry: int = 0
     merge_below: float = 0.0
     keep: tuple[str, ...] = ()
+    telling: Callable[[str], bool] | None = None
 
     schema: ClassVar[dict[str, Any]] = SCHEMA
 
@@ -80,6 +81,7 @@ class ReadingTable:
             carry=self.carry,
             merge_below=self.merge_below,
             keep=self.keep,
+            telling=self.telling,
         )
 
 

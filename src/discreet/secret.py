@@ -1,0 +1,144 @@
+"""One secret: a set of contexts, when it holds, and the terms on which belief in it is bounded."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from discreet.errors import PolicyError
+
+At = Literal["each", "any"]
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A set of contexts, perhaps only at some slots, in which nobody may gain more than delta belief.
+
+    `at="each"` bounds the gain on "there at slot t" for each slot; `at="any"` bounds the gain on "there at some slot of
+    the window". The first does not imply the second. `delta=None` takes the policy's. `begins`, for `at="any"`, says
+    where the window of a day begins: slots before it belong to the window that began the day before, as in a night.
+
+    `cap` bounds belief itself: where the prior q is at most cap - delta/2, the limit is min(q + delta, cap); elsewhere
+    it is q + delta, for silence alone would be beyond a cap below q, and one just above q leaves nothing to show
+    (`Policy.row_delta`). `odds` bounds the factor by which outputs may multiply the odds of the secret; None takes the
+    policy's, and infinity means no such bound. Copies of a secret are made by `dataclasses.replace`, so that none of
+    its terms is lost.
+    """
+
+    name: str
+    contexts: frozenset[str]
+    slots: frozenset[int] | None = None
+    delta: float | None = None
+    at: At = "each"
+    begins: int = 0
+    cap: float | None = None
+    odds: float | None = None
+
+    def __init__(
+        self,
+        name: str,
+        contexts: Iterable[str] | str | None = None,
+        slots: Iterable[int] | None = None,
+        delta: float | None = None,
+        at: At = "each",
+        begins: int = 0,
+        cap: float | None = None,
+        odds: float | None = None,
+    ) -> None:
+        if contexts is None:
+            contexts = {name}
+        elif isinstance(contexts, str):
+            contexts = {contexts}
+        values = {
+            "name": name,
+            "contexts": frozenset(contexts),
+            "slots": None if slots is None else _checked_slots(slots, name),
+            "delta": None if delta is None else checked_share(delta, f"delta of secret {name!r}"),
+            "at": at,
+            "begins": _checked_begins(begins, name),
+            "cap": None if cap is None else checked_share(cap, f"cap of secret {name!r}"),
+            "odds": None if odds is None else checked_factor(odds, f"odds of secret {name!r}"),
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+        if not name:
+            raise PolicyError("a secret has no name; name it so that reports can speak of it")
+        if not self.contexts:
+            raise PolicyError(f"secret {name!r} names no context; list at least one")
+        for context in self.contexts:
+            if not isinstance(context, str) or not context:
+                raise PolicyError(f"secret {name!r} names {context!r}, which is not a label; use non-empty strings")
+        if self.slots is not None and not self.slots:
+            raise PolicyError(f"secret {name!r} is limited to no slot; leave slots out to mean the whole day")
+        if at not in ("each", "any"):
+            raise PolicyError(f"secret {name!r} has at={at!r}; use 'each' (at each slot) or 'any' (at some slot)")
+        if begins and at != "any":
+            raise PolicyError(f"secret {name!r} is at each slot, so it has no window that begins; leave begins out")
+        if self.begins and self.slots is not None and max(self.slots) < self.begins:
+            raise PolicyError(
+                f"the window of secret {name!r} begins at slot {begins}, after all of its slots; give one of them"
+            )
+
+    def in_one_day(self, slots: int) -> tuple[Secret, ...]:
+        """The secret on a model of one day of so many slots: a window that runs over the cut is two, each on its own.
+
+        The window that begins on the day keeps the name; the end of the one that began before is "... (night before)".
+        """
+        if self.begins == 0:
+            return (self,)
+        self.require_begins_within(slots)
+        window = range(slots) if self.slots is None else sorted(self.slots)
+        after = [slot for slot in window if slot >= self.begins]
+        before = [slot for slot in window if slot < self.begins]
+        parts = [(self.name, after), (self.name + NIGHT_BEFORE, before)]
+        return tuple(replace(self, name=name, slots=frozenset(own), begins=0) for name, own in parts if own)
+
+    def require_begins_within(self, slots: int) -> None:
+        """Refuse a window that begins after the day's last slot."""
+        if self.begins >= slots:
+            raise PolicyError(
+                f"the window of secret {self.name!r} begins at slot {self.begins}, but the day has slots 0 to "
+                f"{slots - 1}; use the clock that the model was learned with"
+            )
+
+
+NIGHT_BEFORE = " (night before)"
+"""What the end of a window that began the day before is called, after its secret's name."""
+
+
+def on_day(name: str, day: int) -> str:
+    """What a secret at="any" is called on one of several days in a row, of which the first is 1."""
+    return f"{name} (day {day})"
+
+
+def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
+    try:
+        return frozenset(operator.index(slot) for slot in slots)
+    except TypeError:
+        raise PolicyError(f"slots of secret {name!r} is {slots!r}; give slot numbers, such as range(44, 48)") from None
+
+
+def _checked_begins(begins: int, name: str) -> int:
+    try:
+        slot = -1 if isinstance(begins, bool) else operator.index(begins)
+    except TypeError:
+        slot = -1
+    if slot < 0:
+        raise PolicyError(f"the window of secret {name!r} begins at {begins!r}; give a slot number, 0 or more")
+    return slot
+
+
+def checked_share(value: object, what: str) -> float:
+    """A probability, or a share of something."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # also catches NaN
+        raise PolicyError(f"{what} is {value}; give a number from 0 to 1")
+    return float(value)
+
+
+def checked_factor(value: object, what: str) -> float:
+    """A factor on odds or on a frequency: a number, 1 or more, perhaps infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 1:  # also catches NaN
+        raise PolicyError(f"{what} is {value!r}; give a factor of 1 or more, such as 2")
+    return float(value)
