@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 from discreet import Clock
+from discreet.batch.reading import ReadingOptions
 from discreet.cli import run
-from discreet.cli.inputs import ReadingOptions
 from discreet.data import archives
 from discreet.errors import DataError, DiscreetError
 from discreet.gateway.app import GatewayPlan, PreparedGateway

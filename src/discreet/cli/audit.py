@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.batch.inputs import Maker, ends_at_midnight, read_model, read_policy_for
+from discreet.batch.truth import known_json
 from discreet.cli import options
-from discreet.cli.inputs import Maker, ends_at_midnight, read_model, read_policy_for, read_spec
-from discreet.cli.known import known_json, print_known
+from discreet.cli.inputs import read_spec
 from discreet.cli.terminal import percent, print_json, stages, table
-from discreet.cli.truth import IF, if_true
+from discreet.cli.truth import IF, if_true, print_known
 
 if TYPE_CHECKING:
     from discreet.adversary.audit import Audit, Witness

@@ -56,10 +56,10 @@ def compile_first(*, everything: bool) -> None:
 
     modules = (*SESSION, *OTHERS) if everything else SESSION
     if not_ready(modules):
-        warm(Lines(), modules=modules)
+        warm(CompileLines(), modules=modules)
 
 
-class Lines:
+class CompileLines:
     """Progress in whole lines on stderr, few of them: a bar may be shown below, or nobody watches."""
 
     def __init__(self) -> None:

@@ -73,6 +73,7 @@ class Adaptive:
 
     needs: ClassVar[Needs] = "any"
     forgets: ClassVar[bool] = True  # after a skip kernels do not look at memory
+    shares_tables: ClassVar[Literal[True]] = True  # `since` begins with what was decided before
     pairs: ClassVar[int] = PAIRS  # of memory; a class of one's own may keep others, as an experiment does
     pacing: ClassVar[Pacing | None] = None  # over a model without end; likewise, None for the one measured to be best
 
