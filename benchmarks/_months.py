@@ -41,7 +41,7 @@ def measured(habits: Routine, window: dict[str, Any], outputs: Literal["suppress
     session, rng, context, shown = d.Session(mechanism, rng=SeededEntropy(2)), np.random.default_rng(5), 0, 0
     path = []
     for t in range(DAYS * SLOTS):
-        context = int(rng.choice(CONTEXTS, p=mechanism.model.transition(t)[context]))  # type: ignore[union-attr]
+        context = int(rng.choice(CONTEXTS, p=mechanism.model.transition(t)[context]))
         path.append(f"c{context}")
     session.release(path[0])
     began = time.process_time()

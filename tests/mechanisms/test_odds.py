@@ -122,7 +122,7 @@ def test_hidden_models_keep_limits_on_odds_in_fractions() -> None:
         model = random_hidden(seed, states=2, n=2, slots=3)
         policy = with_odds(seed, random_policy(seed, model))
         for outputs in ("suppress", "deceive"):
-            excess, found = worst_excess(Adaptive(model, policy, outputs=outputs), exact=True)  # type: ignore[arg-type]
+            excess, found = worst_excess(Adaptive(model, policy, outputs=outputs), exact=True)
             assert excess <= SLACK, (seed, found)
 
 

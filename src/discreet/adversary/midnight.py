@@ -313,8 +313,8 @@ def _repeated(policy: Policy, slots: int, days: int, start: dt.date | None) -> P
             window = [day * slots + slot for day in range(first, last + 1) for slot in of_a_day]
             inside = [slot for slot in window if slot >= 0]  # of one that began before the first day, its end is left
             if inside and window[-1] < days * slots:
-                whole = {"name": on_day(secret.name, first + 1, last + 1), "slots": frozenset(inside), "begins": 0}
-                secrets.append(replace(secret, **whole, over="day", sliding=False))
+                name, held = on_day(secret.name, first + 1, last + 1), frozenset(inside)
+                secrets.append(replace(secret, name=name, slots=held, begins=0, over="day", sliding=False))
     return replace(policy, secrets=tuple(secrets))
 
 
@@ -322,7 +322,7 @@ def _spans(secret: Secret, days: int, start: dt.date | None) -> list[tuple[int, 
     """The first and last day of each window that some of the days belongs to, counted from the stream's first."""
     if start is None or secret.over == "day":
         return [(day, day) for day in range(-1, days)]
-    found = {}
+    found: dict[tuple[int, int], None] = {}
     for day in range(-1, days):
         for first, length in secret.windows_of(start + day * ONE_DAY):
             found[(first - start).days, (first - start).days + length - 1] = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ from discreet_experiments.shared.people import Trace, prepared
 from discreet_experiments.shared.sheets import Cell, Sheet
 from discreet_experiments.shared.subjects import Setting, chosen_secrets, parted, seed_for
 
-TERMS: Mapping[str, Mapping[str, float]] = {
+TERMS: Mapping[str, Mapping[str, Any]] = {
     "doubt 1": {},
     "doubt 2": {"doubt": 2.0},
     "doubt 5": {"doubt": 5.0},
@@ -101,7 +102,7 @@ def tried(trace: Trace, setting: Setting, most: int | None) -> Person | None:
 def _bounded(
     routine: Routine,
     policy: Policy,
-    terms: Mapping[str, float],
+    terms: Mapping[str, Any],
     variant: tuple[Outputs, Memory],
     runs: Sequence[tuple[Day, ...]],
     judges: Mapping[str, Routine],
