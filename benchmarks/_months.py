@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 import discreet as d
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.outputs import Released
 from discreet.randomness import SeededEntropy

@@ -15,7 +15,7 @@ from discreet.adversary.known import known
 from discreet.adversary.midnight import Unrolled
 from discreet.errors import PolicyError
 from discreet.mechanisms import Adaptive
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.policy import read_policy
 from discreet.randomness import SeededEntropy
 from tests.endless.oracle import search

@@ -16,7 +16,7 @@ from discreet.adversary.enumerate import worst_excess
 from discreet.adversary.midnight import Unrolled
 from discreet.errors import PolicyError
 from discreet.mechanisms import Adaptive, Hybrid, Probabilistic, SetLabelled, Simulatable
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.policy import Policy, Secret
 from discreet.randomness import SeededEntropy
 from tests.mechanisms.reweighed import everything_told

@@ -15,7 +15,7 @@ from discreet.adversary.enumerate import prefixes, worst_excess
 from discreet.adversary.patterns import LOST, MET, after
 from discreet.errors import PolicyError
 from discreet.mechanisms import Adaptive, NoMask
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.policy import Policy, Secret, read_policy
 from tests.strategies import labels, random_chain, searches
 

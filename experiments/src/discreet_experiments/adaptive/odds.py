@@ -21,7 +21,7 @@ from discreet.errors import DiscreetError
 from discreet.factors import factors
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
-from discreet.models.routine import Routine
+from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, exceeds
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
