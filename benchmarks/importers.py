@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from benchmarks._importer_files import READERS, places
@@ -32,8 +33,7 @@ def main(options: list[str] | None = None) -> None:
         for one in [one for one in READERS if only == [""] or one.name in only]:
             path = Path(folder) / one.name
             one.write(path, rows)
-            calls = {"plain": lambda p=path, c=one.plain: c(p), "import": lambda p=path: import_logs([p])}  # type: ignore[misc]
-            best = alternating(calls, 3)
+            best = alternating({"plain": partial(one.plain, path), "import": partial(import_logs, [path])}, 3)
             size, ratio = path.stat().st_size / 1e6, best["import"] / best["plain"]
             _, before, peak = _measured("import", path)
             print(
