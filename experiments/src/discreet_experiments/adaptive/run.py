@@ -31,8 +31,8 @@ PARTS = {
     "weeks": ("weeks",),
     "truth": ("learners", "attacked", "observers"),
     "limits": ("limit_chains", "limit_hidden"),
-    "memory": ("memory",),
     "odds": ("odds",),
+    "memory": ("memory",),
     "picture": ("picture",),
 }
 
