@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from discreet.cli.memory import ALLOCATOR
+from discreet.cli.publish import ALLOCATOR
 from discreet.events import Event, Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.policy import Policy

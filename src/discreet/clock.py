@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -184,3 +185,22 @@ def local_zone() -> str:
         return Clock(24, found).zone
     except DiscreetError:
         return "UTC"
+
+
+_UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
+
+
+def slots_of(duration: str, clock: Clock | None) -> int:
+    """How many whole slots 4h or 30m are; none where no clock says how long a slot is."""
+    seconds = seconds_of_duration(duration)
+    return 0 if clock is None else int(seconds // clock.slot_seconds)
+
+
+def seconds_of_duration(duration: str) -> float:
+    """How many seconds 4h or 30m are."""
+    if duration.strip() == "0":
+        return 0
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(h|min|m|s)\s*", duration)
+    if match is None:
+        raise DiscreetError(f"--carry is {duration!r}; write a time such as 4h, 30m or 0")
+    return float(match[1]) * _UNITS[match[2]]

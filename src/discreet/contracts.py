@@ -334,6 +334,26 @@ class WithoutEnd(Protocol):
         """The same mechanism from another date on."""
 
 
+@runtime_checkable
+class SharesTables(Protocol):
+    """A mechanism without end that can begin at another slot with the tables of one that began earlier."""
+
+    @property
+    def shares_tables(self) -> Literal[True]:
+        """Declared, because others have a `since` that starts with empty tables."""
+
+    def since(self, date: dt.date | str, first: int = 0) -> AnyMechanism:
+        """The same mechanism from another date and slot on; what was decided before is not decided again."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A mechanism that can say, when asked, because of what it withheld the truth in a slot."""
+
+    def withheld(self, state: Any, private: int, told: Output) -> Any:
+        """The share that is shown and the rows that bind (`mechanisms.adaptive.withheld`); None: nothing withheld."""
+
+
 def runs_without_end(mechanism: AnyMechanism) -> bool:
     """Whether a mechanism goes on over midnight: its model has no last slot, and it can do without one."""
     return is_endless(mechanism.model) and isinstance(mechanism, WithoutEnd)

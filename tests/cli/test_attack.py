@@ -149,7 +149,7 @@ def test_positions_are_attacked_by_the_map(discreet: Discreet, folder: Path, tmp
         ("published.csv", "cards.csv", "policy.toml", [], "no clock is known"),
         ("published.csv", "other.csv", "cards.toml", [], "has 12 rows of 'p0', and"),
         ("published.csv", "cards.csv", "cards.toml", ["--activity", "what"], "--activity"),
-        ("published.csv", "cards.csv", "cards.toml", ["--window", "-2"], "pieces of -2"),
+        ("published.csv", "cards.csv", "cards.toml", ["--piece", "-2"], "pieces of -2"),
         ("twice.csv", "readings.csv", "policy.toml", ["--zone", CLOCK.zone], "slot 3 of 2026-01-05 is there twice"),
         ("shown.csv", "later.csv", "policy.toml", ["--zone", CLOCK.zone], "none of its whole days"),
         ("shown.csv", "readings.csv", "clock.toml", ["--zone", CLOCK.zone], "give the clock of the outputs"),

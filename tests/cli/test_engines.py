@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from discreet.cli import family as families
-from discreet.cli.family import ModelFolder, release_of
+from discreet.batch import release as batch_release
+from discreet.batch.release import ModelFolder, release_of
 from discreet.cli.terminal import print_json, print_json_of_many
 from discreet.clock import Clock
 from discreet.contexts import Day
@@ -34,10 +33,8 @@ CARRY = 2
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    session = session_at(LOCAL)
-    yield session
-    session.stop()
+def session(spark_stops: None) -> Any:
+    return session_at(LOCAL)
 
 
 @pytest.fixture
@@ -252,12 +249,16 @@ def test_a_task_that_fails_after_drawing_draws_the_same_again(
         assert len(attempts) >= 2  # failed, and drawn again
         assert set(attempts) == {json.dumps(rows)}
         assert {row["person"] for row in rows} == {name}
-    local = families.Family({one: learned / f"{one}.model" for one in names}, Path(POLICY), Spec("adaptive"))
+    local = batch_release.PeopleRelease(
+        {one: learned / f"{one}.model" for one in names}, Path(POLICY), Spec("adaptive")
+    )
     readings = table.days(_sound(table, family))
     for name, rows in zip(names, found, strict=True):
         days = readings.people[name]
-        one = families.One(name, local.habits[name], local.spec, local.policies[name], days, CARRY, key)
-        assert [row.to_wire() for row in families.released(one).releases] == rows
+        one = batch_release.PersonToRelease(
+            name, local.habits[name], local.spec, local.policies[name], days, CARRY, key
+        )
+        assert [row.to_wire() for row in batch_release.released(one).releases] == rows
 
 
 def _sound(table: ReadingTable, path: Path) -> pl.DataFrame:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import json
 import os
 import pickle
 from collections.abc import Iterable
@@ -16,13 +17,14 @@ from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.publish import Plan, RunKey, Summary, publish_people, publish_person
 from discreet.publish import person as person_work
 from discreet.publish.person import PublishedPerson
+from discreet.publish.report_schema import TABLE, json_schema
 from discreet.publish.work import trajectories_of
 from tests.cli.conftest import Discreet, error_of
 
 HOURS = {"interval 1": 2, "interval 2": 8, "interval 3": 20}
 HEADER = ("what", "who", "lat", "at", "place")
 COLUMNS = ["--user", "who", "--time", "at", "--location", "place", "--activity", "what"]
-QUICK = ["--habits", "chain", "--window", "6", "--seed", "1"]
+QUICK = ["--habits", "chain", "--piece", "6", "--seed", "1"]
 
 
 @pytest.fixture
@@ -221,7 +223,7 @@ def test_topics_are_learned_and_the_report_is_for_people(discreet: Discreet, car
     assert ran.code == 0, ran.err
     assert "judged by: event HMM of 2 topics over whole events" in ran.out
     assert "WARNING" not in ran.out
-    assert "windows of 50 events" in ran.out
+    assert "pieces of 50 events" in ran.out
     assert "guarantee (exact delta, proven, if the habits are as learned)" in ran.out
     assert "location=location 1" in ran.out
     assert all(f"p{number}" in ran.out for number in (1, 2, 3, 4))
@@ -255,6 +257,25 @@ def test_topics_as_published_are_asked_for_by_name(discreet: Discreet, cards: Pa
     assert (ran.json["learned"]["strengths"], ran.json["topics_tried"]) == (None, None)
 
 
+def test_the_report_has_a_schema_that_needs_no_data(discreet: Discreet) -> None:
+    ran = discreet("publish", "--schema")
+    assert ran.code == 0
+    assert ran.json == json.loads(json.dumps(json_schema()))
+    assert list(ran.json["properties"]) == [column.name for column in TABLE]
+    assert all(one["description"] for one in ran.json["properties"].values())
+
+
+def test_the_old_name_of_piece_still_counts_with_a_note(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    asked = ["publish", cards, *COLUMNS, "--habits", "chain", "--seed", 1, "--secret", "activity=activity 1"]
+    asked += ["--mechanism", "no-mask", "--json"]
+    new, old = (discreet(*asked, "--out", tmp_path / "out.csv", name, 6) for name in ("--piece", "--window"))
+    assert new.json == old.json
+    assert new.json["piece"] == 6
+    assert all(one["pieces"] == -(-one["events"] // 6) for one in new.json["people"])
+    assert "--window is now called --piece" in old.err
+    assert "--window" not in new.err
+
+
 def test_pa_markov_says_that_nothing_is_proven(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
     ran = discreet(*given(cards, tmp_path / "out.csv", "--secret", "activity=activity 1", "--mechanism", "pa-markov"))
     assert ran.code in (0, 1)
@@ -269,7 +290,7 @@ def test_pa_markov_says_that_nothing_is_proven(discreet: Discreet, cards: Path, 
         (["--secret", "mood=good"], "no attribute 'mood'"),
         (["--secret", "activity=activity 1", "--mechanism", "adaptiv"], "no mechanism 'adaptiv'"),
         (["--secret", "activity=activity 1", "--mechanism", "pa-hmm", "--option", "windows=3"], "did you mean"),
-        (["--secret", "activity=activity 1", "--window", "-1"], "pieces of -1"),
+        (["--secret", "activity=activity 1", "--piece", "-1"], "pieces of -1"),
         (["--secret", "activity=activity 1", "--topics", "2"], "not for --habits chain"),
         (["--secret", "activity=activity 1", "--sweeps", "500"], "not for --habits chain"),
         (["--secret", "activity=activity 1", "--delta", "2"], "from 0 to 1"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.people import each_person
+from discreet.batch.workers import each_person
 from discreet.cli.terminal import note
 from tests.cli.conftest import POLICY, Discreet, error_of
 

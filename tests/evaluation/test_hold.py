@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.evaluation.hold import FEWEST_WEEKS, Held, bound_of, enough_weeks, hold, holding, weeks_of
+from discreet.evaluation.hold import FEWEST_WEEKS, HeldShare, bound_of, enough_weeks, hold, holding, weeks_of
 from discreet.mechanisms import Adaptive
 
 MONDAY = dt.date(2026, 1, 5)
@@ -45,12 +45,12 @@ def routine_of(days: list[d.Day]) -> d.Routine:
 
 
 @pytest.fixture(scope="module")
-def few() -> Held:
+def few() -> HeldShare:
     days = days_of(4, 1)
     return hold(routine_of(days), days, POLICY, make, alpha=0.2, shares=SHARES)
 
 
-def test_few_weeks_give_an_estimate_that_says_so(few: Held) -> None:
+def test_few_weeks_give_an_estimate_that_says_so(few: HeldShare) -> None:
     assert few.version == "leave one week out"
     assert not few.guaranteed
     assert few.weeks == 4
@@ -58,7 +58,7 @@ def test_few_weeks_give_an_estimate_that_says_so(few: Held) -> None:
     assert str(enough_weeks(0.2) + FEWEST_WEEKS - 1) in few.words
 
 
-def test_the_largest_share_whose_bound_is_within_alpha_is_taken(few: Held) -> None:
+def test_the_largest_share_whose_bound_is_within_alpha_is_taken(few: HeldShare) -> None:
     within = [one.share for one in few.tried if one.bound <= few.alpha]
     assert few.share == max(within)
     assert [one.beyond for one in few.tried] == sorted(one.beyond for one in few.tried)  # a running maximum

@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 from discreet import Clock
+from discreet.batch.reading import ReadingOptions
 from discreet.cli import run
-from discreet.cli.inputs import ReadingOptions
 from discreet.data import archives
 from discreet.errors import DataError, DiscreetError
 from discreet.gateway.app import GatewayPlan, PreparedGateway
@@ -54,8 +54,8 @@ def told(story: Callable[[], Awaitable[None]]) -> None:
 # --- the functions of each step, without a process or a wire
 
 
-CLOCK = Clock(6, "UTC")
-SLOTS = "[clock]\nslots = 6\n"
+CLOCK = Clock(12, "UTC")
+SLOTS = "[clock]\nslots = 12\n"
 
 
 @pytest.fixture(scope="module", autouse=True)

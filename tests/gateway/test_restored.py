@@ -18,10 +18,10 @@ from discreet.gateway.config.views import View
 from discreet.gateway.forms import Forms
 from discreet.gateway.slots.recovery import OlderJournalError
 from discreet.gateway.slots.restore import TOKENS, mended
+from discreet.gateway.store.folder import known_key, owner_key
 from discreet.gateway.store.journal import JournalRow, SqliteJournal
 from discreet.gateway.store.journal.base import broken_link
 from discreet.gateway.store.own_store import OwnStore
-from discreet.gateway.store.owner_key import known_key, owner_key
 from discreet.outputs import Skipped, to_wire
 from tests.gateway.people import CLOCK, KEY, PLACES, START, closed, habits, keeper, settled
 from tests.gateway.test_keeper import boundaries, fed, week

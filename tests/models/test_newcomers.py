@@ -13,7 +13,7 @@ from discreet.models.topics.newcomers import expected, newcomer
 from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.numerics import FloatArray, IntArray
 from discreet.publish import RunKey
-from discreet.publish.sample import sampled
+from discreet.publish.draws import sampled
 
 
 def by_paths(

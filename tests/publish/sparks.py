@@ -16,7 +16,7 @@ from discreet.outputs import PartialEvent
 from discreet.publish import Plan, Report
 from discreet.publish.engines.spark.session import spark_session
 from discreet.publish.engines.spark.tables import EventTable
-from discreet.publish.work import reports_in
+from discreet.publish.report_schema import report_frame
 
 LOCAL = "local[2,3]"
 """Two cores, and a task may fail twice: once for each table of people that it is given."""
@@ -28,8 +28,21 @@ START = dt.datetime(2026, 3, 2, tzinfo=dt.UTC)
 
 
 def session_at(master: str) -> Any:
-    """A session for small tables."""
+    """A session for small tables, or the one that runs in this process.
+
+    Tests share it, and `spark_stops` of tests/conftest.py ends it: Python workers stay with a session, and take seconds
+    to import what they need.
+    """
     return spark_session(master, settings={"spark.executor.memory": "1g", "spark.sql.shuffle.partitions": "2"})
+
+
+def stop_spark() -> None:
+    """Stop the session that runs in this process, if any."""
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        running.stop()
 
 
 @cache
@@ -67,13 +80,19 @@ def rows_in(folder: Path) -> list[Row]:
     return [(person, PartialEvent(*values)) for person, *values in shown]
 
 
-def report_in(folder: Path) -> Report:
-    return Report(tuple(one for path in sorted(folder.iterdir()) for one in reports_in(pl.read_parquet(path))))
+def report_in(folder: Path) -> list[dict[str, Any]]:
+    """A report that Spark wrote, in order of names: its own rows stand in none."""
+    return pl.concat([pl.read_parquet(path) for path in sorted(folder.iterdir())]).sort("person").to_dicts()
+
+
+def report_rows(report: Report) -> list[dict[str, Any]]:
+    """The same of a report that another engine gave."""
+    return report_frame(report.people, list(report.by_secret)).to_dicts()
 
 
 def by_spark(
     session: Any, plan: Plan, people: Sequence[Trajectory], seed: int, folder: Path
-) -> tuple[list[Row], Report]:
+) -> tuple[list[Row], list[dict[str, Any]]]:
     """An engine, as `test_engines` has them."""
     from discreet.publish.engines.spark.publish import publish_table
 

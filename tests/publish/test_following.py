@@ -16,7 +16,6 @@ from discreet.live.slots import instants, slot_at
 from discreet.mechanisms.named import Spec
 from discreet.models.store import files_for, save
 from discreet.outputs import Release, Released, Skipped
-from discreet.publish.lru import LruCache
 from discreet.publish.stream.day_keys import DAY, DayKeys, SlotDraws, day_of
 from discreet.publish.stream.people import Following, Held, LabelledInstant, People, begun, read, written_by
 from tests.publish.followed import CLOCK, MONDAY, Engine, by_hand, end_of, folder_of, readings_of
@@ -323,17 +322,6 @@ def test_a_key_is_needed_until_the_last_slot_of_its_day_is_told(after: int) -> N
     assert first == day_of(midnight + after)
     assert written_by(midnight + 2000, margin) == day_of(midnight)
     assert written_by(midnight + 2001, margin) == day_of(midnight + 1)
-
-
-def test_what_was_used_longest_ago_is_forgotten_first() -> None:
-    kept: LruCache[str, int] = LruCache(2)
-    for number, name in enumerate("ab"):
-        kept.keep(name, number)
-    assert kept.get("a") == 0
-    kept.keep("c", 2)
-    assert [kept.get(name) for name in "abc"] == [0, None, 2]
-    kept.keep("c", 3)
-    assert (kept.get("c"), len(kept)) == (3, 2)
 
 
 def test_states_tell_no_key_and_outputs_no_state(tmp_path: Path) -> None:

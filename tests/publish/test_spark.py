@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,23 +22,21 @@ from discreet.events import Intervals, Trajectory
 from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.outputs import PartialEvent
 from discreet.policy import Policy
-from discreet.publish import ChainHabits, Plan, RunKey, TopicHabits, policy_for, publish, publish_person
+from discreet.publish import ChainHabits, Plan, Report, RunKey, TopicHabits, policy_for, publish, publish_person
 from discreet.publish.engines.spark.tables import EventTable
 from discreet.publish.habits_file import load_some, save_habits
 from discreet.publish.key_file import write_key
 from discreet.publish.resume import Unfinished
 from discreet.publish.work import Done, PublishWork, Work
 from tests.data.test_many import odd_dataset
-from tests.publish.sparks import LOCAL, clock, report_in, rows_in, session_at, times_of, written
+from tests.publish.sparks import LOCAL, clock, report_in, report_rows, rows_in, session_at, times_of, written
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    session = session_at(LOCAL)
-    yield session
-    session.stop()
+def session(spark_stops: None) -> Any:
+    return session_at(LOCAL)
 
 
 def population(people: int = 12, seed: int = 5) -> tuple[Plan, list[Trajectory]]:
@@ -91,7 +88,7 @@ def test_rough_tables_are_read_as_elsewhere(session: Any, tmp_path: Path) -> Non
         out = tmp_path / f"{len(list(tmp_path.iterdir()))}.parquet"
         done = publish_table(session, plan, table, out, seed=3)
         assert rows_in(done.table) == wanted
-        assert report_in(done.report) == report
+        assert report_in(done.report) == report_rows(report)
         found = done.summary
         assert (found.rows, found.bad, found.counts["duplicates"]) == (11, 3, 1)
         assert found.counts["unordered"] == 3
@@ -188,7 +185,7 @@ def test_a_person_with_a_hundred_times_the_events_spans_batches(session: Any, tm
     finally:
         session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", before)
     wanted: list[Any] = []
-    assert report_in(done.report) == publish(plan, people, wanted.extend, seed=2)
+    assert report_in(done.report) == report_rows(publish(plan, people, wanted.extend, seed=2))
     assert rows_in(done.table) == wanted
 
 
@@ -293,7 +290,7 @@ def test_workers_that_fail_are_told_of_in_a_line_and_leave_no_table(
         assert not out.exists()
     done = spark.publish_table(session, plan, table, out, seed=1, resume=True, partitions=1)
     wanted: list[Any] = []
-    assert report_in(done.report) == publish(plan, people, wanted.extend, seed=1)
+    assert report_in(done.report) == report_rows(publish(plan, people, wanted.extend, seed=1))
     assert rows_in(out) == wanted
     assert sorted(path.name for path in tmp_path.iterdir()) == ["events.parquet", "out.parquet", "out.report.parquet"]
 
@@ -321,7 +318,7 @@ def test_rows_of_habits_meet_their_people(session: Any, tmp_path: Path) -> None:
         for plan, name in ((learned, "learned.parquet"), (kept, "kept.parquet")):
             done = publish_table(session, plan, table, tmp_path / name, seed=2, partitions=5)
             assert rows_in(done.table) == wanted
-            assert report_in(done.report) == report
+            assert report_in(done.report) == report_rows(report)
     finally:
         session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", before)
     with spark_run(session, table, tmp_path / "other.parquet") as run:
@@ -386,7 +383,7 @@ def test_a_run_that_is_all_but_done_is_ended_as_it_was_begun(
     with pytest.raises(DataError, match="is there already; delete it"):
         publish_table(session, plan, table, out, report=tmp_path / "taken.parquet", seed=1, resume=True)
     done = publish_table(session, plan, table, out, report=tmp_path / "elsewhere.parquet", seed=1, resume=True)
-    assert len(report_in(done.report).people) == 3
+    assert len(report_in(done.report)) == 3
     assert not Unfinished.beside(out).exists()
     # Later it may not, and no rule may be another one.
     out, stops_at = tmp_path / "two.parquet", "table"
@@ -495,7 +492,7 @@ def test_a_run_that_is_killed_is_gone_on_with_and_draws_the_same(
     done = publish_table(session, plan, table, out, resume=True)
     alone = [publish_person(plan, one, key) for one in people]
     assert rows_in(out) == [(own.person, event) for shown, own in alone for event in shown]
-    assert report_in(done.report).people == tuple(own for _, own in alone)
+    assert report_in(done.report) == report_rows(Report(tuple(own for _, own in alone)))
     assert not kept.exists()
     with pytest.raises(DataError, match="is there already"):
         publish_table(session, plan, table, out)

@@ -10,7 +10,8 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.publish import PersonReport, PieceReport, Plan, Report, RunKey, Summary, publish_person
-from discreet.publish.work import PublishWork, reports_in
+from discreet.publish.report_schema import reports_in
+from discreet.publish.work import PublishWork
 from tests.publish.plans import plan_of
 from tests.publish.test_report import EXACT, PART, piece
 from tests.publish.test_work import table

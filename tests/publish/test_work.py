@@ -13,7 +13,8 @@ from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import Plan, RunKey, TopicHabits, policy_for, publish_person
 from discreet.publish.key_file import erase_key, read_key, write_key
-from discreet.publish.work import PEOPLE, Done, PublishWork, reports_in, trajectories_of
+from discreet.publish.report_schema import reports_in
+from discreet.publish.work import PEOPLE, Done, PublishWork, trajectories_of
 from tests.publish.plans import SPECS, plan_of
 
 KEY = RunKey(bytes(range(32)))

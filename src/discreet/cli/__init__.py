@@ -24,6 +24,7 @@ from discreet.cli.evaluate import evaluate
 from discreet.cli.examples import examples
 from discreet.cli.forget import forget
 from discreet.cli.import_ import import_
+from discreet.cli.inputs import in_options
 from discreet.cli.journal import journal
 from discreet.cli.learn import learn
 from discreet.cli.mechanisms import mechanisms
@@ -68,7 +69,7 @@ app.command()(setup)
 app.command("import")(import_)
 for verb in (
     places,
-    batch(learn),
+    learn,
     mechanisms,
     warm,
     batch(release),
@@ -76,7 +77,7 @@ for verb in (
     batch(evaluate),
     batch(compare),
     batch(attack),
-    batch(publish),
+    batch(publish, everything=True),
     stream,
     serve,
     deploy,
@@ -157,7 +158,7 @@ def _failed(error: Exception) -> int:
         verb = error.ctx.command_path if error.ctx is not None else "discreet"
         return _say(f"{message.rstrip('.')}; see {verb} --help", sys.stderr)
     if isinstance(error, DiscreetError):
-        return _say(str(error), sys.stderr)
+        return _say(in_options(str(error)), sys.stderr)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}", sys.stderr)

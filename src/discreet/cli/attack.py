@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from discreet.batch.reading import ReadingOptions
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, in_options, slots_of
-from discreet.cli.terminal import note, percent, print_json, progress, table
+from discreet.cli.inputs import in_options, slots_of
+from discreet.cli.terminal import TERMINAL, note, percent, print_json, progress, table
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DataError, PolicyError, did_you_mean
@@ -59,12 +60,8 @@ def attack(
         str,
         typer.Option(metavar="RULE", help="Events: the parts of the day.", rich_help_panel=options.READING),
     ] = "night 00:00, morning 06:00, afternoon 12:00, evening 18:00",
-    window: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Events: what is a day for at = 'any'; 0: all.", rich_help_panel=options.READING
-        ),
-    ] = 50,
+    piece: options.Piece = 50,
+    window: options.Window = None,
     places: options.PlacesFile = None,
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
@@ -101,7 +98,9 @@ def attack(
             given = reading.given(shown, truth, policy)
         else:
             events = EventColumns(user or None, time, location, activity)
-            given = _Events(events, zone, intervals, window, naive_zone, skip_bad).given(shown, truth, policy)
+            given = _Events(events, zone, intervals, options.piece_length(piece, window), naive_zone, skip_bad).given(
+                shown, truth, policy
+            )
     except DataError as error:
         raise DataError(in_options(str(error))) from None
     _tell(given, policy)
@@ -202,7 +201,7 @@ class _Readings:
                 skip_bad=self.skip_bad,
                 places=self.places,
             )
-            return reading.read(truth, clock)
+            return reading.read(truth, clock, listener=TERMINAL)
         with progress(f"reading {truth.name}") as report:
             return read_days(
                 truth,
@@ -261,7 +260,7 @@ class _Events:
     columns: EventColumns
     zone: str
     intervals: str
-    window: int
+    piece_length: int | None
     naive_zone: str | None
     skip_bad: bool
 
@@ -271,7 +270,7 @@ class _Events:
         from discreet.policy import read_policy
         from discreet.publish.plan import checked_length, cut, policy_for
 
-        checked_length(self.window or None)
+        checked_length(self.piece_length)
         rule = Intervals.of(self.intervals, self.zone)
         published = read_published(shown, self.columns)
         with progress(f"reading {truth.name}") as report:
@@ -290,7 +289,7 @@ class _Events:
                     "give the table that it was published from, whole"
                 )
             done = 0
-            for piece in cut(trajectory, self.window or None):
+            for piece in cut(trajectory, self.piece_length):
                 days.append(Day(tuple(event.label for event in piece.events), person=trajectory.person))
                 outputs.append(list(rows[done : done + len(piece)]))
                 done += len(piece)
@@ -316,6 +315,8 @@ def _tell(given: _Given, policy: Path) -> None:
 
 
 def _print(found: Attack, given: _Given) -> None:
+    from discreet.factors import in_words
+
     slots, day = ("slots", "day") if given.by_hour else ("events", "piece")
     one, many = ("person", "people") if found.split == "people" else (day, f"{day}s")
     print(
@@ -332,6 +333,8 @@ def _print(found: Attack, given: _Given) -> None:
             "believes more than their limit, and those of them that are true; blind: the AUC of one who sees no output"
             "\n"
         )
+    for secret in tested:
+        print(f"{secret.name}: its claims' odds were at most {in_words(secret.odds)} those before")
     for secret in found.secrets:
         if secret.verdict == "not tested":
             print(f"{secret.name}: not tested: {secret.reason}")

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.batch.inputs import read_model, read_policy_for
+from discreet.batch.truth import already_learned
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, look_here_too, read_model, read_policy_for, read_spec
-from discreet.cli.terminal import note, print_json, progress, table
-from discreet.cli.truth import already_learned, if_true
+from discreet.cli.inputs import look_here_too, read_spec
+from discreet.cli.terminal import TERMINAL, note, print_json, progress
+from discreet.cli.terminal import table as aligned
+from discreet.cli.truth import if_true
 from discreet.errors import DiscreetError, did_you_mean
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.named import Spec
 
 
+@options.grouped
 def compare(
     data: options.DataFile,
     model: options.ModelFile,
@@ -47,18 +51,7 @@ def compare(
     ] = None,
     seconds: Annotated[float, typer.Option(min=0, help="How long each audit may search.")] = 20.0,
     seed: options.Seed = 0,
-    person: options.Person = None,
-    carry: options.LearnedCarry = None,
-    places: options.PlacesFile = None,
-    naive_zone: options.NaiveZone = None,
-    separator: options.Separator = None,
-    time_format: options.TimeFormat = None,
-    skip_bad: options.SkipBad = False,
-    user: options.LearnedUser = None,
-    time: options.LearnedTime = None,
-    context: options.LearnedContext = None,
-    start: options.StartColumn = None,
-    end: options.EndColumn = None,
+    table: options.LearnedTableOptions = options.LEARNED_TABLE,
     json: options.Json = False,
 ) -> None:
     """Release the same recorded days by several mechanisms, and say of each what evaluate and audit say.
@@ -77,23 +70,9 @@ def compare(
     specs = read_specs(mechanism or COMPARED, option or ())
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
-    reading = ReadingOptions.as_learned(
-        model,
-        user=user,
-        time=time,
-        context=context,
-        start=start,
-        end=end,
-        naive_zone=naive_zone,
-        carry=carry,
-        skip_bad=skip_bad,
-        person=person,
-        separator=separator,
-        time_format=time_format,
-        places=places,
-    )
+    reading = table.reading(model)
     carried = reading.carried(habits.clock)
-    days, readings = reading.as_they_came().read_one(data, habits)
+    days, readings = reading.as_they_came().read_one(data, habits, TERMINAL)
     with progress("comparing") as report:
         frame = compared(
             habits,
@@ -170,7 +149,7 @@ def _print(frame: pl.DataFrame) -> None:
     if ran:
         print(f"{ran[0]['days']} days, released by each:\n")
         header = ["mechanism", "utility", "worst gain", "breached days", "promise", "kept", "audit", "up to", "ms"]
-        print(table(header, [_cells(row) for row in ran]))
+        print(aligned(header, [_cells(row) for row in ran]))
         print(
             "\nutility: the worth of a slot, 1 where it is shown as it was; worst gain: belief minus prior, on these "
             "days;\nkept: whether what it promises is, as far as deltas go; audit: whether every delta holds, whatever "

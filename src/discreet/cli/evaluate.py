@@ -10,33 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from discreet.batch.inputs import Maker, ends_at_midnight, read_model, read_policy_for
+from discreet.batch.reading import reading_table
+from discreet.batch.release import ModelFolder, PeopleRelease
+from discreet.batch.truth import KnownByPart, already_learned, check_released, known_json, refused, truth_json
+from discreet.batch.workers import by_spark, each_person
 from discreet.cli import options
-from discreet.cli.family import Family, ModelFolder
-from discreet.cli.inputs import (
-    Maker,
-    ReadingOptions,
-    ends_at_midnight,
-    read_model,
-    read_policy_for,
-    read_spec,
-    reading_given,
-)
-from discreet.cli.known import Told, known_json, print_known
-from discreet.cli.people import Engine, Master, Workers, by_spark, check_engine, each_person
-from discreet.cli.terminal import Progress, note, print_json, print_json_of_many, progress, table
-from discreet.cli.truth import (
-    IF,
-    AcceptModel,
-    Picture,
-    already_learned,
-    check_released,
-    draw,
-    print_truth,
-    refused,
-    truth_json,
-)
+from discreet.cli.inputs import read_spec
+from discreet.cli.terminal import TERMINAL, note, note_later, print_json, print_json_of_many, progress
+from discreet.cli.terminal import table as aligned
+from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_known, print_truth
 from discreet.errors import DiscreetError
 from discreet.files import folder_beside
+from discreet.listener import Progress
 
 if TYPE_CHECKING:
     from discreet.clock import Clock
@@ -48,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.policy import Policy
 
 
+@options.grouped
 def evaluate(
     data: options.DataFile,
     model: options.ModelFile,
@@ -62,23 +49,10 @@ def evaluate(
         ),
     ] = None,
     seed: options.Seed = 0,
-    workers: Workers = 1,
-    engine: Engine = "local",
-    master: Master = None,
+    engine: options.EngineOptions = options.ENGINE,
     accept_model: AcceptModel = False,
     picture: Picture = None,
-    person: options.Person = None,
-    carry: options.LearnedCarry = None,
-    places: options.PlacesFile = None,
-    naive_zone: options.NaiveZone = None,
-    separator: options.Separator = None,
-    time_format: options.TimeFormat = None,
-    skip_bad: options.SkipBad = False,
-    user: options.LearnedUser = None,
-    time: options.LearnedTime = None,
-    context: options.LearnedContext = None,
-    start: options.StartColumn = None,
-    end: options.EndColumn = None,
+    table: options.LearnedTableOptions = options.LEARNED_TABLE,
     json: options.Json = False,
 ) -> None:
     """Release recorded days as an experiment, and say how much was shown and how much it told an observer.
@@ -95,20 +69,19 @@ def evaluate(
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml
     """
     spec = read_spec(mechanism, option)
-    given = reading_given(locals())
     judge = partial(_judge, spec, split, seed)
-    check_engine(engine, workers, master, picture=picture)
-    if engine == "spark":
-        _by_spark(data, model, policy, spec, given, judge, master, accept_model, json)
+    engine.check(picture=picture)
+    if engine.engine == "spark":
+        _by_spark(data, model, policy, spec, table, judge, engine.master, accept_model, json)
         return
     if model.is_dir():
-        _everybody(data, model, policy, spec, given, judge, workers, picture, accept_model, json)
+        _everybody(data, model, policy, spec, table, judge, engine.workers, picture, accept_model, json)
         return
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
-    reading = ReadingOptions.as_learned(model, **given)
+    reading = table.reading(model)
     carried = reading.carried(habits.clock)
-    days, readings = reading.as_they_came().read_one(data, habits)
+    days, readings = reading.as_they_came().read_one(data, habits, TERMINAL)
     with progress("evaluating") as report:
         found = judge(_Person("", habits, secrets, days, carried), report)
     draw(picture, found.truth, f"{spec.name}: where an observer is 10 % sure, is it 10 %?")
@@ -144,7 +117,7 @@ class _Judged(NamedTuple):
     learned: int | None
     results: dict[str | None, Evaluation]
     truth: Truth
-    told: Told
+    told: KnownByPart
     endless: bool
     split: float | None
     seed: int
@@ -156,7 +129,9 @@ class _Judged(NamedTuple):
 
     def document(self, accepted: bool) -> dict[str, Any]:
         """For machines."""
-        parts = [{"part": part, **asdict(result)} for part, result in self.results.items()]
+        parts = [
+            {"part": part, **asdict(result), "worst_odds": result.worst_odds} for part, result in self.results.items()
+        ]
         return {
             "without_end": self.endless,
             "seed": self.seed,
@@ -201,7 +176,7 @@ def _everybody(
     model: Path,
     policy: Path,
     spec: Spec,
-    given: dict[str, Any],
+    table: options.LearnedTableOptions,
     judge: partial[_Judged],
     workers: int,
     picture: Path | None,
@@ -213,18 +188,18 @@ def _everybody(
 
     if picture is not None:
         raise DiscreetError("--picture is of one person; give one model of the folder")
-    family = Family(files_in(model), policy, spec)
-    family.read(data, ReadingOptions.as_learned(family.any_file, **given))
+    people = PeopleRelease(files_in(model), policy, spec, TERMINAL)
+    people.read(data, table.reading(people.any_file))
     found: list[_Judged] = []
     with progress("evaluating") as report:
         coming = (
-            _Person(name, family.habits[name], family.policies[name], days, family.carried)
-            for name, days in family.days.items()
+            _Person(name, people.habits[name], people.policies[name], days, people.carried)
+            for name, days in people.days.items()
         )
         for done, one in enumerate(each_person(judge, coming, workers), 1):
             found.append(one)
-            report(done, len(family))
-    _tell(found, family.bad, spec, accepted, json)
+            report(done, len(people))
+    _tell(found, people.bad, spec, accepted, json)
 
 
 def _by_spark(
@@ -232,7 +207,7 @@ def _by_spark(
     model: Path,
     policy: Path,
     spec: Spec,
-    given: dict[str, Any],
+    table: options.LearnedTableOptions,
     judge: partial[_Judged],
     master: str | None,
     accepted: bool,
@@ -241,11 +216,14 @@ def _by_spark(
     """The same, by Spark."""
     if not model.is_dir():
         raise DiscreetError(f"{model}: is one person's; --engine spark is for a folder of models, as learn writes it")
-    folder, any_file = ModelFolder.read(model, policy)
-    reading = ReadingOptions.as_learned(any_file, **given)
-    table = reading.as_they_came().spread(data, folder.clock)
+    folder, any_file = ModelFolder.read(model, policy, note)
+    reading = table.reading(any_file)
+    rows = reading_table(reading.as_they_came(), data, folder.clock, note_later=note_later)
     work = partial(_judge_of, folder, reading.carried(folder.clock), judge)
-    with folder_beside(None) as kept, by_spark(work, table, kept, master, only=reading.person) as found:
+    with (
+        folder_beside(None) as kept,
+        by_spark(work, rows, kept, master, only=reading.person, listener=TERMINAL) as found,
+    ):
         if reading.person is None:
             folder.tell_absent(found, data)
         _tell(found, found.read.bad.count, spec, accepted, json)
@@ -265,7 +243,7 @@ def _tell(found: Collection[_Judged], bad: int, spec: Spec, accepted: bool, json
         print_json_of_many({"mechanism": spec.name, "people": [], "bad_rows": bad}, "people", people)
     else:
         rows = [line for one in found for line in _lines(one)]
-        print(table(["person", "days", "utility", "breach rate", "worst gain", "habits hold"], rows))
+        print(aligned(["person", "days", "utility", "breach rate", "worst gain", "habits hold"], rows))
         untested = sum(one.truth.holds is None for one in found)
         print(f"\n{len(found) - no} of {len(found)} people are breached nowhere and have no habits that are refuted")
         if untested:
@@ -319,6 +297,8 @@ def _seen_before(learned: int, days: int) -> str:
 
 
 def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> None:
+    from discreet.factors import in_words
+
     judged = ", judged as one stream, over midnight" if joined else ""
     gains = "belief minus prior, " + ("where it could exceed its delta" if joined else "at any time of any day")
     print(f"{name}: {result.days} days, {result.slots} slots{judged}\n")
@@ -328,6 +308,7 @@ def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> No
         ["breach rate", f"{result.breach_rate:.4f}", "secrets and slots over their delta, a slot"],
         ["breached days", str(result.breached_days), f"of {result.days}"],
         ["worst gain", f"{result.worst_gain:.4f}", gains],
+        ["worst odds", in_words(result.worst_odds), "what anybody's odds of a secret were multiplied by"],
         ["off model", str(result.off_model), "readings that the model has no place for"],
         ["milliseconds", f"{1000 * result.seconds_per_decision:.3f}", "a decision"],
     ]
@@ -339,5 +320,5 @@ def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> No
             for one in policy.verdicts(result.by_secret, excess=result.excess_by_secret)
         ]
         print()
-        print(table(["secret", "worst gain", "delta", IF], worst))
+        print(aligned(["secret", "worst gain", "delta", IF], worst))
     print()

@@ -33,8 +33,8 @@ def verify(data: Data = None, config: Config = None, postgres: Postgres = None, 
 
     Example: discreet journal verify --data discreet-data
     """
+    from discreet.gateway.store.folder import known_key
     from discreet.gateway.store.journal.base import broken_link
-    from discreet.gateway.store.owner_key import known_key
 
     folder, url = journal_at(data, config, postgres)
     key = known_key(folder)

@@ -11,21 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol
 
 import typer
 
-from discreet.cli import options
-from discreet.cli.habits import (
-    HabitsSummary,
-    draw_truth,
-    draw_week,
-    hint_unknown,
-    hint_unvisited,
-    print_rows,
-    print_summaries,
-    print_truths,
-    summary_of,
-)
-from discreet.cli.inputs import Counted, ReadingOptions
-from discreet.cli.known import Told, print_known
-from discreet.cli.learners import (
+from discreet.batch.habits import HabitsSummary, summary_of
+from discreet.batch.inputs import Counted
+from discreet.batch.learners import (
     FitNew,
     Learner,
     Update,
@@ -36,10 +24,23 @@ from discreet.cli.learners import (
     refuse,
     told_of,
 )
-from discreet.cli.looking import CARRY, kept_of, told_before
-from discreet.cli.people import Engine, Master, Workers, by_spark, check_engine, each_person
-from discreet.cli.terminal import note, print_json_of_many, progress
-from discreet.cli.truth import AcceptModel, Picture, refused
+from discreet.batch.looking import kept_of, told_before
+from discreet.batch.reading import reading_table
+from discreet.batch.truth import KnownByPart, refused
+from discreet.batch.workers import by_spark, each_person
+from discreet.cli import options
+from discreet.cli.habits import (
+    draw_truth,
+    draw_week,
+    hint_unknown,
+    hint_unvisited,
+    print_rows,
+    print_summaries,
+    print_truths,
+)
+from discreet.cli.inputs import in_options
+from discreet.cli.terminal import TERMINAL, note, note_later, print_json_of_many, progress
+from discreet.cli.truth import AcceptModel, Picture, print_known
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError
@@ -56,6 +57,7 @@ DAY_CLOCK = "The day's clock"
 HABITS = "The kind of habits"
 
 
+@options.grouped
 def learn(
     data: options.DataFile,
     out: Annotated[
@@ -86,7 +88,6 @@ def learn(
             rich_help_panel=DAY_CLOCK,
         ),
     ] = None,
-    carry: options.OwnCarry = None,
     merge_below: Annotated[
         float,
         typer.Option(
@@ -163,67 +164,55 @@ def learn(
             rich_help_panel=HABITS,
         ),
     ] = None,
-    workers: Workers = 1,
-    engine: Engine = "local",
-    master: Master = None,
+    engine: options.EngineOptions = options.ENGINE,
     accept_model: AcceptModel = False,
     picture: Picture = None,
     chart: Annotated[
         Path | None,
         typer.Option(metavar="PNG", help="Draw where the time goes, by the hour, on weekdays and at weekends."),
     ] = None,
-    person: options.Person = None,
-    places: options.PlacesFile = None,
-    naive_zone: options.NaiveZone = None,
-    separator: options.Separator = None,
-    time_format: options.TimeFormat = None,
-    skip_bad: options.SkipBad = False,
-    user: options.UserColumn = "user",
-    time: options.TimeColumn = "timestamp",
-    context: options.ContextColumn = "context",
-    start: options.StartColumn = None,
-    end: options.EndColumn = None,
+    table: options.TableOptions = options.TABLE,
     json: options.Json = False,
 ) -> None:
     """Learn a person's habits from a file of readings, and save them as a routine: days without end.
 
-    Habits of the earlier days are held against the last fifth: the secrets of --secrets, or any context. Where they do
-    not hold, it leaves with 1 and saves nothing, unless --accept-model is given. People are learned each by themselves,
+    The model is tested on the last fifth of the days: on the secrets of --secrets, or on any context. Where it does not
+    hold, the exit status is 1 and nothing is saved, unless --accept-model is given. Each person is learned separately,
     by this machine, or by Spark with --engine spark.
 
     Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """
     from discreet.models.store import move_models
 
-    check_engine(engine, workers, master, picture=picture, chart=chart)
-    reading = ReadingOptions(
-        user, time, context, start, end, naive_zone, carry or CARRY, skip_bad, person, separator, time_format, places
-    )
-    if engine == "local" and update is None:
-        reading, zone = told_before(data, reading, carry, zone)
+    engine.check(picture=picture, chart=chart)
+    reading = table.reading()
+    if engine.engine == "local" and update is None:
+        reading, zone = told_before(data, reading, table.carry, zone, note_later)
     rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers, "learner": learner}
     how: Learner
     if update is None:
         clock = Clock(48 if slots is None else slots, zone or "UTC", cut or "00:00")
         named = policy_of(secrets, clock)
         declared = declared_by(keep, named)
-        how = FitNew(clock, kept_of(places, declared), named, day_by_day, **rules)  # type: ignore[arg-type]
+        own = kept_of(reading.places, declared)
+        how = FitNew(clock, own, named, day_by_day, note=_note, **rules)  # type: ignore[arg-type]
     else:
         before = read_routine(update)
         refuse(update, **rules, **other_times(before.clock, slots=slots, zone=zone, cut=cut))
         named = policy_of(secrets, before.clock)
         declared = ()
-        how = Update(before, update, declared_by(keep, named), named)
-    merge: dict[str, Any] = {"merge_below": merge_below, "keep": kept_of(places, how.kept)}
+        how = Update(before, update, declared_by(keep, named), named, _note)
+    merge: dict[str, Any] = {"merge_below": merge_below, "keep": kept_of(reading.places, how.kept)}
     begun: AbstractContextManager[Everybody]
     with folder_beside(out) as kept:
         (kept / MODELS).mkdir()
         work = partial(_learn, how, secrets, accept_model, kept / MODELS, reading.remembered())
-        if engine == "spark":
-            table = reading.spread(data, how.clock, **merge)
-            begun = by_spark(work, table, kept, master, by="place", only=person)
+        if engine.engine == "spark":
+            rows = reading_table(reading, data, how.clock, **merge, note_later=note_later)
+            begun = by_spark(work, rows, kept, engine.master, by="place", only=reading.person, listener=TERMINAL)
         else:
-            begun = nullcontext(_local(work, reading.read(data, how.clock, **merge), out, workers))
+            read = reading.read(data, how.clock, **merge, listener=TERMINAL)
+            begun = nullcontext(_local(work, read, out, engine.workers))
         with begun as found:
             no = sum(refused(one.truth, accept_model) for one in found) > 0
             told = _Told(found, _Places(out, len(found)), accept_model)
@@ -240,6 +229,10 @@ def learn(
         raise typer.Exit(1)
 
 
+def _note(message: str) -> None:
+    note(in_options(message))
+
+
 MODELS = "models"
 """In the folder of a run: where models are until all are there."""
 
@@ -249,7 +242,7 @@ class _Learned(NamedTuple):
 
     name: str
     truth: Truth
-    told: Told
+    told: KnownByPart
     week: Sequence[Rhythm]
     summary: HabitsSummary
 
@@ -268,7 +261,7 @@ def _learn(
 
     name, days = person
     found = learner.learn(days)
-    told = told_of(found.model, secrets, learner.policy)
+    told = told_of(found.model, secrets, learner.policy, learner.note)
     week = rhythms(found.days, learner.clock)
     save(files_for(folder, [name])[name], found.model, found.truth.summary(), remembered)
     summary = summary_of(name, Path(), found, learner.clock, told, week, accepted=accepted)

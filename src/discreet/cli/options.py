@@ -1,11 +1,23 @@
-"""The options that verbs share, each defined once."""
+"""The options that verbs share, each defined once; those that belong together are a data class.
+
+A verb takes such a data class as one argument, and `grouped` gives the command its options.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
+
+from discreet.cli.terminal import note, note_later
+
+if TYPE_CHECKING:
+    from discreet.batch.reading import ReadingOptions
 
 COLUMNS = "Columns of the data"
 READING = "Reading the data"
@@ -33,6 +45,23 @@ MechanismOptions = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of the mechanism; may be repeated."),
 ]
+Piece = Annotated[
+    int,
+    typer.Option(
+        "--piece", metavar="N", help="Split trajectories into pieces of N events, each protected on its own; 0: whole."
+    ),
+]
+Window = Annotated[int | None, typer.Option("--window", metavar="N", hidden=True)]
+"""What --piece was called before."""
+
+
+def piece_length(piece: int, window: int | None) -> int | None:
+    """The length of a piece, None for whole trajectories; the option's old name still counts, with a note."""
+    if window is not None:
+        note_later("--window is now called --piece; the old name will go")
+    return (piece if window is None else window) or None
+
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Repeats the same draws. For experiments: a real release takes none.")]
 
@@ -133,3 +162,119 @@ StartColumn = Annotated[
 EndColumn = Annotated[
     str | None, typer.Option("--end", metavar="COLUMN", help="End of a stay.", rich_help_panel=COLUMNS)
 ]
+
+
+# --- options that belong together
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """By whom people are worked on."""
+
+    workers: Annotated[
+        int, typer.Option(metavar="N", help="Worker processes; results do not depend on the number.")
+    ] = 1
+    engine: Annotated[
+        Literal["local", "spark"],
+        typer.Option(help="Who does the work: processes of this machine, or Spark; the results are the same."),
+    ] = "local"
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Of --engine spark: local[2], spark://host:7077, ...; else spark-submit's."),
+    ] = None
+
+    def check(self, **of_local: object) -> None:
+        """Refuse options that do not go together, and Spark where it cannot be started."""
+        from discreet.batch.workers import check_engine
+
+        check_engine(self.engine, self.workers, self.master, **of_local)
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How readings are read that a model is learned from."""
+
+    carry: OwnCarry = None
+    person: Person = None
+    places: PlacesFile = None
+    naive_zone: NaiveZone = None
+    separator: Separator = None
+    time_format: TimeFormat = None
+    skip_bad: SkipBad = False
+    user: UserColumn = "user"
+    time: TimeColumn = "timestamp"
+    context: ContextColumn = "context"
+    start: StartColumn = None
+    end: EndColumn = None
+
+    def reading(self) -> ReadingOptions:
+        """The rules."""
+        from discreet.batch.looking import CARRY
+        from discreet.batch.reading import ReadingOptions
+
+        return ReadingOptions(**vars(self) | {"carry": self.carry or CARRY})
+
+
+@dataclass(frozen=True)
+class LearnedTableOptions:
+    """How readings are read that a model was learned for: as those were that it was learned from, unless given."""
+
+    person: Person = None
+    carry: LearnedCarry = None
+    places: PlacesFile = None
+    naive_zone: NaiveZone = None
+    separator: Separator = None
+    time_format: TimeFormat = None
+    skip_bad: SkipBad = False
+    user: LearnedUser = None
+    time: LearnedTime = None
+    context: LearnedContext = None
+    start: StartColumn = None
+    end: EndColumn = None
+
+    def reading(self, model: Path) -> ReadingOptions:
+        """The rules, with what the model's file remembers."""
+        from discreet.batch.reading import ReadingOptions
+
+        return ReadingOptions.as_learned(model, vars(self), note)
+
+
+ENGINE, TABLE, LEARNED_TABLE = EngineOptions(), TableOptions(), LearnedTableOptions()
+"""The defaults."""
+
+
+def grouped(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb as typer takes it: for an argument that is a data class, an option for each of its fields."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in inspect.signature(verb, eval_str=True).parameters.values():
+        if is_dataclass(parameter.annotation):
+            groups[parameter.name] = parameter.annotation
+            parameters += _options_of(parameter.annotation)
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @wraps(verb)
+    def command(**given: Any) -> None:
+        made = {
+            name: group(**{one.name: given.pop(one.name) for one in fields(group)}) for name, group in groups.items()
+        }
+        verb(**given, **made)
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(
+            one.name,
+            keyword,
+            default=inspect.Parameter.empty if one.default is MISSING else one.default,
+            annotation=hints[one.name],
+        )
+        for one in fields(group)
+    ]

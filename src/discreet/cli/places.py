@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.batch.looking import looked_at
 from discreet.cli import options
 from discreet.cli.inputs import in_options, seconds_of_duration
-from discreet.cli.looking import looked_at
-from discreet.cli.terminal import note, percent, print_json, progress, table
+from discreet.cli.terminal import note, note_later, percent, print_json, progress, table
 from discreet.clock import Clock
 from discreet.errors import DataError, DiscreetError, did_you_mean
 
@@ -114,7 +114,7 @@ def places(
             raise DataError(in_options(str(error))) from None
     whose, sightings = _one(seen, data, person)
     looked = looked_at(sightings)
-    clock, hold = Clock(24, looked.zone(zone)), seconds_of_duration(looked.carry(carry))
+    clock, hold = Clock(24, looked.zone(zone, note_later)), seconds_of_duration(looked.carry(carry, note_later))
     search = replace(search, gap=hold or 1.0)
     if drawn is None:
         found, spent = find_places(sightings, clock, search)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.batch.inputs import read_model, read_policy_for
 from discreet.cli import options
-from discreet.cli.inputs import read_model, read_policy_for
 from discreet.cli.terminal import note, percent, print_json, progress, table
 from discreet.cli.truth import IF, if_true
 from discreet.errors import DiscreetError, PolicyError

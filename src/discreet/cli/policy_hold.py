@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from discreet.batch.inputs import read_policy_for
+from discreet.batch.reading import ReadingOptions
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, read_policy_for, read_spec
+from discreet.cli.inputs import read_spec
 from discreet.cli.policy import WIDTH, policy, read_routine
-from discreet.cli.terminal import note, print_json, progress, table
+from discreet.cli.terminal import TERMINAL, note, print_json, progress, table
 from discreet.errors import DiscreetError
 
 
@@ -49,7 +51,7 @@ def hold_policy(
     spec = read_spec(mechanism, option)
     routine = read_routine(model)
     secrets = read_policy_for(file, routine)
-    days, _ = ReadingOptions.as_learned(model, person=person).read_one(history, routine)
+    days, _ = ReadingOptions.as_learned(model, {"person": person}, note).read_one(history, routine, TERMINAL)
     with progress("releasing each week") as report:
         found = hold(routine, days, secrets, spec.make, alpha=1 - within, seed=seed, progress=report)
     if out is not None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from json import dumps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.known import known_json, print_known
-from discreet.cli.publish_chart import bars
-from discreet.cli.publish_spark import CountedEvents, Target
-from discreet.cli.terminal import note, table
-from discreet.cli.truth import IF
+from discreet.batch.publishing import CountedEvents, Target
+from discreet.batch.truth import known_json
+from discreet.cli.terminal import note, people_in_words, table
+from discreet.cli.truth import IF, print_known
 
 if TYPE_CHECKING:
     from discreet.evaluation.truth import Truth
     from discreet.policy import Policy
-    from discreet.publish import PersonReport, Plan, Summary
+    from discreet.publish import Plan, Summary
 
 LISTED = 10
 """People in the terminal's table; --json has more, --report all."""
@@ -40,6 +40,7 @@ class About:
         """As JSON; of more people than a summary holds, those with the largest gains."""
         from discreet.events import ATTRIBUTES
         from discreet.publish import TopicHabits
+        from discreet.publish.report_schema import person_json
 
         plan, report, read = self.plan, self.report, self.read
         habits = plan.habits
@@ -57,7 +58,7 @@ class About:
             "topics_tried": None if choice is None else {str(count): score for count, score in choice.scores.items()},
             "learned": _learned(plan),
             "learned_from": self.sample,
-            "window": plan.piece_length,
+            "piece": plan.piece_length,
             "seed": self.seed,
             "policy": _policy(plan.policy),
             "rows": _rows(read),
@@ -77,15 +78,16 @@ class About:
             "excess_by_secret": report.excess_by_secret,
             "known": known_json({None: report.known}),
             "number_of_people": report.people,
-            "people": [_person(one) for one in sorted(report.worst, key=lambda one: one.person)],
+            "people": [person_json(one) for one in sorted(report.worst, key=lambda one: one.person)],
         }
 
     def print(self, truth: Truth) -> None:
         """As text; of the people, the first with the largest gains."""
         plan, report = self.plan, self.report
-        windows = "whole trajectories" if plan.piece_length is None else f"windows of {plan.piece_length} events"
-        print(f"{report.events} events of {report.people} people, by {plan.mechanism.name}, in {self.target.out}")
-        print(f"judged by: {plan.habits.name}, {windows}")
+        pieces = "whole trajectories" if plan.piece_length is None else f"pieces of {plan.piece_length} events"
+        whose = people_in_words(report.people)
+        print(f"{report.events} events of {whose}, by {plan.mechanism.name}, in {self.target.out}")
+        print(f"judged by: {plan.habits.name}, {pieces}")
         print(f"WARNING: {doubt}\n" if (doubt := _doubt(plan)) else "")
         rows = [
             ["utility", f"{report.utility:.4f}", "of the attributes are shown"],
@@ -189,18 +191,42 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else dumps(value)
 
 
-def _person(one: PersonReport) -> dict[str, Any]:
-    return {
-        "person": one.person,
-        "events": one.events,
-        "windows": one.pieces,
-        "attributes": one.attributes,
-        "silent": one.silent,
-        "breached": one.breached,
-        "worst_gain": one.worst_gain,
-        "off_model": one.off_model,
-        "settled": one.settled,
-        "by_secret": one.by_secret,
-        "utility": one.utility,
-        "breach_rate": one.breach_rate,
-    }
+# --- as a chart
+
+
+WIDTH = 50
+"""Of the longest bar, in characters."""
+
+
+def bars(summary: Summary) -> str:
+    """A line for each tenth of utility, with as long a bar as people have it."""
+    counts = summary.people_by_utility()
+    most = max(counts)
+    rows = [
+        [f"{tenth / 10:.1f} to {(tenth + 1) / 10:.1f}", str(people), "#" * -(-WIDTH * people // most)]
+        for tenth, people in enumerate(counts)
+    ]
+    width = max(len("people"), *(len(row[1]) for row in rows))
+    lines = [f"{utility:<10}  {people:>{width}}  {bar}".rstrip() for utility, people, bar in rows]
+    return "\n".join([f"{'utility':<10}  {'people':>{width}}", *lines])
+
+
+def draw_published(picture: Path | None, truth: Truth, summary: Summary) -> None:
+    """Write the picture that was asked for, now that there is a table to tell of."""
+    if picture is None:
+        return
+    from discreet.charts.published import Shares, published
+    from discreet.events import ATTRIBUTES
+
+    events = summary.events
+    shares = Shares(
+        people=summary.people,
+        breached=summary.breached_people,
+        events=events,
+        by_utility=summary.people_by_utility(),
+        shown={name: summary.shown[name] / events for name in ATTRIBUTES},
+        silent=summary.silent / events,
+        off_model=summary.off_model / events,
+        settled=summary.settled / events,
+    )
+    published(shares, truth, picture)

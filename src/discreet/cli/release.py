@@ -5,25 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.batch.inputs import Maker, read_model, read_policy_for
+from discreet.batch.release import ModelFolder, PeopleRelease, PersonToRelease, spark_release, tell
+from discreet.batch.truth import warn
 from discreet.cli import options
-from discreet.cli.family import Family, ModelFolder, One, spark_family, tell
-from discreet.cli.inputs import (
-    Maker,
-    ReadingOptions,
-    read_model,
-    read_policy_for,
-    read_spec,
-    reading_given,
-    seconds_of_duration,
-)
+from discreet.cli.inputs import read_spec, seconds_of_duration
 from discreet.cli.live import Lines, Now, by_lines, by_the_clock, opened, utc_now
-from discreet.cli.people import Engine, Master, Workers, check_engine
-from discreet.cli.terminal import note, print_json, progress
-from discreet.cli.truth import warn
+from discreet.cli.terminal import TERMINAL, note, people_in_words, print_json, progress
 from discreet.errors import DiscreetError
 from discreet.outputs import Release, text_of
 
@@ -34,6 +26,7 @@ if TYPE_CHECKING:
 STDIN = Path("-")
 
 
+@options.grouped
 def release(
     model: options.ModelFile,
     policy: options.PolicyFile,
@@ -78,21 +71,8 @@ def release(
             "hides nothing."
         ),
     ] = None,
-    workers: Workers = 1,
-    engine: Engine = "local",
-    master: Master = None,
-    person: options.Person = None,
-    carry: options.LearnedCarry = None,
-    places: options.PlacesFile = None,
-    naive_zone: options.NaiveZone = None,
-    separator: options.Separator = None,
-    time_format: options.TimeFormat = None,
-    skip_bad: options.SkipBad = False,
-    user: options.LearnedUser = None,
-    time: options.LearnedTime = None,
-    context: options.LearnedContext = None,
-    start: options.StartColumn = None,
-    end: options.EndColumn = None,
+    engine: options.EngineOptions = options.ENGINE,
+    table: options.LearnedTableOptions = options.LEARNED_TABLE,
     json: options.Json = False,
 ) -> None:
     """Decide slot by slot what applications may see of a person's day.
@@ -113,36 +93,35 @@ def release(
     from discreet.publish.resume import refuse_unfinished
 
     spec = read_spec(mechanism, option)
-    given = reading_given(locals())
     if data != STDIN:
         _has_dates(data, date, now, state)
-    elif engine == "spark":
+    elif engine.engine == "spark":
         raise DiscreetError("--engine spark is for tables, and standard input is one person's; leave it out")
-    check_engine(engine, workers, master)
+    engine.check()
     if out is not None:
         refuse_unfinished(out)
     if seed is not None and not model.is_dir():
         raise DiscreetError("--seed is for tests of a population; one person's releases draw from the system's entropy")
-    if engine == "spark" or model.is_dir():
+    if engine.engine == "spark" or model.is_dir():
         if data == STDIN:
             raise DiscreetError(f"{model}: is a folder, and standard input is one person's; give one model in it")
-        if engine == "spark":
-            _by_spark(model, policy, spec, data, given, out, seed, master, json)
+        if engine.engine == "spark":
+            _by_spark(model, policy, spec, data, table, out, seed, engine.master, json)
         else:
-            family = Family(files_in(model), policy, spec)
-            family.read(data, ReadingOptions.as_learned(family.any_file, **given))
-            rows = _followed(family.releases(workers, seed), family.outputs)
-            _write(rows, family.dates, spec.name, out, json, people=len(family))
-            family.tell()
+            people = PeopleRelease(files_in(model), policy, spec, TERMINAL)
+            people.read(data, table.reading(people.any_file))
+            rows = _followed(people.releases(engine.workers, seed), people.outputs)
+            _write(rows, people.dates, spec.name, out, json, people=len(people))
+            people.tell()
         _tell_seed(seed)
         return
     habits = read_model(model)
-    warn(model)
+    warn(model, note)
     secrets = read_policy_for(policy, habits)
-    reading = ReadingOptions.as_learned(model, **given)
+    reading = table.reading(model)
     carried = reading.carried(habits.clock)
     if data == STDIN:
-        if places is not None:
+        if reading.places is not None:
             raise DiscreetError("--places is for a file of positions; standard input has one context a line and slot")
         if out is not None:
             raise DiscreetError("--out is for files of readings; redirect what comes from standard input with >")
@@ -155,15 +134,15 @@ def release(
         ) as stream:
             lines = by_lines(stream, state) if clock is None else _by_the_clock(stream, reading.carry, clock, state)
             _answer(lines, json)
-        tell(stream, spec.name)
+        tell(stream, spec.name, note)
         return
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
-    days, readings = reading.as_they_came().read_one(data, habits)
-    stream, rows = One(str(days[0].person), habits, spec, secrets, days, carried, None).opened()
+    days, readings = reading.as_they_came().read_one(data, habits, TERMINAL)
+    stream, rows = PersonToRelease(str(days[0].person), habits, spec, secrets, days, carried, None).opened()
     dates = span(days)[1]
     with stream:
         _write(_followed(rows, dates * stream.slots), dates, spec.name, out, json)
-    tell(stream, spec.name, readings.bad.count)
+    tell(stream, spec.name, note, readings.bad.count)
 
 
 def _by_spark(
@@ -171,7 +150,7 @@ def _by_spark(
     policy: Path,
     spec: Spec,
     data: Path,
-    given: dict[str, Any],
+    table: options.LearnedTableOptions,
     out: Path | None,
     seed: int | None,
     master: str | None,
@@ -187,11 +166,14 @@ def _by_spark(
         check_target(out)
     elif json:
         raise DiscreetError("--json without --out is one document of everything; give --out with --engine spark")
-    folder, any_file = ModelFolder.read(model, policy)
-    reading = ReadingOptions.as_learned(any_file, **given)
-    with run_with_key(out, seed) as kept, spark_family(folder, data, reading, spec, kept, master) as family:
-        rows = _followed(family.releases(), family.outputs)
-        _write(rows, family.dates, spec.name, out, json, people=len(family))
+    folder, any_file = ModelFolder.read(model, policy, note)
+    reading = table.reading(any_file)
+    with (
+        run_with_key(out, seed) as kept,
+        spark_release(folder, data, reading, spec, kept, master, TERMINAL) as people,
+    ):
+        rows = _followed(people.releases(), people.outputs)
+        _write(rows, people.dates, spec.name, out, json, people=len(people))
 
 
 def _tell_seed(seed: int | None) -> None:
@@ -260,7 +242,7 @@ def _write(
         if json:
             print_json({**what, "releases": written, "out": str(out)})
         else:
-            whose = "" if people is None else f" of {people} people"
+            whose = "" if people is None else f" of {people_in_words(people)}"
             print(f"{written} outputs of {days} days{whose}, by {mechanism}, in {out}")
     elif json:
         print_json({**what, "releases": [row.to_wire() for row in rows]})

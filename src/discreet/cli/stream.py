@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from discreet.batch.reading import ReadingOptions
 from discreet.cli import options
-from discreet.cli.inputs import ReadingOptions, read_spec, seconds_of_duration
+from discreet.cli.inputs import read_spec, seconds_of_duration
 from discreet.cli.terminal import note, print_json
 from discreet.errors import DiscreetError
 
@@ -119,9 +120,8 @@ def stream(
         raise DiscreetError(
             f"{model}: is no folder; give one with a model for each person, as discreet learn writes it"
         )
-    learned = ReadingOptions.as_learned(
-        next(iter(files_in(model).values())), user=user, time=time, context=context, carry=carry
-    )
+    given = {"user": user, "time": time, "context": context, "carry": carry}
+    learned = ReadingOptions.as_learned(next(iter(files_in(model).values())), given, note)
     following = Following(
         model.resolve(),
         policy.resolve(),

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-Progress = Callable[[int, int], None]
-"""Called with how much is done and how much there is."""
+from discreet.listener import Listener, Progress
 
 
 def print_json(document: Mapping[str, object]) -> None:
@@ -144,3 +143,12 @@ def busy(what: str) -> Iterator[None]:
 
     with Console(stderr=True).status(what):
         yield
+
+
+def people_in_words(count: int) -> str:
+    """1 person, 2 people."""
+    return f"{count} {'person' if count == 1 else 'people'}"
+
+
+TERMINAL = Listener(note, note_later, progress)
+"""Whoever runs the command."""

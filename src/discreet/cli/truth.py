@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.batch.truth import KnownByPart
 from discreet.cli.terminal import note, percent, table
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.contexts import Day
+    from discreet.adversary.known import Known
+    from discreet.clock import Clock
     from discreet.evaluation.truth import Look, Truth
-    from discreet.models.routine.parts import AnyModel, Make
-    from discreet.policy import Policy
 
 IF = "if the habits are as learned"
 """What every promise is of."""
@@ -46,16 +46,6 @@ Picture = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-
-
-def refused(truth: Truth, accepted: bool) -> bool:
-    """Whether the answer is no: the habits do not hold, and nobody said to go on."""
-    return truth.holds is False and not accepted
-
-
-def truth_json(truth: Truth, accepted: bool) -> dict[str, Any]:
-    """For machines: what was found, and whether it was accepted."""
-    return truth.to_json() | {"accepted": accepted and truth.holds is False}
 
 
 def print_truth(truth: Truth, accepted: bool) -> None:
@@ -110,64 +100,6 @@ def if_true(summary: Mapping[str, Any] | None) -> str:
     return f"All of this {IF}: {summary['figure']}."
 
 
-def warn(model: Path) -> None:
-    """A line on stderr where the habits of a file did not hold, and were accepted."""
-    from discreet.models.store import truth_of
-
-    summary = truth_of(model)
-    if summary is not None and summary["holds"] is False:
-        note(f"these habits did not hold: {summary['figure']}")
-
-
-def check_released(
-    habits: AnyModel, make: Make, days: list[Day], policy: Policy, name: str, *, carry: int, seed: int
-) -> Truth:
-    """Hold habits against the days that `evaluate` released: priors, and what an observer of its outputs believes."""
-    from discreet.contexts import carry_forward
-    from discreet.evaluation.truth import DAYS_REMEDY, DrawnOutputs, Observer, check_days
-    from discreet.evaluation.week import every_date
-
-    given = {day.date for day in days}
-    learned = already_learned(habits, days)
-    on = f"these {len(days)} days" + ("" if learned == 0 else _overlap(learned, len(days)))
-    return check_days(
-        habits,
-        carry_forward(every_date(days), carry),
-        policy,
-        on=on,
-        held_out=learned == 0,
-        observer=Observer(f"who sees what {name} shows", DrawnOutputs(habits, make, seed)),
-        counted=lambda day: day.date in given,
-        learned_from=days_learned(habits) if learned == 0 else None,
-        remedy=DAYS_REMEDY,
-    )
-
-
-def _overlap(learned: int | None, days: int) -> str:
-    if learned is None:
-        return " (whether they were learned is not known)"
-    return " (which were learned)" if learned == days else f" ({learned} of which were learned)"
-
-
-def already_learned(habits: AnyModel, days: list[Day]) -> int | None:
-    """How many of the days the habits were learned from; None where they do not say until when they learned."""
-    from discreet.models.routine.routine import Routine
-
-    learned = habits.learned if isinstance(habits, Routine) else None
-    if learned is None:
-        return None
-    ends = [until for until, _ in learned.until.values()]
-    return sum(day.date is not None and any(day.date <= end for end in ends) for day in days)
-
-
-def days_learned(habits: AnyModel) -> int | None:
-    """How many days the habits were learned from, where they know."""
-    from discreet.models.routine.routine import Routine
-
-    learned = habits.learned if isinstance(habits, Routine) else None
-    return None if learned is None else round(sum(float(one.initial.sum()) for one in learned.days.values())) or None
-
-
 def check_picture(picture: Path | None) -> None:
     """Refuse a picture that cannot be drawn, before the work rather than after it."""
     from discreet.charts.canvas import available
@@ -187,3 +119,45 @@ def draw(picture: Path | None, truth: Truth, title: str) -> None:
         note(f"no picture was drawn: {truth.untested}")
     else:
         reliability(title, truth, picture)
+
+
+# --- what habits alone tell
+
+
+def print_known(told: KnownByPart, clock: Clock | None) -> None:
+    """A table of what anybody guesses who knows the habits and sees nothing, and what that leaves to hide."""
+    if not any(told.values()):
+        return
+    parts = len(told) > 1
+    rows = [
+        [
+            one.name + (f" ({part})" if parts else ""),
+            percent(one.least),
+            percent(one.mean),
+            percent(one.highest),
+            _when(one, clock),
+            percent(one.limit),
+        ]
+        for part, own in told.items()
+        for one in own
+    ]
+    print("What habits alone tell, before anything is shown, and what belief may reach:\n")
+    print(table(["secret", "least", "mean", "highest", "at", "limit there"], rows) + "\n")
+    warnings = [
+        (f"On a {part}, " if parts else "") + text
+        for part, own in told.items()
+        for one in own
+        for text in one.warnings(clock)
+    ]
+    for text in warnings:
+        print(f"{text[0].upper()}{text[1:]}.")
+    if warnings:
+        print()
+
+
+def _when(one: Known, clock: Clock | None) -> str:
+    if one.at == "any":
+        return "some time"
+    if clock is None or one.highest_at is None:
+        return "-" if one.highest_at is None else f"slot {one.highest_at}"
+    return clock.label(one.highest_at)

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -31,10 +31,9 @@ from discreet.data.many import ManyFiles
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table
 from discreet.data.trajectories import interval_of
-from discreet.data.triples import Triples
 from discreet.errors import DiscreetError
-from discreet.events import Event, Events, Intervals, Trajectory
-from discreet.numerics import digest_of
+from discreet.events import ATTRIBUTES, Event, Events, Intervals, Trajectory
+from discreet.numerics import IntArray, digest_of
 
 RUN_ROWS = 250_000
 """Rows that are sorted at a time: some 25 MB, and three times that while they are."""
@@ -319,3 +318,28 @@ def _trajectories(frame: pl.DataFrame) -> Iterator[Trajectory]:
     triples = Triples.of(frame)
     for low, high in _people(frame):
         yield Trajectory(frame["person"][low], triples.between(low, high))
+
+
+# --- the events of a table's rows, equal ones as one object: a person may have a million of them
+
+
+class Triples(NamedTuple):
+    """The different events of a table, and which of them each row has."""
+
+    events: list[Event]
+    codes: IntArray
+    """(rows,): where in `events`."""
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> Triples:
+        """Those of the columns activity, time and location."""
+        rows = rows.select(ATTRIBUTES)
+        different = rows.unique(maintain_order=True)
+        numbered = rows.join(
+            different.with_row_index("code"), on=ATTRIBUTES, how="left", nulls_equal=True, maintain_order="left"
+        )
+        return cls([Event(*values) for values in different.iter_rows()], numbered["code"].to_numpy().astype(int))
+
+    def between(self, first: int, end: int) -> tuple[Event, ...]:
+        """The events of some rows."""
+        return tuple(map(self.events.__getitem__, self.codes[first:end].tolist()))

@@ -11,7 +11,8 @@ and judged before observers who learned elsewhere. With
 the largest s with (sum_b L_b(s) + 1) / (n + 1) <= alpha is taken. If the n weeks and the next one are exchangeable, the
 next week's expected share of days beyond delta is at most alpha, on average over such choices. Fewer than 1/alpha - 1
 weeks can only choose silence; then each week is judged by habits learned from all others, and the largest s with
-sum_b L_b(s) / n <= alpha is taken: an estimate without that guarantee. `Held.version` names which of the two it was.
+sum_b L_b(s) / n <= alpha is taken: an estimate without that guarantee. `HeldShare.version` names which of the two it
+was.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class TriedShare:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldShare:
     """The share that was chosen, and what it rests on."""
 
     share: float
@@ -125,7 +126,7 @@ def hold(
     shares: Sequence[float] = SHARES,
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
-) -> Held:
+) -> HeldShare:
     """Choose the share of delta with which at least 1 - alpha of later days stay within delta.
 
     `days` are one person's, dated; `routine` says by which rules habits are learned. `make` builds the mechanism that
@@ -153,7 +154,7 @@ def hold(
         if progress is not None:
             progress(number + 1, len(grid))
     chosen = max((one.share for one in tried if one.bound <= alpha), default=0.0)
-    return Held(chosen, alpha, version, len(plans), enough_weeks(alpha), tuple(tried))
+    return HeldShare(chosen, alpha, version, len(plans), enough_weeks(alpha), tuple(tried))
 
 
 def bound_of(losses: Sequence[float], version: Version) -> float:

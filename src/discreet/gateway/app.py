@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
+from discreet.dashboard import FILES, FOLDER
 from discreet.errors import DiscreetError
 from discreet.gateway.auth.authorization import Doors
 from discreet.gateway.auth.login import Owner
@@ -33,7 +36,6 @@ from discreet.gateway.owner.day_http import day_routes
 from discreet.gateway.owner.http import UNKNOWN, owner_routes
 from discreet.gateway.owner.maps import Maps
 from discreet.gateway.owner.maps_http import map_routes
-from discreet.gateway.owner.page import page_routes
 from discreet.gateway.owner.previews import Previews
 from discreet.gateway.owner.secrets import PolicyFiles
 from discreet.gateway.owner.secrets_http import secrets_routes
@@ -414,3 +416,18 @@ def checked(people: Iterable[PersonConfig]) -> None:
             one.make(one.routine.since(today))
         except DiscreetError as error:
             raise DiscreetError(f"people.{one.name}.mechanism: {error}") from None
+
+
+# --- the owner's page: built files, the same for everybody; all that is private comes by the routes
+
+
+def page_routes() -> list[Route]:
+    """The page at `/` and at `/page`, and what it is made of below `/page/`: these names, and no path of a caller's."""
+    return [_file("/", "index.html"), _file("/page", "index.html"), *(_file(f"/page/{name}", name) for name in FILES)]
+
+
+def _file(path: str, name: str) -> Route:
+    async def given(request: Request) -> Response:
+        return FileResponse(FOLDER / name, headers={"Cache-Control": "no-cache"})
+
+    return Route(path, given, methods=["GET"])

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from cachetools import LRUCache
 
 CALLERS = 10_000
 """Callers that are remembered; of more, the one that was away longest starts anew."""
@@ -55,7 +56,7 @@ class RateLimit:
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate, self._clock = rate, clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._left: LRUCache[str, tuple[float, float]] = LRUCache(CALLERS)
 
     def wait(self, caller: str) -> float:
         """Take one: 0, or how many seconds to wait until there is one."""
@@ -75,6 +76,3 @@ class RateLimit:
 
     def _keep(self, caller: str, left: float) -> None:
         self._left[caller] = (left, self._clock())
-        self._left.move_to_end(caller)
-        if len(self._left) > CALLERS:
-            self._left.popitem(last=False)

@@ -19,7 +19,7 @@ from discreet.jit.kinds import (
     INTS,
     INTS_2D,
     INTS_3D,
-    Record,
+    RecordKind,
     written,
 )
 from discreet.jit.rule import compiled, helper, in_place
@@ -38,7 +38,7 @@ __all__ = [
     "INTS",
     "INTS_2D",
     "INTS_3D",
-    "Record",
+    "RecordKind",
     "compiled",
     "dot",
     "helper",

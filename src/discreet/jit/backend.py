@@ -19,7 +19,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.typing.templates import builtin_registry
 
 from discreet.jit import cache
-from discreet.jit.kinds import Argument, Record
+from discreet.jit.kinds import Argument, RecordKind
 from discreet.jit.rule import HELPERS, LOOPS, Loop
 
 _njit: Any = numba.njit  # takes more options than it says
@@ -32,7 +32,7 @@ _HELPER = {**_ENTRY, "no_cpython_wrapper": True}
 
 
 def _without_blas() -> None:
-    """Load numba's arrays without scipy.linalg, a fifth of a second and 25 MB, which no loop here uses.
+    """Load numba's arrays without scipy.linalg, 15 MB that no loop here uses.
 
     numba only looks whether it is there; whoever compiles a product of matrices has it imported then, as ever.
     """
@@ -135,7 +135,7 @@ def _plain_integers(made: Any) -> Any:
 
 
 def _type(argument: Argument) -> Any:
-    if isinstance(argument, Record):
+    if isinstance(argument, RecordKind):
         return types.NamedTuple([_type(field) for field in argument.fields], argument.of)
     number = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}[argument.dtype]
     if argument.dimensions == 0:

@@ -13,14 +13,14 @@ class Kind(NamedTuple):
     written: bool = False
 
 
-class Record(NamedTuple):
+class RecordKind(NamedTuple):
     """A NamedTuple class, and the kinds of its fields."""
 
     of: type
     fields: tuple[Kind, ...]
 
 
-Argument = Kind | Record
+Argument = Kind | RecordKind
 Signature = tuple[Argument, ...]
 
 FLOAT = Kind("float64")

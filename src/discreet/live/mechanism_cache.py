@@ -7,8 +7,7 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
-from discreet.contracts import AnyMechanism, EndlessModel
-from discreet.mechanisms import Adaptive
+from discreet.contracts import AnyMechanism, EndlessModel, SharesTables
 from discreet.models.routine.routine import Routine
 
 Make = Callable[[EndlessModel], AnyMechanism]
@@ -36,7 +35,7 @@ class SharedMechanisms:
 def since(like: AnyMechanism, make: Make, start: dt.date, first: int) -> AnyMechanism:
     """A mechanism from another slot on; what `like`, made by the same maker, has decided is shared where it can be."""
     model: Any = like.model
-    if isinstance(like, Adaptive) and model.legs == [model]:
+    if isinstance(like, SharesTables) and model.legs == [model]:
         return like.since(start, first)
     return make(model.routine.since(start, first=first))
 

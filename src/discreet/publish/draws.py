@@ -24,9 +24,10 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from heapq import nsmallest
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -176,3 +177,30 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:  # brought along without its metadata, by a bundle
         return ""
+
+
+# --- a sample of people, to learn from or to test on where there are too many
+#
+# Those whose HMAC-SHA256 under the run's key is smallest are chosen. So the choice depends neither on the order of
+# people nor on what they did, nobody without the key can know or seek it, and a resumed run has the same sample.
+
+
+LEARN_FROM = 10_000
+"""People that habits are learned from, at most, and held against, unless told otherwise."""
+
+
+def checked_sample(most: int) -> None:
+    """Refuse to learn from nobody."""
+    if most < 1:
+        raise DiscreetError(f"habits cannot be learned from {most} people; give 1 or more")
+
+
+def sampled(people: Iterable[str], most: int, key: RunKey) -> list[str]:
+    """At most so many of the people, in order of their names; the others are not held."""
+    lots = ((lot(one, key), one) for one in people)
+    return sorted(one for _, one in nsmallest(most, lots))
+
+
+def lot(person: str, key: RunKey) -> bytes:
+    """What a person draws."""
+    return hmac.digest(key.key, b"discreet sample:" + person.encode(), "sha256")

@@ -14,6 +14,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
+from cachetools import LRUCache
 
 from discreet.adversary.known import Known
 from discreet.errors import DiscreetError
@@ -69,7 +70,7 @@ class Made:
 
 
 class MechanismCache:
-    """What was made, by what it was made from, those used longest ago forgotten first.
+    """An LRU cache of what was made, by what it was made from, bounded by bytes.
 
     A mechanism takes a hundred kilobytes and more, and what was walked of it a quarter of that. Where pieces are walked
     a mechanism serves little once others of the same habits have gone the same ways. So it is laid aside when its first
@@ -83,12 +84,12 @@ class MechanismCache:
         if most_bytes < 0:
             raise DiscreetError(f"tables cannot take {most_bytes} bytes; give 0 or more")
         self._most = most_bytes
-        self._recent: OrderedDict[str, None] = OrderedDict()
+        self._recent: LRUCache[str, None] = LRUCache(RECENT)
         self._kept: OrderedDict[str, tuple[Made, int, int]] = OrderedDict()  # with uses and bytes
         self._whole: OrderedDict[str, None] = OrderedDict()  # those kept whose mechanism could be laid aside
         self._fresh: dict[str, Made] = {}  # of the person who is being published
         self._bytes = 0
-        self._decided: OrderedDict[tuple[int, ...], tuple[object, Any]] = OrderedDict()
+        self._decided: LRUCache[tuple[int, ...], tuple[object, Any]] = LRUCache(DECIDED)
         self._lets_go: dict[type, bool] = {}
         self.made = 0
         """How many mechanisms had to be made."""
@@ -99,11 +100,10 @@ class MechanismCache:
         They are kept with it, so that no other object can have the place in memory that they are known by.
         """
         place = tuple(map(id, given))
-        found = self._decided.pop(place, None)
-        decision: Decided = decide() if found is None else found[1]
-        self._decided[place] = given, decision
-        if len(self._decided) > DECIDED:
-            self._decided.popitem(last=False)
+        found = self._decided.get(place)
+        if found is None:
+            found = self._decided[place] = given, decide()
+        decision: Decided = found[1]
         return decision
 
     def get(self, source: str, make: Callable[[], Made]) -> Made:
@@ -120,9 +120,6 @@ class MechanismCache:
         else:
             self._fresh[source] = made
         self._recent[source] = None
-        self._recent.move_to_end(source)
-        if len(self._recent) > RECENT:
-            self._recent.popitem(last=False)
         return made
 
     def again(self, source: str, make: Callable[[], Parts]) -> Parts:

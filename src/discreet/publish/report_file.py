@@ -1,4 +1,4 @@
-"""A table of reports: a row a person, for the publisher alone."""
+"""The publishing report as a file of this machine: its columns are those of `report_schema`."""
 
 from __future__ import annotations
 
@@ -15,23 +15,11 @@ from discreet.data.releases import ROW_GROUP, sink_parquet
 from discreet.data.streams import as_text, ending_of, written_as
 from discreet.errors import DataError, DiscreetError
 from discreet.publish.report import PersonReport
-
-COLUMNS: dict[str, pl.DataType] = {
-    "person": pl.String(),
-    "events": pl.Int64(),
-    "windows": pl.Int64(),
-    "utility": pl.Float64(),
-    "silent": pl.Int64(),
-    "breached": pl.Int64(),
-    "breach_rate": pl.Float64(),
-    "worst_gain": pl.Float64(),
-    "off_model": pl.Int64(),
-    "settled": pl.Int64(),
-}
+from discreet.publish.report_schema import columns_of, row_of
 
 
 def check_report(path: Path, out: Path, data: Path) -> None:
-    """Refuse a place where the reports cannot stand, before the work rather than after it."""
+    """Refuse a path that the report cannot be written to, before the work rather than after it."""
     ending_of(path, ENDINGS, "reports")
     if not path.parent.is_dir():
         raise DiscreetError(f"{path}: there is no folder {path.parent}; make it, or choose another")
@@ -53,12 +41,12 @@ def _same(path: Path, other: Path) -> bool:
 
 
 def write_reports(path: Path, reports: Iterable[PersonReport], secrets: Sequence[str]) -> None:
-    """Write reports as they come, with a column `gain NAME` for each secret; the file appears whole or not at all.
+    """Write reports as they come; the file appears whole or not at all.
 
-    It speaks of the truth, so it is for its owner alone.
+    It contains private data, so only its owner may read it.
     """
-    schema = COLUMNS | {f"gain {name}": pl.Float64() for name in secrets}
-    rows = (_row(one, secrets) for one in reports)
+    schema = columns_of(secrets)
+    rows = (row_of(one, secrets) for one in reports)
     with written_as(path, private=True) as file:
         if ending_of(path, ENDINGS, "reports") == ".csv":
             with as_text(file) as text:
@@ -70,19 +58,3 @@ def write_reports(path: Path, reports: Iterable[PersonReport], secrets: Sequence
             return
         groups = (pl.DataFrame([first, *islice(rows, ROW_GROUP - 1)], schema=schema, orient="row") for first in rows)
         sink_parquet(file, schema, groups)
-
-
-def _row(one: PersonReport, secrets: Sequence[str]) -> tuple[object, ...]:
-    values = (
-        one.person,
-        one.events,
-        one.pieces,
-        one.utility,
-        one.silent,
-        one.breached,
-        one.breach_rate,
-        one.worst_gain,
-        one.off_model,
-        one.settled,
-    )
-    return *values, *(one.by_secret.get(name) for name in secrets)

@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES
 from discreet.policy import Guarantee
 from discreet.publish.report import PersonReport, largest_of, weakest, worst_of
-from discreet.publish.work import REPORTS, guarantee_of, known_of_plain, plain_report, report_of, reports_in
+from discreet.publish.report_schema import RECORD, guarantee_of, known_of_plain, plain_report, report_of, reports_in
 
 WORST = 10_000
 """People whose reports a summary holds, unless it is told another number: those with the largest gains."""
@@ -82,10 +82,10 @@ class Summary:
     def of(cls, records: pl.DataFrame, *, held: int = WORST) -> Summary:
         """Of records as written, rows and report of a person together, so that it judges the table that is there.
 
-        They have the columns of `work.REPORTS`, `shown`, `duplicates` and `unordered`.
+        They have the columns of `report_schema.RECORD`, `shown`, `duplicates` and `unordered`.
         """
         summary = cls(held)
-        for one in reports_in(records.select(*REPORTS)):
+        for one in reports_in(records.select(*RECORD)):
             summary.add(one)
         for name in READ:
             summary.counts[name] += int(records[name].sum())

@@ -5,6 +5,7 @@ Somebody without a grant for a person is told the same whether there is such a p
 
 from __future__ import annotations
 
+import base64
 import hmac
 import math
 from collections.abc import Mapping
@@ -12,8 +13,8 @@ from dataclasses import replace
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 
-from discreet.gateway.auth.credentials import secret_of
 from discreet.gateway.auth.login import Owner, OwnerSession
 from discreet.gateway.auth.tokens import Access, Grant, Purpose
 from discreet.gateway.config.sections import Rates
@@ -215,3 +216,31 @@ def check_origin(request: Request) -> None:
     origin = request.headers.get("origin")
     if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":
         raise HTTPException(403, "this comes from another site's page")
+
+
+# --- credentials of a request: a token as Bearer, or as the password of Basic, which phones and browsers send
+
+
+LONGEST = 1024
+"""Characters of a header; a token has 43."""
+
+
+def secret_of(header: str) -> str | None:
+    """The token in an Authorization header; Basic's user name tells nothing."""
+    scheme, _, value = header.strip().partition(" ")
+    if len(header) > LONGEST:
+        return None
+    match scheme.lower():
+        case "bearer":
+            return value.strip() or None
+        case "basic":
+            try:
+                return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2] or None
+            except ValueError:
+                return None
+    return None
+
+
+def refused() -> Response:
+    """Wrong credentials, or none. A browser asks for them."""
+    return Response(status_code=401, headers={"WWW-Authenticate": 'Basic realm="discreet"'})

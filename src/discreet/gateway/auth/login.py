@@ -15,13 +15,13 @@ import asyncio
 import hmac
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
+from cachetools import LRUCache
 
 from discreet.errors import DiscreetError
 from discreet.gateway.auth.passwords import LONGEST, check
@@ -77,7 +77,7 @@ class Owner:
         self._access, self._clock = access, clock
         self._hasher = PasswordHasher()
         self._limit, self._in_all = RateLimit(rate, clock), RateLimit(in_all, clock)
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known: LRUCache[str, None] = LRUCache(KNOWN)
         self._waiting = 0
         self._one_at_a_time = asyncio.Semaphore(1)  # argon2 takes 64 MB and a fifth of a second
         self._sessions: dict[bytes, OwnerSession] = {}
@@ -195,9 +195,6 @@ class Owner:
     def _entered(self, address: str) -> str:
         caller = household(address)
         self._known[caller] = None
-        self._known.move_to_end(caller)
-        if len(self._known) > KNOWN:
-            self._known.popitem(last=False)
         return self._opened()
 
     def _is_right(self, hashed: str, password: str) -> bool:

@@ -7,9 +7,9 @@ them anew for each look would take seconds on a small machine.
 from __future__ import annotations
 
 import datetime as dt
-from collections import OrderedDict
 
 import numpy as np
+from cachetools import LRUCache
 
 from discreet.adversary.endless_belief import EndlessBelief
 from discreet.jit import product
@@ -76,7 +76,7 @@ class Watching:
     """The days that were looked at last. For the thread that decides: tables are shared with what it does."""
 
     def __init__(self) -> None:
-        self._days: OrderedDict[tuple[str, dt.date], Watched] = OrderedDict()
+        self._days: LRUCache[tuple[str, dt.date], Watched] = LRUCache(DAYS)
 
     def __len__(self) -> int:
         return len(self._days)
@@ -96,6 +96,4 @@ class Watching:
         for likelihood in likelihoods[found.taken : found.taken + AT_ONCE]:
             found.take(likelihood)
         self._days[person, date] = found
-        while len(self._days) > DAYS:
-            self._days.popitem(last=False)
         return found.taken == len(likelihoods)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import OrderedDict
 from typing import Any, NamedTuple
+
+from cachetools import LRUCache
 
 from discreet.clock import Clock
 from discreet.gateway.runtime import Gateway
@@ -41,7 +42,7 @@ class Glances:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._over: OrderedDict[tuple[str, dt.date], DayTold] = OrderedDict()
+        self._over: LRUCache[tuple[str, dt.date], DayTold] = LRUCache(KEPT)
 
     def told(self, person: str, clock: Clock, date: dt.date) -> DayTold:
         """What was told on a date."""
@@ -51,8 +52,6 @@ class Glances:
             shown = self._gateway.shown(person)
             if shown is not None and date < shown[0]:
                 self._over[person, date] = found
-                while len(self._over) > KEPT:
-                    self._over.popitem(last=False)
         return found
 
     def _read(self, person: str, clock: Clock, date: dt.date) -> DayTold:

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, fitted
+from discreet.contracts import Explains
 from discreet.errors import DiscreetError
 from discreet.gateway.slots.person import PersonStream
 from discreet.gateway.store.journal.base import Journal, JournalRow
 from discreet.gateway.store.own_store import OwnStore
-from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.withheld import InTheWay, Withheld
 from discreet.outputs import Output, Released, Skipped, Suppressed
 from discreet.session import Session
@@ -41,7 +41,7 @@ class Silence(NamedTuple):
     clock: Clock
     start: dt.date
     """Of the stream: absolute slots count from it."""
-    mechanism: Adaptive
+    mechanism: Explains
     state: Any
     private: int
     told: Output
@@ -88,7 +88,7 @@ def explained(person: PersonStream, journal: Journal, own: OwnStore, date: dt.da
     known = own.why(person.name, date)
     told = journal.page(person.name, after=(date, -1), until=(date, person.settled.clock.slots))
     wanted = {row.position for row in told if _withheld(row, person, true) and row.slot not in known}
-    if not wanted or not isinstance(person.session.mechanism, Adaptive):
+    if not wanted or not isinstance(person.session.mechanism, Explains):
         return
     found = _before(person, journal, own, min(wanted))
     if found is None:
@@ -102,7 +102,7 @@ def explained(person: PersonStream, journal: Journal, own: OwnStore, date: dt.da
         if row.position in wanted and session.private is not None:
             clock, start = person.settled.clock, person.head.start
             mechanism = session.mechanism
-            assert isinstance(mechanism, Adaptive)  # it was the person's
+            assert isinstance(mechanism, Explains)  # it was the person's
             one = Silence(row.person, row.date, row.slot, clock, start, mechanism, state, session.private, row.output)
             if (facts := _tried(one)) is not None:
                 own.keep_why([(row.person, row.date, row.slot, facts)])

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from discreet.errors import DiscreetError
 from discreet.gateway.store.database import copied
+from discreet.gateway.store.folder import OWNER_KEY, known_key
 from discreet.gateway.store.journal import Journal, SqliteJournal
 from discreet.gateway.store.own_store import OwnStore
-from discreet.gateway.store.owner_key import NAME, known_key
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz")
 
@@ -73,8 +73,8 @@ def _copied_all(data: Path, into: Path, mark: str, own: bool, journal: Callable[
         with closing(sqlite3.connect(data / "access.db")) as access:
             copied(access, into / "access.db")
         names.append("access.db")
-    shutil.copy2(data / NAME, into / NAME)  # its mode too
-    return [*names, NAME]
+    shutil.copy2(data / OWNER_KEY, into / OWNER_KEY)  # its mode too
+    return [*names, OWNER_KEY]
 
 
 def _packed(folder: Path, names: list[str], out: Path) -> None:

@@ -15,8 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.gateway.auth.authorization import Doors
-from discreet.gateway.auth.credentials import refused
+from discreet.gateway.auth.authorization import Doors, refused
 from discreet.gateway.runtime import BusyError, Gateway
 from discreet.gateway.store.journal.base import JournalError
 from discreet.gateway.wires import recorder

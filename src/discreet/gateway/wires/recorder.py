@@ -14,8 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.gateway.auth.authorization import Doors
-from discreet.gateway.auth.credentials import refused
+from discreet.gateway.auth.authorization import Doors, refused
 from discreet.gateway.forms import Forms, encoded
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.store.journal.base import JournalError, JournalRow, Key

@@ -73,6 +73,7 @@ class Adaptive:
 
     needs: ClassVar[Needs] = "any"
     forgets: ClassVar[bool] = True  # after a skip kernels do not look at memory
+    shares_tables: ClassVar[Literal[True]] = True  # `since` begins with what was decided before
     pairs: ClassVar[int] = PAIRS  # of memory; a class of one's own may keep others, as an experiment does
     pacing: ClassVar[Pacing | None] = None  # over a model without end; likewise, None for the one measured to be best
 
@@ -261,7 +262,8 @@ class Adaptive:
         if self.horizon is None or isinstance(self.machine, Changes) or not isinstance(self.model, EndlessChain):
             raise DiscreetError("only a mechanism over routine.since(date), without changes, begins on other dates")
         other: EndlessChain = self.model.routine.since(date, first=first)
-        like = self.machine if other.periodic and self.model.periodic else None
+        shared = other.periodic and self.model.periodic and not self.policy.beyond_a_day  # windows go by date
+        like = self.machine if shared else None
         observers = [observer.routine for observer in self.observers]
         options = {"outputs": self.outputs, "memory": self.memory, "observers": observers, **self._options}
         return type(self)(other, self.policy, **options, _like=like)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache
 
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless import EndlessAdversary
@@ -139,7 +139,7 @@ class Dphmm:
         self.private_contexts: IntArray = np.arange(n)
         self.private_contexts.setflags(write=False)
         self._filter: Any = DayFilter(self) if model.slots is not None else EndlessFilter(self)
-        self._kernels: OrderedDict[bytes, PerturbedKernel] = OrderedDict()
+        self._kernels: LRUCache[bytes, PerturbedKernel] = LRUCache(KEPT)
         # The last kernel: a release asks for it twice, to draw and to advance.
         self._met: tuple[Past | EndlessState, PerturbedKernel] | None = None
         self.guarantee = Guarantee("epsilon", _statement(self.epsilon, self.mass, self._complete), covers=frozenset())
@@ -182,8 +182,6 @@ class Dphmm:
         if kernel is None:
             protected = protection_of(self.graph, self.queries, inside, self.protect)
             kernel = self._kernels[key] = PerturbedKernel(self.queries, self.epsilons, inside, protected)
-            if len(self._kernels) > KEPT:
-                self._kernels.popitem(last=False)
         return kernel
 
     def _inside(self, state: Any) -> BoolArray:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import FLOAT, FLOATS, INT, INTS, INTS_2D, INTS_3D, Record, compiled, in_place, written
+from discreet.jit import FLOAT, FLOATS, INT, INTS, INTS_2D, INTS_3D, RecordKind, compiled, in_place, written
 from discreet.numerics import FloatArray, IntArray, normalised
 
 EDGE = -1
@@ -77,9 +77,9 @@ def counted(tokens: Tokens, topics: IntArray, sizes: tuple[int, int, int], count
 
 
 _LINE, _TABLE = written(INTS), written(INTS_2D)
-_TOKENS = Record(Tokens, (_TABLE, _LINE, _LINE, _LINE))
-_COUNTS = Record(TopicCounts, (_LINE, written(INTS_3D), _TABLE, _TABLE, _TABLE, _TABLE, _LINE))
-_PRIOR = Record(DirichletPrior, (FLOAT,) * 5)
+_TOKENS = RecordKind(Tokens, (_TABLE, _LINE, _LINE, _LINE))
+_COUNTS = RecordKind(TopicCounts, (_LINE, written(INTS_3D), _TABLE, _TABLE, _TABLE, _TABLE, _LINE))
+_PRIOR = RecordKind(DirichletPrior, (FLOAT,) * 5)
 
 
 @in_place

@@ -20,8 +20,9 @@ from discreet.publish.mechanism_cache import MOST_BYTES
 from discreet.publish.person import given_of
 from discreet.publish.plan import Plan, Progress
 from discreet.publish.report import PersonReport, Report, refuse_twice
+from discreet.publish.report_schema import reports_in
 from discreet.publish.summary import Summary
-from discreet.publish.work import PEOPLE, Done, PublishWork, Work, reports_in, trajectories_of
+from discreet.publish.work import PEOPLE, Done, PublishWork, Work, trajectories_of
 
 if TYPE_CHECKING:
     from discreet.data.published import Row

@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cachetools import LRUCache
+
 from discreet.clock import Clock
 from discreet.contracts import AnyMechanism
 from discreet.errors import DiscreetError
@@ -32,7 +34,6 @@ from discreet.numerics import digest_of
 from discreet.outputs import Release
 from discreet.policy import Policy, read_policy
 from discreet.publish.draws import in_words
-from discreet.publish.lru import LruCache
 from discreet.publish.stream.day_keys import DayKeys, SlotDraws, day_of
 
 PEOPLE = 50_000
@@ -133,10 +134,10 @@ class People:
     def __init__(self, following: Following) -> None:
         self.following = following
         self.keys = DayKeys(following.keys)
-        self._known: LruCache[str, FollowedPerson] = LruCache(PEOPLE)
-        self._routines: LruCache[tuple[str, Clock], Routine] = LruCache(MECHANISMS)
-        self._made: LruCache[tuple[str, dt.date, int], AnyMechanism] = LruCache(MECHANISMS)
-        self._like: LruCache[str, AnyMechanism] = LruCache(MECHANISMS)
+        self._known: LRUCache[str, FollowedPerson] = LRUCache(PEOPLE)
+        self._routines: LRUCache[tuple[str, Clock], Routine] = LRUCache(MECHANISMS)
+        self._made: LRUCache[tuple[str, dt.date, int], AnyMechanism] = LRUCache(MECHANISMS)
+        self._like: LRUCache[str, AnyMechanism] = LRUCache(MECHANISMS)
 
     def get(self, name: str) -> FollowedPerson | None:
         """A person, or None if there is no model of theirs."""
@@ -164,9 +165,9 @@ class People:
         ]
         decision = digest_of(words).hex()
         shared = self._routines.get((decision, model.clock)) or model  # one object: what it computes, it computes once
-        self._routines.keep((decision, model.clock), shared)
+        self._routines[decision, model.clock] = shared
         person = FollowedPerson(name, shared, model.clock, policy, decision)
-        self._known.keep(name, person)
+        self._known[name] = person
         return person
 
     def mechanism(self, person: FollowedPerson, start: dt.date, first: int, model: Any) -> AnyMechanism:
@@ -176,9 +177,9 @@ class People:
             make = partial(self.following.mechanism.make, policy=person.policy)
             like = self._like.get(person.decision)
             kept = make(model) if like is None else from_slot(like, make, start, first)
-            self._made.keep((person.decision, start, first), kept)
+            self._made[person.decision, start, first] = kept
             if like is None:
-                self._like.keep(person.decision, kept)
+                self._like[person.decision] = kept
         return kept
 
     def stream(self, person: FollowedPerson, held: Held, state: bytes, rng: SlotDraws | None) -> Stream:

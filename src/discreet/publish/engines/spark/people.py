@@ -16,7 +16,8 @@ import polars as pl
 from discreet.publish.engines.spark.tables import NOBODY, SCHEMA, EventTable, spark_schema, to_batches
 from discreet.publish.habits_file import OWN, joined
 from discreet.publish.plan import TopicHabits
-from discreet.publish.work import REPORTS, PublishWork, Work
+from discreet.publish.report_schema import RECORD
+from discreet.publish.work import PublishWork, Work
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = pl.List(pl.Struct({"activity": pl.String, "time": pl.String, "location": pl.String}))
 RECORDS: dict[str, Any] = {
-    **REPORTS,
+    **RECORD,
     "shown": SHOWN,
     "duplicates": pl.Int64,
     "unordered": pl.Int64,

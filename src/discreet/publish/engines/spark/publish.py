@@ -18,7 +18,7 @@ import os
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -32,7 +32,7 @@ from discreet.errors import DataError, DiscreetError
 from discreet.events import Event, Events, Trajectory
 from discreet.files import folder_whole
 from discreet.numerics import digest_of
-from discreet.publish.draws import RunKey, build
+from discreet.publish.draws import RunKey, build, lot
 from discreet.publish.engines.spark.errors import told_plainly
 from discreet.publish.engines.spark.people import RECORDS, by_person
 from discreet.publish.engines.spark.tables import (
@@ -49,11 +49,11 @@ from discreet.publish.habits_file import OWN, copy_habits, load_some, save_habit
 from discreet.publish.habits_file import PEOPLE as HABITS_OF_PEOPLE
 from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.plan import Plan, TopicHabits
+from discreet.publish.report_schema import columns_of, report_frame, reports_in
 from discreet.publish.resume import DONE as NOT_SPARK
 from discreet.publish.resume import KEY, LOCK, Unfinished, alone, key_begun_with
-from discreet.publish.sample import lot
 from discreet.publish.summary import Summary
-from discreet.publish.work import REPORTS, PublishWork, trajectories_of
+from discreet.publish.work import PublishWork, trajectories_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,7 +89,7 @@ class PublishedTable:
         return session.read.parquet(self.table.absolute().as_uri())
 
     def reports(self, session: SparkSession) -> DataFrame:
-        """A row a person (`work.REPORTS`). It speaks of the truth."""
+        """The report: one row for each person (`report_schema`), in no order. It contains private data."""
         return session.read.parquet(self.report.absolute().as_uri())
 
 
@@ -208,7 +208,7 @@ class SparkRun:
             summary = _summed(people.mapInArrow(_sum_part, "summary string"))
             self._refuse_nobody(summary)
             _write_table(people, self.roles, self.folder / TABLE, self.partitions)
-            _write_report(people, self.folder / REPORT)
+            _write_report(people, [secret.name for secret in plan.policy.secrets], self.folder / REPORT)
             _mark_final(self.folder, summary)
         (self.folder / PLACED).write_text(str(self.report.absolute()))
         for made, wanted in ((self.folder / REPORT, self.report), (self.folder / TABLE, self.out)):
@@ -421,6 +421,12 @@ def _sum_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from _summary_sent(parts)
 
 
+def _reported(secrets: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        records = pl.DataFrame(pl.from_arrow(batch))
+        yield from to_batches(report_frame(reports_in(records), secrets), columns_of(secrets))
+
+
 def _sum_skipped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     rows = [row for batch in batches for row in batch.to_pylist() if row["person"] == NOBODY]
     yield from _summary_sent([Summary.of_bad(row["instant"], json.loads(row["activity"])) for row in rows])
@@ -457,10 +463,11 @@ def _write_table(people: DataFrame, roles: dict[str, str], target: Path, partiti
     _write(events.select(*(held[role].alias(name) for role, name in roles.items())), target)
 
 
-def _write_report(people: DataFrame, target: Path) -> None:
+def _write_report(people: DataFrame, secrets: Sequence[str], target: Path) -> None:
     from pyspark.sql.functions import col
 
-    _write(people.where(col("person") != NOBODY).select(*REPORTS, "duplicates", "unordered"), target)
+    records = people.where(col("person") != NOBODY)
+    _write(records.mapInArrow(partial(_reported, secrets), spark_schema(columns_of(secrets))), target)
     target.chmod(0o700)
 
 

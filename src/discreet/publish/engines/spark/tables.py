@@ -303,7 +303,12 @@ class _Split:
 
 def spark_schema(schema: dict[str, Any]) -> str:
     """A schema in Spark's words."""
-    return ", ".join(f"`{name}` {_spark_type(kind)}" for name, kind in schema.items())
+    return ", ".join(f"{_quoted(name)} {_spark_type(kind)}" for name, kind in schema.items())
+
+
+def _quoted(name: str) -> str:
+    """A name of a column, whatever characters it has: that of a secret may be part of it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _spark_type(kind: Any) -> str:

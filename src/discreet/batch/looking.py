@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.cli.inputs import ReadingOptions
-from discreet.cli.terminal import note_later
+from discreet.batch.reading import ReadingOptions
 from discreet.clock import Clock
 from discreet.errors import DataError
+from discreet.listener import Note, ignore
 
 if TYPE_CHECKING:
     from discreet.places import Sightings
@@ -26,7 +26,7 @@ class Looked:
     """When the history begins, in microseconds."""
     stands: float | None
 
-    def zone(self, given: str | None) -> str:
+    def zone(self, given: str | None, note_later: Note = ignore) -> str:
         """The zone to cut days by: the one given, or where nights were spent, which is said."""
         if self.zones is None:
             return given or "UTC"
@@ -38,7 +38,7 @@ class Looked:
             note_later(f"{warning} --zone {self.zones.home} cuts them there")
         return given
 
-    def carry(self, given: str | None) -> str:
+    def carry(self, given: str | None, note_later: Note = ignore) -> str:
         """How long a reading stands: as given, or as the source records, which is said where it is not as usual."""
         from discreet.places.pace import CHANGES
 
@@ -85,10 +85,12 @@ def looked_into(data: Path, reading: ReadingOptions) -> Looked:
     return looked_at(own[0]) if len(own) == 1 else NOTHING
 
 
-def told_before(data: Path, reading: ReadingOptions, carry: str | None, zone: str | None) -> tuple[ReadingOptions, str]:
+def told_before(
+    data: Path, reading: ReadingOptions, carry: str | None, zone: str | None, note_later: Note = ignore
+) -> tuple[ReadingOptions, str]:
     """The options with the carry, and the zone, that are given or that the history says."""
     looked = looked_into(data, reading)
-    return replace(reading, carry=looked.carry(carry)), looked.zone(zone)
+    return replace(reading, carry=looked.carry(carry, note_later)), looked.zone(zone, note_later)
 
 
 def kept_of(places: Path | None, declared: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How `discreet learn` learns: anew from a table's days, or more days for a routine; and what became of each person."""
+"""How habits are learned: anew from a table's days, or by adding days to a routine; each is tested on held-out days."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from discreet.cli.inputs import in_options
-from discreet.cli.known import Told
-from discreet.cli.terminal import note
-from discreet.cli.truth import days_learned
+from discreet.batch.truth import KnownByPart, days_learned
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, PolicyError, did_you_mean
+from discreet.listener import Note, ignore
 
 if TYPE_CHECKING:
     from discreet.evaluation.truth import Truth
@@ -50,7 +48,11 @@ class Learner(Protocol):
 
     @property
     def policy(self) -> Policy | None:
-        """The secrets that are held against held-out days."""
+        """The secrets that the model is tested on."""
+
+    @property
+    def note(self) -> Note:
+        """Who is told what is worth a line."""
 
     def learn(self, days: list[Day]) -> Found:
         """The habits of one person."""
@@ -69,6 +71,7 @@ class FitNew:
     weekparts: bool | None
     observers: int | None
     learner: str | None = None
+    note: Note = ignore
 
     def learn(self, days: list[Day]) -> Found:
         """The model of all days; one of the earlier ones is tried on the last."""
@@ -97,7 +100,7 @@ class FitNew:
             )
         found = observers_of(model, days, self.observers, secrets=self.kept)
         if len(found) < self.observers:
-            note(f"{len(days)} days make {len(found)} observers, not {self.observers}")
+            self.note(f"{len(days)} days make {len(found)} observers, not {self.observers}")
         return model.with_observers(found)
 
     def _fit(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
@@ -147,6 +150,7 @@ class Update:
     file: Path
     declared: Sequence[str]
     policy: Policy | None
+    note: Note = ignore
 
     @property
     def clock(self) -> Clock:
@@ -174,7 +178,7 @@ class Update:
             raise DiscreetError(f"{self.file}: all {len(days)} days were learned before; give a file with later ones")
         model = self.before.updated(new, secrets=self.declared)
         if len(new) < len(days):
-            note(f"{len(days) - len(new)} days up to {days[len(days) - len(new) - 1].date} were learned before")
+            self.note(f"{len(days) - len(new)} days up to {days[len(days) - len(new) - 1].date} were learned before")
         on = f"the {len(new)} new days, by habits as they were before,"
         truth = _truth(self.before, new, self.policy, on, days_learned(self.before))
         return Found(model, new, judged(self.before, new), guesses(self.before, new), truth)
@@ -250,7 +254,7 @@ def declared_by(keep: Sequence[str] | None, policy: Policy | None) -> tuple[str,
     return tuple(sorted(named.union(keep or ())))
 
 
-def told_of(model: AnyModel, secrets: Path | None, policy: Policy | None) -> Told:
+def told_of(model: AnyModel, secrets: Path | None, policy: Policy | None, note: Note = ignore) -> KnownByPart:
     """What the habits tell of each secret; of none where no policy is given, or the model has no place for it."""
     from discreet.adversary.known import known
 
@@ -259,5 +263,5 @@ def told_of(model: AnyModel, secrets: Path | None, policy: Policy | None) -> Tol
     try:
         return known(model, policy)
     except PolicyError as error:
-        note(f"{secrets}: what habits alone tell of its secrets cannot be said: {in_options(str(error))}")
+        note(f"{secrets}: what habits alone tell of its secrets cannot be said: {error}")
         return {}

@@ -8,11 +8,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from discreet.errors import DiscreetError
+from discreet.listener import NOBODY, Listener
 
 if TYPE_CHECKING:
     from discreet.contexts import Day
@@ -21,20 +20,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
-
-Workers = Annotated[
-    int, typer.Option(metavar="N", help="Processes that people are worked on by; what comes of it is the same.")
-]
-Engine = Annotated[
-    Literal["local", "spark"],
-    typer.Option(
-        help="What people are worked on by: this machine's processes, or Spark; what comes of it is the same."
-    ),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Of --engine spark: local[2], spark://host:7077, ...; else spark-submit's."),
-]
 
 
 def each_person(work: Callable[[Item], Answer], people: Iterable[Item], workers: int) -> Generator[Answer, None, None]:
@@ -137,15 +122,14 @@ def by_spark(
     *,
     by: Literal["person", "place"] = "person",
     only: str | None = None,
+    listener: Listener = NOBODY,
 ) -> Iterator[BySpark]:
-    """What comes of each person of a table by Spark, which is started and stopped; errors speak of options."""
-    from discreet.cli.publish_spark import spoken
-    from discreet.cli.terminal import busy
+    """What comes of each person of a table by Spark, which is started and stopped."""
     from discreet.publish.engines.spark.errors import told_plainly
     from discreet.publish.engines.spark.session import running
     from discreet.publish.engines.spark.work import work_on
 
-    with spoken(), told_plainly(), running(master) as session:
-        with busy("people are worked on by Spark"):
+    with told_plainly(), running(master) as session:
+        with listener.progress("people are worked on by Spark"):
             answers = work_on(session, table, partial(heard, work), folder, by=by, only=only)
         yield BySpark(answers)

@@ -1,4 +1,4 @@
-"""Several people released in one go: a folder with a model for each, and one file of readings."""
+"""Several people released from one table of readings, each by a model of their own, from a folder of models."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from discreet.cli.inputs import Maker, ReadingOptions, check_policy, ends_at_midnight, read_model, read_policy_for
-from discreet.cli.people import BySpark, by_spark, each_person
-from discreet.cli.terminal import note
-from discreet.cli.truth import warn
+from discreet.batch.inputs import Maker, check_policy, ends_at_midnight, read_model, read_policy_for
+from discreet.batch.reading import ReadingOptions, reading_table
+from discreet.batch.truth import warn
+from discreet.batch.workers import BySpark, by_spark, each_person
 from discreet.errors import DataError, DiscreetError, FileFormatError
+from discreet.listener import NOBODY, Listener, Note, ignore
 
 if TYPE_CHECKING:
     from discreet.clock import Clock
@@ -32,11 +33,11 @@ LISTED = 5
 """Names in a message."""
 
 
-class Family:
+class PeopleRelease:
     """People by name, each with a model of their own: all is looked at before the first output is written."""
 
-    def __init__(self, files: Mapping[str, Path], policy: Path, spec: Spec) -> None:
-        self.files, self.spec = files, spec
+    def __init__(self, files: Mapping[str, Path], policy: Path, spec: Spec, listener: Listener = NOBODY) -> None:
+        self.files, self.spec, self.listener = files, spec, listener
         self.habits: dict[str, AnyModel] = {name: read_model(path) for name, path in files.items()}
         clocks = {habits.clock for habits in self.habits.values()}
         if len(clocks) > 1 or None in clocks:
@@ -58,12 +59,12 @@ class Family:
     def __len__(self) -> int:
         return len(self.days)
 
-    def read(self, data: Path, reading: ReadingOptions) -> Family:
+    def read(self, data: Path, reading: ReadingOptions) -> PeopleRelease:
         """Each person's days; those of whom there is no model are an error, and none is left out in silence."""
         assert self.clock is not None  # seen to above
         self.carried = reading.carried(self.clock)
         # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
-        readings = reading.as_they_came().read(data, self.clock)
+        readings = reading.as_they_came().read(data, self.clock, listener=self.listener)
         without = [name for name in readings.people if name not in self.habits]
         if without:
             raise DataError(
@@ -74,10 +75,10 @@ class Family:
         self.days, self.bad = dict(sorted(readings.people.items())), readings.bad.count
         absent = [name for name in self.habits if name not in self.days]
         if reading.person is None:
-            _tell_absent(absent, len(absent), len(self.habits), data)
+            _tell_absent(absent, len(absent), len(self.habits), data, self.listener.note)
         self._served()
         for name in self.days:
-            warn(self.files[name])
+            warn(self.files[name], self.listener.note)
         return self
 
     def _served(self) -> None:
@@ -107,7 +108,7 @@ class Family:
 
         key = None if seed is None else RunKey.of_seed(seed)
         everybody = (
-            One(name, self.habits[name], self.spec, self.policies[name], days, self.carried, key)
+            PersonToRelease(name, self.habits[name], self.spec, self.policies[name], days, self.carried, key)
             for name, days in self.days.items()
         )
         if workers == 1:
@@ -127,7 +128,7 @@ class Family:
 
     def tell(self) -> None:
         """What only these people may know."""
-        _tell(self.daily, self.spec.name, self.bad, self.off_model)
+        _tell(self.daily, self.spec.name, self.bad, self.off_model, self.listener.note)
 
 
 def check_served(name: str, habits: AnyModel, days: list[Day]) -> None:
@@ -142,7 +143,7 @@ def check_served(name: str, habits: AnyModel, days: list[Day]) -> None:
         raise DiscreetError(f"{name}: {error}") from None
 
 
-class One(NamedTuple):
+class PersonToRelease(NamedTuple):
     """One person as a process is sent them."""
 
     name: str
@@ -178,7 +179,7 @@ def _slot_by_slot(rows: Iterator[Release], draws: PieceDraws) -> Iterator[Releas
         yield row
 
 
-class FamilyReleased(NamedTuple):
+class PersonReleased(NamedTuple):
     """What came of one person."""
 
     releases: list[Release]
@@ -186,12 +187,12 @@ class FamilyReleased(NamedTuple):
     daily: bool
 
 
-def released(one: One) -> FamilyReleased:
+def released(one: PersonToRelease) -> PersonReleased:
     """One person's releases: what every engine calls."""
     stream, rows = one.opened()
     with stream:
         releases = list(rows)
-    return FamilyReleased(releases, stream.off_model, ends(stream))
+    return PersonReleased(releases, stream.off_model, ends(stream))
 
 
 # --- Spark: each person's model is read where the person is worked on
@@ -208,9 +209,10 @@ class ModelFolder:
     policy: Policy
     stated: Clock | None
     """The clock that the policy's times were read on."""
+    note: Note = ignore
 
     @classmethod
-    def read(cls, models: Path, policy: Path) -> tuple[ModelFolder, Path]:
+    def read(cls, models: Path, policy: Path, note: Note = ignore) -> tuple[ModelFolder, Path]:
         """The folder, and any of its models: all were learned by one clock and from one table."""
         from discreet.policy import read_policy
 
@@ -220,10 +222,10 @@ class ModelFolder:
         clock = read_model(first).clock
         if clock is None:
             raise DiscreetError(f"{first}: {NO_CLOCK}")
-        return cls(models.absolute(), clock, policy, *read_policy(policy, clock)), first
+        return cls(models.absolute(), clock, policy, *read_policy(policy, clock), note), first
 
     def habits(self, name: str, days: list[Day]) -> AnyModel:
-        """A person's habits, looked at as `Family` does before anything is released or judged."""
+        """A person's habits, looked at as `PeopleRelease` does before anything is released or judged."""
         from discreet.models.store import files_for
 
         path = files_for(self.models, [name, ""])[name]
@@ -236,7 +238,7 @@ class ModelFolder:
             raise DiscreetError(f"{path}: {NO_CLOCK}")
         check_policy(self.file, self.policy, self.stated, habits)
         check_served(name, habits, days)
-        warn(path)
+        warn(path, self.note)
         return habits
 
     def tell_absent(self, found: BySpark, data: Path) -> None:
@@ -247,7 +249,7 @@ class ModelFolder:
         if models > len(found):
             seen = set(found.names())
             others = (name for name in map(person_of, _model_files(self.models)) if name not in seen)
-            _tell_absent(nsmallest(LISTED + 1, others), models - len(found), models, data)
+            _tell_absent(nsmallest(LISTED + 1, others), models - len(found), models, data, self.note)
 
 
 def _model_files(folder: Path) -> Iterator[str]:
@@ -263,17 +265,17 @@ NO_CLOCK = "has no clock, or another than the other models, and a table is read 
 
 def release_of(
     folder: ModelFolder, spec: Spec, carried: int, key: Path, person: tuple[str, list[Day]]
-) -> FamilyReleased:
+) -> PersonReleased:
     """`released` of a person whose model is in a folder, and the run's key in a file."""
     from discreet.publish.key_file import read_key
 
     name, days = person
-    return released(One(name, folder.habits(name, days), spec, folder.policy, days, carried, read_key(key)))
+    return released(PersonToRelease(name, folder.habits(name, days), spec, folder.policy, days, carried, read_key(key)))
 
 
 @dataclass
-class SparkFamily:
-    """A population released by Spark: what `Family` is to the command."""
+class SparkRelease:
+    """A population released by Spark: what `PeopleRelease` is to the command."""
 
     found: BySpark
     folder: ModelFolder
@@ -303,29 +305,35 @@ class SparkFamily:
             off_model, daily = off_model + one.off_model, daily or one.daily
         if not self.chosen:
             self.folder.tell_absent(self.found, self.data)
-        _tell(daily, self.spec.name, self.found.read.bad.count, off_model)
+        _tell(daily, self.spec.name, self.found.read.bad.count, off_model, self.folder.note)
 
 
 @contextmanager
-def spark_family(
-    folder: ModelFolder, data: Path, reading: ReadingOptions, spec: Spec, kept: Path, master: str | None
-) -> Iterator[SparkFamily]:
+def spark_release(
+    folder: ModelFolder,
+    data: Path,
+    reading: ReadingOptions,
+    spec: Spec,
+    kept: Path,
+    master: str | None,
+    listener: Listener = NOBODY,
+) -> Iterator[SparkRelease]:
     """Everybody released by Spark, from the key in the folder of the run."""
     from discreet.publish.engines.spark.work import KEY
 
     # The stream carries readings itself, over dates without any too: a file and a pipe release alike.
-    table = reading.as_they_came().spread(data, folder.clock)
+    table = reading_table(reading.as_they_came(), data, folder.clock, note_later=listener.note_later)
     work = partial(release_of, folder, spec, reading.carried(folder.clock), kept / KEY)
-    with by_spark(work, table, kept, master, only=reading.person) as found:
-        yield SparkFamily(found, folder, spec, data, reading.person is not None)
+    with by_spark(work, table, kept, master, only=reading.person, listener=listener) as found:
+        yield SparkRelease(found, folder, spec, data, reading.person is not None)
 
 
 # --- what is said
 
 
-def tell(stream: Stream, name: str, skipped: int = 0) -> None:
+def tell(stream: Stream, name: str, note: Note, skipped: int = 0) -> None:
     """What only the person may know."""
-    _tell(ends(stream), name, skipped, stream.off_model)
+    _tell(ends(stream), name, skipped, stream.off_model, note)
 
 
 def ends(stream: Stream) -> bool:
@@ -335,8 +343,7 @@ def ends(stream: Stream) -> bool:
     return isinstance(stream.model, Routine) and not stream.endless
 
 
-def _tell(ends: bool, name: str, skipped: int, off_model: int) -> None:
-    """On stderr."""
+def _tell(ends: bool, name: str, skipped: int, off_model: int, note: Note) -> None:
     if ends:
         note(ends_at_midnight(name))
     if skipped:
@@ -345,7 +352,7 @@ def _tell(ends: bool, name: str, skipped: int, off_model: int) -> None:
         note(f"off model: {off_model} (readings the model has no place for; said here only, not on stdout)")
 
 
-def _tell_absent(some: list[str], absent: int, models: int, data: Path) -> None:
+def _tell_absent(some: list[str], absent: int, models: int, data: Path, note: Note) -> None:
     if absent:
         note(f"{absent} of {models} models have no readings in {data} ({_some(some)})")
 

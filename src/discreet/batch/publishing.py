@@ -1,0 +1,416 @@
+"""Publishing a table of events: an order as it was given, and its carrying out by this machine or by Spark.
+
+Habits are learned from a sample, tested on it, and everybody is published under them. Where they do not hold, nothing
+is drawn and nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from discreet.batch.inputs import Counted
+from discreet.batch.truth import refused
+from discreet.batch.workers import check_engine
+from discreet.errors import DataError, DiscreetError, PolicyError
+from discreet.listener import NOBODY, Listener, Note
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.data import BadRows, EventColumns, Source
+    from discreet.data.population import Population
+    from discreet.evaluation.truth import Truth
+    from discreet.events import Events, Intervals, Trajectory
+    from discreet.mechanisms.named import Spec
+    from discreet.policy import Policy
+    from discreet.publish import Plan, Summary, TopicHabits
+    from discreet.publish.engines.spark.publish import SparkRun
+    from discreet.publish.engines.spark.tables import EventTable
+    from discreet.publish.resume import Unfinished
+
+
+@dataclass(frozen=True)
+class PublishOrder:
+    """A table of events to be published, and how."""
+
+    table: TableReading
+    out: Path
+    policy: Policy
+    """As stated, over values of attributes."""
+    policy_file: Path | None
+    mechanism: Spec
+    partition_by: Sequence[str] = ()
+    report: Path | None = None
+    piece_length: int | None = 50
+    habits: Literal["events", "topics", "chain"] = "events"
+    topics: int | None = None
+    sweeps: int | None = None
+    learn_from: int = 10_000
+    models: Path | None = None
+    seed: int | None = None
+    workers: int = 1
+    engine: Literal["local", "spark"] = "local"
+    master: str | None = None
+    resume: bool = False
+    accept_model: bool = False
+
+    def check(self) -> None:
+        """Refuse what cannot be carried out, before anything is read."""
+        from discreet.data.published import check_target
+        from discreet.publish.draws import checked_sample
+        from discreet.publish.engines.pool import checked_workers
+        from discreet.publish.plan import checked_length
+        from discreet.publish.report_file import check_report
+        from discreet.publish.resume import Unfinished
+
+        checked_length(self.piece_length)
+        checked_workers(self.workers)
+        checked_sample(self.learn_from)
+        if self.engine == "spark":
+            _check_spark(self.out, self.partition_by)
+        else:
+            check_target(self.out, self.table.data, parted=bool(self.partition_by))
+        check_engine(self.engine, self.workers, self.master)
+        if self.report is not None:
+            check_report(self.report, self.out, self.table.data)
+        if not self.resume:
+            Unfinished.refuse(self.out)
+        if not self.policy.secrets:
+            raise PolicyError("nothing is secret; give --secret activity=gambling, or secrets in a --policy file")
+        if self.habits == "chain" and (self.topics is not None or self.sweeps is not None):
+            raise DiscreetError("--topics and --sweeps are not for --habits chain; leave them out")
+        if self.habits == "chain" and self.models is not None:
+            raise DiscreetError("--models is not for --habits chain, which learns nothing beforehand; leave it out")
+
+    def carried_out(self, listener: Listener = NOBODY) -> PublishedOrder:
+        """Publish it; `summary` is None where the habits do not hold and were not accepted."""
+        from discreet.publish.engines.pool import begin
+
+        self.check()
+        if self.workers > 1:
+            begin()  # processes have imported what they need when the habits are learned
+        try:
+            with _what_is_left(self.out, listener.note), self._begun(listener) as run:
+                sample = run.sample(self.learn_from)
+                with _naming(self.policy_file), listener.progress("learning habits") as tell:
+                    plan = self._plan(run.vocabulary, sample, tell)
+                with listener.progress("testing habits on events") as tell:
+                    truth = self._truth(plan, sample, tell)
+                if refused(truth, self.accept_model):
+                    raise _RefusedError  # as a failed run: what a resumed one has drawn before is kept
+                summary = run.publish(plan)
+        except _RefusedError:
+            return PublishedOrder(plan, truth, None, None, len(sample), run.left_out, run.target)
+        return PublishedOrder(plan, truth, summary, run.read, len(sample), run.left_out, run.target)
+
+    def _begun(self, listener: Listener) -> AbstractContextManager[LocalEngine | SparkEngine]:
+        if self.engine == "spark":
+            table = self.table.spark()
+            return spark_engine(table, self.out, self.report, self.seed, self.resume, self.master, listener)
+        return local_engine(
+            self.table, self.out, self.partition_by, self.report, self.seed, self.resume, self.workers, listener
+        )
+
+    @property
+    def _rules(self) -> dict[str, Any]:
+        return {"habits": self.habits, "sweeps": self.sweeps, "piece_length": self.piece_length}
+
+    def _plan(self, events: Events, sample: list[Trajectory], tell: Callable[[int, int], None]) -> Plan:
+        """The plan by habits that were kept, or by habits that are learned now, and kept if a folder is named."""
+        from discreet.publish import Plan, policy_for
+        from discreet.publish.habits_file import save_habits
+
+        if self.models is not None and self.models.exists():
+            habits = self._loaded(self.models, sample)
+            return Plan(habits, policy_for(self.policy, events), self.mechanism, self.piece_length)
+        plan = Plan.learn(
+            sample, self.policy, self.mechanism, topics=self.topics, events=events, progress=tell, **self._rules
+        )
+        if self.models is not None:
+            save_habits(self.models, plan.habits)
+        return plan
+
+    def _loaded(self, models: Path, sample: list[Trajectory]) -> TopicHabits:
+        """Habits that were kept; of the sample, where all others meet theirs in Spark's workers."""
+        from discreet.publish.habits_file import load_habits, load_some
+
+        if self.engine == "local":
+            return load_habits(models)
+        return load_some(models, (one.person for one in sample))
+
+    def _truth(self, plan: Plan, sample: list[Trajectory], tell: Callable[[int, int], None]) -> Truth:
+        """Whether the habits are true of the people; habits of their earlier events have as many topics."""
+        from discreet.publish import Plan, TopicHabits
+        from discreet.publish.truth import check_table
+
+        topics = plan.habits.model.topics if isinstance(plan.habits, TopicHabits) else self.topics
+        relearn = partial(Plan.learn, policy=self.policy, mechanism=self.mechanism, topics=topics, **self._rules)
+        return check_table(plan, sample, relearn, progress=tell)
+
+
+class _RefusedError(Exception):
+    """The habits do not hold, and nobody said to go on."""
+
+
+@dataclass(frozen=True)
+class PublishedOrder:
+    """What became of an order."""
+
+    plan: Plan
+    truth: Truth
+    summary: Summary | None
+    read: CountedEvents | None
+    sample: int
+    """People whom habits were learned from."""
+    left_out: list[str]
+    target: Target
+
+
+@contextmanager
+def _naming(policy: Path | None) -> Iterator[None]:
+    """Errors about secrets name the file that they stand in."""
+    try:
+        yield
+    except PolicyError as error:
+        raise PolicyError(f"{policy or '--secret'}: {error}") from None
+
+
+def _check_spark(out: Path, partition_by: Sequence[str]) -> None:
+    """Refuse what Spark does not do, before it is started."""
+    if partition_by:
+        raise DiscreetError("--partition-by is of --engine local; Spark's table is a folder of files without keys")
+    if not out.name.endswith(".parquet"):
+        raise DataError(f"{out}: Spark writes a folder of Parquet files; let the name end in .parquet")
+
+
+@contextmanager
+def _what_is_left(out: Path, note: Note) -> Iterator[None]:
+    """Where a run fails, say what is left of it."""
+    from discreet.publish.resume import Unfinished
+
+    try:
+        yield
+    except BaseException:
+        kept = Unfinished.beside(out)
+        if kept.exists():
+            note(
+                f"nothing was written to {out}; those who are done are kept in {kept}, with the key of all draws: as "
+                "private as the data; go on with --resume, or delete it"
+            )
+        raise
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """How the table is read."""
+
+    data: Path
+    intervals: Intervals
+    columns: EventColumns
+    naive_zone: str | None
+    skip_bad: bool
+
+    def spark(self) -> EventTable:
+        """The same for Spark."""
+        from discreet.publish.engines.spark.tables import EventTable, address_of
+
+        data, zone = (address_of(self.data),), self.naive_zone
+        return EventTable(data, self.intervals, self.columns, naive_zone=zone, skip_bad=self.skip_bad)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the table goes and how, and the reports."""
+
+    out: Path
+    roles: dict[str, str]
+    parts: list[str]
+    report: Path | None
+
+
+class CountedEvents(Counted, Protocol):
+    """The same of events."""
+
+    @property
+    def duplicates(self) -> int:
+        """Those that say the same as another."""
+
+    @property
+    def unordered(self) -> int:
+        """Those below a later one of the same person."""
+
+
+@dataclass(frozen=True)
+class _ReadEvents:
+    rows: int
+    bad: BadRows
+    duplicates: int
+    unordered: int
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """This machine: people sorted on disk, published by processes."""
+
+    read: Population
+    run: Unfinished
+    left_out: list[str]
+    target: Target
+    seed: int | None
+    workers: int
+    listener: Listener
+
+    @property
+    def vocabulary(self) -> Events:
+        """All events that occur."""
+        return self.read.vocabulary
+
+    def sample(self, most: int) -> list[Trajectory]:
+        """The people whom habits are learned from."""
+        return _sampled(self.read, most, self.run, self.listener.note)
+
+    def publish(self, plan: Plan) -> Summary:
+        """Write the table."""
+        return _publish(plan, self.read, self.target, self.run, self.seed, self.workers, self.listener)
+
+
+@contextmanager
+def local_engine(
+    reading: TableReading,
+    out: Path,
+    partition_by: Sequence[str],
+    report: Path | None,
+    seed: int | None,
+    resume: bool,
+    workers: int,
+    listener: Listener,
+) -> Iterator[LocalEngine]:
+    """A run of this machine, from its key to its end."""
+    from discreet.data import open_source, published_columns
+    from discreet.data.published import checked_parts
+    from discreet.publish.resume import unfinished
+
+    source = open_source(reading.data)
+    roles, left_out = published_columns(source, reading.columns)
+    target = Target(out, roles, checked_parts(partition_by, roles), report)
+    with unfinished(out, seed, resume=resume) as run:
+        read = _read(source, run.people, reading, listener)
+        yield LocalEngine(read, run, left_out, target, seed, workers, listener)
+
+
+def _sampled(read: Population, most: int, run: Unfinished, note: Note) -> list[Trajectory]:
+    """The people whom habits are learned from: all, or where there are more than `most`, so many by lot."""
+    from discreet.publish.draws import sampled
+
+    if len(read) <= most:
+        return list(read)
+    note(f"habits are learned from, and held against, {most} of {len(read)} people, by lot (--learn-from)")
+    return read.of(sampled(read.names(), most, run.key))
+
+
+def _publish(
+    plan: Plan,
+    read: Population,
+    target: Target,
+    run: Unfinished,
+    seed: int | None,
+    workers: int,
+    listener: Listener,
+) -> Summary:
+    """Write the table, and the reports where they are asked for."""
+    from discreet.data.published import write_frames
+    from discreet.publish import publish_people
+    from discreet.publish.report_file import write_reports
+    from discreet.publish.report_schema import reports_in
+
+    def write(frames: Iterator[pl.DataFrame]) -> None:
+        write_frames(target.out, target.roles, reported(frames), by=target.parts)
+
+    def reported(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        yield from frames
+        if target.report is not None:  # before the table has its name: where reports cannot be written, there is none
+            reports = (one for done in run.all_done() for one in reports_in(done.reports))
+            write_reports(target.report, reports, [secret.name for secret in plan.policy.secrets])
+
+    with listener.progress("publishing") as tell:
+        return publish_people(
+            plan, read.files(), len(read), write, seed=seed, progress=tell, workers=workers, unfinished=run
+        )
+
+
+def _read(source: Source, folder: Path, reading: TableReading, listener: Listener) -> Population:
+    from discreet.data.population import read_population
+
+    with listener.progress(f"reading {Path(source.name).name}") as report:
+        return read_population(
+            source,
+            folder,
+            reading.intervals,
+            columns=reading.columns,
+            naive_zone=reading.naive_zone,
+            skip_bad=reading.skip_bad,
+            progress=report,
+        )
+
+
+@dataclass
+class SparkEngine:
+    """A run of Spark, as the command goes through it."""
+
+    run: SparkRun
+    target: Target
+    left_out: list[str]
+    listener: Listener
+    read: CountedEvents = field(init=False)
+
+    @property
+    def vocabulary(self) -> Events:
+        """All events that occur."""
+        with self.listener.progress("counting events"):
+            return self.run.vocabulary()
+
+    def sample(self, most: int) -> list[Trajectory]:
+        """The people whom habits are learned from: all, or where there are more than `most`, so many by lot."""
+        with self.listener.progress("reading people"):
+            people, chosen = self.run.people(), self.run.sample(most)
+        if people > most:
+            self.listener.note(
+                f"habits are learned from, and held against, {most} of {people} people, by lot (--learn-from)"
+            )
+        return chosen
+
+    def publish(self, plan: Plan) -> Summary:
+        """Write the table and the report."""
+        from discreet.data import BadRows
+
+        with self.listener.progress("publishing"):
+            summary = self.run.publish(plan).summary
+        counts = summary.counts
+        bad = BadRows(summary.bad, summary.problems)
+        self.read = _ReadEvents(summary.rows, bad, counts["duplicates"], counts["unordered"])
+        self.listener.note(f"the report on each person is in {self.run.report}; it contains private data")
+        return summary
+
+
+@contextmanager
+def spark_engine(
+    table: EventTable,
+    out: Path,
+    report: Path | None,
+    seed: int | None,
+    resume: bool,
+    master: str | None,
+    listener: Listener,
+) -> Iterator[SparkEngine]:
+    """Spark at a master, started and stopped."""
+    from discreet.publish.engines.spark.publish import spark_run
+    from discreet.publish.engines.spark.session import running
+
+    with running(master) as session, spark_run(session, table, out, report=report, seed=seed, resume=resume) as run:
+        left_out = [name for name in run.header if name not in run.roles.values()]
+        yield SparkEngine(run, Target(out, run.roles, [], run.report), left_out, listener)
