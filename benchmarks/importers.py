@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +34,9 @@ def main(options: list[str] | None = None) -> None:
         for one in [one for one in READERS if only == [""] or one.name in only]:
             path = Path(folder) / one.name
             one.write(path, rows)
-            best = alternating({"plain": partial(one.plain, path), "import": partial(import_logs, [path])}, 3)
+            calls: dict[str, Callable[[], object]] = {}
+            calls["plain"], calls["import"] = partial(one.plain, path), partial(import_logs, [path])
+            best = alternating(calls, 3)
             size, ratio = path.stat().st_size / 1e6, best["import"] / best["plain"]
             _, before, peak = _measured("import", path)
             print(

@@ -130,7 +130,13 @@ class _Judged(NamedTuple):
     def document(self, accepted: bool) -> dict[str, Any]:
         """For machines."""
         parts = [
-            {"part": part, **asdict(result), "worst_odds": result.worst_odds} for part, result in self.results.items()
+            {
+                "part": part,
+                **asdict(result),
+                "worst_odds": result.worst_odds,
+                "breached_dates": sorted(map(str, result.breached_dates)),
+            }
+            for part, result in self.results.items()
         ]
         return {
             "without_end": self.endless,
