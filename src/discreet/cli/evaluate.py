@@ -129,7 +129,10 @@ class _Judged(NamedTuple):
 
     def document(self, accepted: bool) -> dict[str, Any]:
         """For machines."""
-        parts = [{"part": part, **asdict(result)} for part, result in self.results.items()]
+        parts = [
+            {"part": part, **asdict(result), "breached_dates": [str(one) for one in sorted(result.breached_dates)]}
+            for part, result in self.results.items()
+        ]
         return {
             "without_end": self.endless,
             "seed": self.seed,
