@@ -1,6 +1,7 @@
-"""`discreet import` of 1.5 million positions against a plain pass of the best parser over the same bytes: best of 3.
+"""`discreet import` of many positions in every format against a plain pass of the best parser over the same bytes.
 
-Then the memory of importing a Records.json of 300 MB, nearly all of which are scans of wireless networks.
+Best of 3, with the peak memory of the import in a process of its own. Then the memory of importing a Records.json of
+300 MB, nearly all of which are scans of wireless networks. `--positions N` changes how many there are.
 """
 
 from __future__ import annotations
@@ -9,95 +10,47 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
-
+from benchmarks._importer_files import READERS, places
 from benchmarks._timing import alternating, verdict
 from discreet.data.importing import import_logs
 from discreet.data.json_objects import loads
 
 POSITIONS = 1_500_000
 LIMIT = 3.0
-START = 1_600_000_000
 
 
-def places() -> pl.DataFrame:
-    """A walk that never repeats a position, ten seconds a step."""
-    k = pl.int_range(POSITIONS, eager=True)
-    return pl.DataFrame(
-        {
-            "tst": START + 10 * k,
-            "lat": (48.0 + (k % 10_007) / 20_000).round(7),
-            "lon": (2.0 + (k % 9_973) / 20_000).round(7),
-        }
-    )
-
-
-def write_rec(path: Path, rows: pl.DataFrame) -> None:
-    stamp = pl.from_epoch("tst").dt.strftime("%Y-%m-%dT%H:%M:%SZ")
-    message = (
-        '{"_type":"location","acc":12,"alt":35,"batt":71,"bs":1,"conn":"w","created_at":{},"lat":{},"lon":{},"m":1,'
-        '"t":"p","tid":"ph","tst":{},"vac":3,"vel":0}'
-    )
-    text = "{}\t*                 \t" + message.replace("{", "{{", 1)[:-1] + "}}"
-    line = pl.format(text, stamp, "tst", "lat", "lon", "tst")
-    path.write_text("\n".join(rows.select(line.alias("line"))["line"]) + "\n")
-
-
-def write_records(path: Path, rows: pl.DataFrame) -> None:
-    """As Takeout has them: indented, and with guesses at activities beside every fourth."""
-    guess = {"activity": [{"type": "STILL", "confidence": 90}, {"type": "UNKNOWN", "confidence": 10}]}
-    with path.open("w") as file:
-        file.write('{\n  "locations": [')
-        stamps = rows.select(pl.from_epoch("tst").dt.strftime("%Y-%m-%dT%H:%M:%S.000Z"))["tst"]
-        for k, (stamp, lat, lon) in enumerate(zip(stamps, rows["lat"], rows["lon"], strict=True)):
-            entry = {"latitudeE7": round(lat * 1e7), "longitudeE7": round(lon * 1e7), "accuracy": 12}
-            more = {"activity": [{**guess, "timestamp": stamp}]} if k % 4 == 0 else {}
-            held = {**entry, **more, "source": "WIFI", "deviceTag": 12345678, "timestamp": stamp}
-            file.write((", " if k else "") + json.dumps(held, indent=2).replace("\n", "\n  "))
-        file.write("]\n}\n")
-
-
-def plain_rec(path: Path) -> None:
-    with path.open("rb") as file:
-        for line in file:
-            loads(line.split(b"\t", 2)[2])
-
-
-def plain_records(path: Path) -> None:
-    loads(path.read_bytes())
-
-
-def plain_csv(path: Path) -> None:
-    pl.read_csv(path)
-
-
-def main() -> None:
-    """Print seconds and ratios; with ijson installed also its pass, the one that streams."""
-    rows = places()
+def main(options: list[str] | None = None) -> None:
+    """Print a line a reader; with ijson installed also its pass, the one that streams."""
+    count = int(options[1]) if options and options[0] == "--positions" else POSITIONS
+    rows = places(count)
+    print(f"{count} positions each")
     with tempfile.TemporaryDirectory() as folder:
-        rec, records, table = (Path(folder) / name for name in ("a.rec", "Records.json", "a.csv"))
-        write_rec(rec, rows)
-        write_records(records, rows)
-        rows.with_columns(time=pl.from_epoch("tst").dt.strftime("%Y-%m-%dT%H:%M:%SZ")).drop("tst").write_csv(table)
-        parser = loads.__module__
-        plain: dict[str, tuple[Path, Callable[[Path], None]]] = {
-            f"{parser} a line": (rec, plain_rec),
-            f"{parser} whole": (records, plain_records),
-            "polars.read_csv": (table, plain_csv),
-        }
-        for name, (path, call) in plain.items():
-            best = alternating({"plain": lambda c=call, p=path: c(p), "import": lambda p=path: import_logs([p])}, 3)  # type: ignore[misc]
+        for one in READERS:
+            path = Path(folder) / one.name
+            one.write(path, rows)
+            calls = {"plain": lambda p=path, c=one.plain: c(p), "import": lambda p=path: import_logs([p])}  # type: ignore[misc]
+            best = alternating(calls, 3)
             size, ratio = path.stat().st_size / 1e6, best["import"] / best["plain"]
+            _, before, peak = _measured("import", path)
             print(
-                f"{path.name:14} {size:6.0f} MB  import {best['import']:6.2f} s  {name:16} {best['plain']:6.2f} s  "
-                f"{verdict(ratio, LIMIT)}",
+                f"{path.name:21} {size:5.0f} MB  import {best['import']:6.2f} s  {one.parser:15} "
+                f"{best['plain']:6.2f} s  {verdict(ratio, LIMIT)}  peak {(peak - before) / 1e6:4.0f} MB",
                 flush=True,
             )
-        _streaming(records)
+            if one.name == "Records.json":
+                _streaming(path)
+            path.unlink()
         _memory(Path(folder) / "Scans.json")
+
+
+def _measured(how: str, path: Path) -> tuple[int, int, int]:
+    """Readings or records, and resident bytes before the first byte was read and at the peak."""
+    command = ["sh", "-c", '"$0" "$@"; exit $?', sys.executable, "-c", READ, how, str(path)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    count, before, peak = (int(one) for one in told)
+    return count, before, peak
 
 
 READ = """
@@ -134,9 +87,7 @@ def _memory(path: Path) -> None:
     """Peak resident memory, of which so much before the first byte is read: Python, polars and the project."""
     write_scans(path)
     for how in ("import", "whole"):
-        command = ["sh", "-c", '"$0" "$@"; exit $?', sys.executable, "-c", READ, how, str(path)]
-        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-        count, before, peak = (int(one) for one in told)
+        count, before, peak = _measured(how, path)
         what = f"import keeps {count} readings" if how == "import" else f"{loads.__module__} whole: {count} records"
         print(
             f"{path.name:14} {path.stat().st_size / 1e6:6.0f} MB  {what}: peak {peak / 1e6:.0f} MB, "

@@ -13,10 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+PATIENCE = 900.0
+"""Seconds that the child has on a busy machine, at low priority."""
 
 MEGABYTE = 1024.0  # of what getrusage says, on Linux
 
@@ -132,34 +135,26 @@ def imported(statement: str) -> float:
     return min(once(statement) for _ in range(5)) - min(once("pass") for _ in range(5))
 
 
-def lines() -> list[Line]:
-    """All of them; about two minutes of processor time."""
-    found = [
-        Line("import discreet", imported("import discreet"), 0.15, "s"),
-        Line("from discreet import mechanisms", imported("from discreet import mechanisms"), 0.15, "s"),
-    ]
+def lines() -> Iterator[Line]:
+    """All of them, as they are known; about two minutes of processor time."""
+    yield Line("import discreet", imported("import discreet"), 0.15, "s")
+    yield Line("from discreet import mechanisms", imported("from discreet import mechanisms"), 0.15, "s")
     with tempfile.TemporaryDirectory() as folder:
         new, own, all_of_it = Path(folder, "new"), Path(folder, "session"), Path(folder, "all")
-        first = child("session", new, 300)
-        found += [
-            Line("empty cache: first release, from the start of Python", first["first"], 2.0, "s"),
-            Line("empty cache: slowest call after it, the swap among them", first["slowest"], 1.0, "s"),
-            Line("empty cache: memory of the calling process", first["memory"], 200.0, "MB"),
-            Line("empty cache: loops still interpreted at the end", first["interpreted"], 0.0, ""),
-        ]
-        part, whole = child("compiling", own, 0), child("compiling", all_of_it, 1)
-        found += [
-            Line(f"compiling what a session calls ({part['loops']:.0f} loops)", part["seconds"], 20.0, "s"),
-            Line(f"compiling everything ({whole['loops']:.0f} loops)", whole["seconds"], 45.0, "s"),
-        ]
+        first = child("session", new, PATIENCE)
+        yield Line("empty cache: first release, from the start of Python", first["first"], 2.0, "s")
+        yield Line("empty cache: slowest call after it, the swap among them", first["slowest"], 1.0, "s")
+        yield Line("empty cache: memory of the calling process", first["memory"], 200.0, "MB")
+        yield Line("empty cache: loops still interpreted at the end", first["interpreted"], 0.0, "")
+        part = child("compiling", own, 0)
+        yield Line(f"compiling what a session calls ({part['loops']:.0f} loops)", part["seconds"], 20.0, "s")
+        whole = child("compiling", all_of_it, 1)
+        yield Line(f"compiling everything ({whole['loops']:.0f} loops)", whole["seconds"], 45.0, "s")
         warm = [child("session", all_of_it, 0) for _ in range(3)]
-        found += [
-            Line("warm: first release, from the start of Python", min(one["first"] for one in warm), 1.2, "s"),
-            Line("warm: memory", min(one["memory"] for one in warm), 150.0, "MB"),
-        ]
-        back = min((child("gateway", all_of_it) for _ in range(3)), key=lambda one: one["decided"])
-        found += [Line("a gateway that is restarted: decided, and serves", back["decided"], 2.0, "s")]
-    return found
+        yield Line("warm: first release, from the start of Python", min(one["first"] for one in warm), 1.2, "s")
+        yield Line("warm: memory", min(one["memory"] for one in warm), 150.0, "MB")
+        back = min(child("gateway", all_of_it)["decided"] for _ in range(3))
+        yield Line("a gateway that is restarted: decided, and serves", back, 2.0, "s")
 
 
 def main() -> None:

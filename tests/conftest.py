@@ -93,6 +93,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFile(config, log)
 
 
+@pytest.fixture(scope="session")
+def spark_stops() -> Generator[None, None, None]:
+    """Once all tests have run, the session that those of Spark share is stopped."""
+    yield
+    from tests.publish.sparks import stop_spark
+
+    stop_spark()
+
+
 @cache
 def absent(marker: str) -> str | None:
     """What tests with a marker lack on this machine, with the remedy."""

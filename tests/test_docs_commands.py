@@ -2,6 +2,7 @@
 
 A page's lines are run in order, in one folder, to which the test brings the files that the page speaks of. What asks
 is answered, what serves is started and stopped, and what takes long is given a documented option that makes it short.
+Where `setup` compares choices, each is audited with fewer kernels than usual.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -108,6 +110,8 @@ def ran(line: Line, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
             "--mechanism",
             "mask-sensitive",
         ]  # all take four times as long
+    if verb == "setup":
+        monkeypatch.setattr(import_module("discreet.choosing.choices"), "KERNELS", 20)
     if verb == "setup" and "--yes" not in rest:
         monkeypatch.setattr(asking, "somebody_there", lambda: True)
         asked = CliRunner().invoke(app, given, input="".join(f"{answer}\n" for answer in ANSWERS[line.page]))

@@ -47,6 +47,15 @@ await look(async () => {
   await page.waitForSelector("input[value=medical]", { timeout: 40_000 });
   holds(await page.isChecked("input[value=medical]"), "the suggestion is not proposed");
   await seen("first-secrets");
+  const posted = [];
+  page.on("request", (request) => request.method() === "POST" && posted.push(request.url()));
+  await go();
+  await page.waitForSelector(".working button");
+  posted.length = 0;
+  await page.click(".working button"); // Cancel ends the work, and accepts nothing
+  await page.waitForSelector(".working", { state: "detached" });
+  await page.waitForSelector("input[value=medical]:enabled");
+  holds(posted.length === 0, `Cancel posted ${posted}`);
   await go();
   await page.waitForSelector("input[name=delta]:enabled", { timeout: 40_000 });
   await page.waitForSelector(".strip");

@@ -36,7 +36,7 @@ export function Account({ out }: { out: () => void }) {
         </label>
         <button>{words.change}</button>
       </form>
-      <p><button class="quiet" onClick={leave}>{words.everywhere}</button></p>
+      <p><button type="button" class="quiet" onClick={leave}>{words.everywhere}</button></p>
     </section>
   );
 }

@@ -219,18 +219,45 @@ export function bring(file: File, far: (share: number) => void, done: (problem: 
   return () => request.abort();
 }
 
-/** Calls `told` with the date and slot of each slot that is told, until the returned function is called. */
+const RETRY = 3000; // milliseconds until a stream that the browser gave up is asked for again
+
+/**
+ * Calls `told` with the date and slot of each slot that is told, until the returned function is called.
+ * A browser gives a stream up for good where the answer is an error, such as 401 after another password or 503 from a
+ * proxy while the gateway starts: then the session is asked for first. `out` is called where it is over.
+ */
 export function listen(
-  person: string, told: (date: string, slot: number) => void, live: (on: boolean) => void,
+  person: string, told: (date: string, slot: number) => void, live: (on: boolean) => void, out: () => void,
 ): () => void {
-  const source = new EventSource(`/v1/people/${encodeURIComponent(person)}/stream`);
-  source.addEventListener("output", (event) => {
-    const [date = "", slot = "0"] = event.lastEventId.split(".");
-    told(date, Number(slot));
-  });
-  source.onopen = () => live(true);
-  source.onerror = () => live(false);
-  return () => source.close();
+  let source: EventSource | null = null;
+  let timer = 0;
+  const open = () => {
+    const stream = source = new EventSource(`/v1/people/${encodeURIComponent(person)}/stream`);
+    stream.addEventListener("output", (event) => {
+      const [date = "", slot = "0"] = event.lastEventId.split(".");
+      told(date, Number(slot));
+    });
+    stream.onopen = () => live(true);
+    stream.onerror = () => {
+      live(false);
+      if (stream.readyState === EventSource.CLOSED) timer = window.setTimeout(again, RETRY);
+    };
+  };
+  const again = async () => {
+    try {
+      await api.session();
+    } catch (error) {
+      if (error instanceof Refused && error.status === 401) return out();
+      timer = window.setTimeout(again, RETRY);
+      return;
+    }
+    open();
+  };
+  open();
+  return () => {
+    clearTimeout(timer);
+    source?.close();
+  };
 }
 
 // Secrets: in force, announced, drafts and their previews.

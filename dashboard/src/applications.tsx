@@ -76,19 +76,19 @@ function One({ token, views, revoke }: { token: Token; views: Record<string, Vie
       <h2>{name}</h2>
       <dl>{facts.map(([what, value]) => <div key={what}><dt>{what}</dt><dd>{value}</dd></div>)}</dl>
       {token.revoked === null && token.purpose === "application" && (
-        <button class="quiet" aria-expanded={open} aria-label={words.getsNamed(name)} onClick={() => setOpen(!open)}>
+        <button type="button" class="quiet" aria-expanded={open} aria-label={words.getsNamed(name)} onClick={() => setOpen(!open)}>
           {words.gets}
         </button>
       )}{" "}
       {token.revoked === null && !asked && (
-        <button class="quiet" aria-label={words.revokeNamed(name)} onClick={() => setAsked(true)}>
+        <button type="button" class="quiet" aria-label={words.revokeNamed(name)} onClick={() => setAsked(true)}>
           {words.revoke}
         </button>
       )}
       {token.revoked === null && asked && (
         <p role="alert">{words.sure(name)}{" "}
-          <button class="danger" onClick={revoke}>{words.yes}</button>{" "}
-          <button class="quiet" onClick={() => setAsked(false)}>{words.no}</button>
+          <button type="button" class="danger" onClick={revoke}>{words.yes}</button>{" "}
+          <button type="button" class="quiet" onClick={() => setAsked(false)}>{words.no}</button>
         </p>
       )}
       {open && token.revoked === null && <GetsOf token={token.token} />}
@@ -110,8 +110,8 @@ function Once({ made, done }: { made: Made; done: () => void }) {
       <h2>{words.secret(made.name)}</h2>
       <p>{words.once}</p>
       <input ref={field} readOnly value={made.secret} aria-label={words.secret(made.name)} />
-      <button onClick={copy}>{copied ? words.copied : words.copy}</button>{" "}
-      <button class="quiet" onClick={done}>{words.done}</button>
+      <button type="button" onClick={copy}>{copied ? words.copied : words.copy}</button>{" "}
+      <button type="button" class="quiet" onClick={done}>{words.done}</button>
       <Scanned made={made} />
     </section>
   );

@@ -62,7 +62,7 @@ export function Calendar({ person, days, date, go, close }: {
     const other = !one.startsWith(month);
     return (
       <td key={one} role="gridcell" aria-selected={one === date}>
-        <button class={`day shade-${shade(found)}${other ? " other" : ""}`} aria-label={name}
+        <button type="button" class={`day shade-${shade(found)}${other ? " other" : ""}`} aria-label={name}
           tabIndex={one === at ? 0 : -1} disabled={!within(one)} onClick={() => go(one)}>{dayNumber(one)}</button>
       </td>
     );
@@ -70,10 +70,10 @@ export function Calendar({ person, days, date, go, close }: {
   return (
     <section class="card calendar" aria-label={words.calendar} onKeyDown={pressed}>
       <div class="bar">
-        <button class="quiet" aria-label={words.earlierMonth} disabled={month <= (days.first ?? "").slice(0, 7)}
+        <button type="button" class="quiet" aria-label={words.earlierMonth} disabled={month <= (days.first ?? "").slice(0, 7)}
           onClick={() => step(movedMonths(at, -1))}>‹</button>
         <h2 aria-live="polite">{monthName(at)}</h2>
-        <button class="quiet" aria-label={words.laterMonth} disabled={month >= (days.last ?? "").slice(0, 7)}
+        <button type="button" class="quiet" aria-label={words.laterMonth} disabled={month >= (days.last ?? "").slice(0, 7)}
           onClick={() => step(movedMonths(at, 1))}>›</button>
       </div>
       <table ref={grid} role="grid" aria-label={`${monthName(at)}. ${words.calendarHelp}`} >

@@ -114,7 +114,7 @@ export function useDays(person: string, out: () => void): Looked {
   useEffect(() => void load(), [load]);
   const heard = useRef(told);
   heard.current = told; // one stream, whichever day is looked at
-  useEffect(() => listen(person, (date, slot) => heard.current(date, slot), setLive), [person]);
+  useEffect(() => listen(person, (date, slot) => heard.current(date, slot), setLive, out), [person]);
   useEffect(() => {
     if (loading.current || !late.current) return;
     const [date, slot] = late.current;

@@ -65,7 +65,7 @@ export function First({ out, done }: { out: () => void; done: (person: string) =
         {words.steps.map((name, k) => (
           <li key={name} class={k + 1 < setup.step ? "done" : ""} aria-current={k + 1 === at ? "step" : undefined}>
             {k > 0 && k + 1 <= setup.step && k + 1 !== at && !busy
-              ? <button onClick={() => setAt(k + 1)}><b>{k + 1}</b> <span>{name}</span></button>
+              ? <button type="button" onClick={() => setAt(k + 1)}><b>{k + 1}</b> <span>{name}</span></button>
               : <span class="step"><b>{k + 1}</b> <span>{name}</span></span>}
           </li>
         ))}
@@ -94,7 +94,7 @@ function Working({ setup, tried, name }: Step & { name: string }) {
   return (
     <div class="working" role="status">
       <label>{what} <progress {...(job.total ? { value: job.done, max: job.total } : {})} /></label>
-      <button class="quiet" onClick={() => void tried(first.cancel)}>{words.cancel}</button>
+      <button type="button" class="quiet" onClick={() => void tried(first.cancel)}>{words.cancel}</button>
     </div>
   );
 }
@@ -102,7 +102,7 @@ function Working({ setup, tried, name }: Step & { name: string }) {
 function Go({ children, disabled, onClick }: {
   children: ComponentChildren; disabled?: boolean; onClick?: () => void;
 }) {
-  return <p class="go"><button disabled={disabled} onClick={onClick}>{children}</button></p>;
+  return <p class="go"><button type={onClick ? "button" : "submit"} disabled={disabled} onClick={onClick}>{children}</button></p>;
 }
 
 function Over({ forget }: { forget: () => void }) {
@@ -110,10 +110,10 @@ function Over({ forget }: { forget: () => void }) {
   const [asked, setAsked] = useState(false);
   return asked ? (
     <p role="alert" class="over">{words.overSure}{" "}
-      <button class="danger" onClick={() => { setAsked(false); forget(); }}>{words.yes}</button>{" "}
-      <button class="quiet" onClick={() => setAsked(false)}>{words.no}</button>
+      <button type="button" class="danger" onClick={() => { setAsked(false); forget(); }}>{words.yes}</button>{" "}
+      <button type="button" class="quiet" onClick={() => setAsked(false)}>{words.no}</button>
     </p>
-  ) : <p class="over"><button class="quiet" onClick={() => setAsked(true)}>{words.over}</button></p>;
+  ) : <p class="over"><button type="button" class="quiet" onClick={() => setAsked(true)}>{words.over}</button></p>;
 }
 
 // --- 2. bring a file
@@ -491,7 +491,7 @@ function Token({ made, use }: { made: ShownOnce; use: string }) {
       <h2>{words.token(made.name)}</h2>
       <p>{use} {words.once}</p>
       <input ref={field} readOnly value={made.secret} aria-label={words.token(made.name)} />
-      <button onClick={copy}>{copied ? words.copied : words.copy}</button>
+      <button type="button" onClick={copy}>{copied ? words.copied : words.copy}</button>
     </section>
   );
 }

@@ -62,7 +62,7 @@ export function OwnGets() {
       {gets ? (
         <>
           <Shown gets={gets} />
-          <button class="quiet" onClick={() => look(secret)}>{words.again}</button>
+          <button type="button" class="quiet" onClick={() => look(secret)}>{words.again}</button>
         </>
       ) : (
         <form onSubmit={(event) => {

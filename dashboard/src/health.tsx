@@ -20,7 +20,7 @@ export function Health() {
       {(ready?.reasons ?? []).map((one) => (
         <p key={one.part} class="problem" role="alert">
           {words.broken(one.part)} {one.words}.{" "}
-          {one.part === "clock" && <button onClick={() => api.acceptClock().then(look, look)}>{words.accept}</button>}
+          {one.part === "clock" && <button type="button" onClick={() => api.acceptClock().then(look, look)}>{words.accept}</button>}
         </p>
       ))}
     </>

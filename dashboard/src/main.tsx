@@ -58,7 +58,7 @@ function Page() {
 
   if (state === "asking") return <p class="lone" role="status">{texts.loading}</p>;
   if (state === "failed")
-    return <p class="lone" role="alert">{texts.failed} <button onClick={enter}>{texts.again}</button></p>;
+    return <p class="lone" role="alert">{texts.failed} <button type="button" onClick={enter}>{texts.again}</button></p>;
   if (state === "out" || session === null) return <Login owned={owned} entered={enter} />;
   return (
     <>
@@ -81,7 +81,7 @@ function Page() {
           </label>
         )}
         {session.people.length > 0 && !adding && <a class="add" href="#add">{texts.first.add}</a>}
-        <button class="quiet" onClick={leave}>{texts.leave}</button>
+        <button type="button" class="quiet" onClick={leave}>{texts.leave}</button>
       </header>
       <main id="content" tabIndex={-1}>
         <Health />

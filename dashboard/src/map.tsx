@@ -123,9 +123,9 @@ export function PlaceMap({ places, picked, pick, drawing, dots, stays, tiles, la
         {view && size && <Drawn {...{ places, picked, drawing, dots, stays, tiles, view, size }} />}
       </div>
       <div class="tools">
-        <button class="quiet" aria-label={words.closer} onClick={() => zoom(1.6)}>+</button>
-        <button class="quiet" aria-label={words.wider} onClick={() => zoom(1 / 1.6)}>−</button>
-        <button class="quiet" aria-label={words.whole} onClick={() => setView(null)}>
+        <button type="button" class="quiet" aria-label={words.closer} onClick={() => zoom(1.6)}>+</button>
+        <button type="button" class="quiet" aria-label={words.wider} onClick={() => zoom(1 / 1.6)}>−</button>
+        <button type="button" class="quiet" aria-label={words.whole} onClick={() => setView(null)}>
           <svg viewBox="0 0 16 16" aria-hidden="true"><path d="M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" /></svg>
         </button>
       </div>

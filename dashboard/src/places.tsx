@@ -67,7 +67,7 @@ export function Places({ person, out }: { person: string; out: () => void }) {
     () => (map?.places ?? []).filter((one) => one.number !== sketch?.number), [map, sketch?.number],
   );
   if (!map) return problem
-    ? <p role="alert">{problem} <button onClick={() => tried(() => maps.map(person))}>{texts.again}</button></p>
+    ? <p role="alert">{problem} <button type="button" onClick={() => tried(() => maps.map(person))}>{texts.again}</button></p>
     : <p role="status">{texts.loading}</p>;
   const drawing: Drawing | null = sketch && {
     ...sketch, change: (points, radius) => setSketch((now) => now && { ...now, points, radius }),
@@ -78,8 +78,8 @@ export function Places({ person, out }: { person: string; out: () => void }) {
         <h1>{words.heading}</h1>
         {map.file && !sketch && (
           <div class="acts">
-            <button onClick={() => draw({ kind: "circle" })}>{words.drawCircle}</button>
-            <button onClick={() => draw({ kind: "polygon" })}>{words.drawPolygon}</button>
+            <button type="button" onClick={() => draw({ kind: "circle" })}>{words.drawCircle}</button>
+            <button type="button" onClick={() => draw({ kind: "polygon" })}>{words.drawPolygon}</button>
           </div>
         )}
       </div>
@@ -127,7 +127,7 @@ function List({ map, left, picked, setPicked, change, draw, busy }: Acts
           ].filter(Boolean);
           return (
             <li key={place.name} class={`deep${Math.min(deep, 4)}`}>
-              <button class={open ? "name open" : "name"} aria-expanded={open}
+              <button type="button" class={open ? "name open" : "name"} aria-expanded={open}
                 onClick={() => setPicked(open ? null : place.name)}>
                 <svg viewBox="0 0 12 12" aria-hidden="true" style={{ "--c": hue(place.number) } as JSX.CSSProperties}>
                   <circle class={place.secret ? "swatch secret" : "swatch"} cx="6" cy="6" r="4.5" />
@@ -164,11 +164,11 @@ function One({ name, map, change, draw, busy, renamed }: Acts & { name: string; 
           <p>{parts.length > 1 && <>{words.part(k + 1, parts.length)}: </>}{words.facts(part.radius, part.area)}</p>
           {map.file && (
             <div class="acts">
-              <button class="quiet" aria-label={words.redrawPart(name, k + 1)} onClick={() => draw(sketchOf(part))}>
+              <button type="button" class="quiet" aria-label={words.redrawPart(name, k + 1)} onClick={() => draw(sketchOf(part))}>
                 {words.redraw}
               </button>
               {!secret && asked !== part.number && (
-                <button class="quiet" aria-label={words.removePart(name, k + 1)} onClick={() => setAsked(part.number)}>
+                <button type="button" class="quiet" aria-label={words.removePart(name, k + 1)} onClick={() => setAsked(part.number)}>
                   {words.remove}
                 </button>
               )}
@@ -176,9 +176,9 @@ function One({ name, map, change, draw, busy, renamed }: Acts & { name: string; 
           )}
           {asked === part.number && (
             <p role="alert">{words.sure(name)}{" "}
-              <button class="danger" disabled={busy}
+              <button type="button" class="danger" disabled={busy}
                 onClick={() => change({ do: "remove", number: part.number }, () => setAsked(null))}>{words.yes}</button>
-              {" "}<button class="quiet" onClick={() => setAsked(null)}>{words.no}</button>
+              {" "}<button type="button" class="quiet" onClick={() => setAsked(null)}>{words.no}</button>
             </p>
           )}
         </div>
@@ -198,7 +198,7 @@ function One({ name, map, change, draw, busy, renamed }: Acts & { name: string; 
         </>
       )}
       {map.file && parts[0] && (
-        <p><button class="quiet" onClick={() => draw(wider(parts))}>{words.around}</button>{" "}
+        <p><button type="button" class="quiet" onClick={() => draw(wider(parts))}>{words.around}</button>{" "}
           <small>{words.aroundWords}</small></p>
       )}
     </div>
@@ -276,7 +276,7 @@ function Waits({ map, person, discard }: { map: Drawn; person: string; discard: 
         <li>{words.waitingSettings(person)}<pre tabIndex={0}>{lines.join("\n")}</pre></li>
         <li>{words.waitingStart}</li>
       </ol>
-      <button class="quiet" onClick={discard}>{words.discard}</button>
+      <button type="button" class="quiet" onClick={discard}>{words.discard}</button>
     </section>
   );
 }
@@ -300,7 +300,7 @@ function Left({ left, dotted, setDotted, draw, can }: {
           <li key={k} class="card">
             <h3>{words.stays(k + 1)}</h3>
             <p>{words.stay(one.hours, one.days)}</p>
-            {can && <button class="quiet" aria-label={words.drawStay(k + 1)}
+            {can && <button type="button" class="quiet" aria-label={words.drawStay(k + 1)}
               onClick={() => draw({ points: [one.middle], radius: one.radius })}>{words.drawIt}</button>}
           </li>
         ))}

@@ -43,7 +43,7 @@ export function Secrets({ person, out }: { person: string; out: () => void }) {
   useEffect(() => void load(), [load]);
 
   if (!found)
-    return problem ? <p role="alert">{problem} <button onClick={load}>{texts.again}</button></p>
+    return problem ? <p role="alert">{problem} <button type="button" onClick={load}>{texts.again}</button></p>
       : <p role="status">{texts.loading}</p>;
 
   const put = (index: number | "new", item: Item | null) => {
@@ -79,7 +79,7 @@ export function Secrets({ person, out }: { person: string; out: () => void }) {
           ))}
         </ul>
         {editing === "new" ? editor("new", { was: null, now: null })
-          : <button disabled={fixed || editing !== null} onClick={() => setEditing("new")}>{words.add}</button>}
+          : <button type="button" disabled={fixed || editing !== null} onClick={() => setEditing("new")}>{words.add}</button>}
       </section>
       {other && editing === null && (
         <Draft found={found} person={person} draft={termsOf(items)} failed={failed}
@@ -126,15 +126,15 @@ function One({ item, found, fixed, edit, put }: {
     <li class={now === null ? "card ended" : "card"}>
       <About secret={shown} times={found.times} mark={mark} />
       {now === null ? (
-        <button class="quiet" disabled={fixed} aria-label={words.keepNamed(shown.name)} onClick={() => put(was)}>
+        <button type="button" class="quiet" disabled={fixed} aria-label={words.keepNamed(shown.name)} onClick={() => put(was)}>
           {words.keep}
         </button>
       ) : (
         <p class="acts">
-          <button class="quiet" disabled={fixed} aria-label={words.changeNamed(shown.name)} onClick={edit}>
+          <button type="button" class="quiet" disabled={fixed} aria-label={words.changeNamed(shown.name)} onClick={edit}>
             {words.change}
           </button>
-          <button class="quiet" disabled={fixed} aria-label={words.dropNamed(shown.name)} onClick={() => put(null)}>
+          <button type="button" class="quiet" disabled={fixed} aria-label={words.dropNamed(shown.name)} onClick={() => put(null)}>
             {words.drop}
           </button>
         </p>
@@ -413,12 +413,12 @@ function Draft({ found, person, draft, failed, discard, saved }: {
       {state?.problem && <p class="problem" role="alert">{state.problem}</p>}
       {state?.result && <Cost found={state.result} secrets={draft} />}
       <p class="acts">
-        {waiting ? <button class="quiet" onClick={() => { stop(); setState(null); }}>{words.stop}</button>
-          : <button class={state?.result ? "quiet" : ""} onClick={preview}>
+        {waiting ? <button type="button" class="quiet" onClick={() => { stop(); setState(null); }}>{words.stop}</button>
+          : <button type="button" class={state?.result ? "quiet" : ""} onClick={preview}>
             {state?.result ? words.again : words.preview}</button>}
-        <button class={state?.result ? "" : "quiet"} disabled={busy || wrong !== "" || meant?.same === true}
+        <button type="button" class={state?.result ? "" : "quiet"} disabled={busy || wrong !== "" || meant?.same === true}
           onClick={save}>{words.save}</button>
-        <button class="quiet" onClick={discard}>{words.discard}</button>
+        <button type="button" class="quiet" onClick={discard}>{words.discard}</button>
       </p>
     </section>
   );

@@ -22,7 +22,7 @@ export function Today({ person, out }: { person: string; out: () => void }) {
     looked.go(date);
   };
   if (problem && !seen)
-    return <p role="alert">{problem} <button onClick={looked.again}>{texts.again}</button></p>;
+    return <p role="alert">{problem} <button type="button" onClick={looked.again}>{texts.again}</button></p>;
   if (!days) return <p role="status">{texts.loading}</p>;
   if (!seen || !days.first || !days.last)
     return <><p role="status">{words.nothing}</p><Sources person={person} /></>;
@@ -58,12 +58,12 @@ function Picker({ person, looked, day, go }: {
       <div class="bar">
         <h1>{dayName(day.date)}</h1>
         <div class="picker">
-          <button aria-label={words.earlier} disabled={day.date <= (days?.first ?? "")}
+          <button type="button" aria-label={words.earlier} disabled={day.date <= (days?.first ?? "")}
             onClick={() => go(moved(day.date, -1))}>‹</button>
-          <button ref={button} aria-expanded={open} onClick={() => setOpen(!open)}>{words.calendar}</button>
-          <button aria-label={words.later} disabled={day.date >= (days?.last ?? "")}
+          <button type="button" ref={button} aria-expanded={open} onClick={() => setOpen(!open)}>{words.calendar}</button>
+          <button type="button" aria-label={words.later} disabled={day.date >= (days?.last ?? "")}
             onClick={() => go(moved(day.date, 1))}>›</button>
-          {!latest && <button onClick={() => go(null)}>{words.latest}</button>}
+          {!latest && <button type="button" onClick={() => go(null)}>{words.latest}</button>}
           {latest && <span class={live ? "live" : "live off"} role="status">{live ? words.live : words.waiting}</span>}
         </div>
       </div>

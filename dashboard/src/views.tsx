@@ -45,10 +45,10 @@ export function ViewList({ changed }: { changed: (views: Record<string, ViewGrou
             </ul>
             {views.file && (
               <p>
-                <button class="quiet" aria-label={words.viewEditNamed(name)} onClick={() => edit(name, view)}>
+                <button type="button" class="quiet" aria-label={words.viewEditNamed(name)} onClick={() => edit(name, view)}>
                   {words.viewEdit}
                 </button>{" "}
-                <button class="quiet" aria-label={words.viewRemoveNamed(name)}
+                <button type="button" class="quiet" aria-label={words.viewRemoveNamed(name)}
                   onClick={() => tried(() => applications.remove(name))}>{words.viewRemove}</button>
               </p>
             )}
@@ -56,7 +56,7 @@ export function ViewList({ changed }: { changed: (views: Record<string, ViewGrou
         ))}
       </ul>
       {views.file && !sketch && (
-        <button onClick={() => setSketch({ name: "", known: false, told: {}, rest: "" })}>{words.viewAdd}</button>
+        <button type="button" onClick={() => setSketch({ name: "", known: false, told: {}, rest: "" })}>{words.viewAdd}</button>
       )}
       {sketch && <Edit key={sketch.name} sketch={sketch} contexts={views.contexts} cancel={() => setSketch(null)}
         save={(name, view) => tried(() => applications.write(name, view))} />}

@@ -44,7 +44,7 @@ export function Week({ person, day, last, go }: {
 function Row({ one, here, go }: { one: Glance; here: boolean; go: (date: string) => void }) {
   return (
     <li>
-      <button class="quiet" aria-current={here ? "date" : undefined} disabled={!one.decided}
+      <button type="button" class="quiet" aria-current={here ? "date" : undefined} disabled={!one.decided}
         onClick={() => go(one.date)}>
         <span>{shortDay(one.date)}</span>
         <Small one={one} />

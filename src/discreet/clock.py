@@ -32,6 +32,14 @@ def seconds_of(time: str, what: str) -> int:
     return seconds
 
 
+def duration_text(seconds: float) -> str:
+    """A time as settings and options have it: 4h, 30m, 90s."""
+    for unit, length in (("h", 3600), ("m", 60)):
+        if seconds % length == 0:
+            return f"{seconds / length:.0f}{unit}"
+    return f"{seconds:.10g}s"
+
+
 def unknown_zone(name: object) -> str:
     """What is wrong with a name that is no time zone; of a city's name, the zone that is named after it."""
     remedy = "use an IANA name such as Europe/Paris"

@@ -74,8 +74,8 @@ def test_a_batch_compiles_before_its_first_loop_and_says_so(
 
     def verb(number: int) -> int:
         assert seen == []
-        rule._announced()  # what the first loop does
-        rule._announced()
+        rule.about_to_compile()  # what the first loop does
+        rule.about_to_compile()
         return number + 1
 
     assert compiling.batch(verb)(1) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,10 +33,8 @@ CARRY = 2
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    session = session_at(LOCAL)
-    yield session
-    session.stop()
+def session(spark_stops: None) -> Any:
+    return session_at(LOCAL)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from discreet.publish import TopicHabits
 from discreet.publish.engines.spark import session as spark_session
 from tests.cli.conftest import Discreet, error_of
 from tests.cli.test_publish import cards, given  # noqa: F401  a fixture
+from tests.publish.sparks import LOCAL, session_at
 
 SECRET = ("--secret", "activity=activity 1", "--accept-model", "--json")
 TOPICS = ("--habits", "topics", "--topics", 2, "--sweeps", 400, "--learn-from", 3)
@@ -22,13 +24,15 @@ def test_spark_publishes_and_reports_as_this_machine_does(
     discreet: Discreet,
     cards: Path,  # noqa: F811
     tmp_path: Path,
+    spark_stops: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With habits that one engine learned and kept; the other learns nothing again."""
+    monkeypatch.setattr(spark_session, "running", lambda master: nullcontext(session_at(LOCAL)))
     documents: dict[str, Any] = {}
     for engine in ("local", "spark"):
         out = tmp_path / f"{engine}.parquet"
-        more = ("--engine", "spark", "--master", "local[2]") if engine == "spark" else ()
+        more = ("--engine", "spark", "--master", LOCAL) if engine == "spark" else ()
         ran = discreet(*given(cards, out, *SECRET, *TOPICS, "--models", tmp_path / "models", *more))
         assert ran.code == 0, ran.err
         documents[engine] = ran.json

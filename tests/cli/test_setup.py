@@ -21,7 +21,8 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import evaluate
 from discreet.gateway.config.settings import Settings
 from discreet.models.kinds import MONDAY
-from discreet.models.store import reading_of, truth_of
+from discreet.models.routine.routine import Routine
+from discreet.models.store import load_days, reading_of, truth_of
 from tests.cli.conftest import READINGS, Discreet, error_of
 from tests.cli.histories import phone_history
 
@@ -109,6 +110,19 @@ def test_what_it_costs_is_what_evaluate_finds(home: Path, phone: Path, discreet:
     assert ran.json["holds"] is True
     assert ran.json["secrets"] == {"medical": 0.1}
     assert [Path(file).name for file in ran.json["files"]][-1] == "discreet.toml"
+
+
+def test_learn_makes_the_same_model_of_the_same_readings(home: Path, discreet: Discreet, tmp_path: Path) -> None:
+    learned = tmp_path / "learned.model"
+    ran = discreet(
+        "learn", home / "readings.parquet", "--places", home / "places.geojson", "--zone", "Europe/Paris",
+        "--out", learned, "--accept-model",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    model = load_days(learned)
+    assert isinstance(model, Routine)
+    assert model.fingerprint == Settings.read(home / "discreet.toml").opened()["me"].routine.fingerprint
+    assert {"hospital", "pharmacy"} <= set(model.contexts), "rare, and of names that tell"
 
 
 def test_the_files_serve_release(home: Path, discreet: Discreet) -> None:

@@ -14,11 +14,11 @@ import pytest
 
 from discreet.cli.setup import STAGING, _staged
 from discreet.clock import Clock
-from discreet.gateway.setup.habits import Mapped, by_time_of_day
-from discreet.gateway.setup.history import NOBODY, called, imported, users_of, zones_in
 from discreet.places import Circle, Place, Places
 from discreet.places.spent import TimeSpent
 from discreet.places.zones import can_find
+from discreet.setup.habits import Mapped, by_time_of_day
+from discreet.setup.history import NOBODY, called, imported, users_of, zones_in
 from tests.cli.conftest import Discreet
 from tests.cli.histories import phone_history
 from tests.data.histories import home_assistant_csv

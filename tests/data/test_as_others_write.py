@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import random
 import sqlite3
 import sys
 import tarfile
@@ -192,6 +193,7 @@ def test_a_tar_archive_is_read_with_what_is_in_it(tmp_path: Path) -> None:
         "../../etc/c.json": samples.overland(tmp_path).read_bytes(),
         "Takeout/.hidden": b"x",
         "Takeout/page.html": b"<html>",
+        "Takeout/.film": random.Random(0).randbytes(20_000),
     }
     for mode in ("w", "w:gz"):
         path = tmp_path / "x.tar"

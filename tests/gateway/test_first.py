@@ -23,22 +23,25 @@ import pytest
 
 from discreet import Clock
 from discreet.batch.reading import ReadingOptions
+from discreet.cli import run
 from discreet.data import archives
 from discreet.errors import DataError, DiscreetError
 from discreet.gateway.app import GatewayPlan, PreparedGateway
 from discreet.gateway.config.settings import Settings
 from discreet.gateway.setup import job, work
 from discreet.gateway.setup.draft import Draft, safe_name
-from discreet.gateway.setup.files import READ
 from discreet.gateway.setup.steps import NotNowError, SetupSteps
 from discreet.gateway.setup.work import Task
 from discreet.gateway.store.folder import Folder
 from discreet.gateway.store.own_store import Reading
+from discreet.models.store import reading_of, truth_of
+from discreet.setup.files import READ
+from discreet.setup.steps import FOUND, MODEL, PLACES, READINGS, Setup, drawn
 from tests.gateway.first import SETUP, brought, did, empty_web, enter, recorded, settings_in, stands
 from tests.gateway.people import settled
 from tests.gateway.web import ROUTINE, Web, opened
 
-READINGS = Path(__file__).parents[2] / "examples" / "readings.csv"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "readings.csv"
 LIMIT = 10_000_000
 CARRY = 4 * 3600.0
 FILES = {"discreet.toml", "jane.model", "places.geojson", "places.html", "policy.toml", "readings.parquet"}
@@ -51,8 +54,8 @@ def told(story: Callable[[], Awaitable[None]]) -> None:
 # --- the functions of each step, without a process or a wire
 
 
-CLOCK = Clock(6, "UTC")
-SLOTS = "[clock]\nslots = 6\n"
+CLOCK = Clock(12, "UTC")
+SLOTS = "[clock]\nslots = 12\n"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -103,15 +106,15 @@ def test_places_are_found_named_and_learned(walked: tuple[Path, dict[str, Any]])
     assert medical["contexts"] == ["clinic"]
     assert medical["prior"] < medical["limit"] == pytest.approx(medical["prior"] + 0.05)
     assert {"home", "work", "clinic"} <= {one["name"] for one in learned["others"]}
-    assert (folder / work.MODEL).is_file()
+    assert (folder / MODEL).is_file()
 
 
 def test_choices_are_those_of_setup_the_usual_first(walked: tuple[Path, dict[str, Any]]) -> None:
     from discreet.choosing import choices
 
     folder, said = walked
-    routine, _, suggested = work.chosen_of(folder, ["medical"])
-    same = choices(routine, suggested.policy(), weeks=2)
+    setup = Setup(folder, folder, "jane", CLOCK, CARRY)
+    same = choices(setup.routine, setup.chosen(["medical"]).policy(), weeks=2)
     found = said["compare"]["choices"]
     assert [(one["delta"], one["vocabulary"], one["utility"]) for one in found] == [
         (one.delta, one.vocabulary, one.utility.mean) for one in same.choices
@@ -122,33 +125,51 @@ def test_choices_are_those_of_setup_the_usual_first(walked: tuple[Path, dict[str
     assert said["parts"][0]["choices"][0]["delta"] == 0.1
 
 
+def test_the_terminal_makes_the_same_files(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
+    folder, said = walked
+    out, home = tmp_path / "out", tmp_path / "home"
+    before, truth = settings_in(home), said["compare"]["truth"]["summary"]
+    work.make(task(folder, out), home / "discreet.toml", before, ["medical"], 0.1, "suppress", truth)
+    source = tmp_path / "2026-01.rec"
+    source.write_bytes(recorded())
+    words = ["--dir", home, "--person", "jane", "--zone", "UTC", "--slots", "12", "--name", "3=clinic"]
+    chosen = ["--secret", "medical", "--delta", "0.1", "--vocabulary", "suppress", "--weeks", "2", "--accept-model"]
+    assert run(["setup", str(source), *map(str, words), *chosen, "--carry", "4h"]) == 0
+    for name in FILES - {"jane.model"}:
+        assert (home / name).read_bytes() == (out / name).read_bytes(), name
+    ours, theirs = home / "jane.model", out / "jane.model"
+    served = [Settings.read(file).opened()["jane"].routine for file in (home / "discreet.toml", out / "discreet.toml")]
+    assert served[0].fingerprint == served[1].fingerprint
+    assert (truth_of(ours), reading_of(ours)) == (truth_of(theirs), reading_of(theirs))
+
+
 def test_places_are_dropped_and_merged(walked: tuple[Path, dict[str, Any]]) -> None:
     from discreet.places import read_places
 
-    found = read_places(walked[0] / work.FOUND)
-    assert work.drawn(found, {2: None, 3: "home"}).names == ("home",)
-    assert len(work.drawn(found, {2: None, 3: "home"})) == 2
+    found = read_places(walked[0] / FOUND)
+    assert drawn(found, {2: None, 3: "home"}).names == ("home",)
+    assert len(drawn(found, {2: None, 3: "home"})) == 2
     with pytest.raises(DataError, match="keep one at least"):
-        work.drawn(found, {1: None, 2: None, 3: None})
+        drawn(found, {1: None, 2: None, 3: None})
     with pytest.raises(DataError, match="no place can be called 'unknown'"):
-        work.drawn(found, {1: "unknown"})
+        drawn(found, {1: "unknown"})
     with pytest.raises(DataError, match="there is no place 9"):
-        work.drawn(found, {9: "moon"})
+        drawn(found, {9: "moon"})
 
 
 def test_a_table_of_labels_needs_no_map(tmp_path: Path) -> None:
-    draft, out = drafted(tmp_path / "draft", "readings.csv", READINGS.read_bytes()), tmp_path / "out"
+    draft, out = drafted(tmp_path / "draft", "readings.csv", EXAMPLE.read_bytes()), tmp_path / "out"
     read = work.read(task(draft.folder, out), None)
     assert "places" not in read
     assert "home" in read["labels"]
     draft.take(out)
     learned = work.learn(task(draft.folder, out), {})
-    assert not (out / work.PLACES).exists()
+    assert not (out / PLACES).exists()
     assert learned["suggestions"]
 
 
 def test_several_people_in_a_file_are_asked_about(tmp_path: Path) -> None:
-    rows = READINGS.read_text(encoding="utf-8")
+    rows = EXAMPLE.read_text(encoding="utf-8")
     both = rows + rows.partition("\n")[2].replace("p01,", "p02,")
     draft, out = drafted(tmp_path / "draft", "both.csv", both.encode()), tmp_path / "out"
     assert work.read(task(draft.folder, out), None) == {"people": ["p01", "p02"]}
@@ -263,7 +284,7 @@ def ready(walked: tuple[Path, dict[str, Any]], data: Path, person: str) -> Draft
     source, said = walked
     shutil.copytree(source, data / "setup")
     draft = Draft(data / "setup")  # without answers, what followed from them is taken away
-    for name in (work.READINGS, work.FOUND, work.PLACES, work.MODEL):
+    for name in (READINGS, FOUND, PLACES, MODEL):
         shutil.copyfile(source / name, draft.folder / name)
     answers = {"person": person, "zone": "UTC", "history": said["read"], "habits": said["learn"]}
     chosen = {"secrets": ("medical",), "costs": said["compare"], "delta": 0.1, "vocabulary": "suppress"}
@@ -360,11 +381,11 @@ def test_each_step_survives_a_stop(tmp_path: Path, walked: tuple[Path, dict[str,
     assert steps_in(home).document() == steps.document()
     draft = Draft(home / "data" / "setup")
     source, said = walked
-    for name in (work.READINGS, work.FOUND, work.PLACES, work.MODEL):
+    for name in (READINGS, FOUND, PLACES, MODEL):
         shutil.copyfile(source / name, tmp_path / name)
     stages: list[tuple[int, tuple[str, ...], dict[str, Any]]] = [
-        (3, (work.READINGS, work.FOUND), {"person": "jane", "zone": "UTC", "history": said["read"]}),
-        (4, (work.PLACES, work.MODEL), {"names": {"3": "clinic"}, "habits": said["learn"]}),
+        (3, (READINGS, FOUND), {"person": "jane", "zone": "UTC", "history": said["read"]}),
+        (4, (PLACES, MODEL), {"names": {"3": "clinic"}, "habits": said["learn"]}),
         (4, (), {"secrets": ("medical",), "costs": said["compare"]}),
         (5, (), {"delta": 0.1, "vocabulary": "suppress"}),
     ]
@@ -391,9 +412,9 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from discreet.gateway.config.settings import Settings
-from discreet.gateway.setup.steps import Steps
+from discreet.gateway.setup.steps import SetupSteps
 home, out, left = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-steps = Steps(home / "data", Settings.of_nobody(home / "discreet.toml"), 1)
+steps = SetupSteps(home / "data", Settings.of_nobody(home / "discreet.toml"), 1)
 replace = Path.replace
 def counted(path, target):
     global left
@@ -437,10 +458,10 @@ AT_WORK = """
 import os, sys, time
 from pathlib import Path
 from discreet.gateway.config.settings import Settings
-from discreet.gateway.setup.steps import Steps
+from discreet.gateway.setup.steps import SetupSteps
 home = Path(sys.argv[1])
 if __name__ == "__main__":
-    steps = Steps(home / "data", Settings.of_nobody(home / "discreet.toml"), 10**7)
+    steps = SetupSteps(home / "data", Settings.of_nobody(home / "discreet.toml"), 10**7)
     steps.read("jane", "UTC", 4, None)
     print(steps._job._process.pid, flush=True)
     os._exit(9)

@@ -130,7 +130,6 @@ def test_the_page_has_tiles_and_the_map_its_file(folder: Path) -> None:
     text = WHOLE + 'places = "places.geojson"\n[page]\ntiles = "here.mbtiles"\n'
     settings = Settings.read(written(folder, text))
     assert settings.page.tiles == folder / "here.mbtiles"
-    assert Settings.read(written(folder, settings.text())) == settings
     plan = plan_of(replace(settings, applications={}))
     assert (plan.page, plan.maps) == (settings.page, {"jane": folder / "places.geojson"})
     assert (plan.file, plan.views_in_use) == (settings.file, frozenset())

@@ -97,6 +97,18 @@ def test_one_child_is_enough(tmp_path: Path) -> None:
     assert not background.is_locked(folder)
 
 
+def test_a_filter_that_denies_niceness_stops_nothing(tmp_path: Path) -> None:
+    """As that of deploy/discreet.service does."""
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom discreet.jit import child\n"
+        "def nice(by): raise PermissionError(1, 'Operation not permitted')\n"
+        "os.nice, child.LINGER = nice, 0.0\n"
+        "sys.exit(3 + child.main(Path(sys.argv[1]), os.getppid()))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment(tmp_path), check=False)
+    assert run.returncode == 3
+
+
 def test_a_fork_forgets_the_child_of_its_parent(tmp_path: Path) -> None:
     """It neither waits for it nor ends it; it may start its own, which the lock says is not needed."""
     forked = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -80,6 +81,10 @@ def test_a_written_array_with_gaps_is_refused_rather_than_copied(monkeypatch: py
     monkeypatch.setenv(rule.VARIABLE, "now")
     with pytest.raises(TypeError, match="No matching definition"):
         lower_levels(np.ones(4, np.int64)[::2], np.array([0]), np.zeros((1, 2)))
+
+
+def test_a_loop_is_pickled_by_its_name() -> None:
+    assert pickle.loads(pickle.dumps(_sum)) is _sum
 
 
 def test_a_word_that_is_not_known_names_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,21 @@ START = dt.datetime(2026, 3, 2, tzinfo=dt.UTC)
 
 
 def session_at(master: str) -> Any:
-    """A session for small tables."""
+    """A session for small tables, or the one that runs in this process.
+
+    Tests share it, and `spark_stops` of tests/conftest.py ends it: Python workers stay with a session, and take seconds
+    to import what they need.
+    """
     return spark_session(master, settings={"spark.executor.memory": "1g", "spark.sql.shuffle.partitions": "2"})
+
+
+def stop_spark() -> None:
+    """Stop the session that runs in this process, if any."""
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        running.stop()
 
 
 @cache

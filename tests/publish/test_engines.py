@@ -19,7 +19,7 @@ from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.policy import Policy
 from discreet.publish import Plan, Report, RunKey, publish, publish_person
 from tests.publish.plans import SPECS, plan_of
-from tests.publish.sparks import CLUSTER, LOCAL, by_spark, report_rows, session_at
+from tests.publish.sparks import CLUSTER, LOCAL, by_spark, report_rows, session_at, stop_spark
 
 ReportRows = list[dict[str, Any]]
 Engine = Callable[[Plan, Sequence[Trajectory], int], tuple[list[Row], ReportRows]]
@@ -44,13 +44,17 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if request.param in ENGINES:
         yield ENGINES[request.param]
         return
+    request.getfixturevalue("spark_stops")
+    if MASTERS[request.param] is CLUSTER:
+        stop_spark()  # a process has one
     session = session_at(MASTERS[request.param])
 
     def spark(plan: Plan, people: Sequence[Trajectory], seed: int) -> tuple[list[Row], ReportRows]:
         return by_spark(session, plan, people, seed, tmp_path_factory.mktemp("spark"))
 
     yield spark
-    session.stop()
+    if MASTERS[request.param] is CLUSTER:
+        stop_spark()
 
 
 def slow(engine: Engine) -> bool:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,10 +35,8 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    session = session_at(LOCAL)
-    yield session
-    session.stop()
+def session(spark_stops: None) -> Any:
+    return session_at(LOCAL)
 
 
 def population(people: int = 12, seed: int = 5) -> tuple[Plan, list[Trajectory]]:

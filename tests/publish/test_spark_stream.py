@@ -17,6 +17,7 @@ from discreet.models.store import files_for, load, save
 from discreet.publish.engines.spark.session import missing, running
 from discreet.publish.stream.people import Following
 from tests.publish.followed import MONDAY, by_hand, folder_of, readings_of
+from tests.publish.sparks import stop_spark
 from tests.publish.streamed import Child, all_files, committed_files, rows_in, rows_of, write_files
 
 LACKS = missing(stream=True)
@@ -32,7 +33,8 @@ AFTER = MONDAY + dt.timedelta(days=DAYS)
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
-    """A task may fail once."""
+    """A session of its own, in which a task may fail once."""
+    stop_spark()
     with running("local[2,2]", settings={"spark.sql.shuffle.partitions": "2"}) as session:
         yield session
 

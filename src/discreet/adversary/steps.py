@@ -121,7 +121,7 @@ def _emitted_push(
         return 0.0, np.zeros((rows + now, states))
     inside = np.empty(len(likelihood))  # b(output | c) on the contexts of a secret
     for g in range(now):
-        for c in range(len(likelihood)):  # in loops: assigning a slice compiles ten times as much
+        for c in range(len(likelihood)):  # in loops: assigning a slice takes seconds more to compile
             inside[c] = likelihood[c] * members[g, c]
         for y in range(states):
             after[rows + g, y] = after[0, y] * dot(emission[y], inside) / chance

@@ -10,7 +10,6 @@ from discreet.choosing.odds import odds, odds_in_words
 from discreet.choosing.suggest import Suggested, Suggestion
 from discreet.models.routine.routine import Routine
 from discreet.policy import Policy, Secret
-from discreet.toml_text import toml_comment, toml_value
 
 WIDTH = 100
 
@@ -32,7 +31,7 @@ def policy_file_text(policy: Policy, routine: Routine) -> str:
     parts = [*_comment(CHOSEN), *_terms(policy)]
     parts += [] if policy.secrets else ["secret = []"]
     if clock is not None:
-        parts += ["", "[clock]", *(f"{key} = {toml_value(getattr(clock, key))}" for key in ("slots", "zone", "cut"))]
+        parts += ["", "[clock]", *(_line(key, getattr(clock, key)) for key in ("slots", "zone", "cut"))]
     for one in policy.secrets:
         limit = [f"Belief may rise {odds_in_words(told[one.name])}."] if one.name in told else []
         parts += ["", *(line for words in limit for line in _comment(words)), *_entry(one, None)]
@@ -43,11 +42,11 @@ def suggested_text(suggested: Suggested, routine: Routine) -> str:
     """The policy file of suggestions; those that are only listed are comments, to be uncommented."""
     everything = Policy([suggested.secret_of(one) for one in suggested.suggestions], delta=suggested.delta)
     told = odds(routine, everything)
-    parts = [*_comment(HEAD), f"delta = {toml_value(suggested.delta)}"]
+    parts = [*_comment(HEAD), _line("delta", suggested.delta)]
     for one in suggested.suggestions:
         parts += ["", *_comment(_why(one, told))]
         entry = _entry(suggested.secret_of(one), one.between)
-        parts += entry if one.proposed else [toml_comment(line) for line in entry]
+        parts += entry if one.proposed else [f"# {_printable(line)}" for line in entry]
     if not suggested.proposed:
         parts += ["", "secret = []"]
     return "\n".join(parts) + "\n"
@@ -57,7 +56,7 @@ def _terms(policy: Policy) -> list[str]:
     """The policy's own terms, those that are not as they would be without a line."""
     given = {"delta": policy.delta, "share": policy.share, "odds": policy.odds, "doubt": policy.doubt}
     left_out = {"share": 1.0, "odds": None, "doubt": None}
-    return [f"{key} = {toml_value(value)}" for key, value in given.items() if left_out.get(key, "") != value]
+    return [_line(key, value) for key, value in given.items() if left_out.get(key, "") != value]
 
 
 def _why(one: Suggestion, told: Mapping[str, Known]) -> str:
@@ -80,8 +79,19 @@ def _entry(secret: Secret, between: tuple[str, str] | None) -> list[str]:
         pairs["cap"] = secret.cap
     if secret.odds is not None:
         pairs["odds"] = secret.odds
-    return ["[[secret]]", *(f"{key} = {toml_value(value)}" for key, value in pairs.items())]
+    return ["[[secret]]", *(_line(key, value) for key, value in pairs.items())]
+
+
+def _line(key: str, value: object) -> str:
+    import tomlkit
+
+    return tomlkit.dumps({key: value}).rstrip("\n")
 
 
 def _comment(text: str) -> list[str]:
-    return [toml_comment(line) for line in textwrap.wrap(text, WIDTH - 2)]
+    return [f"# {line}" for line in textwrap.wrap(_printable(text), WIDTH - 2)]
+
+
+def _printable(text: str) -> str:
+    """Text without what a comment may not hold, as a name in it may."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

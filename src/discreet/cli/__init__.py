@@ -69,7 +69,7 @@ app.command()(setup)
 app.command("import")(import_)
 for verb in (
     places,
-    batch(learn),
+    learn,
     mechanisms,
     warm,
     batch(release),
@@ -77,7 +77,7 @@ for verb in (
     batch(evaluate),
     batch(compare),
     batch(attack),
-    batch(publish),
+    batch(publish, everything=True),
     stream,
     serve,
     deploy,

@@ -31,8 +31,11 @@ def in_own_process() -> None:
     _own_process = True
 
 
-def batch(verb: Verb) -> Verb:
-    """A verb that compiles what it needs before the first loop runs, unless the environment says otherwise."""
+def batch(verb: Verb, *, everything: bool = False) -> Verb:
+    """A verb that compiles what sessions need, or everything, before the first loop runs or the first worker starts.
+
+    Not before: a file that is missing is an error at once. What the environment says stands.
+    """
 
     @functools.wraps(verb)
     def compiles_first(*arguments: Any, **named: Any) -> Any:
@@ -40,19 +43,20 @@ def batch(verb: Verb) -> Verb:
             from discreet.jit import rule
 
             os.environ[VARIABLE] = "now"  # for the processes of a pool, too
-            rule.before_compiling = compile_session
+            rule.before_compiling = functools.partial(compile_first, everything=everything)
         return verb(*arguments, **named)
 
     return compiles_first  # type: ignore[return-value]  # its signature is the verb's
 
 
-def compile_session() -> None:
-    """Compile what sessions need in one go, and say how far it is."""
-    from discreet.jit.modules import SESSION
+def compile_first(*, everything: bool) -> None:
+    """Compile in one go, and say how far it is."""
+    from discreet.jit.modules import OTHERS, SESSION
     from discreet.jit.warming import not_ready, warm
 
-    if not_ready(SESSION):
-        warm(CompileLines(), modules=SESSION)
+    modules = (*SESSION, *OTHERS) if everything else SESSION
+    if not_ready(modules):
+        warm(CompileLines(), modules=modules)
 
 
 class CompileLines:

@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.data.importing import FileReport, Imported, Rules
 
-LISTED = 15
+LISTED = 20
 """Files that are listed one by one; the JSON document has them all."""
 
 RULES = "What is left out"
@@ -24,7 +24,8 @@ RULES = "What is left out"
 
 def import_(
     sources: Annotated[
-        list[Path], typer.Argument(metavar="SOURCE...", help="Files, folders and zip archives, as many as there are.")
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="Files, folders and archives (.zip, .tgz), as many as there are."),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The table of readings: .parquet, .csv or .csv.gz.")],
     format: Annotated[
@@ -32,8 +33,9 @@ def import_(
         typer.Option(
             metavar="NAME",
             help="Insist on a format instead of looking: owntracks-rec, owntracks-json, google-records, "
-            "google-semantic, google-timeline-android, google-timeline-ios, home-assistant-json, home-assistant-csv, "
-            "home-assistant-db, gpx, geolife, geolife-labels, csv, parquet.",
+            "google-semantic, google-timeline-android, google-timeline-ios, google-timeline-edits, overland, "
+            "home-assistant-json, home-assistant-csv, home-assistant-db, gpx, kml, tcx, fit, geojson, geolife, "
+            "geolife-labels, csv, parquet.",
         ),
     ] = None,
     user: Annotated[
@@ -70,10 +72,12 @@ def import_(
 ) -> None:
     """Make one table of readings of what applications recorded: merged, without duplicates, in order of time.
 
-    Reads OwnTracks (Recorder's .rec, JSON), Google (Records.json, Semantic Location History, Timeline.json of Android,
-    location-history.json of iOS), Home Assistant (history as JSON or CSV, the recorder's database), GPX, GeoLife, and
-    tables of positions or labels (.csv, .csv.gz, .parquet). What a file is, is seen by looking into it. Records that
-    cannot be used are counted and said, never dropped in silence; with --strict the first of them is an error.
+    Reads OwnTracks (Recorder's .rec, JSON), Overland, Google (Records.json, Timeline Edits.json, Semantic Location
+    History, Timeline.json of Android, location-history.json of iOS), Home Assistant (history as JSON or CSV, the
+    recorder's database), the exports of Strava and Apple Health, GPX, KML and KMZ, TCX, FIT (with the extra fit),
+    GeoJSON, GeoLife, and tables of positions or labels (.csv, .csv.gz, .parquet). It recognises files by their
+    content. Records that cannot be used are counted and reported, never dropped in silence; with --strict the first of
+    them is an error.
 
     Example: discreet import takeout.zip tracks/ --user jane --out readings.parquet
     """

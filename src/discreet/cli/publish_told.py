@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.batch.publishing import CountedEvents, Target
 from discreet.batch.truth import known_json
-from discreet.cli.terminal import note, table
+from discreet.cli.terminal import note, people_in_words, table
 from discreet.cli.truth import IF, print_known
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class About:
         """As text; of the people, the first with the largest gains."""
         plan, report = self.plan, self.report
         pieces = "whole trajectories" if plan.piece_length is None else f"pieces of {plan.piece_length} events"
-        print(f"{report.events} events of {report.people} people, by {plan.mechanism.name}, in {self.target.out}")
+        whose = people_in_words(report.people)
+        print(f"{report.events} events of {whose}, by {plan.mechanism.name}, in {self.target.out}")
         print(f"judged by: {plan.habits.name}, {pieces}")
         print(f"WARNING: {doubt}\n" if (doubt := _doubt(plan)) else "")
         rows = [

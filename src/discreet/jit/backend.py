@@ -32,7 +32,7 @@ _HELPER = {**_ENTRY, "no_cpython_wrapper": True}
 
 
 def _without_blas() -> None:
-    """Load numba's arrays without scipy.linalg, a fifth of a second and 25 MB, which no loop here uses.
+    """Load numba's arrays without scipy.linalg, 15 MB that no loop here uses.
 
     numba only looks whether it is there; whoever compiles a product of matrices has it imported then, as ever.
     """

@@ -63,6 +63,10 @@ class Loop:
         with np.errstate(all="ignore"):  # compiled loops meet infinities too, in silence
             return _unboxed(self._plain(*arguments))
 
+    def __reduce__(self) -> str:
+        """By its name, as functions are pickled: a process of a pool has its own."""
+        return self.__name__
+
     @property
     def is_compiled(self) -> bool:
         """Whether this process runs compiled code at the next call."""
@@ -96,7 +100,7 @@ class Loop:
         if how == "never":
             return None
         if how == "now" or not self.signatures:
-            _announced()
+            about_to_compile()
             self.compile()
             return self._compiled
         now = time.monotonic()
@@ -131,7 +135,8 @@ HELPERS: list[tuple[Callable[..., Any], Callable[..., Any], bool]] = []
 """Functions that only loops call: as Python sees them, as they are compiled, and whether they count references."""
 
 
-def _announced() -> None:
+def about_to_compile() -> None:
+    """Say so, once, where somebody wants to know: before a call waits, or before processes start that all would."""
     global before_compiling
     call, before_compiling = before_compiling, None
     if call is not None:

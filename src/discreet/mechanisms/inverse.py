@@ -13,7 +13,7 @@ def inverted(matrix: FloatArray) -> FloatArray:
     """Gauss and Jordan with row pivots. A library's inverse would use threads that this size does not repay."""
     size = len(matrix)
     work = np.zeros((size, 2 * size))
-    for i in range(size):  # in loops: assigning a slice compiles ten times as much
+    for i in range(size):  # in loops: assigning a slice takes seconds more to compile
         for k in range(size):
             work[i, k] = matrix[i, k]
         work[i, size + i] = 1.0

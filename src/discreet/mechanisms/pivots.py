@@ -133,7 +133,7 @@ def add_row(problem: Problem, basis: Basis, r: int, o: int, j: int) -> None:
         basis.own[r, i] = problem.coefficients[j, problem.member[begin + i]]
     inverse, basic, key = basis.inverse, basis.basic, basis.key
     state, output, coefficients = problem.state, problem.output, problem.coefficients[j]
-    for i in range(r):  # in loops: assigning a slice compiles ten times as much
+    for i in range(r):  # in loops: assigning a slice takes seconds more to compile
         inverse[r, i] = inverse[i, r] = 0.0
     inverse[r, r] = 1.0
     for i in range(r):

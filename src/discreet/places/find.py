@@ -14,7 +14,7 @@ from discreet.numerics import FloatArray, IntArray
 from discreet.places.dwell import bounds_of, dates_of
 from discreet.places.ellipsoid import chords, points_of, positions_of_points
 from discreet.places.named import RESERVED, Place, Places, checked_name
-from discreet.places.pace import CHANGES, records_changes, stands_for, with_pauses
+from discreet.places.pace import is_sparse, stands_for, with_pauses
 from discreet.places.shapes import WIDEST, Circle
 from discreet.places.sightings import SECOND, Sightings
 from discreet.places.spent import TimeSpent, spent_at
@@ -37,8 +37,14 @@ WEEKDAYS = range(5)
 NIGHTS_SHARE, MIDDAYS_SHARE = 0.25, 0.1
 """A home has a quarter of the night hours that are known, work a tenth of the midday hours of weekdays."""
 
+KNOWN_NIGHTS = 0.05
+"""Of all night hours, the part of which something is known at least where hours say which place is home."""
+
 NIGHT_AT, FEWEST_NIGHTS = 3, 3
 """The hour of the wall clock by which nights are counted, and how many a home has at least, if only they say so."""
+
+LONGEST_NIGHT = 14 * 3600 * SECOND
+"""From an evening's last sighting to a morning's first: a day at work on either side is no night there."""
 
 
 NO_HOME = (
@@ -79,8 +85,8 @@ class Search:
 def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -> tuple[Places, TimeSpent]:
     """The places of one person, numbered from the one with most time on, and the time spent at each.
 
-    1. **Stays** of `search.minutes` or more within `search.radius` (`stays_of`). Where the source is silent while
-       nothing changes, a position and a silence are a stay too (`pace.with_pauses`).
+    1. **Stays** of `search.minutes` or more within `search.radius` (`stays_of`). Where the source says nothing for
+       most of the time, a position and a silence are a stay too (`pace.with_pauses`).
     2. **Places**: of all stays, the one with most time within the radius around it is a place; then the next that is
        further than two radii from those before, and so on. Each stay goes to the nearest. So places do not chain
        through a busy quarter into one, and a place has no rim of smaller ones around it.
@@ -96,7 +102,7 @@ def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -
         raise DataError("there are no positions to find places in, only labels; learn from the labels directly")
     instants, points = sightings.instants[there], points_of(sightings.positions[there])
     gap = stands_for(instants) if search.gap is None else search.gap
-    if records_changes(instants):
+    if is_sparse(instants):
         instants, points = with_pauses(instants, points, gap)
     stays = stays_of(instants, points, search.radius, round(search.minutes * 60 * SECOND), round(gap * SECOND))
     if not len(stays):
@@ -207,7 +213,8 @@ def named_by_rules(places: Places, spent: TimeSpent, sightings: Sightings, clock
     ):
         free = [k for k in range(len(places)) if k not in names]
         best = max(free, key=lambda k: (hours[k], -k), default=None)
-        if name not in taken and best is not None and hours[best] > 0 and hours[best] >= least * every:
+        nights_known = name != "home" or every >= KNOWN_NIGHTS * len(NIGHT) * ((spent.last - spent.first).days + 1)
+        if name not in taken and best is not None and hours[best] > 0 and hours[best] >= least * every and nights_known:
             names[best] = (name, f"{100 * hours[best] / every:.0f} % {when}")
     if "home" not in {name for name, _ in names.values()}:
         nights = nights_at(places, sightings, clock)
@@ -232,7 +239,7 @@ def nights_at(places: Places, sightings: Sightings, clock: Clock) -> IntArray:
     after = np.searchsorted(instants, when)
     real = (after > 0) & (after < len(instants))
     before, after = after[real] - 1, after[real]
-    near = instants[after] - instants[before] <= round(CHANGES * SECOND / 2)
+    near = instants[after] - instants[before] <= LONGEST_NIGHT
     same = near & (at[before] == at[after]) & (at[before] >= 0)
     return np.bincount(at[before][same], minlength=len(places))
 

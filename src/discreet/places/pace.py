@@ -1,7 +1,8 @@
-"""How a source records: steadily, or only when something changes, and how long a sighting then stands.
+"""How a source records: steadily, only when something changes, or now and then; and how long a sighting then stands.
 
 A phone that saves power says nothing while it lies still, and Home Assistant writes changes only. There, silence means
-that the person is still where they were. A phone that reports every few minutes and then does not is switched off.
+that the person is still where they were. A phone that reports every few minutes and then does not is switched off. Who
+checks in somewhere once a day has left, at some time, without a word.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ CHANGES = 48 * 3600.0
 PAUSE = 45 * 60.0
 """Seconds without a sighting that are a silence, unless all sightings are as far apart as that."""
 
-REGULAR = 1.5
-"""A source whose quartiles of waiting differ by no more than this polls, however seldom; then three times as long is a
-silence."""
+REGULAR, SLOWEST_POLL = 1.5, 3 * 3600.0
+"""A source polls whose quartiles of waiting differ by no more than this factor, and are no longer than so many seconds.
+Then three times as long is a silence."""
+
+CHANGES_A_DAY = 2
+"""Sightings on a usual date with any, from which on all changes may have been recorded: who leaves comes back."""
 
 QUIET_SHARE = 0.5
 """Of the time, that silences fill where a source reports changes only. A phone that is off every night has a third."""
@@ -32,16 +36,25 @@ TRAVEL = 10.0
 """Metres a second from one place to the next, at which somebody must have left who has been seen far away."""
 
 
-def records_changes(instants: IntArray) -> bool:
-    """Whether a source is silent while nothing changes, by the time that its silences fill."""
+def is_sparse(instants: IntArray) -> bool:
+    """Whether a source says nothing for most of the time, by the time that its silences fill."""
     waits = np.diff(instants)
     waits = waits[waits > 0] / SECOND
     if len(waits) < 2:
         return False
     low, high = np.quantile(waits, [0.25, 0.75])
-    pause = max(PAUSE, 3 * high) if high <= REGULAR * low else PAUSE
+    polls = high <= min(REGULAR * low, SLOWEST_POLL)
+    pause = max(PAUSE, 3 * high) if polls else PAUSE
     counted = np.minimum(waits, CHANGES)  # a year in a drawer is no habit of the source
     return bool(counted[waits > pause].sum() >= QUIET_SHARE * counted.sum())
+
+
+def records_changes(instants: IntArray) -> bool:
+    """Whether a source is silent while nothing changes, and tells all changes."""
+    if not is_sparse(instants):
+        return False
+    _, counts = np.unique(instants // (86_400 * SECOND), return_counts=True)
+    return bool(np.median(counts) >= CHANGES_A_DAY)
 
 
 def stands_for(instants: IntArray) -> float:
@@ -52,15 +65,14 @@ def stands_for(instants: IntArray) -> float:
 def with_pauses(instants: IntArray, points: FloatArray, hold: float) -> tuple[IntArray, FloatArray]:
     """Instants (m,) and points (m, 3) with the end of every silence added, where the person was before it.
 
-    The end is the latest that allows for the way to the next position at `TRAVEL`; a silence of more than `hold`
-    seconds says nothing. So one position and the next one far away make a stay, within the bounds of the gap.
+    The end is the latest that allows for the way to the next position at `TRAVEL`, and no later than `hold` seconds
+    after the last. So one position and the next one far away make a stay, within the bounds of the gap.
     """
     if len(instants) < 2:
         return instants, points
     waits = np.diff(instants) / SECOND
     away = chords(points[1:], points[:-1])
     stay = waits - np.where(away > 0, away / TRAVEL, 0.0)
-    paused = np.flatnonzero((waits > PAUSE) & (waits <= hold) & (stay > 0))
-    ends = instants[paused] + (stay[paused] * SECOND).astype(np.int64)
-    ends = np.minimum(ends, instants[paused + 1])
+    paused = np.flatnonzero((waits > PAUSE) & (stay > 0))
+    ends = instants[paused] + (np.minimum(stay[paused], hold) * SECOND).astype(np.int64)
     return np.insert(instants, paused + 1, ends), np.insert(points, paused + 1, points[paused], axis=0)

@@ -16,6 +16,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -434,7 +435,10 @@ def write_settings(folder: Path) -> dict[str, Any]:
     (folder / "discreet.toml").write_text(SETTINGS, encoding="utf-8")
     write_places(folder / "places.geojson", PLACES)
     settings = Settings.read(folder / "discreet.toml")
-    (folder / "discreet-written.toml").write_text(settings.text(), encoding="utf-8")
+    jane = settings.people["jane"]
+    changed = settings.text_with(SETTINGS, CLOCK, replace(jane, carry=60.0))
+    as_before = replace(settings, people={"jane": replace(jane, carry=60.0)}).text_with(changed, CLOCK, jane)
+    (folder / "discreet-written.toml").write_text(as_before, encoding="utf-8")
     return {
         "policy": policy_values(d.Policy.read(folder / "policy.toml", clock=CLOCK)),
         "settings": settings_values(settings, folder),

@@ -1,4 +1,4 @@
-"""The steps from a history to settings: each asks, works, and says in a few lines what came of it."""
+"""What the terminal asks at each step of `discreet.setup`, and how it says in a few lines what came of it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from discreet.cli.inputs import in_options, seconds_of_duration
-from discreet.cli.policy import WIDTH
+import polars as pl
+
+from discreet.choosing import Choice, Suggested
+from discreet.choosing.keeping import is_unnamed, worth_keeping
+from discreet.cli.day_strip import print_day
+from discreet.cli.inputs import in_options
+from discreet.cli.policy import WIDTH, print_suggested
 from discreet.cli.setup.asking import Asker
 from discreet.cli.terminal import note, percent, progress, table
-from discreet.clock import Clock, local_zone
+from discreet.cli.truth import IF
+from discreet.clock import Clock, duration_text, local_zone
 from discreet.contexts import UNKNOWN, Day, shares
+from discreet.data.entries import NoZoneError
+from discreet.data.importing import Imported
+from discreet.data.table import IMPORTED
 from discreet.errors import DataError, DiscreetError, did_you_mean
-from discreet.gateway.setup import habits
-from discreet.gateway.setup.habits import FEWEST_DAYS, Mapped, chosen, draw_places, usual
-from discreet.gateway.setup.history import NOBODY, History, called, history_of, imported, users_of, whose
-
-if TYPE_CHECKING:
-    from discreet.choosing import Choice, Suggested
-    from discreet.data.importing import Imported
-    from discreet.hierarchy import Hierarchy
-    from discreet.models.routine.routine import Routine
-    from discreet.places import Places
-    from discreet.places.spent import TimeSpent
-    from discreet.places.zones import Zones
-    from discreet.policy import Policy
+from discreet.places import Places, read_places
+from discreet.places.spent import TimeSpent
+from discreet.places.zones import Zones
+from discreet.policy import Policy
+from discreet.setup import habits
+from discreet.setup.habits import Mapped
+from discreet.setup.history import NOBODY, History, called, history_of, imported, users_of, whose
+from discreet.setup.steps import Setup
 
 KEEP = "keep"
 """The answer that leaves readings as they are."""
@@ -80,8 +83,6 @@ def ask_clock(ask: Asker, given: Given, before: Clock | None, zones: Zones | Non
 def brought(given: Given, before: Clock | None) -> Imported | None:
     """What the sources of the options hold, to see whose and from where; None where there are none, or where times
     cannot be read before somebody has said their zone."""
-    from discreet.data.entries import NoZoneError
-
     if not given.sources:
         return None
     zone = given.zone or (None if before is None else before.zone)
@@ -112,10 +113,6 @@ def ask_history(
 
 def _kept(before: Path, person: str, zone: str, ask: Asker) -> History:
     """The readings of the last time as they are; a table that came from elsewhere is imported."""
-    import polars as pl
-
-    from discreet.data.table import IMPORTED
-
     try:
         found = pl.read_parquet(before)
     except (OSError, pl.exceptions.PolarsError):
@@ -157,35 +154,26 @@ def _of_one(found: Imported, person: str, ask: Asker) -> History:
 # --- 3. places
 
 
-def ask_places(
-    ask: Asker, given: Given, person: str, readings: Path, clock: Clock, hold: float, before: Path, page: Path
-) -> Mapped:
+def ask_places(ask: Asker, given: Given, setup: Setup, before: Path, page: Path) -> Mapped:
     """The map of the last time, or places that are found, with the names that the person gives them.
 
     `page` is the map to look at while names are asked for.
     """
-    from discreet.data import read_sightings
-    from discreet.places import Search, find_places, read_places
-    from discreet.places.spent import spent_at
-
-    (sightings,) = read_sightings(readings).people.values()
-    hourly = Clock(24, clock.zone)
     keep = given.keep_places
     if before.is_file() and keep is None:
         keep = ask.agreed("--keep-places or --find-places", f"Keep the places of {before.name}?", default=True)
     if keep:
         if not before.is_file():
             raise DiscreetError(f"{before}: there is no map to keep; leave --keep-places out")
-        places = read_places(before).renamed(given.names)
-        return Mapped(places, spent_at(sightings, places, hourly, hold), found=False)
+        return setup.on_map(read_places(before).renamed(given.names))
     try:
-        places, spent = find_places(sightings, hourly, Search(gap=hold or 1.0))
+        mapped = setup.find()
     except DataError as error:
         raise DataError(f"{error}, with discreet places; save its map as {before}, and run this again") from None
-    mapped = Mapped(places.renamed(given.names), spent, found=True)
+    mapped = replace(mapped, places=mapped.places.renamed(given.names))
     if not ask.asks:
         return habits.by_time_of_day(mapped)
-    draw_places(mapped, person, page)
+    habits.draw_places(mapped, setup.person, page)
     print_places(mapped)
     return replace(mapped, places=_named(ask, mapped.places, set(given.names), page))
 
@@ -207,14 +195,12 @@ def print_places(mapped: Mapped) -> None:
 
 def _usual(spent: TimeSpent, k: int) -> str:
     """When one is there."""
-    part, quarter = usual(spent, k)
+    part, quarter = habits.usual(spent, k)
     return f"{part} {quarter}".strip()
 
 
 def _named(ask: Asker, places: Places, done: set[int], page: Path) -> Places:
     """Names for places that have only a number."""
-    from discreet.choosing.keeping import is_unnamed, worth_keeping
-
     open_ = [place for place in places.places if is_unnamed(place.name) and place.number not in (None, *done)]
     rare = [place for place in open_[ASKED:] if place.name in worth_keeping(places)]  # seldom visited, perhaps secret
     numbers = [place.number for place in (*open_[: ASKED - len(rare)], *rare) if place.number is not None]
@@ -236,18 +222,19 @@ def _named(ask: Asker, places: Places, done: set[int], page: Path) -> Places:
 # --- 4. habits
 
 
-def days_of(readings: Path, mapped: Mapped | None, clock: Clock, carry: str) -> list[Day]:
-    """The person's days, a context a slot, nothing merged; errors speak of options."""
+def days_of(setup: Setup) -> list[Day]:
+    """The person's days; errors speak of options."""
     try:
-        return habits.days_of(readings, None if mapped is None else mapped.places, clock, seconds_of_duration(carry))
+        return setup.days
     except DataError as error:
         raise DataError(in_options(str(error))) from None
 
 
-def print_days(days: Sequence[Day], routine: Routine, carry: str) -> None:
+def print_days(setup: Setup) -> None:
     """How much there is, and what to mind."""
-    print(textwrap.fill(f"{len(days)} days, of {', '.join(routine.contexts)}", WIDTH))
-    if len(days) < FEWEST_DAYS:
+    days, carry = setup.days, duration_text(setup.carry)
+    print(textwrap.fill(f"{len(days)} days, of {', '.join(setup.routine.contexts)}", WIDTH))
+    if len(days) < habits.FEWEST_DAYS:
         note(f"{len(days)} days are few to know habits from; bring more, and run this again")
     if (unknown := shares(days).get(UNKNOWN, 0.0)) >= 0.2:
         note(
@@ -259,14 +246,11 @@ def print_days(days: Sequence[Day], routine: Routine, carry: str) -> None:
 # --- 5. secrets
 
 
-def ask_secrets(ask: Asker, given: Given, routine: Routine, places: Places | None) -> Suggested:
+def ask_secrets(ask: Asker, given: Given, setup: Setup) -> Suggested:
     """Those of the options, or of the suggestions that are taken; a context may be named besides."""
-    from discreet.choosing import suggest
-    from discreet.cli.policy import print_suggested
-
-    found = suggest(routine, places)
+    found, routine = setup.suggested, setup.routine
     if given.secrets:
-        return chosen(found, given.secrets, routine, places)
+        return setup.chosen(given.secrets)
     taken = ", ".join(str(k) for k, one in enumerate(found.suggestions, 1) if one.proposed)
     if ask.asks:
         print_suggested(found, routine, numbered=True)
@@ -276,7 +260,7 @@ def ask_secrets(ask: Asker, given: Given, routine: Routine, places: Places | Non
     def read(text: str) -> Suggested:
         names = [part.strip() for part in text.split(",") if part.strip()]
         by_number = {str(k): one.name for k, one in enumerate(found.suggestions, 1)}
-        return chosen(found, [by_number.get(name, name) for name in names], routine, places)
+        return setup.chosen([by_number.get(name, name) for name in names])
 
     if not ask.asks and not taken:
         raise DiscreetError(
@@ -291,25 +275,17 @@ def ask_secrets(ask: Asker, given: Given, routine: Routine, places: Places | Non
 # --- 6. what it costs, and how it looks
 
 
-def print_preview(
-    days: Sequence[Day], routine: Routine, policy: Policy, choice: Choice, tree: Hierarchy | None
-) -> None:
+def print_preview(setup: Setup, policy: Policy, choice: Choice) -> None:
     """The last day with a secret visit as applications would see it, and the cost."""
-    from discreet.cli.day_strip import print_day
-
-    day = habits.day_to_show(days, routine, policy)
-    told = habits.told_on(day, routine, policy, choice.vocabulary, tree)
-    assert routine.clock is not None
+    day, told = setup.shown(policy), setup.told(policy, choice.vocabulary)
     print(f"\n{day.date:%A %d %B %Y}, told with delta {policy.delta:g} and {choice.vocabulary}, as it might be:\n")
-    print_day(routine.clock, day.contexts, told, policy.contexts)
+    print_day(setup.clock, day.contexts, told, policy.contexts)
     print()
     print(cost_in_words(choice))
 
 
 def cost_in_words(choice: Choice) -> str:
     """Utility and the audit's verdict."""
-    from discreet.cli.truth import IF
-
     shown = f"{100 * choice.utility.mean:.0f} % ± {max(1, round(100 * choice.utility.half_width))}"
     parts = [f"{percent(choice.false)} told falsely"] if choice.false else []
     parts += [f"{percent(choice.coarse)} told more widely"] if choice.coarse else []

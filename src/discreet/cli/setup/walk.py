@@ -1,38 +1,43 @@
-"""One walk through the questions of `discreet setup`, in order; the steps are in `steps.py`."""
+"""The terminal's walk through the steps of `discreet.setup`; what it asks and prints at each is in `steps.py`."""
 
 from __future__ import annotations
 
 import shlex
-import shutil
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from discreet.cli.policy import WIDTH
+from discreet.choosing import Choice, Choices, Suggested
+from discreet.choosing.choices import DELTAS, VOCABULARIES, at_delta, choice_json
+from discreet.choosing.keeping import is_unnamed
+from discreet.cli.inputs import seconds_of_duration
+from discreet.cli.policy import WIDTH, print_choices
 from discreet.cli.setup import steps
 from discreet.cli.setup.asking import Asker
+from discreet.cli.setup.steps import Given
 from discreet.cli.terminal import note, progress
+from discreet.clock import duration_text
+from discreet.contexts import shares
+from discreet.data.importing import Imported
 from discreet.errors import DiscreetError, did_you_mean
-from discreet.gateway.setup import habits
-from discreet.gateway.setup.habits import Mapped
-from discreet.gateway.setup.history import History, users_of, zones_in
+from discreet.evaluation.truth import Truth
+from discreet.gateway.config.settings import NAME, PersonSettings, Settings
+from discreet.gateway.setup.files import names_of, stage_settings
+from discreet.mechanisms.named import Spec
 from discreet.places.find import NO_HOME
+from discreet.places.pace import records_changes, stands_for
+from discreet.policy import Policy, read_policy
+from discreet.setup.files import move
+from discreet.setup.habits import Mapped
+from discreet.setup.history import History, users_of, zones_in
+from discreet.setup.steps import Setup
 
-if TYPE_CHECKING:
-    from discreet.choosing import Choice, Choices, Suggested
-    from discreet.cli.setup.steps import Given
-    from discreet.contexts import Day
-    from discreet.data.importing import Imported
-    from discreet.evaluation.truth import Truth
-    from discreet.gateway.config.settings import PersonSettings, Settings
-    from discreet.hierarchy import Hierarchy
-    from discreet.mechanisms.named import Spec
-    from discreet.models.routine.routine import Routine
-    from discreet.policy import Policy
+CARRY = 4 * 3600.0
+"""Seconds that a reading stands unless somebody or the history says otherwise."""
 
 DELTA, VOCABULARY = "0.1", "suppress"
 """What is taken unless the person says otherwise: nothing false is told that nobody asked for."""
@@ -44,12 +49,14 @@ class SetupWalk:
     def __init__(self, ask: Asker, given: Given, folder: Path, staging: Path, *, quiet: bool) -> None:
         self.ask, self.given, self.folder, self.staging, self.quiet = ask, given, folder, staging, quiet
         self.before = self._settings()
+        self.known: PersonSettings | None = None
+        """Who is set up again, as the settings have them."""
         self.number = 0
+        self.files = staging / "files"
+        self.files.mkdir()
 
     def _settings(self) -> Settings | None:
         """Those of the last time; a file that cannot be read is an error rather than overwritten."""
-        from discreet.gateway.config.settings import NAME, Settings
-
         path = self.folder / NAME
         return Settings.read(path) if path.exists() else None
 
@@ -67,41 +74,28 @@ class SetupWalk:
 
     def through(self) -> dict[str, Any]:
         """All questions, and then the files."""
-        from discreet.gateway.config.section import duration_text
-        from discreet.gateway.config.settings import CARRY
-        from discreet.gateway.setup.files import Names
-
         self._check()
         found = steps.brought(self.given, None if self.before is None else self.before.clock)
-        zones = None if found is None else zones_in(found.readings)
         self.head("You")
-        self.person = self._who(found)
-        self.names = Names.of(self.person, self.before)
-        known = None if self.before is None else self.before.people.get(self.person)
-        self.carry = self.given.carry or (CARRY if known is None else duration_text(known.carry))
-        self.clock = steps.ask_clock(self.ask, self.given, None if self.before is None else self.before.clock, zones)
-        others = set(() if self.before is None else self.before.people) - {self.person}
-        if self.before is not None and others and self.clock != self.before.clock:
-            raise DiscreetError(
-                f"{self.before.file}: the clock of everybody is {self.before.clock}; use the same for {self.person}"
-            )
-        self.say(f"{self.person}: {self.clock.zone}, {self.clock.slots} slots a day, cut at {self.clock.cut}")
-        readings = self._history(found, anew=known is None)
-        mapped = self._places(readings)
-        days, routine, keep, kept = self._habits(readings, mapped)
-        suggested, policy = self._secrets(routine, mapped, kept)
-        truth = self._truth(days, keep, policy)
-        policy, choice, tree = self._choice(days, routine, mapped, suggested, policy)
-        self._stage(routine, truth, suggested, policy, choice, mapped, tree)
-        files = self._move()
+        self._who(found)
+        positions = self._history(found)
+        if positions:
+            self._places()
+        kept = self._habits()
+        suggested, policy = self._secrets(kept)
+        truth = self._truth(policy)
+        policy, choice = self._choice(policy, new=kept is None)
+        secrets = self.folder / self.names.policy if suggested is None else suggested.at(policy.delta)
+        files = self._make(secrets, choice, truth)
         self._end(files, choice)
+        setup = self.setup
         return {
             "dir": str(self.folder),
-            "person": self.person,
+            "person": setup.person,
             "files": [str(file) for file in files],
-            "days": len(days),
-            "contexts": list(routine.contexts),
-            "places": None if mapped is None else len(mapped.places),
+            "days": len(setup.days),
+            "contexts": list(setup.routine.contexts),
+            "places": None if setup.places is None else len(setup.places),
             "secrets": {one.name: policy.delta_of(one) for one in policy.secrets},
             **_cost(choice),
             "truth": truth.summary(),
@@ -109,9 +103,6 @@ class SetupWalk:
 
     def _check(self) -> None:
         """What options say is checked before anything long is begun."""
-        from discreet.choosing.choices import VOCABULARIES
-        from discreet.cli.inputs import seconds_of_duration
-
         if self.given.delta is not None:
             _a_delta(str(self.given.delta))
         if self.given.vocabulary is not None:
@@ -120,7 +111,22 @@ class SetupWalk:
 
     # --- the steps
 
-    def _who(self, found: Imported | None) -> str:
+    def _who(self, found: Imported | None) -> None:
+        """Who it is, by which clock, and what is known of them from the last time."""
+        before, zones = self.before, None if found is None else zones_in(found.readings)
+        person = self._name(found)
+        self.names = names_of(person, before)
+        self.known = None if before is None else before.people.get(person)
+        carry = CARRY if self.known is None else self.known.carry
+        if self.given.carry is not None:
+            carry = seconds_of_duration(self.given.carry)
+        clock = steps.ask_clock(self.ask, self.given, None if before is None else before.clock, zones)
+        if before is not None and set(before.people) - {person} and clock != before.clock:
+            raise DiscreetError(f"{before.file}: the clock of everybody is {before.clock}; use the same for {person}")
+        self.say(f"{person}: {clock.zone}, {clock.slots} slots a day, cut at {clock.cut}")
+        self.setup = Setup(self.staging, self.staging, person, clock, carry)
+
+    def _name(self, found: Imported | None) -> str:
         """The name of the last time, or the one that the source uses."""
         if self.given.person is not None:
             return _a_name(self.given.person)
@@ -129,51 +135,36 @@ class SetupWalk:
         usual = people[0] if people else users[0] if len(users) == 1 else "me"
         return self.ask.answer("--person", "What are you called here?", _a_name, usual)
 
-    def _history(self, found: Imported | None, *, anew: bool) -> Path:
-        from discreet.data.importing import write_readings
-
+    def _history(self, found: Imported | None) -> int:
+        """The readings; how many of them have a position."""
         self.head("Your history")
         history = steps.ask_history(
-            self.ask, self.given, self.person, self.clock.zone, self.folder / self.names.readings, found
+            self.ask, self.given, self.setup.person, self.setup.clock.zone, self.folder / self.names.readings, found
         )
-        self._when(history, anew=anew)
-        rows, first, last = (
-            history.readings.height,
-            history.readings["timestamp"].min(),
-            history.readings["timestamp"].max(),
-        )
-        self.say(f"{rows} readings, {str(first)[:10]} to {str(last)[:10]}: {history.told}")
-        path = self.staging / self.names.readings
-        write_readings(path, history.readings)
-        self.positions = history.positions
-        return path
+        self._when(history)
+        stamps = history.readings["timestamp"]
+        self.say(f"{len(stamps)} readings, {str(stamps.min())[:10]} to {str(stamps.max())[:10]}: {history.told}")
+        self.setup.bring(history)
+        return history.positions
 
-    def _when(self, history: History, *, anew: bool) -> None:
+    def _when(self, history: History) -> None:
         """Say by which zone days are cut, and for how long a reading stands where nobody said."""
-        from discreet.gateway.config.section import duration_text
-        from discreet.places.pace import records_changes, stands_for
-
         zones, seen = history.zones(), history.instants
         if zones is not None:
-            warning = zones.warning(self.clock, int(seen[0]))
+            warning = zones.warning(self.setup.clock, int(seen[0]))
             if warning is not None:
                 note(f"{warning} --zone {zones.home} cuts them there")
             elif self.given.zone is None:
                 self.say(f"{zones.told()[0].upper()}{zones.told()[1:]} (--zone).")
-        if anew and self.given.carry is None and records_changes(seen):
-            self.carry = duration_text(stands_for(seen))
-            self.say(f"It records changes only: a reading stands until the next one, for up to {self.carry} (--carry).")
+        if self.known is None and self.given.carry is None and records_changes(seen):
+            self.setup.carry = stands_for(seen)
+            carry = duration_text(self.setup.carry)
+            self.say(f"It records changes only: a reading stands until the next one, for up to {carry} (--carry).")
 
-    def _places(self, readings: Path) -> Mapped | None:
-        from discreet.cli.inputs import seconds_of_duration
-        from discreet.places import write_places
-
-        if not self.positions:
-            return None
+    def _places(self) -> None:
         self.head("Your places")
         before = self.folder / self.names.places
-        page, hold = self.staging / self.names.page, seconds_of_duration(self.carry)
-        mapped = steps.ask_places(self.ask, self.given, self.person, readings, self.clock, hold, before, page)
+        mapped = steps.ask_places(self.ask, self.given, self.setup, before, self.files / self.names.page)
         if not (self.ask.asks and mapped.found) and not self.quiet:
             steps.print_places(mapped)
         self.say(f"{mapped.spent.unexplained:.0%} of the time is at none of them.".replace("%", " %"))
@@ -181,16 +172,12 @@ class SetupWalk:
             note(NO_HOME)
         self._tell_of_names(mapped)
         if mapped.found or self.given.names:
-            write_places(self.staging / self.names.places, mapped.places)
+            self.setup.draw(mapped.places, mapped)
         else:
-            shutil.copyfile(before, self.staging / self.names.places)  # to the letter: people edit it
-        habits.draw_places(mapped, self.person, page)
-        return mapped
+            self.setup.keep_map(before, mapped)
 
     def _tell_of_names(self, mapped: Mapped) -> None:
         """Say how places get names, where nobody was there to be asked."""
-        from discreet.choosing.keeping import is_unnamed
-
         numbers = [place.number for place in mapped.places.places if is_unnamed(place.name)]
         if self.ask.asks or not mapped.found or not numbers:
             return
@@ -202,33 +189,26 @@ class SetupWalk:
             f"discreet setup {sources} --dir {shlex.quote(str(self.folder))} --find-places {named}"
         )
 
-    def _habits(
-        self, readings: Path, mapped: Mapped | None
-    ) -> tuple[list[Day], Routine, tuple[str, ...], Policy | None]:
-        """Days, the routine, what it keeps however rare, and the policy of the last time, if it is kept."""
-        from discreet.choosing.keeping import worth_keeping
-        from discreet.contexts import shares
-        from discreet.policy import read_policy
-
+    def _habits(self) -> Policy | None:
+        """Learn them; the policy of the last time, if it is kept."""
         self.head("Your habits")
-        days = steps.days_of(readings, mapped, self.clock, self.carry)
+        days = steps.days_of(self.setup)
         kept, path = None, self.folder / self.names.policy
         if path.is_file() and not self.given.secrets:
-            before, clock = read_policy(path, self.clock)
-            if clock != self.clock:
-                raise DiscreetError(f"{path}: its [clock] is {clock}, and yours {self.clock}; leave [clock] out of it")
+            own = self.setup.clock
+            before, clock = read_policy(path, own)
+            if clock != own:
+                raise DiscreetError(f"{path}: its [clock] is {clock}, and yours {own}; leave [clock] out of it")
             names = ", ".join(secret.name for secret in before.secrets)
             question = f"Keep the secrets of {path.name} ({names})?"
             kept = before if self.ask.agreed("--secret NAME", question, default=True) else None
-        named = worth_keeping(None if mapped is None else mapped.places)
-        given = tuple(label for label in self.given.secrets if label in shares(days))
-        keep = tuple(sorted({*named, *given, *(() if kept is None else kept.contexts)}))
-        routine = habits.learned(days, self.clock, keep)
+        given = [label for label in self.given.secrets if label in shares(days)]
+        self.setup.learn([*given, *(() if kept is None else kept.contexts)])
         if not self.quiet:
-            steps.print_days(days, routine, self.carry)
-        return days, routine, keep, kept
+            steps.print_days(self.setup)
+        return kept
 
-    def _secrets(self, routine: Routine, mapped: Mapped | None, kept: Policy | None) -> tuple[Suggested | None, Policy]:
+    def _secrets(self, kept: Policy | None) -> tuple[Suggested | None, Policy]:
         if kept is not None:
             if self.given.delta is not None:
                 raise DiscreetError(
@@ -237,66 +217,43 @@ class SetupWalk:
                 )
             return None, kept
         self.head("Your secrets")
-        suggested = steps.ask_secrets(self.ask, self.given, routine, None if mapped is None else mapped.places)
+        suggested = steps.ask_secrets(self.ask, self.given, self.setup)
         self.say(f"Secret: {', '.join(one.name for one in suggested.proposed)}")
         return suggested, suggested.policy()
 
-    def _choice(
-        self, days: Sequence[Day], routine: Routine, mapped: Mapped | None, suggested: Suggested | None, policy: Policy
-    ) -> tuple[Policy, Choice, Hierarchy | None]:
-        """Delta and vocabulary, with a look at a day, until the person is content."""
-        from discreet.choosing.choices import DELTAS, at_delta, hierarchy_for
-        from discreet.cli.policy import print_choices
-
+    def _choice(self, policy: Policy, *, new: bool) -> tuple[Policy, Choice]:
+        """Delta and vocabulary, with a look at a day, until the person is content; `new` secrets have any delta."""
         self.head("What applications see")
-        tree = hierarchy_for(routine, None if mapped is None else mapped.places)
         vocabularies = (
             None if self.given.vocabulary is None and self.ask.asks else [self.given.vocabulary or self._vocabulary()]
         )
-        if suggested is None:
+        if not new:
             deltas: Sequence[float] = (policy.delta,)
         elif self.given.delta is None and self.ask.asks:
             deltas = DELTAS
         else:
             deltas = (float(DELTA) if self.given.delta is None else self.given.delta,)
-        compared = self._compared(routine, policy, deltas, vocabularies, tree)
+        compared = self._compared(policy, deltas, vocabularies)
         several = self.ask.asks and len(compared.choices) > 1
         if several:
             print_choices(compared)
         while True:
             delta, vocabulary = self._chosen(compared)
             if delta not in compared.deltas:
-                more = self._compared(routine, policy, (delta,), compared.vocabularies, tree)
+                more = self._compared(policy, (delta,), compared.vocabularies)
                 compared = replace(compared, choices=(*compared.choices, *more.choices))
             choice, own = compared.of(delta, vocabulary), at_delta(policy, delta)
             if not self.quiet:
-                steps.print_preview(days, routine, own, choice, tree)
+                steps.print_preview(self.setup, own, choice)
             if not self.ask.asks or self.ask.agreed("--yes", "Keep this?", default=True):
-                return own, choice, tree
+                return own, choice
             if not several:
                 note("nothing was written")
                 raise typer.Exit(1)
 
-    def _compared(
-        self,
-        routine: Routine,
-        policy: Policy,
-        deltas: Sequence[float],
-        vocabularies: Sequence[str] | None,
-        tree: Hierarchy | None,
-    ) -> Choices:
-        from discreet.choosing import choices
-
+    def _compared(self, policy: Policy, deltas: Sequence[float], vocabularies: Sequence[str] | None) -> Choices:
         with progress("drawing weeks") as report:
-            return choices(
-                routine,
-                policy,
-                deltas=deltas,
-                vocabularies=vocabularies,
-                hierarchy=tree,
-                weeks=self.given.weeks,
-                progress=report,
-            )
+            return self.setup.compare(policy, deltas, vocabularies, self.given.weeks, report)
 
     def _chosen(self, compared: Choices) -> tuple[float, str]:
         """Any delta, and one of the vocabularies."""
@@ -313,12 +270,11 @@ class SetupWalk:
 
     def _vocabulary(self) -> str:
         """That of the last time, if there was one."""
-        known = None if self.before is None else self.before.people.get(self.person)
-        return VOCABULARY if known is None else str(known.mechanism.options.get("outputs", VOCABULARY))
+        return VOCABULARY if self.known is None else str(self.known.mechanism.options.get("outputs", VOCABULARY))
 
-    def _truth(self, days: Sequence[Day], keep: Sequence[str], policy: Policy) -> Truth:
+    def _truth(self, policy: Policy) -> Truth:
         """Whether the habits hold on days that were held out; if not, only the person can say to go on."""
-        truth = habits.truth_of_days(days, self.clock, (*keep, *policy.contexts), policy)
+        truth = self.setup.truth(policy)
         self.say(f"Are the habits true? {truth.untested or truth.figure}.")
         if truth.holds is False and not self.given.accept_model:
             self.say(f"They are not: what is promised rests on them. What to do: {truth.remedy}.")
@@ -331,48 +287,20 @@ class SetupWalk:
 
     # --- the files
 
-    def _stage(
-        self,
-        routine: Routine,
-        truth: Truth,
-        suggested: Suggested | None,
-        policy: Policy,
-        choice: Choice,
-        mapped: Mapped | None,
-        tree: Hierarchy | None,
-    ) -> None:
-        """All files in the staging folder, read once as the gateway will read them."""
-        from discreet.choosing.choices import spec_of
-        from discreet.choosing.policy_text import suggested_text
-        from discreet.cli.inputs import seconds_of_duration
-        from discreet.gateway.config.settings import NAME
-        from discreet.gateway.setup.files import SetupResult, stage
+    def _make(self, secrets: Suggested | Path, choice: Choice, truth: Truth) -> list[Path]:
+        """All files, read once as the gateway will read them, and then to their places."""
+        decided = self.setup.make(self.files, self.names, secrets, choice.vocabulary, truth.summary())
+        stage_settings(self.files, self.folder / NAME, self.names, self.before, decided)
+        self._tell_of_mechanism(decided.mechanism)
+        return move(self.files, self.folder / NAME)
 
-        target = self.staging / self.names.policy
-        if suggested is None:
-            shutil.copyfile(self.folder / self.names.policy, target)
-        else:
-            target.write_text(suggested_text(suggested.at(policy.delta), routine), encoding="utf-8")
-        spec, carry = spec_of(choice.vocabulary, tree), seconds_of_duration(self.carry)
-        decided = SetupResult(self.person, self.clock, carry, spec, mapped is not None)
-        stage(self.staging, self.folder / NAME, self.names, self.before, decided, routine, truth.summary())
-        known = None if self.before is None else self.before.people.get(self.person)
-        self._tell_of_mechanism(known, spec)
-
-    def _tell_of_mechanism(self, before: PersonSettings | None, now: Spec) -> None:
+    def _tell_of_mechanism(self, now: Spec) -> None:
         """Say what of a mechanism that somebody wrote by hand gives way."""
-        told = ("outputs", "hierarchy")
+        told, before = ("outputs", "hierarchy"), self.known
         if before is not None and (
             before.mechanism.name != now.name or any(key not in told for key in before.mechanism.options)
         ):
             note(f"the mechanism of the settings was {before.mechanism}, and is now {now}")
-
-    def _move(self) -> list[Path]:
-        """Every file to its place, the settings last: what they name is then there."""
-        from discreet.gateway.config.settings import NAME
-        from discreet.gateway.setup.files import move
-
-        return move(self.staging, self.folder / NAME)
 
     def _end(self, files: Sequence[Path], choice: Choice) -> None:
         if self.quiet:
@@ -380,13 +308,13 @@ class SetupWalk:
         names = self.names
         print()
         self.say(f"Written to {self.folder}, for you alone: {', '.join(file.name for file in files)}.")
-        look = f"Look at {names.page}. " if self.positions else ""
+        look = f"Look at {names.page}. " if self.setup.places is not None else ""
         self.say(f"{look}Edit {names.policy} as you like, and run this again at any time.")
         here = shlex.quote(str(self.folder))
         print(f"\nTo serve it at home (docs/gateway.md):\n\n  cd {here}\n  discreet serve --check\n  discreet serve")
         if choice.vocabulary == "generalize":  # its hierarchy is in the settings, and in no option
             return
-        places = f" --places {names.places}" if self.positions else ""
+        places = f" --places {names.places}" if self.setup.places is not None else ""
         told = "" if choice.vocabulary == VOCABULARY else f" --option outputs={choice.vocabulary}"
         print(f"\nTo see your days as told:\n\n  cd {here}")
         print(f"  discreet release {names.readings}{places} \\")
@@ -394,8 +322,6 @@ class SetupWalk:
 
 
 def _cost(choice: Choice) -> dict[str, object]:
-    from discreet.choosing.choices import choice_json
-
     return choice_json(choice)
 
 

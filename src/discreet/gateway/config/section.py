@@ -15,19 +15,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from discreet.errors import DiscreetError, did_you_mean
-from discreet.toml_text import toml_key
 
 Kind = TypeVar("Kind")
 
 UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
 
 
-def duration_text(seconds: float) -> str:
-    """A time as `Section.seconds` reads it: 4h, 30m, 90s."""
-    for unit, length in (("h", 3600), ("m", 60)):
-        if seconds % length == 0:
-            return f"{seconds / length:.0f}{unit}"
-    return f"{seconds:.10g}s"
+def key_text(key: str) -> str:
+    """A key as the file has it, in quotes where it has to be."""
+    import tomlkit
+
+    return tomlkit.key(key).as_string()
 
 
 class SettingsError(DiscreetError):
@@ -56,7 +54,7 @@ class Section:
 
     def error(self, key: str | None, what: str) -> SettingsError:
         """An error of a key, or of the section itself: discreet.toml: people.jane.routine: there is no such file."""
-        named = ".".join((*self._where, *(() if key is None else (toml_key(key),))))
+        named = ".".join((*self._where, *(() if key is None else (key_text(key),))))
         return SettingsError(f"{self.file}: {named}: {what}" if named else f"{self.file}: {what}")
 
     def __contains__(self, key: str) -> bool:
@@ -161,7 +159,7 @@ class Section:
 
     def section(self, key: str, words: str) -> Section:
         """A table within; empty where it is missing, so that its own keys say what is needed."""
-        return Section(self.file, self._value(key, dict, words, {}), (*self._where, toml_key(key)))
+        return Section(self.file, self._value(key, dict, words, {}), (*self._where, key_text(key)))
 
     def given(self, key: str) -> object:
         """A value as it stands in the file."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,7 +13,6 @@ from discreet.gateway.config.section import Section
 from discreet.gateway.config.views import WHOLE, View
 from discreet.gateway.rate_limits import APPLICATION, SOURCE, Rate
 from discreet.live.slots import GRACE, MARGIN
-from discreet.toml_text import toml_key, toml_value
 
 PORT = 8321
 
@@ -210,33 +208,10 @@ def read_view(name: str, at: Section) -> View:
         raise at.error(None, str(error)) from None
 
 
-def view_lines(view: View) -> list[str]:
-    """The section of a view as a file has it."""
+def view_table(view: View) -> dict[str, object]:
+    """The section of a view as a file has it, which `read_view` reads."""
     groups = {group: sorted(contexts) for group, contexts in (view.groups or {}).items()}
-    rest = [] if view.rest is None else [f"rest = {toml_value(view.rest)}"]
-    return ["", f"[views.{toml_key(view.name)}]", f"groups = {toml_value(groups)}", *rest]
-
-
-def lines_of(where: str, one: object, folder: Path) -> list[str]:
-    """A section as a file in that folder has it: what is not as it would be anyway; nothing if all of it is."""
-    pairs = []
-    for part in fields(one):  # type: ignore[arg-type]  # sections are dataclasses
-        value = getattr(one, part.name)
-        if part.name == "name" or (part.default is not MISSING and value == part.default):
-            continue
-        pairs.append(f"{part.name} = {toml_value(_plain(value, folder))}")
-    return ["", f"[{where}]", *pairs] if pairs else []
-
-
-def _plain(value: object, folder: Path) -> object:
-    match value:
-        case Path():
-            return Path(os.path.relpath(value, folder)).as_posix()
-        case float():
-            return f"{value:g}s"
-        case Rate():
-            return int(value.a_second)
-    return value
+    return {"groups": groups} | ({} if view.rest is None else {"rest": view.rest})
 
 
 def _person(at: Section, people: Container[str]) -> str:

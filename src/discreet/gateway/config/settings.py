@@ -1,7 +1,8 @@
 """`discreet.toml`: who is served, by which clock, habits, secrets and mechanism, and who writes and reads.
 
-One class a section. A new one is a frozen dataclass with `read(at)`, a field of `Settings`, and a line in each of its
-two methods; those of the server's own are in `sections`.
+One class a section. A new one is a frozen dataclass with `read(at)`, a field of `Settings`, and a line in
+`Settings.read`; those of the server's own are in `sections`. The file is its owner's: the program changes one section
+at a time, and nothing else in it (`document`).
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import os
 import stat
 import threading
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from discreet.clock import Clock, local_zone
+from discreet.clock import Clock, duration_text, local_zone
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.gateway.config.broker import Broker
-from discreet.gateway.config.section import Section, duration_text
+from discreet.gateway.config.document import edited, section_text
+from discreet.gateway.config.section import Section
 from discreet.gateway.config.sections import (
     Application,
     JournalAt,
@@ -25,9 +28,7 @@ from discreet.gateway.config.sections import (
     Page,
     Rates,
     Server,
-    lines_of,
     read_view,
-    view_lines,
 )
 from discreet.gateway.config.views import WHOLE, View
 from discreet.gateway.wires.home_assistant import HomeAssistantSource
@@ -38,7 +39,6 @@ from discreet.models.routine.routine import Routine
 from discreet.models.store import load_days
 from discreet.places import Places, read_places
 from discreet.policy import Policy, read_policy
-from discreet.toml_text import toml_comment, toml_key, toml_value
 
 Read = TypeVar("Read")
 
@@ -53,9 +53,12 @@ WRITING = threading.Lock()
 
 CARRY = "4h"
 
+SLOTS, CUT = 48, "00:00"
+"""Of a clock that says nothing of them."""
+
 ADAPTIVE = "adaptive"
 
-HEAD = "Who is served, and how. Paths are relative to this file. Made by discreet setup, which can be run again."
+HEAD = "# Who is served, and how. Paths are relative to this file. Made by discreet setup, which can be run again."
 
 
 @dataclass(frozen=True)
@@ -93,13 +96,11 @@ class PersonSettings:
         at.done()
         return found
 
-    def lines(self, folder: Path) -> list[str]:
+    def table(self, folder: Path) -> dict[str, object]:
         """The section as a file in that folder has it."""
-        where = f"people.{toml_key(self.name)}"
         files = {"routine": self.routine, "policy": self.policy, "places": self.places}
-        pairs = {key: Path(os.path.relpath(path, folder)).as_posix() for key, path in files.items() if path is not None}
-        pairs["carry"] = duration_text(self.carry)
-        return [*_pairs(where, pairs), "", *_pairs(f"{where}.mechanism", self.mechanism.to_table())]
+        paths = {key: Path(os.path.relpath(path, folder)).as_posix() for key, path in files.items() if path is not None}
+        return {**paths, "carry": duration_text(self.carry), "mechanism": self.mechanism.to_table()}
 
     def moved(self, folder: Path) -> PersonSettings:
         """The same person, their files in another folder."""
@@ -154,8 +155,8 @@ class Settings:
     broker: Broker | None = None
     owntracks: tuple[OwnTracksSource, ...] = ()
     home_assistant: tuple[HomeAssistantSource, ...] = ()
-    wires: Mapping[str, object] = field(default_factory=dict, repr=False)
-    """The tables of the last three as they stand in the file, for writing it again."""
+    secrets: tuple[str, ...] = ()
+    """The keys that hold something to keep to oneself."""
     page: Page = field(default_factory=Page)
 
     @classmethod
@@ -176,13 +177,14 @@ class Settings:
         known = (WHOLE, *views)
         table = "write it as a table, [{}]"
         broker = at.section("broker", table.format("broker"))
+        journal = JournalAt.read(at.section("journal", table.format("journal")))
         found = cls(
             Path(file),
             clock,
             people,
             Server.read(at.section("server", table.format("server"))),
             Keeping.read(at.section("keeping", table.format("keeping"))),
-            JournalAt.read(at.section("journal", table.format("journal"))),
+            journal,
             Rates.read(at.section("limits", table.format("limits"))),
             views,
             _named(at, "applications", lambda name, one: Application.read(name, one, people, known)),
@@ -191,7 +193,7 @@ class Settings:
             tuple(
                 HomeAssistantSource.read(one) for one in at.tables("home_assistant", "write each as [[home_assistant]]")
             ),
-            {key: at.given(key) for key in WIRES if key in at},
+            _secrets(at, journal),
             Page.read(at.section("page", table.format("page"))),
         )
         at.done()
@@ -229,18 +231,6 @@ class Settings:
             raise where.error(key, f"is of {person!r}, who is not in [people]; {did_you_mean(person, self.people)}")
 
     @property
-    def secrets(self) -> list[str]:
-        """The keys that hold something to keep to oneself."""
-        held: dict[str, object] = {}
-        for key, hidden in WIRES.items():
-            tables = self.wires.get(key, ())
-            for table in [tables] if isinstance(tables, Mapping) else tables:  # type: ignore[attr-defined]  # read above
-                held[f"{key}.{hidden}"] = table.get(hidden) or held.get(f"{key}.{hidden}")
-        if self.journal.has_password:
-            held["journal.url"] = self.journal.url
-        return [key for key, value in held.items() if value]
-
-    @property
     def warnings(self) -> list[str]:
         """What is taken as it is, and should not stay so."""
         found = []
@@ -262,20 +252,38 @@ class Settings:
         }
 
     def text(self) -> str:
-        """The file's text, which `read` reads."""
-        clock = {"slots": self.clock.slots, "zone": self.clock.zone, "cut": self.clock.cut}
-        folder = self.file.parent
-        wires = [f"{key} = {toml_value(value)}" for key, value in self.wires.items()]
-        parts = [toml_comment(HEAD), "", *wires, *([""] if wires else []), *_pairs("clock", clock)]
-        for person in self.people.values():
-            parts += ["", *person.lines(folder)]
-        for view in self.views.values():
-            parts += view_lines(view)
-        for part in ("server", "keeping", "journal", "limits", "page"):
-            parts += lines_of(part, getattr(self, part), folder)
-        for name, one in self.applications.items():
-            parts += lines_of(f"applications.{toml_key(name)}", one, folder)
-        return "\n".join(parts) + "\n"
+        """The text of a new file with this clock and these people."""
+        parts = [HEAD + "\n", section_text(("clock",), _clock_table(self.clock))]
+        for name, person in self.people.items():
+            parts.append(section_text(("people", name), person.table(self.file.parent), deep=1))
+        return "\n".join(parts)
+
+    def text_with(self, text: str, clock: Clock, person: PersonSettings) -> str:
+        """The file's text with this clock and this person, new or changed; all else in it stays to the byte."""
+        found = tomllib.loads(text)
+        kept = {"slots": SLOTS, "cut": CUT, **found.get("clock", {})}
+        if changed := {key: value for key, value in _clock_table(clock).items() if kept.get(key) != value}:
+            text = edited(text, ("clock",), {**found.get("clock", {}), **changed})
+        table, known = person.table(self.file.parent), self.people.get(person.name)
+        if known is not None:
+            before = known.table(self.file.parent)
+            own = {key: value for key, value in found["people"][person.name].items() if key in table}
+            table = {**own, **{key: value for key, value in table.items() if before.get(key) != value}}
+        return edited(text, ("people", person.name), table, deep=1)
+
+
+def _clock_table(clock: Clock) -> dict[str, object]:
+    return {"slots": clock.slots, "zone": clock.zone, "cut": clock.cut}
+
+
+def _secrets(at: Section, journal: JournalAt) -> tuple[str, ...]:
+    """The keys of the file that hold a secret; one in a file of its own is named there by `KEY_file`."""
+    held = []
+    for key, hidden in WIRES.items():
+        tables: Any = at.given(key) if key in at else ()
+        if any(table.get(hidden) for table in ([tables] if isinstance(tables, Mapping) else tables)):
+            held.append(f"{key}.{hidden}")
+    return (*held, *(["journal.url"] if journal.has_password else []))
 
 
 def _named(at: Section, key: str, read: Callable[[str, Section], Read]) -> dict[str, Read]:
@@ -290,15 +298,11 @@ def _named(at: Section, key: str, read: Callable[[str, Section], Read]) -> dict[
 
 
 def _clock(at: Section, zone_there: str | None) -> Clock:
-    slots = at.whole("slots", "give the number of slots of a day, such as 48", 48)
+    slots = at.whole("slots", "give the number of slots of a day, such as 48", SLOTS)
     zone = at.text("zone", "give a time zone, such as 'Europe/Paris'", zone_there)
-    cut = at.text("cut", "give the time at which a day is cut, such as '00:00'", "00:00")
+    cut = at.text("cut", "give the time at which a day is cut, such as '00:00'", CUT)
     at.done()
     try:
         return Clock(slots, zone, cut)
     except DiscreetError as error:
         raise at.error(None, str(error)) from None
-
-
-def _pairs(section: str, values: Mapping[str, object]) -> list[str]:
-    return [f"[{section}]", *(f"{toml_key(key)} = {toml_value(value)}" for key, value in values.items())]

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.clock import duration_text
 from discreet.contexts import OTHER, UNKNOWN
 from discreet.errors import DataError, DiscreetError
-from discreet.gateway.config.section import duration_text
 from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.slots.person import PersonStream
 from discreet.places.ground import same_shape, spreads, taken_from

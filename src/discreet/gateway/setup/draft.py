@@ -19,7 +19,8 @@ from typing import Any
 from discreet.errors import DataError, DiscreetError
 from discreet.files import written_whole
 from discreet.gateway.setup.job import OUT
-from discreet.gateway.setup.work import FOUND, MODEL, PLACES, READINGS, UPLOADS, without_paths
+from discreet.gateway.setup.work import UPLOADS, without_paths
+from discreet.setup.steps import STEPS
 
 ANSWERS = "answers.json"
 INCOMING = "incoming-"
@@ -61,15 +62,14 @@ class DraftAnswers:
     @property
     def step(self) -> int:
         """The first step that is not done: 2 for a file, 3 for places, 4 for secrets, 5 for an application."""
-        if self.history is None or "people" in self.history:
-            return 2
-        return 3 if self.habits is None else 4 if self.delta is None else 5
+        if self.history is not None and "people" in self.history:
+            return 2  # who of them it is has yet to be said
+        return next((number for number, one in STEPS.items() if getattr(self, one.done) is None), 1 + max(STEPS))
 
     def without(self, step: int) -> DraftAnswers:
         """Without what came of a step and of those after it."""
         nothing = DraftAnswers()
-        kept = {2: (), 3: ("history", "names"), 4: ("history", "names", "habits", "secrets")}[step]
-        gone = {"history", "names", "habits", "secrets", "costs", "delta", "vocabulary"} - set(kept)
+        gone = [name for number, one in STEPS.items() if number >= step for name in (one.done, *one.others)]
         return replace(self, **{name: getattr(nothing, name) for name in gone})
 
 
@@ -106,10 +106,10 @@ class Draft:
 
     def _drop_stale(self) -> None:
         """Files that no answer speaks of any more."""
-        stale = [] if self.answers.history is not None else [READINGS, FOUND]
-        stale += [] if self.answers.habits is not None else [PLACES, MODEL]
-        for name in stale:
-            (self.folder / name).unlink(missing_ok=True)
+        for step in STEPS.values():
+            if getattr(self.answers, step.done) is None:
+                for name in step.files:
+                    (self.folder / name).unlink(missing_ok=True)
 
     def made(self) -> None:
         """The folder, for its owner alone."""

@@ -17,9 +17,9 @@ from discreet.errors import DiscreetError
 from discreet.gateway.config.settings import WRITING, Settings
 from discreet.gateway.setup import work
 from discreet.gateway.setup.draft import Draft, DraftAnswers, File, Incoming
-from discreet.gateway.setup.files import move
 from discreet.gateway.setup.job import OUT, Job
 from discreet.gateway.setup.work import Task
+from discreet.setup.files import move
 
 FOLDER = "setup"
 """Within the data folder."""

@@ -91,7 +91,7 @@ def next_points(
             push(points[k], p, matrix, counts, successors, out[size])
             total = _added(out[size])
             if total > 0.0:
-                for c in range(n):  # in loops: assigning a slice compiles ten times as much
+                for c in range(n):  # in loops: assigning a slice takes seconds more to compile
                     out[size, c] /= total
                 size += 1
     for c in range(n):

@@ -18,6 +18,7 @@ from multiprocessing.context import BaseContext
 from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError
+from discreet.jit.rule import about_to_compile
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -55,6 +56,7 @@ def in_order(
     Processes share nothing but what they are sent, and the modules that were imported for all of them (`begin`).
     """
     checked_workers(workers)
+    about_to_compile()  # once here, not in every process
     context = begin()
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_started, initargs=(prepare, given))
     coming = iter(items)

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from discreet.numerics import IntArray
+from discreet.places import Sightings
+from discreet.places.zones import Zones, zones_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from discreet.data.importing import Imported
-    from discreet.places.zones import Zones
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
@@ -45,9 +45,6 @@ class History:
 
 def zones_in(readings: pl.DataFrame) -> Zones | None:
     """Where nights were spent, of readings in order of time."""
-    from discreet.places import Sightings
-    from discreet.places.zones import zones_of
-
     some = readings.drop_nulls(["latitude", "longitude"]).sort("timestamp")
     instants = np.asarray(some["timestamp"].dt.epoch("us").to_numpy(), dtype=np.int64)
     where = np.asarray(some.select("latitude", "longitude").to_numpy(), dtype=np.float64)
@@ -73,8 +70,6 @@ def users_of(found: Imported) -> list[str]:
 
 def called(found: Imported, person: str) -> Imported:
     """The same, where readings that nobody is named in are this person's."""
-    import polars as pl
-
     user = pl.col("user")
     return replace(found, readings=found.readings.with_columns(user=user.replace({NOBODY: person})))
 
@@ -87,8 +82,6 @@ def whose(found: Imported, person: str) -> str | None:
 
 def history_of(found: Imported, user: str, person: str) -> History:
     """The readings of one user of the files, from now on called as the person is."""
-    import polars as pl
-
     own = found.readings.filter(pl.col("user") == user).with_columns(user=pl.lit(person))
     left_out = sum(one.bad + one.left_out.total() for one in found.files)
     files = f"{len(found.files)} file{'s' if len(found.files) > 1 else ''}"
