@@ -1,7 +1,8 @@
 """`discreet import` of many positions in every format against a plain pass of the best parser over the same bytes.
 
 Best of 3, with the peak memory of the import in a process of its own. Then the memory of importing a Records.json of
-300 MB, nearly all of which are scans of wireless networks. `--positions N` changes how many there are.
+300 MB, nearly all of which are scans of wireless networks. `--positions N` changes how many there are, and `--only
+a.csv,a.gpx` which formats.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from benchmarks._importer_files import READERS, places
@@ -23,15 +25,15 @@ LIMIT = 3.0
 
 def main(options: list[str] | None = None) -> None:
     """Print a line a reader; with ijson installed also its pass, the one that streams."""
-    count = int(options[1]) if options and options[0] == "--positions" else POSITIONS
+    given = dict(zip((options or [])[::2], (options or [])[1::2], strict=True))
+    count, only = int(given.get("--positions", POSITIONS)), given.get("--only", "").split(",")
     rows = places(count)
     print(f"{count} positions each")
     with tempfile.TemporaryDirectory() as folder:
-        for one in READERS:
+        for one in [one for one in READERS if only == [""] or one.name in only]:
             path = Path(folder) / one.name
             one.write(path, rows)
-            calls = {"plain": lambda p=path, c=one.plain: c(p), "import": lambda p=path: import_logs([p])}  # type: ignore[misc]
-            best = alternating(calls, 3)
+            best = alternating({"plain": partial(one.plain, path), "import": partial(import_logs, [path])}, 3)
             size, ratio = path.stat().st_size / 1e6, best["import"] / best["plain"]
             _, before, peak = _measured("import", path)
             print(
@@ -42,7 +44,8 @@ def main(options: list[str] | None = None) -> None:
             if one.name == "Records.json":
                 _streaming(path)
             path.unlink()
-        _memory(Path(folder) / "Scans.json")
+        if only == [""]:
+            _memory(Path(folder) / "Scans.json")
 
 
 def _measured(how: str, path: Path) -> tuple[int, int, int]:

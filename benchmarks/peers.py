@@ -28,7 +28,8 @@ from discreet.places.ellipsoid import chords, points_of
 from discreet.places.sightings import SECOND
 from discreet.places.stays import stays_of
 
-SEARCH = Search(radius=100.0, minutes=10.0, days=3, hours=2.0, gap=4 * 3600.0)
+GAP = 4 * 3600.0
+SEARCH = Search(radius=100.0, minutes=10.0, days=3, hours=2.0, gap=GAP)
 CLOCK = Clock(48, "Asia/Shanghai")
 
 
@@ -56,7 +57,7 @@ def main() -> None:
     theirs, told = found_there(people, python)
     print(
         f"{len(people)} people, {sum(map(len, people.values()))} positions; stays of {SEARCH.minutes:g} minutes within "
-        f"{SEARCH.radius:g} m, silence up to {SEARCH.gap / 3600:g} h\n"
+        f"{SEARCH.radius:g} m, silence up to {GAP / 3600:g} h\n"
         f"discreet: stays {seconds['stays']:.2f} s, all of places with names {seconds['places']:.2f} s\n"
         f"trackintel {told['version']}: staypoints {told['stays']:.1f} s, locations {told['locations']:.1f} s"
     )
@@ -71,7 +72,7 @@ def main() -> None:
 
 def found_here(people: dict[str, Sightings]) -> tuple[dict[str, Found], dict[str, float]]:
     """What this project finds, and in which time; compiled beforehand."""
-    shortest, gap = round(SEARCH.minutes * 60 * SECOND), round(SEARCH.gap * SECOND)
+    shortest, gap = round(SEARCH.minutes * 60 * SECOND), round(GAP * SECOND)
     stays_of(np.arange(2), np.zeros((2, 3)), 1.0, 1, 1)
     found, seconds = {}, {"stays": 0.0, "places": 0.0}
     for person, seen in people.items():
@@ -98,7 +99,7 @@ def found_there(people: dict[str, Sightings], python: str) -> tuple[dict[str, pl
             )
             for person, seen in people.items()
         ).write_csv(paths[0])
-        given = [str(SEARCH.radius), str(SEARCH.minutes), str(SEARCH.gap / 60)]
+        given = [str(SEARCH.radius), str(SEARCH.minutes), str(GAP / 60)]
         command = [python, str(Path(__file__).with_name("_trackintel.py")), str(paths[0]), *given]
         ran = subprocess.run([*command, *map(str, paths[1:])], check=True, capture_output=True, text=True)
         stays = pl.read_csv(paths[1], schema_overrides={"user": pl.String})
@@ -143,7 +144,7 @@ def plain_stays(seen: Sightings) -> Found:
     instants, points = seen.instants.tolist(), points_of(seen.positions)
     found, start = [], 0
     for k in range(1, len(instants) + 1):
-        if k < len(instants) and instants[k] - instants[k - 1] > SEARCH.gap * SECOND:
+        if k < len(instants) and instants[k] - instants[k - 1] > GAP * SECOND:
             start = k
         elif k == len(instants) or np.linalg.norm(points[k] - points[start]) > SEARCH.radius:
             found.append((start, k))

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from discreet.numerics import FloatArray
+
 
 def gain_within(prior: float, growth: float) -> float:
     """l - q where odds(l) = (1 + growth) odds(q): (R - 1) q (1 - q) / (1 + (R - 1) q), never negative.
@@ -36,10 +40,21 @@ def doubted_growth(prior: float, delta: float, doubt: float) -> float:
     return delta / room if room > 0 else math.inf
 
 
+def factors(priors: FloatArray, beliefs: FloatArray) -> FloatArray:
+    """By what the odds of each belief exceed those of its prior; 1 where the prior leaves nothing to learn."""
+    open_ones = (priors > 0) & (priors < 1)
+    before = np.where(open_ones, priors, 0.5)
+    told = np.where(open_ones, np.maximum(beliefs, 0.0), 0.5)
+    rest = 1 - told
+    odds = np.divide(told, rest, out=np.full(len(told), np.inf), where=rest > 0)
+    return np.asarray(odds * ((1 - before) / before))
+
+
 def factor(prior: float, belief: float) -> float:
-    """By what the odds of a belief exceed those of its prior; 1 where the prior leaves nothing to learn."""
-    if not 0 < prior < 1:
-        return 1.0
-    if belief >= 1:
-        return math.inf
-    return max(belief, 0.0) / (1 - belief) * ((1 - prior) / prior)
+    """The same of one belief."""
+    return float(factors(np.array([prior]), np.array([belief]))[0])
+
+
+def in_words(multiplied: float) -> str:
+    """A factor as reports have it: x 2.9, and "without bound" where a belief is certain."""
+    return "without bound" if math.isinf(multiplied) else f"x {multiplied:.3g}"

@@ -20,6 +20,10 @@ SLACK: Final = 2.0**-40
 """A claimed delta means gain <= delta + SLACK. A bound that is met with equality (1/3, in floats) must not be refused,
 and float filters err by about 1e-14 over a long day; 2**-40, about 9e-13, is above that and below what matters."""
 
+RELATIVE: Final = 2.0**-20
+"""Of limits below 2**-20 the slack is this share of the limit, so that a bound on odds is not lost in it. Beliefs that
+small are sums of products of numbers that are not negative, and their error is relative too."""
+
 ROOM: Final = SLACK / 2
 """What the searches allow beyond delta: a bound met with equality is not refused, and the check at SLACK passes."""
 
@@ -48,6 +52,19 @@ def exceeds(gain: FloatArray | float, delta: FloatArray | float) -> BoolArray | 
     """Whether a gain is over its delta, or a belief over its limit, by more than SLACK: "breached" everywhere."""
     over: BoolArray | bool = gain > delta + SLACK
     return over if isinstance(over, np.ndarray) else bool(over)
+
+
+def slack_of(limits: FloatArray) -> FloatArray:
+    """What belief may exceed its limit by: SLACK, or of tiny limits a share (RELATIVE)."""
+    return np.asarray(np.minimum(SLACK, RELATIVE * limits))
+
+
+def tightness(limits: FloatArray) -> FloatArray:
+    """The slack in units of SLACK: 1 but for tiny limits. Rows divided by it need no other tolerance than SLACK.
+
+    What is impossible (a limit of 0) stays as it is: no belief in it ever differs from 0.
+    """
+    return np.asarray(np.where(limits > 0, slack_of(limits) / SLACK, 1.0))
 
 
 def normalised(rows: FloatArray) -> FloatArray:

@@ -95,6 +95,14 @@ class Policy:
         """Whether limits depend on odds: then what is left to gain goes to nothing with the prior."""
         return self.odds_of(secret) is not None or (self.doubt or 1.0) > 1
 
+    def least_factor(self, secret: Secret) -> float:
+        """The least that odds may be multiplied by, whatever the prior; infinite where nothing bounds odds."""
+        odds, delta = self.odds_of(secret), self.spent_of(secret)
+        found = np.inf if odds is None else odds
+        if self.doubt is not None and self.doubt > 1 and delta < 1:
+            found = min(found, ((1 + delta) / (1 - delta)) * ((1 + delta) / (1 - delta)))
+        return float(found)
+
     def cap_applies(self, secret: Secret, prior: float) -> bool:
         """Whether a secret's cap bounds a belief that starts from this prior: it is at most cap - delta/2."""
         delta = self.spent_of(secret)
@@ -119,7 +127,8 @@ class Policy:
     def terms_of(self, secret: Secret) -> tuple[object, ...]:
         """What limits on a secret depend on, and not on its name: equal terms are one promise."""
         odds, doubt = self.odds_of(secret), self.doubt if (self.doubt or 1.0) > 1 else None
-        return secret.contexts, secret.slots, secret.at, self.delta_of(secret), self.share, odds, doubt, secret.cap
+        window = secret.contexts, secret.slots, secret.at, secret.over, secret.sliding, secret.sequence, secret.within
+        return *window, self.delta_of(secret), self.share, odds, doubt, secret.cap
 
     @cached_property
     def fingerprint(self) -> str:
@@ -133,6 +142,8 @@ class Policy:
             parts += [one.name, sorted(one.contexts), slots, one.delta, one.at, one.begins]
             parts += [] if one.cap is None else [("cap", one.cap)]
             parts += [] if one.odds is None else [("odds", one.odds)]
+            parts += [("pattern", one.sequence, one.within)] if one.sequence else []
+            parts += [] if one.over == "day" else [("over", one.over, one.sliding)]
         return digest_of(parts).hex()
 
     @property
@@ -145,8 +156,15 @@ class Policy:
         """Whether some secret is about "at some slot"."""
         return any(secret.at == "any" for secret in self.secrets)
 
-    def for_model(self, contexts: Sequence[str], slots: int | None) -> SecretTable:
+    @property
+    def beyond_a_day(self) -> bool:
+        """Whether some window is longer than a day: then tables go by date."""
+        return any(secret.over != "day" for secret in self.secrets)
+
+    def for_model(self, contexts: Sequence[str], slots: int | None, *, patterns: bool = False) -> SecretTable:
         """The policy as arrays over a model's contexts and slots; names what does not fit.
+
+        A pattern is more than its contexts: only who follows it (`adversary.patterns`) may ask for `patterns`.
 
         The model is of one day: a window that runs over the cut is two secrets (`in_one_day`).
         """
@@ -155,6 +173,9 @@ class Policy:
                 "a model of one day is needed here, and this one has no end; use routine.day(kind), or a mechanism "
                 "that runs without end, such as Adaptive"
             )
+        self._refuse_long("a model of one day knows one day; use routine.since(date), or over='day'")
+        if not patterns:
+            self._refuse_patterns()
         return SecretTable(self.in_one_day(slots), tuple(contexts), slots)
 
     def for_days(self, contexts: Sequence[str], slots: int) -> SecretTable:
@@ -162,10 +183,26 @@ class Policy:
 
         The table's `begins` says where they begin.
         """
+        self._refuse_patterns()
         return SecretTable(self, tuple(contexts), slots)
+
+    def _refuse_patterns(self) -> None:
+        for secret in self.secrets:
+            if secret.sequence:
+                raise PolicyError(
+                    f"secret {secret.name!r} is a pattern, which Adaptive over a Markov chain of one day bounds, and "
+                    "nothing else; use that, or name its contexts as a secret"
+                )
+
+    def _refuse_long(self, why: str) -> None:
+        for secret in self.secrets:
+            if secret.over != "day":
+                raise PolicyError(f"the window of secret {secret.name!r} is {secret.over_in_words}, and {why}")
 
     def for_positions(self, contexts: Sequence[str]) -> SecretTable:
         """The policy over positions without end, 0, 1, 2, ...: a secret's slots are positions, and none repeats."""
+        self._refuse_patterns()
+        self._refuse_long("positions have no dates; give the positions of a window (slots=range(0, 20))")
         last = -1
         for secret in self.secrets:
             if secret.begins:
@@ -191,7 +228,7 @@ class Policy:
         """The worst of a secret's gains by name: of both where its window is two, and of each of several days'."""
         names = {secret.name, secret.name + NIGHT_BEFORE * (secret.begins > 0)}
         if secret.at == "any":
-            names.update(on_day(secret.name, day) for day in range(len(gains) + 1))
+            names.update(name for name in gains if name.startswith(f"{secret.name} (day"))  # `on_day`
         return max((gain for name, gain in gains.items() if name in names), default=None)
 
     def verdicts(
@@ -298,6 +335,8 @@ class SecretTable:
     members: BoolArray = field(init=False, repr=False, compare=False)  # (G, n): is the context in the secret
     active: BoolArray = field(init=False, repr=False, compare=False)  # (G, T): does the secret hold at the slot
     least_delta: FloatArray = field(init=False, repr=False, compare=False)  # (G,): whatever the prior, no row has less
+    least_factor: FloatArray = field(init=False, repr=False, compare=False)  # (G,): nor a smaller bound on odds
+    plain_delta: FloatArray = field(init=False, repr=False, compare=False)  # (G,): least_delta, but for bounds on odds
     any_slot: BoolArray = field(init=False, repr=False, compare=False)  # (G,): at="any"
     begins: IntArray = field(init=False, repr=False, compare=False)  # (G,): where windows begin; 0 on one day's model
 
@@ -311,7 +350,7 @@ class SecretTable:
                 if context not in index:
                     raise PolicyError(_never_seen(secret, context, index))
                 members[g, index[context]] = True
-            if members[g].all():
+            if members[g].all() and not secret.sequence:
                 raise PolicyError(
                     f"secret {secret.name!r} covers every context of the model, so there is nothing to hide it among; "
                     "name fewer contexts"
@@ -326,11 +365,14 @@ class SecretTable:
                             f"{self.slots - 1}; use the clock that the model was learned with"
                         )
                     active[g, slot] = True
+        plain = np.array([_plain_delta(self.policy, secret) for secret in secrets], dtype=np.float64)
         fields = {
             "names": tuple(secret.name for secret in secrets),
             "members": members,
             "active": active,
-            "least_delta": np.array([_least_delta(self.policy, secret) for secret in secrets], dtype=np.float64),
+            "least_delta": np.where([self.policy.bounds_odds(secret) for secret in secrets], 0.0, plain),
+            "least_factor": np.array([self.policy.least_factor(secret) for secret in secrets], dtype=np.float64),
+            "plain_delta": plain,
             "any_slot": np.array([secret.at == "any" for secret in secrets], dtype=np.bool_),
             "begins": np.array([secret.begins for secret in secrets], dtype=np.int64),
         }
@@ -366,14 +408,9 @@ class SecretTable:
         )
 
 
-def _least_delta(policy: Policy, secret: Secret) -> float:
-    """Where a cap applies, what it leaves is least for the largest prior that it applies to.
-
-    Odds leave as little as one likes where the prior is small.
-    """
+def _plain_delta(policy: Policy, secret: Secret) -> float:
+    """Where a cap applies, what it leaves is least for the largest prior that it applies to."""
     delta = policy.spent_of(secret)
-    if policy.bounds_odds(secret):
-        return 0.0
     return delta if secret.cap is None else delta / 2 - min(CLOSE, delta / 4)
 
 

@@ -63,7 +63,27 @@ def policy_content(content: Mapping[str, object], clock: Clock | None) -> Policy
 
 def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) -> Secret:
     where = f"[[secret]] number {number}"
-    _only(entry, {"name", "contexts", "slots", "between", "begins", "delta", "cap", "odds", "at"}, where)
+    _only(
+        entry,
+        {
+            "name",
+            "contexts",
+            "slots",
+            "between",
+            "begins",
+            "delta",
+            "cap",
+            "odds",
+            "at",
+            "over",
+            "sliding",
+            "pattern",
+            "within",
+        },
+        where,
+    )
+    if "pattern" in entry:
+        return _pattern_from(entry, where)
     contexts = _labels(entry.get("contexts"), where)
     name = entry.get("name", " or ".join(sorted(contexts)))
     at = str(entry.get("at", "each"))
@@ -97,7 +117,23 @@ def _secret_from(entry: Mapping[str, object], number: int, clock: Clock | None) 
         begins=begins,
         cap=None if cap is None else _number(cap, f"cap of {where}"),
         odds=None if odds is None else _factor(odds, f"odds of {where}"),
+        over=entry.get("over", "day"),  # type: ignore[arg-type]  # Secret checks its value
+        sliding=_truth(entry.get("sliding", False), where),
     )
+
+
+def _pattern_from(entry: Mapping[str, object], where: str) -> Secret:
+    """A pattern: its contexts in their order, within so many slots."""
+    _only(entry, {"name", "pattern", "within", "slots", "delta", "cap", "odds", "at"}, where)
+    sequence, slots = _labels(entry["pattern"], where, "pattern"), entry.get("slots")
+    if slots is not None and not (isinstance(slots, list) and all(type(slot) is int for slot in slots)):
+        raise PolicyError(f"slots of {where} is {slots!r}; give a list of slot numbers")
+    if entry.get("at", "any") != "any" or type(entry.get("within")) is not int:
+        raise PolicyError(f"{where} is a pattern; give within, a number of slots, and leave at out")
+    name, terms = str(entry.get("name", " then ".join(sequence))), ("delta", "cap")
+    numbers = {key: None if entry.get(key) is None else _number(entry[key], f"{key} of {where}") for key in terms}
+    odds = None if entry.get("odds") is None else _factor(entry["odds"], f"odds of {where}")
+    return Secret.pattern(name, sequence, entry["within"], slots=slots, odds=odds, **numbers)  # type: ignore[arg-type]
 
 
 def _table(value: object, where: str) -> Mapping[str, object]:
@@ -112,12 +148,12 @@ def _only(table: Mapping[str, object], known: Collection[str], where: str) -> No
             raise PolicyError(f"{where} has an unknown key {key!r}; {did_you_mean(key, known)}")
 
 
-def _labels(value: object, where: str) -> list[str]:
+def _labels(value: object, where: str, what: str = "contexts") -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, list) and value and all(isinstance(label, str) for label in value):
         return list(value)
-    raise PolicyError(f'contexts of {where} is {value!r}; give a list of labels, such as ["hospital"]')
+    raise PolicyError(f'{what} of {where} is {value!r}; give a list of labels, such as ["hospital"]')
 
 
 def _number(value: object, where: str) -> float:
@@ -130,3 +166,9 @@ def _factor(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise PolicyError(f"{where} is {value!r}, not a number; give a factor of 1 or more, such as 2")
     return float(value)
+
+
+def _truth(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise PolicyError(f"sliding of {where} is {value!r}; give true or false")
+    return value

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import calendar
+import datetime as dt
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from discreet.errors import PolicyError
 
 At = Literal["each", "any"]
+Over = Literal["day", "week", "month"] | int
+
+LONGEST = 366
+"""Dates of a window at most: tables of what lies ahead grow with them."""
+
+EVER = (
+    "'ever' is no secret before somebody who knows the habits: they are nearly certain of it already, whatever is "
+    "shown; give over='month', or a number of days"
+)
 
 
 @dataclass(frozen=True)
@@ -23,8 +34,9 @@ class Secret:
     `cap` bounds belief itself: where the prior q is at most cap - delta/2, the limit is min(q + delta, cap); elsewhere
     it is q + delta, for silence alone would be beyond a cap below q, and one just above q leaves nothing to show
     (`Policy.row_delta`). `odds` bounds the factor by which outputs may multiply the odds of the secret; None takes the
-    policy's, and infinity means no such bound. Copies of a secret are made by `dataclasses.replace`, so that none of
-    its terms is lost.
+    policy's, and infinity means no such bound. `over` says how long the window of `at="any"` is: a day, a calendar week
+    or month, or so many days; `sliding`: any so many in a row. Copies of a secret are made by `dataclasses.replace`, so
+    that none of its terms is lost.
     """
 
     name: str
@@ -35,6 +47,10 @@ class Secret:
     begins: int = 0
     cap: float | None = None
     odds: float | None = None
+    over: Over = "day"
+    sliding: bool = False
+    sequence: tuple[str, ...] = ()
+    within: int = 0
 
     def __init__(
         self,
@@ -46,6 +62,10 @@ class Secret:
         begins: int = 0,
         cap: float | None = None,
         odds: float | None = None,
+        over: Over = "day",
+        sliding: bool = False,
+        sequence: Iterable[str] = (),
+        within: int = 0,
     ) -> None:
         if contexts is None:
             contexts = {name}
@@ -60,6 +80,10 @@ class Secret:
             "begins": _checked_begins(begins, name),
             "cap": None if cap is None else checked_share(cap, f"cap of secret {name!r}"),
             "odds": None if odds is None else checked_factor(odds, f"odds of secret {name!r}"),
+            "over": _checked_over(over, name),
+            "sliding": bool(sliding) and over not in ("day", 1),
+            "sequence": tuple(sequence),
+            "within": within,
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -80,6 +104,70 @@ class Secret:
             raise PolicyError(
                 f"the window of secret {name!r} begins at slot {begins}, after all of its slots; give one of them"
             )
+
+        self._check_window()
+
+    @classmethod
+    def pattern(
+        cls,
+        name: str,
+        sequence: Sequence[str],
+        within: int,
+        *,
+        slots: Iterable[int] | None = None,
+        delta: float | None = None,
+        cap: float | None = None,
+        odds: float | None = None,
+    ) -> Secret:
+        """Contexts one after the other, others perhaps between, from the first to the last at most `within` slots.
+
+        "The gym, then the clinic" at some time of the day, or of the slots given: what is before them does not count.
+        `Adaptive` over a Markov chain of one day bounds it; whatever cannot refuses it.
+        """
+        if isinstance(sequence, str) or len(sequence) < 2:
+            raise PolicyError(f"pattern {name!r} is {sequence!r}; give two contexts or more, in their order")
+        if isinstance(within, bool) or not isinstance(within, int) or within < len(sequence) - 1:
+            raise PolicyError(
+                f"pattern {name!r} is within {within!r} slots; give a number of slots, {len(sequence) - 1} or more"
+            )
+        terms: dict[str, Any] = {"slots": slots, "delta": delta, "cap": cap, "odds": odds}
+        return cls(name, set(sequence), at="any", sequence=sequence, within=within, **terms)
+
+    def _check_window(self) -> None:
+        if self.sequence and (self.at != "any" or self.over != "day" or self.begins):
+            raise PolicyError(
+                f"pattern {self.name!r} is about some time of one day (at='any'); leave over and begins out"
+            )
+        if self.over != "day" and self.at != "any":
+            raise PolicyError(
+                f"secret {self.name!r} is at each slot, so it has no window over a {self.over}; use at='any'"
+            )
+        if self.sliding and not isinstance(self.over, int) and self.over != "week":
+            raise PolicyError(
+                f"secret {self.name!r} slides over a {self.over}, which is no number of days; give over=30, for example"
+            )
+
+    def windows_of(self, date: dt.date) -> list[tuple[dt.date, int]]:
+        """The windows that a date belongs to: the first date of each, and how many dates it has.
+
+        Weeks begin on Mondays and months on their first date. Windows of N days follow each other without a gap, of
+        seven days like weeks. Sliding ones begin on every date.
+        """
+        if self.over == "day":
+            return [(date, 1)]
+        if self.over == "month":
+            return [(date.replace(day=1), calendar.monthrange(date.year, date.month)[1])]
+        days = 7 if self.over == "week" else int(self.over)
+        if self.sliding:
+            return [(date - dt.timedelta(days=before), days) for before in range(days - 1, -1, -1)]
+        return [(date - dt.timedelta(days=(date.toordinal() - 1) % days), days)]
+
+    @property
+    def over_in_words(self) -> str:
+        """What a window is, such as: the month, any 7 days in a row."""
+        if not isinstance(self.over, int):
+            return "any 7 days in a row" if self.sliding else f"the {self.over}"
+        return f"any {self.over} days in a row" if self.sliding else f"each {self.over} days"
 
     def in_one_day(self, slots: int) -> tuple[Secret, ...]:
         """The secret on a model of one day of so many slots: a window that runs over the cut is two, each on its own.
@@ -108,9 +196,9 @@ NIGHT_BEFORE = " (night before)"
 """What the end of a window that began the day before is called, after its secret's name."""
 
 
-def on_day(name: str, day: int) -> str:
-    """What a secret at="any" is called on one of several days in a row, of which the first is 1."""
-    return f"{name} (day {day})"
+def on_day(name: str, day: int, last: int | None = None) -> str:
+    """What a secret at="any" is called on one of several days in a row, of which the first is 1, or over some."""
+    return f"{name} (day {day})" if last is None or last == day else f"{name} (days {day} to {last})"
 
 
 def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
@@ -128,6 +216,18 @@ def _checked_begins(begins: int, name: str) -> int:
     if slot < 0:
         raise PolicyError(f"the window of secret {name!r} begins at {begins!r}; give a slot number, 0 or more")
     return slot
+
+
+def _checked_over(over: object, name: str) -> Over:
+    if over == "ever":
+        raise PolicyError(f"secret {name!r}: {EVER}")
+    if over in ("day", "week", "month"):
+        return over
+    if isinstance(over, bool) or not isinstance(over, int) or not 1 <= over <= LONGEST:
+        raise PolicyError(
+            f"secret {name!r} is over {over!r}; use 'day', 'week', 'month' or a number of days, 1 to {LONGEST}"
+        )
+    return "day" if over == 1 else over
 
 
 def checked_share(value: object, what: str) -> float:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.adversary import endless, endless_belief
+from discreet.adversary import endless_belief
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.midnight import Unrolled
-from discreet.adversary.rows import DROPPED
+from discreet.adversary.rows import DROPPED, Rows
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
 from discreet.numerics import SLACK, BoolArray, FloatArray
 from tests.strategies import searches
@@ -123,7 +123,7 @@ def test_kernels_are_the_same_to_the_bit_with_all_rows_kept(seed: int, monkeypat
             patch.setattr(endless_belief, "_beyond_somewhere", keeping)
             whole = d.mechanisms.Adaptive(model, secrets, outputs=outputs, memory=memory)
             whole.machine.adversary.tables.reach[0] = 40
-            patch.setattr(endless, "DROPPED", -2.0)  # in the tables too
+            patch.setattr(Rows, "dropped", property(lambda rows: np.full(len(rows.secret), -2.0)))  # in the tables too
             whole.machine.adversary.tables.fronts.clear()
             state = whole.start()
             for there, kernel, output in steps:

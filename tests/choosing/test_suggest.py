@@ -7,7 +7,7 @@ import pytest
 
 from discreet.adversary.known import known
 from discreet.choosing import suggest
-from discreet.choosing.odds import odds, odds_in_words, percent
+from discreet.choosing.odds import odds, odds_in_words, percent, when_in_words
 from discreet.choosing.policy_text import suggested_text
 from discreet.choosing.presence import presence
 from discreet.choosing.suggest import DELTA, RARE_DAYS, RULES, STRICT
@@ -37,6 +37,7 @@ def test_each_rule_finds_its_own() -> None:
     assert {name: (one.rule.name, set(one.secret.contexts)) for name, one in FOUND.items()} == {
         "medical": ("medical", {"hospital", "Apotheke"}),
         "pleasure": ("pleasure", {"bar"}),
+        "medical in a month": ("medical", {"hospital", "Apotheke"}),
         "nights elsewhere": ("nights", {"place 9"}),
         "lake": ("rare", {"lake"}),
     }
@@ -46,7 +47,7 @@ def test_a_visit_is_the_secret_and_where_one_goes_most_days_its_hours() -> None:
     assert FOUND["medical"].secret.at == "any"
     often = presence(ROUTINE, {"hospital", "Apotheke"}).days
     assert often == pytest.approx(1 / 14, abs=0.002)  # a routine is total: a little of everything is mixed in
-    assert f"{percent(often)} of the days: that one goes is the secret" in FOUND["medical"].why
+    assert f"{percent(often)} of the days: that one goes there on a day is the secret" in FOUND["medical"].why
     assert FOUND["pleasure"].secret.at == "each"
     assert "that one goes is known" in FOUND["pleasure"].why
 
@@ -159,3 +160,14 @@ def test_rules_are_named_and_explained() -> None:
 )
 def test_percent(share: float, words: str) -> None:
     assert percent(share) == words
+
+
+def test_health_in_a_month_is_listed_with_what_habits_tell_of_it() -> None:
+    """Belief in a visit today may rise to that in one this month: neither secret implies the other."""
+    listed = FOUND["medical in a month"]
+    assert not listed.proposed
+    assert (listed.secret.at, listed.secret.over) == ("any", "month")
+    found = suggest(ROUTINE).only(["medical", "medical in a month"])
+    told = odds(ROUTINE, found.policy())
+    assert told["medical"].highest < 0.3 < 0.7 < told["medical in a month"].highest < told["medical in a month"].limit
+    assert when_in_words(listed.secret, CLOCK) == "at some time of the month"

@@ -75,6 +75,7 @@ def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:
             "exact",
             "rests_on",
             "worst_gain",
+            "worst_odds",
             "bound",
             "excess",
             "secrets",

@@ -48,7 +48,9 @@ def test_a_policy_that_is_there_is_not_overwritten(discreet: Discreet, model: Pa
 def test_json_tells_the_same(discreet: Discreet, model: Path) -> None:
     ran = discreet("policy", "suggest", model, "--secret", "gym", *QUICK, "--json")
     assert ran.code == 0
-    (own, medical) = ran.json["suggestions"]
+    (own, medical, month) = ran.json["suggestions"]
+    assert (month["name"], month["at"], month["proposed"]) == ("medical in a month", "any", False)
+    assert medical["prior"] < month["prior"]
     assert (own["rule"], own["contexts"], own["delta"]) == ("own", ["gym"], 0.1)
     assert (medical["rule"], medical["at"], medical["delta"], medical["proposed"]) == ("medical", "any", 0.05, True)
     assert medical["limit"] == pytest.approx(medical["prior"] + 0.05)

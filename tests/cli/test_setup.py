@@ -113,15 +113,15 @@ def test_what_it_costs_is_what_evaluate_finds(home: Path, phone: Path, discreet:
 
 
 def test_learn_makes_the_same_model_of_the_same_readings(home: Path, discreet: Discreet, tmp_path: Path) -> None:
-    learned = tmp_path / "learned.model"
+    learned, settings = tmp_path / "learned.model", Settings.read(home / "discreet.toml")
     ran = discreet(
         "learn", home / "readings.parquet", "--places", home / "places.geojson", "--zone", "Europe/Paris",
-        "--out", learned, "--accept-model",
+        "--slots", settings.clock.slots, "--out", learned, "--accept-model",
     )  # fmt: skip
     assert ran.code == 0, ran.err
     model = load_days(learned)
     assert isinstance(model, Routine)
-    assert model.fingerprint == Settings.read(home / "discreet.toml").opened()["me"].routine.fingerprint
+    assert model.fingerprint == settings.opened()["me"].routine.fingerprint
     assert {"hospital", "pharmacy"} <= set(model.contexts), "rare, and of names that tell"
 
 

@@ -197,7 +197,7 @@ def test_a_tar_archive_is_read_with_what_is_in_it(tmp_path: Path) -> None:
     }
     for mode in ("w", "w:gz"):
         path = tmp_path / "x.tar"
-        with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+        with tarfile.open(path, mode) as archive:
             for name, data in files.items():
                 info = tarfile.TarInfo(name)
                 info.size = len(data)

@@ -10,6 +10,7 @@ import pytest
 import discreet as d
 from discreet.adversary import endless, endless_belief
 from discreet.adversary.checkpoint import Checkpoint
+from discreet.adversary.rows import Rows
 from discreet.contracts import is_chain, is_endless
 from discreet.mechanisms import Adaptive, MaskSensitive
 from discreet.mechanisms.perturbation import PolicyGraph
@@ -57,7 +58,8 @@ def test_kernels_are_those_of_all_rows(outputs: str, memory: Any, monkeypatch: p
         wanted = walked(live, seed)
         with monkeypatch.context() as patched:
             patched.setattr(endless_belief, "_beyond_somewhere", all_rows)
-            patched.setattr(endless, "DROPPED", -2.0)  # every row ahead counts as live
+            every = property(lambda rows: np.full(len(rows.secret), -2.0))
+            patched.setattr(Rows, "dropped", every)  # every row ahead counts as live
             patched.setattr(endless.EndlessAdversary, "_far", lambda self, t: POSITIONS)
             whole = Adaptive(case.endless(), policy, memory=memory, **case.options(outputs))
             found = walked(whole, seed)

@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from discreet.adversary.midnight import Daily, Unrolled, day_by_day, ended
 from discreet.adversary.promise import promised_gains
 from discreet.contracts import AnyMechanism, DayModel, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
+from discreet.factors import factors
 from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.kinds import MONDAY
 from discreet.models.routine.endless import EndlessChain
@@ -95,6 +96,9 @@ class Audit:
     kernels: int
     method: str
     rests_on: RestsOn
+    worst_odds: float = 1.0
+    """The largest factor that was found on anybody's odds of a secret (docs/theory.md, section 13)."""
+    odds_by_secret: dict[str, float] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool | None:
@@ -401,6 +405,7 @@ def _report(adversary: Adversary, found: WorstGains, known: Bounds, kernels: int
     bounds = np.maximum(known.gains, gains)
     row, most = int(np.argmax(gains)), int(np.argmax(gains - adversary.deltas))
     excess = float(gains[most] - adversary.deltas[most])
+    odds = factors(adversary.priors, adversary.priors + gains)
     return Audit(
         worst_gain=float(gains[row]),
         bound=float(bounds.max()),
@@ -416,6 +421,8 @@ def _report(adversary: Adversary, found: WorstGains, known: Bounds, kernels: int
         kernels=kernels,
         method=method,
         rests_on=known.rests_on,
+        worst_odds=float(odds.max()),
+        odds_by_secret=adversary.worst_by_secret(odds),
     )
 
 

@@ -21,11 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.adversary import steps
+from discreet.adversary.patterns import watched
 from discreet.adversary.process import SeenProcess, process_of
 from discreet.contracts import AnyMachine, DayModel, memory_starts
 from discreet.errors import DiscreetError
 from discreet.jit import product
-from discreet.numerics import FloatArray, IntArray, digest_of, read_only
+from discreet.numerics import FloatArray, IntArray, digest_of, read_only, tightness
 from discreet.outputs import Output
 from discreet.policy import Policy
 
@@ -51,13 +52,17 @@ class Adversary:
             )
         chosen = mechanism.policy if policy is None else policy
         self.policy = Policy() if chosen is None else chosen
-        self.secrets = self.policy.for_model(self.model.contexts, self.model.slots)
+        self.secrets = self.policy.for_model(self.model.contexts, self.model.slots, patterns=True)
         self.process = process_of(self.model, mechanism.private_contexts, mechanism.remember, memory_starts(mechanism))
         self._lay_rows()
+        self.context_of: IntArray | None = None  # of patterns: the model's context of each that the process knows
+        if any(secret.sequence for secret in self.secrets.policy.secrets):
+            self._watch_patterns()
         self._look_ahead()
         self.any_delta = self.secrets.row_deltas(self.any_index, self.any_prior)
         self.priors = np.concatenate([self.row_prior, self.any_prior])  # (R + A,): before any output
         self.deltas = np.concatenate([self.row_delta, self.any_delta])  # (R + A,), in the order of `Belief.gains`
+        self.tightness = tightness(self.priors + self.deltas)  # (R + A,): of each row's slack
         read_only(vars(self).values())
 
     def _lay_rows(self) -> None:
@@ -74,6 +79,17 @@ class Adversary:
         prior = self.model.prior
         self.row_prior = np.asarray((prior[self.row_slot] * self.row_members).sum(axis=1))
         self.row_delta = secrets.row_deltas(self.row_secret, self.row_prior)
+
+    def _watch_patterns(self) -> None:
+        """Let states know how far patterns have come; members are then those of the states."""
+        self.process, self.context_of, met = watched(self.process, self.secrets)
+        self.row_members, self.any_members = (
+            np.ascontiguousarray(members[:, self.context_of]) for members in (self.row_members, self.any_members)
+        )
+        own = [bool(self.secrets.policy.secrets[g].sequence) for g in self.any_index.tolist()]
+        self.any_members[own] = met
+        self.any_active = self.any_active.copy()
+        self.any_active[:, own] = 1.0  # what was met stays met
 
     def _look_ahead(self) -> None:
         """H by pulling later slots' rows back through the transitions; F likewise, stopping at the first visit."""

@@ -16,23 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.adversary import doubled
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.adversary.filters import ChainFilter, Filter, HiddenFilter, Pair
-from discreet.adversary.rows import DROPPED, Front, Rows, Tables, Window
+from discreet.adversary.filters import ChainFilter, Filter, HiddenFilter
+from discreet.adversary.rows import Front, Rows, Tables, Window
+from discreet.adversary.window_tables import BLOCKS, WindowTables
 from discreet.errors import DiscreetError
 from discreet.jit import product
 from discreet.models.routine.changing import PLACES
 from discreet.numerics import BoolArray, FloatArray, IntArray, read_only
 from discreet.policy import Policy, SecretTable
 
-HELD = 3 * DROPPED
-"""Kernels keep rows within their limits and half of the slack, up to rounding: what is within this is held as it is."""
+HELD = 3
+"""Quarters of the slack. Kernels keep rows within two of them, up to rounding: what is within three is held."""
 
 HORIZON = 2_000
 """Slots ahead that rows may be live: tables grow with them."""
@@ -40,11 +40,20 @@ HORIZON = 2_000
 NOISE = 1e-9
 """More than rounding does to distributions some HORIZON slots ahead."""
 
-BLOCKS = 16
-"""Days whose tables are kept."""
-
 POSITIONS = 16
 """Positions whose tables are made together, where there are no days."""
+
+
+def _furthest_odds(reached: FloatArray) -> float:
+    """By what a state multiplies the odds of anything later, at most, from states' distributions (Z, S) in some slot.
+
+    What anybody believed before is an average of these distributions, so that M and m are bounded by ratios of them.
+    """
+    seen = reached[:, reached.any(axis=0)]
+    if not seen.all():
+        return float(np.inf)
+    most, fewest = seen / seen.min(axis=0), seen / seen.max(axis=0)
+    return float((most.max(axis=1) / fewest.min(axis=1)).max())
 
 
 class Follows(NamedTuple):
@@ -69,7 +78,7 @@ class Follows(NamedTuple):
         return tuple(dict.fromkeys([*gone, *self.adversary.retired]))
 
 
-class EndlessAdversary:
+class EndlessAdversary(WindowTables):
     """All that an observer knows of a stream without end before its first output."""
 
     def __init__(
@@ -103,10 +112,10 @@ class EndlessAdversary:
         self._anew = anew
         self.filter = self._filter(mechanism)
         self.private_states = self.filter.private_states
-        self.follows = follows
+        self.follows, self._changed = follows, follows is not None
         self.retired = () if follows is None else follows.retired(self.policy)
         self.held_from = self._held_from()
-        self._own_windows: dict[tuple[int, int], Window] = {}  # of the first days: of no other stream
+        self._own_windows: dict[tuple[int, int, int], Window] = {}  # of the first days: of no other stream
         self._own_fronts: dict[int, list[Front]] = {}
         self.whole = whole  # the day, counted from the first, of which every row is kept, live or not
         self._mechanism = mechanism
@@ -134,31 +143,6 @@ class EndlessAdversary:
 
     # --- the model, slot by slot
 
-    def _step(self, t: int) -> Pair:
-        """(S, S): from slot t to the next, rows exactly whole, as a pair."""
-        name, steps = self.model.step_name(t), self.tables.steps
-        if name not in steps:
-            steps[name] = doubled.whole_rows(np.ascontiguousarray(self.model.transition(t)))
-        return steps[name]
-
-    def _emission(self, t: int) -> Pair | None:
-        """(S, n): the contexts of each state, as a pair; None where states are contexts."""
-        emission = self.model.emission(t)
-        if emission is None:
-            return None
-        if ("emission",) not in self.tables.steps:  # hidden models without end have one
-            self.tables.steps["emission",] = doubled.whole_rows(np.ascontiguousarray(emission))
-        return self.tables.steps["emission",]
-
-    def _inside(self, g: int, t: int) -> tuple[Pair, Pair]:
-        """(S,) each: P(context in the secret | model's state in slot t), and P(not in it), as pairs."""
-        member, emission = self.secrets.members[g], self._emission(t)
-        if emission is None:
-            now, zero = member.astype(np.float64), np.zeros(len(member))
-            return (now, zero), (1.0 - now, zero)
-        (now, rest), (low, rest_low) = doubled.within(*emission, np.array([member, ~member]))
-        return (now, low), (rest, rest_low)
-
     def _possible(self, t: int) -> BoolArray:
         """(S,): the model's states that are possible in slot t before any output."""
         return np.asarray(self.model.state_prior_at(t) > 0)
@@ -167,15 +151,6 @@ class EndlessAdversary:
     def _block(self) -> int:
         """Slots whose fronts are computed together: a day's, or some positions'."""
         return int(self.model.day_slots or POSITIONS)
-
-    def place(self, t: int) -> int | None:
-        """Where in the cycle slot t is, if habits and secrets repeat from there on; None elsewhere."""
-        if (
-            not self.secrets.repeats and t < self.secrets.slots - 1
-        ):  # some secret is about this position, or a later one
-            return None
-        place: int | None = self.model.place(t)
-        return place
 
     # --- what lies ahead
 
@@ -198,7 +173,7 @@ class EndlessAdversary:
         far = alone._far(first + alone._block - 1)
         if far == HORIZON:  # further than distributions tell: is some row live as far ahead?
             far = alone._furthest(first, range(first, first + HORIZON + alone._block))
-        settled = model.once_settled()
+        settled = None if self.policy.beyond_a_day else model.once_settled()  # windows by date do not repeat
         if settled is None:
             return far
         later = EndlessAdversary(self._mechanism, settled, self.policy)
@@ -223,7 +198,7 @@ class EndlessAdversary:
                 raise DiscreetError(
                     f"what is known of a slot still tells of a secret {HORIZON} slots later: habits this regular, or a "
                     f"delta this small, would need tables without end. {self._milder}, or give the secret a larger "
-                    "delta"
+                    "delta (larger odds, or less doubt)"
                 )
             if t < opening.start and not len(rows.opens):
                 break
@@ -241,7 +216,8 @@ class EndlessAdversary:
 
         P(j | state) is an average over what the state leads to in the slot where j opens, and so is P(j): they differ
         by no more than two states' distributions in that slot do, in total variation. More steps between bring those
-        closer.
+        closer. Where odds are bounded: with M and m the largest and smallest P(X_u = c | state) / P(X_u = c), the odds
+        of j are at most M / m times those before.
         """
         possible = self._possible(t)
         if self.model.day_slots is not None:
@@ -252,11 +228,12 @@ class EndlessAdversary:
         return self.tables.far[key]
 
     def _apart_until(self, t: int, possible: BoolArray) -> int:
-        least = min((delta for delta in self.secrets.least_delta.tolist() if delta < 1), default=1.0)
+        least = min((delta for delta in self.secrets.plain_delta.tolist() if delta < 1), default=1.0)
+        factor = float(self.secrets.least_factor.min(initial=np.inf))
         reached = np.eye(len(possible))[possible]
         for ahead in range(HORIZON):
             apart = np.abs(reached[:, None] - reached[None]).sum(axis=2).max() / 2
-            if apart <= least - NOISE:
+            if apart <= least - NOISE and (factor == np.inf or _furthest_odds(reached) <= factor * (1 - NOISE)):
                 return ahead
             reached = product(reached, self._step(t + ahead)[0])
         return HORIZON
@@ -269,7 +246,7 @@ class EndlessAdversary:
             if len(high):
                 high, low = doubled.pulled_back(high, low, *self._step(t))
                 possible = self._possible(t)
-                live = np.asarray((high[:, possible] > (rows.limit + DROPPED)[:, None]).any(axis=1))
+                live = np.asarray((high[:, possible] > (rows.limit + rows.dropped)[:, None]).any(axis=1))
                 if not live.all():
                     rows, high, low = rows.only(live), high[live], low[live]
             if t in opening:
@@ -290,18 +267,16 @@ class EndlessAdversary:
             if not table.holds(g, t):
                 continue
             if not table.any_slot[g]:
-                prior, closes = float((self.model.prior_at(t) * table.members[g].astype(np.float64)).sum()), t
-                chance, rest = self._inside(g, t)[0]
+                prior = float((self.model.prior_at(t) * table.members[g].astype(np.float64)).sum())
+                found = [(prior, t, *self._inside(g, t)[0])]
             else:
-                window = self.window(g, t)
-                if window.opens != t:
-                    continue
-                prior, closes, (chance, rest) = window.prior, window.closes, window.chance
-            delta = self.policy.row_delta(self.policy.secrets[g], prior)
-            if every or prior + delta < 1 or (over_cuts and self._over_a_cut(t, closes)):
-                rows.append((g, t, closes, prior, delta))
-                high.append(chance)
-                low.append(rest)
+                found = [(window.prior, window.closes, *window.chance) for window in self._opening(g, t)]
+            for prior, closes, chance, rest in found:
+                delta = self.policy.row_delta(self.policy.secrets[g], prior)
+                if every or prior + delta < 1 or (over_cuts and self._over_a_cut(t, closes)):
+                    rows.append((g, t, closes, prior, delta))
+                    high.append(chance)
+                    low.append(rest)
         if not rows:
             empty = np.zeros((0, len(self.model.initial)))
             return Rows.none(), empty, empty
@@ -313,52 +288,6 @@ class EndlessAdversary:
         """Whether habits may change while a window is open."""
         slots = self.model.day_slots
         return slots is not None and closes // slots > opens // slots
-
-    def window(self, g: int, t: int) -> Window:
-        """The window of a secret at="any" that slot t belongs to, or would if the secret held there."""
-        slots = self.model.day_slots
-        if slots is None:
-            return self._own_window(g, 0)
-        day = (t - int(self.secrets.begins[g])) // slots
-        if day * slots < max(self.model.first, int(self.held_from[g])):
-            found = self._own_window(g, day)
-        else:
-            place = self.place(day * slots)
-            key = (g, place is not None, day if place is None else place)
-            kept = self.tables.windows.get(key)
-            if kept is None:
-                kept = self.tables.windows[key] = self._window(g, day)
-                if len(self.tables.windows) > BLOCKS * len(self.secrets.names):
-                    self.tables.windows.popitem(last=False)
-            found = kept
-        return found._replace(opens=day * slots + found.opens, closes=day * slots + found.closes)
-
-    def _own_window(self, g: int, day: int) -> Window:
-        """One of the first days, or of positions: kept by this adversary alone."""
-        if (g, day) not in self._own_windows:
-            self._own_windows[g, day] = self._window(g, day)
-        return self._own_windows[g, day]
-
-    def _window(self, g: int, day: int) -> Window:
-        """Its slots counted from the day's first; those before the secret was held are left out."""
-        slots, table = self.secrets.slots, self.secrets
-        held, begins = np.flatnonzero(table.active[g]), int(table.begins[g])
-        absolute = np.sort(np.where(held >= begins, held, held + slots)) + day * slots
-        absolute = absolute[absolute >= self.held_from[g]]
-        opens, closes = int(absolute[0]), int(absolute[-1])
-        later, later_low, here, here_low = np.zeros((4, closes - opens + 1, len(self.model.initial)))
-        for t in range(closes, opens - 1, -1):
-            k = t - opens
-            if t < closes:
-                high, low = doubled.pulled_back(here[k + 1 : k + 2], here_low[k + 1 : k + 2], *self._step(t))
-                later[k], later_low[k] = high[0], low[0]
-            here[k], here_low[k] = later[k], later_low[k]
-            if t in absolute:
-                now, rest = self._inside(g, t)
-                here[k], here_low[k] = doubled.or_else(*now, *rest, later[k], later_low[k])
-        prior = float((self.model.state_prior_at(opens) * here[0]).sum())
-        read_only((later, here))
-        return Window(opens - day * slots, closes - day * slots, later, here, np.array([here[0], here_low[0]]), prior)
 
     def front(self, t: int) -> Front:
         """The rows that have not opened before slot t and are live."""
@@ -376,15 +305,6 @@ class EndlessAdversary:
             if len(self.tables.fronts) > BLOCKS:
                 self.tables.fronts.popitem(last=False)
         return block[t - begin].shifted(begin)
-
-    @cached_property
-    def _last_cut(self) -> int:
-        """The last slot at which what is left of a window could open; -1 where all windows are whole."""
-        begins, slots = self.secrets.begins, self.model.day_slots
-        if slots is None:
-            return -1
-        cut = self.secrets.any_slot & ((self.held_from - begins) % slots > 0)
-        return int((self.held_from[cut] + slots - 1).max(initial=-1))
 
     def _fronts(self, begin: int, end: int) -> list[Front]:
         """The fronts of slots begin to end, counted from the first of them.
@@ -433,7 +353,7 @@ class EndlessAdversary:
         """Whether every row is within its limit under a belief that other habits led to."""
         rows, beliefs = belief.over(self).live()
         ahead = rows.closes >= belief.slot  # what is past, habits to come do not change
-        return bool((beliefs <= rows.limit + HELD)[ahead].all())
+        return bool((beliefs <= rows.limit + HELD * rows.dropped)[ahead].all())
 
     def carried(self, belief: EndlessBelief) -> EndlessBelief:
         """The belief of the adversary that this one follows, carried over the cut at which the policy changes.
@@ -455,7 +375,7 @@ class EndlessAdversary:
         carried = EndlessBelief(self, belief.slot, belief.stack, belief.low, rows, told=told)
         front = carried.front()
         believed = product(front.chance, carried.hidden())
-        new = ~np.isin(front.rows.secret, sorted(kept.values())) & (believed > front.rows.limit + DROPPED)
+        new = ~np.isin(front.rows.secret, sorted(kept.values())) & (believed > front.rows.limit + front.rows.dropped)
         listed = zip(front.rows.secret[new], front.rows.opens[new], believed[new], strict=True)
         return replace(carried, told=told + tuple((int(g), int(opens), float(limit)) for g, opens, limit in listed))
 

@@ -13,7 +13,7 @@ from discreet.adversary.filters import Conditionals, Looks
 from discreet.adversary.rows import DROPPED, Front, Rows, Window
 from discreet.errors import DiscreetError
 from discreet.jit import product
-from discreet.numerics import BoolArray, FloatArray, digest_of, read_only
+from discreet.numerics import BoolArray, FloatArray, digest_of, read_only, slack_of
 
 if TYPE_CHECKING:
     from discreet.adversary.endless import EndlessAdversary
@@ -32,7 +32,7 @@ def _beyond_somewhere(stack: FloatArray, limits: FloatArray) -> BoolArray:
     """(R,): whether some possible state brings a row beyond its limit."""
     possible = stack[0] > 0
     weights = stack[0, possible]
-    beyond = stack[1:, possible] / weights > (limits + DROPPED)[:, None]
+    beyond = stack[1:, possible] / weights > (limits + slack_of(limits) / 4)[:, None]
     return np.asarray((beyond | (weights < SMALLEST)).any(axis=1))
 
 
@@ -167,7 +167,7 @@ class EndlessBelief:
         return self.adversary.filter.predicted(self.slot, self.weights)
 
     def _window(self, rows: Rows, r: int) -> Window:
-        return self.adversary.window(int(rows.secret[r]), int(rows.opens[r]))
+        return self.adversary.window(int(rows.secret[r]), int(rows.opens[r]), int(rows.closes[r]))
 
     def _open(self) -> list[int]:
         """The rows whose window is open."""
@@ -244,7 +244,7 @@ class EndlessBelief:
         for r in np.flatnonzero(self.rows.closes >= self.slot):  # a window that is open may last until habits change
             g = int(self.rows.secret[r])
             policy, secret = adversary.policy, adversary.policy.secrets[g]
-            prior[r] = adversary.window(g, int(self.rows.opens[r])).prior
+            prior[r] = adversary.window(g, int(self.rows.opens[r]), int(self.rows.closes[r])).prior
             told = delta[r] != policy.row_delta(secret, float(self.rows.prior[r]))  # by when it was declared
             delta[r] = self.rows.limit[r] - prior[r] if told else policy.row_delta(secret, float(prior[r]))
         rows = self.rows._replace(prior=prior, delta=delta)

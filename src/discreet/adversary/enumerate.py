@@ -128,11 +128,22 @@ def _events(
     for secret in policy.secrets:
         inside = np.array([[model.contexts[c] in secret.contexts for c in path] for path in paths], dtype=np.int64)
         slots = sorted(range(model.slots) if secret.slots is None else secret.slots)
-        if secret.at == "any":
+        if secret.sequence:
+            named = [[model.contexts[c] for c in path] for path in paths]
+            events[secret.name, None] = np.array([_meets(path, secret, slots) for path in named], dtype=np.int64)
+        elif secret.at == "any":
             events[secret.name, None] = inside[:, slots].max(axis=1)
         else:
             events |= {(secret.name, slot): inside[:, slot] for slot in slots}
     return events
+
+
+def _meets(path: list[str], secret: Secret, slots: list[int]) -> bool:
+    """Whether some slots, in their order and not too far apart, have the pattern's contexts."""
+    return any(
+        chosen[-1] - chosen[0] <= secret.within and tuple(path[slot] for slot in chosen) == secret.sequence
+        for chosen in itertools.combinations(slots, len(secret.sequence))
+    )
 
 
 def _private_path(mechanism: Mechanism[Any], path: tuple[int, ...]) -> list[int]:

@@ -26,6 +26,10 @@ WEEK = 7
 """Days that are looked at where kinds of day do not repeat."""
 
 
+MANY_DAYS = 366
+"""Days in which windows longer than a day are looked for: every month of a year begins in them."""
+
+
 class Row(NamedTuple):
     """What a secret is about, and how likely it is before any output: a slot, or None for a window of at="any"."""
 
@@ -190,7 +194,7 @@ def rows_of(adversary: Adversary) -> list[Row]:
 
 def _rows_of_day(model: DayModel, policy: Policy) -> list[Row]:
     """Secrets at each slot from the model's prior; of those at="any" an adversary is asked, without any slot's rows."""
-    table = policy.for_model(model.contexts, model.slots)
+    table = policy.for_model(model.contexts, model.slots, patterns=True)
     rows = [Row(table.names[g], slot, float((model.prior[slot] * table.members[g]).sum())) for slot, g in table.rows]
     anytime = [secret for secret in table.policy.secrets if secret.at == "any"]
     asked: Any = _Onlooker(model, replace(policy, secrets=tuple(anytime)))
@@ -198,7 +202,10 @@ def _rows_of_day(model: DayModel, policy: Policy) -> list[Row]:
 
 
 def _rows_of_routine(routine: Routine, policy: Policy) -> dict[str, list[Row]]:
-    """By kind of day, over one cycle; the day before it is there for windows that run over midnight into it."""
+    """By kind of day, over one cycle; the day before it is there for windows that run over midnight into it.
+
+    Windows longer than a day are looked at one by one, those that begin within a year (MANY_DAYS).
+    """
     chain = routine.since(MONDAY - ONE_DAY)
     adversary, slots = EndlessAdversary(_Onlooker(chain, policy)), routine.slots
     found: dict[str, list[Row]] = {}
@@ -207,5 +214,10 @@ def _rows_of_routine(routine: Routine, policy: Policy) -> dict[str, list[Row]]:
         own = found.setdefault(routine.kind_of(chain.date_of(t)[0]), [])
         for g, prior in zip(rows.secret.tolist(), rows.prior.tolist(), strict=True):
             secret = policy.secrets[g]
-            own.append(Row(secret.name, None if secret.at == "any" else t % slots, prior))
+            if secret.over == "day":
+                own.append(Row(secret.name, None if secret.at == "any" else t % slots, prior))
+    for g, secret in enumerate(policy.secrets):
+        if secret.over != "day":
+            for t, prior in adversary.beginning(g, range(slots, slots * (1 + MANY_DAYS))):
+                found[routine.kind_of(chain.date_of(t)[0])].append(Row(secret.name, None, prior))
     return found

@@ -227,8 +227,10 @@ class Unrolled:
         self.model: DayModel = mechanism.model.unrolled(days)
         self._mechanism = mechanism
         slots, own = mechanism.model.day_slots, mechanism.policy
-        self.promised = None if own is None else _unrolled(own, slots, days)  # what the guarantee speaks of
-        self.policy = self.promised if policy is None else _unrolled(policy, slots, days)
+        self.promised = (
+            None if own is None else _unrolled(own, slots, days, mechanism.model)
+        )  # what the guarantee speaks of
+        self.policy = self.promised if policy is None else _unrolled(policy, slots, days, mechanism.model)
         self.guarantee: Guarantee = mechanism.guarantee
         self.private_contexts: IntArray = mechanism.private_contexts
         cuts = range(slots, days * slots, slots) if isinstance(mechanism, DaysJoined) else ()
@@ -284,10 +286,10 @@ def ended(mechanism: Any, days: int, positions: int, policy: Policy | None = Non
     return Unrolled(mechanism, positions if model.day_slots is None else days, policy)
 
 
-def _unrolled(policy: Policy, slots: int | None, days: int) -> Policy:
+def _unrolled(policy: Policy, slots: int | None, days: int, model: Any) -> Policy:
     """The policy of a stream's first days; where there are no days, of its first so many positions."""
     if slots is not None:
-        return _repeated(policy, slots, days)
+        return _repeated(policy, slots, days, model.date_of(0)[0] if policy.beyond_a_day else None)
     secrets = []
     for secret in policy.secrets:
         own = range(days) if secret.slots is None else sorted(slot for slot in secret.slots if slot < days)
@@ -297,18 +299,31 @@ def _unrolled(policy: Policy, slots: int | None, days: int) -> Policy:
     return replace(policy, secrets=tuple(secrets))
 
 
-def _repeated(policy: Policy, slots: int, days: int) -> Policy:
+def _repeated(policy: Policy, slots: int, days: int, start: dt.date | None) -> Policy:
+    """One secret for each window; one that ends later is a secret of more days."""
     secrets: list[Secret] = []
     for secret in policy.secrets:
         own = range(slots) if secret.slots is None else sorted(secret.slots)
-        if secret.at == "any":
-            for day in range(-1, days):  # of the window that began the day before the first, its end is left
-                window = sorted(day * slots + slot + (slots if slot < secret.begins else 0) for slot in own)
-                inside = [slot for slot in window if slot >= 0]
-                if inside and window[-1] < days * slots:  # one that ends later is a secret of more days
-                    name = on_day(secret.name, day + 1)
-                    secrets.append(replace(secret, name=name, slots=frozenset(inside), begins=0))
-        else:
+        if secret.at == "each":
             every = [day * slots + slot for day in range(days) for slot in own]
             secrets.append(replace(secret, slots=frozenset(every)))
+            continue
+        of_a_day = sorted(slot + (slots if slot < secret.begins else 0) for slot in own)
+        for first, last in _spans(secret, days, start):
+            window = [day * slots + slot for day in range(first, last + 1) for slot in of_a_day]
+            inside = [slot for slot in window if slot >= 0]  # of one that began before the first day, its end is left
+            if inside and window[-1] < days * slots:
+                name, held = on_day(secret.name, first + 1, last + 1), frozenset(inside)
+                secrets.append(replace(secret, name=name, slots=held, begins=0, over="day", sliding=False))
     return replace(policy, secrets=tuple(secrets))
+
+
+def _spans(secret: Secret, days: int, start: dt.date | None) -> list[tuple[int, int]]:
+    """The first and last day of each window that some of the days belongs to, counted from the stream's first."""
+    if start is None or secret.over == "day":
+        return [(day, day) for day in range(-1, days)]
+    found: dict[tuple[int, int], None] = {}
+    for day in range(-1, days):
+        for first, length in secret.windows_of(start + day * ONE_DAY):
+            found[(first - start).days, (first - start).days + length - 1] = None
+    return list(found)

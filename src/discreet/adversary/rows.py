@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.numerics import SLACK, BoolArray, FloatArray, IntArray
+from discreet.numerics import SLACK, BoolArray, FloatArray, IntArray, slack_of
 
 DROPPED = SLACK / 4
-"""A row that no state brings beyond its limit by more than this is not live."""
+"""A row that no state brings beyond its limit by more than this is not live; of tiny limits, `Rows.dropped`."""
 
 
 class Rows(NamedTuple):
@@ -32,6 +32,11 @@ class Rows(NamedTuple):
     def limit(self) -> FloatArray:
         """What the belief must stay within."""
         return self.prior + self.delta
+
+    @property
+    def dropped(self) -> FloatArray:
+        """What some state must bring a row beyond its limit by to be live: a quarter of its slack."""
+        return slack_of(self.limit) / 4
 
     def only(self, which: BoolArray | IntArray) -> Rows:
         """Some of them."""
@@ -65,7 +70,7 @@ class Front(NamedTuple):
 
 
 class Window(NamedTuple):
-    """One day's window of a secret at="any"."""
+    """One window of a secret at="any"."""
 
     opens: int
     closes: int
@@ -80,7 +85,7 @@ class Tables:
 
     def __init__(self) -> None:
         self.fronts: OrderedDict[tuple[bool, int], list[Front]] = OrderedDict()  # by (repeating, place or slot)
-        self.windows: OrderedDict[tuple[int, bool, int], Window] = OrderedDict()
+        self.windows: OrderedDict[tuple[int, bool, int, int], Window] = OrderedDict()
         self.steps: dict[tuple[str | int, ...], tuple[FloatArray, FloatArray]] = {}
         self.reach: dict[int, int] = {}  # of each cycle
         self.far: dict[bytes, int] = {}  # of states that are possible, where all steps are alike

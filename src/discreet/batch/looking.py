@@ -94,8 +94,9 @@ def told_before(
 
 
 def kept_of(places: Path | None, declared: Sequence[str]) -> tuple[str, ...]:
-    """Contexts that are not merged: those declared, and those of the map that may be secret."""
+    """Contexts that are not merged, and are there even if never visited: those declared, and those of the map that may
+    be secret. The rule of `setup` is the same."""
     from discreet.choosing.keeping import worth_keeping
     from discreet.places import read_places
 
-    return (*declared, *(() if places is None else worth_keeping(read_places(places))))
+    return tuple(sorted({*declared, *(() if places is None else worth_keeping(read_places(places)))}))

@@ -31,11 +31,12 @@ def odds_in_words(one: Known) -> str:
 def when_in_words(secret: Secret, clock: Clock | None) -> str:
     """When a secret holds, such as: at some time between 22:00 and 06:00."""
     at = "at some time" if secret.at == "any" else "at each time"
+    over = "" if secret.over == "day" else f" of {secret.over_in_words}"
     if secret.slots is None:
-        return f"{at} of the day"
+        return f"{at}{over or ' of the day'}"
     if clock is None:
-        return f"{at} of {len(secret.slots)} slots of the day"
-    return f"{at}, {clock.times(secret.slots)}"
+        return f"{at} of {len(secret.slots)} slots of the day{over and ',' + over}"
+    return f"{at}{over}, {clock.times(secret.slots)}"
 
 
 def reserves_in_words(policy: Policy, secret: Secret) -> list[str]:

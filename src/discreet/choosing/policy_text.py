@@ -40,9 +40,10 @@ def policy_file_text(policy: Policy, routine: Routine) -> str:
 
 def suggested_text(suggested: Suggested, routine: Routine) -> str:
     """The policy file of suggestions; those that are only listed are comments, to be uncommented."""
-    everything = Policy([suggested.secret_of(one) for one in suggested.suggestions], delta=suggested.delta)
+    own = [suggested.secret_of(one) for one in suggested.suggestions]
+    everything = Policy(own, delta=suggested.delta, odds=suggested.odds)
     told = odds(routine, everything)
-    parts = [*_comment(HEAD), _line("delta", suggested.delta)]
+    parts = [*_comment(HEAD), *_terms(everything)]
     for one in suggested.suggestions:
         parts += ["", *_comment(_why(one, told))]
         entry = _entry(suggested.secret_of(one), one.between)
@@ -67,6 +68,8 @@ def _why(one: Suggestion, told: Mapping[str, Known]) -> str:
 
 def _entry(secret: Secret, between: tuple[str, str] | None) -> list[str]:
     pairs: dict[str, object] = {"name": secret.name, "contexts": sorted(secret.contexts), "at": secret.at}
+    if secret.sequence:
+        pairs = {"name": secret.name, "pattern": list(secret.sequence), "within": secret.within}
     if between is not None:
         pairs["between"] = list(between)
     elif secret.slots is not None:
@@ -77,6 +80,8 @@ def _entry(secret: Secret, between: tuple[str, str] | None) -> list[str]:
         pairs["delta"] = secret.delta
     if secret.cap is not None:
         pairs["cap"] = secret.cap
+    if secret.over != "day":
+        pairs |= {"over": secret.over} | ({"sliding": True} if secret.sliding else {})
     if secret.odds is not None:
         pairs["odds"] = secret.odds
     return ["[[secret]]", *(_line(key, value) for key, value in pairs.items())]

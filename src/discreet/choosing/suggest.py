@@ -98,6 +98,8 @@ class Suggested:
 
     suggestions: tuple[Suggestion, ...]
     delta: float = DELTA
+    odds: float | None = None
+    """What odds may be multiplied by, if anything bounds that (`Policy.odds`)."""
 
     @property
     def proposed(self) -> tuple[Suggestion, ...]:
@@ -106,7 +108,7 @@ class Suggested:
 
     def policy(self) -> Policy:
         """The secrets that are proposed, each with its share of delta."""
-        return Policy([self.secret_of(one) for one in self.proposed], delta=self.delta)
+        return Policy([self.secret_of(one) for one in self.proposed], delta=self.delta, odds=self.odds)
 
     def secret_of(self, one: Suggestion) -> Secret:
         """The secret with its delta, which is None where it is the policy's."""
@@ -150,6 +152,7 @@ def suggest(
     if nights:
         found.append(_nights(routine, nights))
         left = [context for context in left if context not in nights]
+    found += [_month(one) for one in found if one.rule.share == STRICT and one.secret.at == "any"]
     return Suggested((*found, *_rare(routine, left, propose=not found)), delta)
 
 
@@ -195,8 +198,22 @@ def _visits(routine: Routine, rule: SuggestionRule, name: str, contexts: Mapping
     """A secret of visits: that there was one on a day, or, where there is one on most days, when."""
     often = presence(routine, contexts)
     at: At = "each" if often.days >= OFTEN else "any"
-    when = "its hours are the secret, for that one goes is known" if at == "each" else "that one goes is the secret"
+    when = (
+        "its hours are the secret, for that one goes is known"
+        if at == "each"
+        else "that one goes there on a day is the secret"
+    )
     return Suggestion(rule, Secret(name, contexts, at=at), f"{_reasons(contexts)}; {_often(often)}: {when}")
+
+
+def _month(one: Suggestion) -> Suggestion:
+    """That one goes there at all, in a calendar month: listed beside the secret of a day, which it does not imply.
+
+    Only listed, because it costs more than the day's and habits often tell most of it already.
+    """
+    secret = replace(one.secret, name=f"{one.name} in a month", over="month")
+    why = f"that one goes to {' or '.join(sorted(secret.contexts))} at all, in a month, is the secret"
+    return Suggestion(one.rule, secret, why, proposed=False)
 
 
 def _nights(routine: Routine, contexts: Mapping[str, str]) -> Suggestion:

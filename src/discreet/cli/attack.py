@@ -315,6 +315,8 @@ def _tell(given: _Given, policy: Path) -> None:
 
 
 def _print(found: Attack, given: _Given) -> None:
+    from discreet.factors import in_words
+
     slots, day = ("slots", "day") if given.by_hour else ("events", "piece")
     one, many = ("person", "people") if found.split == "people" else (day, f"{day}s")
     print(
@@ -331,6 +333,8 @@ def _print(found: Attack, given: _Given) -> None:
             "believes more than their limit, and those of them that are true; blind: the AUC of one who sees no output"
             "\n"
         )
+    for secret in tested:
+        print(f"{secret.name}: its claims' odds were at most {in_words(secret.odds)} those before")
     for secret in found.secrets:
         if secret.verdict == "not tested":
             print(f"{secret.name}: not tested: {secret.reason}")

@@ -109,6 +109,7 @@ def _object(part: str | None, result: Audit, policy: Policy, clock: Clock | None
         "exact": result.exact,
         "rests_on": result.rests_on,
         "worst_gain": result.worst_gain,
+        "worst_odds": result.worst_odds,
         "bound": result.bound,
         "excess": result.excess,
         "secrets": [
@@ -117,6 +118,8 @@ def _object(part: str | None, result: Audit, policy: Policy, clock: Clock | None
                 "at": secret.at,
                 "delta": policy.delta_of(secret),
                 "cap": secret.cap,
+                "odds": policy.odds_of(secret),
+                "worst_odds": policy.worst(secret, result.odds_by_secret),
                 "worst_gain": policy.worst(secret, result.by_secret),
                 "bound": policy.worst(secret, result.bound_by_secret),
                 "excess": policy.worst(secret, result.excess_by_secret),
@@ -156,6 +159,8 @@ def _witness(witness: Witness, clock: Clock | None) -> dict[str, object]:
 
 
 def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> None:
+    from discreet.factors import in_words
+
     print(f"{name}: {_verdict(result)}\n")
     if policy.secrets:
         rows = []
@@ -172,6 +177,9 @@ def _print(name: str, result: Audit, policy: Policy, clock: Clock | None) -> Non
     witness = result.breach or result.witness
     if witness is not None:
         _print_witness(witness, clock)
+    if result.witness is not None:
+        found = "multiplies" if result.exact else "was found to multiply"
+        print(f"What is shown {found} anybody's odds of a secret by at most {in_words(result.worst_odds)}.")
     print(f"Searched: {result.method}.")
 
 

@@ -130,7 +130,12 @@ class _Judged(NamedTuple):
     def document(self, accepted: bool) -> dict[str, Any]:
         """For machines."""
         parts = [
-            {"part": part, **asdict(result), "breached_dates": [str(one) for one in sorted(result.breached_dates)]}
+            {
+                "part": part,
+                **asdict(result),
+                "worst_odds": result.worst_odds,
+                "breached_dates": [str(one) for one in sorted(result.breached_dates)],
+            }
             for part, result in self.results.items()
         ]
         return {
@@ -298,6 +303,8 @@ def _seen_before(learned: int, days: int) -> str:
 
 
 def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> None:
+    from discreet.factors import in_words
+
     judged = ", judged as one stream, over midnight" if joined else ""
     gains = "belief minus prior, " + ("where it could exceed its delta" if joined else "at any time of any day")
     print(f"{name}: {result.days} days, {result.slots} slots{judged}\n")
@@ -307,6 +314,7 @@ def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> No
         ["breach rate", f"{result.breach_rate:.4f}", "secrets and slots over their delta, a slot"],
         ["breached days", str(result.breached_days), f"of {result.days}"],
         ["worst gain", f"{result.worst_gain:.4f}", gains],
+        ["worst odds", in_words(result.worst_odds), "what anybody's odds of a secret were multiplied by"],
         ["off model", str(result.off_model), "readings that the model has no place for"],
         ["milliseconds", f"{1000 * result.seconds_per_decision:.3f}", "a decision"],
     ]

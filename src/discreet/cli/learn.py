@@ -193,11 +193,14 @@ def learn(
     if update is None:
         clock = Clock(48 if slots is None else slots, zone or "UTC", cut or "00:00")
         named = policy_of(secrets, clock)
-        how = FitNew(clock, declared_by(keep, named), named, day_by_day, note=_note, **rules)  # type: ignore[arg-type]
+        declared = declared_by(keep, named)
+        own = kept_of(reading.places, declared)
+        how = FitNew(clock, own, named, day_by_day, note=_note, **rules)  # type: ignore[arg-type]
     else:
         before = read_routine(update)
         refuse(update, **rules, **other_times(before.clock, slots=slots, zone=zone, cut=cut))
         named = policy_of(secrets, before.clock)
+        declared = ()
         how = Update(before, update, declared_by(keep, named), named, _note)
     merge: dict[str, Any] = {"merge_below": merge_below, "keep": kept_of(reading.places, how.kept)}
     begun: AbstractContextManager[Everybody]
@@ -213,7 +216,7 @@ def learn(
         with begun as found:
             no = sum(refused(one.truth, accept_model) for one in found) > 0
             told = _Told(found, _Places(out, len(found)), accept_model)
-            told.hint(reading.carry, how.kept if update is None else ())
+            told.hint(reading.carry, declared)
             told.draw(picture, chart)
             if not no:
                 move_models(kept / MODELS, out, len(found))

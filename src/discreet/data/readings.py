@@ -162,7 +162,8 @@ def _quiet_dates(slot: npt.NDArray[np.int64], slots: int, carry: int) -> npt.NDA
     first = slot[:-1] // slots + 1
     count = np.maximum(np.minimum(slot[1:] // slots, (slot[:-1] + carry + 1) // slots) - first, 0)
     before = np.repeat(np.cumsum(count) - count, count)
-    return np.repeat(first, count) + np.arange(int(count.sum())) - before
+    dates: npt.NDArray[np.int64] = np.repeat(first, count) + np.arange(int(count.sum())) - before
+    return dates
 
 
 def _filled(

@@ -33,6 +33,7 @@ import numpy as np
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, PolicyError
 from discreet.evaluation.shown import Features, Shown
+from discreet.factors import factor
 from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import At, Policy, Secret
@@ -95,6 +96,11 @@ class Attacked:
     auc: float = math.nan
     auc_blind: float = math.nan
 
+    @property
+    def odds(self) -> float:
+        """By what the odds of the claims exceed the prior's, at most, with the same confidence; NaN if not tested."""
+        return math.nan if math.isnan(self.prior) or not self.claims else factor(self.prior, self.at_most)
+
 
 @dataclass(frozen=True)
 class Attack:
@@ -120,9 +126,10 @@ class Attack:
     def to_wire(self) -> dict[str, Any]:
         """All of it as a JSON object; numbers that JSON does not have are None."""
         document = {**asdict(self), "found": self.found}
+        listed = [asdict(one) | {"odds": one.odds} for one in self.secrets]
         document["secrets"] = [
-            {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in one.items()}
-            for one in document["secrets"]
+            {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in one.items()}
+            for one in listed
         ]
         return document
 

@@ -35,7 +35,7 @@ import numpy as np
 from discreet.contracts import DayModel, require_end
 from discreet.errors import DiscreetError
 from discreet.evaluation.limit_programme import Booleans, Integers, Level, Programme
-from discreet.numerics import FloatArray
+from discreet.numerics import FloatArray, slack_of
 from discreet.policy import Policy
 
 LARGEST = 30_000
@@ -50,8 +50,7 @@ class Limit:
     """What the best causal mechanism releases: a fraction of the slots (`float()` gives it), and in slots.
 
     Both sides are proven. A mechanism that was checked reaches `expected_releases`, and keeps every delta and the odds
-    that follow from it to 2**-40 of themselves; none that keeps every delta can add more than `gap`. A mechanism that
-    makes use of the project's slack (`numerics.SLACK` beyond delta) may lie above it, where delta is next to nothing.
+    that follow from it to 2**-40 of themselves; none that keeps every delta can add more than `gap`.
     """
 
     utility: float
@@ -63,13 +62,19 @@ class Limit:
 
 
 def limit(
-    model: DayModel, policy: Policy, outputs: Outputs = "suppress", *, shown: Mapping[str, str] | None = None
+    model: DayModel,
+    policy: Policy,
+    outputs: Outputs = "suppress",
+    *,
+    shown: Mapping[str, str] | None = None,
+    slack: bool = True,
 ) -> Limit:
     """The largest expected utility of any causal mechanism that keeps every secret within its delta.
 
     `"suppress"` allows the truth or silence, `"deceive"` any context. Secrets at="any", with slots and over several
     contexts are all bounded. On a hidden Markov model the mechanism sees contexts, not hidden states. `shown` gives
-    contexts the label that a release shows, several perhaps the same; without it each shows itself.
+    contexts the label that a release shows, several perhaps the same; without it each shows itself. Beliefs may exceed
+    their limits by the slack that mechanisms have (`numerics.slack_of`), or with `slack=False` by nothing.
 
     The programme grows with (contexts x outputs) to the power of the slots; beyond `LARGEST` variables it is refused.
     However small probabilities are, what is returned is proven to 1e-9 expected releases (`limit_programme`); where
@@ -79,7 +84,7 @@ def limit(
         raise DiscreetError(f"outputs={outputs!r} is not known; use 'suppress' or 'deceive'")
     require_end(model, "give routine.since(date).unrolled(days)")
     tree = _Tree(model, outputs, _labels(model.contexts, shown))
-    below, above = tree.programme(*_events(tree, policy)).solve()
+    below, above = tree.programme(*_events(tree, policy, slack)).solve()
     return Limit(float(below) / model.slots, float(below), max(float(above - below), 0.0))
 
 
@@ -194,7 +199,7 @@ def _as_integers(rows: FloatArray) -> Integers:
     return np.asarray(exact * (math.lcm(*np.ravel(sums).tolist()) // sums))
 
 
-def _events(tree: _Tree, policy: Policy) -> tuple[Booleans, list[float]]:
+def _events(tree: _Tree, policy: Policy, slack: bool) -> tuple[Booleans, list[float]]:
     """(J, paths): whether the path is in the event, and the J deltas: secrets at each slot, then those at="any"."""
     table = policy.for_model(tree.model.contexts, tree.model.slots)
     paths, masses = [path.contexts for path in tree.paths[-1]], tree.masses()[-1]
@@ -204,4 +209,7 @@ def _events(tree: _Tree, policy: Policy) -> tuple[Booleans, list[float]]:
     members = np.array([event for event, _ in events], dtype=np.bool_).reshape(len(events), len(paths))
     priors = [float(Fraction(masses[event].sum(), masses.sum())) for event in members]
     own = table.policy.secrets
-    return members, [table.policy.row_delta(own[g], prior) for (_, g), prior in zip(events, priors, strict=True)]
+    deltas = [table.policy.row_delta(own[g], prior) for (_, g), prior in zip(events, priors, strict=True)]
+    if slack:
+        deltas = (np.array(deltas) + slack_of(np.array(priors) + np.array(deltas))).tolist()
+    return members, deltas

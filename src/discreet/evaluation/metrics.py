@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from discreet.contracts import AnyMechanism, DayModel, runs_without_end
 from discreet.errors import DiscreetError
 from discreet.evaluation import joined
 from discreet.evaluation.replay import Moment, replay
+from discreet.factors import factors
 from discreet.models.routine.routine import Routine
 from discreet.numerics import exceeds
 from discreet.outputs import Output, Suppressed
@@ -48,6 +49,12 @@ class Evaluation:
     by_secret: dict[str, float]  # worst gain of each secret
     excess_by_secret: dict[str, float]  # the largest gain beyond its own slot's limit; negative: the room that was left
     breached_dates: frozenset[dt.date] = frozenset()  # of `breached_days`, those that have a date
+    odds_by_secret: dict[str, float] = field(default_factory=dict)  # the largest factor on anybody's odds of it
+
+    @property
+    def worst_odds(self) -> float:
+        """The largest factor by which outputs multiplied the odds of a secret."""
+        return max(self.odds_by_secret.values(), default=1.0)
 
     @property
     def breached(self) -> bool:
@@ -156,13 +163,13 @@ class _Tally(ABC):
         """Take in what is believed after the slot."""
 
     @abstractmethod
-    def by_secret(self) -> tuple[dict[str, float], dict[str, float]]:
-        """The worst gain of each secret, and the largest beyond its own limit."""
+    def by_secret(self) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+        """The worst gain of each secret, the largest beyond its own limit, and the largest factor on its odds."""
 
     def result(self) -> Evaluation:
         if not self.days:
             raise DiscreetError("there are no days to evaluate; give at least one")
-        by_secret, excess = self.by_secret()
+        by_secret, excess, odds = self.by_secret()
         return Evaluation(
             utility=self.worth / self.slots,
             breach_rate=self.breaches / self.slots,
@@ -176,6 +183,7 @@ class _Tally(ABC):
             by_secret=by_secret,
             excess_by_secret=excess,
             breached_dates=frozenset(self.breached_on),
+            odds_by_secret=odds,
         )
 
 
@@ -199,9 +207,11 @@ class _DayTally(_Tally):
             np.maximum(self.worst, self.highest, out=self.worst)
             self.highest[:] = 0.0
 
-    def by_secret(self) -> tuple[dict[str, float], dict[str, float]]:
+    def by_secret(self) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
         judge = self.adversary
-        return judge.worst_by_secret(self.worst), judge.worst_by_secret(self.worst - judge.deltas)
+        odds = factors(judge.priors, judge.priors + self.worst)
+        worst = judge.worst_by_secret
+        return worst(self.worst), worst(self.worst - judge.deltas), worst(odds)
 
 
 class _StreamTally(_Tally):
@@ -211,6 +221,7 @@ class _StreamTally(_Tally):
         super().__init__(worth)
         self.worst: dict[str, float] = {}
         self.excess: dict[str, float] = {}
+        self.odds: dict[str, float] = {}
         self.rows: set[tuple[object, int, int]] = set()  # breached: whose, which secret, from which slot on
         self.dates: set[tuple[object, dt.date | None]] = set()
 
@@ -227,7 +238,11 @@ class _StreamTally(_Tally):
         ):  # what is not live is within its delta: nothing is known of it
             self.worst.setdefault(name, 0.0)
             self.excess.setdefault(name, -delta)
-        for g, gain, delta in zip(rows.secret.tolist(), gains.tolist(), rows.delta.tolist(), strict=True):
+            self.odds.setdefault(name, 1.0)
+        odds = factors(rows.prior, beliefs)
+        lists = (rows.secret.tolist(), gains.tolist(), rows.delta.tolist(), odds.tolist())
+        for g, gain, delta, multiplied in zip(*lists, strict=True):
+            self.odds[names[g]] = max(self.odds[names[g]], multiplied)
             self.worst[names[g]] = max(self.worst[names[g]], gain)
             self.excess[names[g]] = max(self.excess[names[g]], gain - delta)
         for r in np.flatnonzero(exceeds(gains, rows.delta)).tolist():
@@ -239,5 +254,5 @@ class _StreamTally(_Tally):
                 self.breached_on.add(date)
         self.breaches, self.breached_days = len(self.rows), len(self.dates)
 
-    def by_secret(self) -> tuple[dict[str, float], dict[str, float]]:
-        return dict(self.worst), dict(self.excess)
+    def by_secret(self) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+        return dict(self.worst), dict(self.excess), dict(self.odds)

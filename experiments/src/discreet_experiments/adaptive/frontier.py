@@ -167,7 +167,7 @@ def _tried(
         watching = {name: Adversary(running, one.since(since).unrolled(len(days))) for name, one in judges.items()}
         codes = [routine.contexts.index(fitted(label, routine.contexts)) for day in days for label in day.contexts]
         rng = SeededEntropy(seed_for(0, number, since))
-        told, spent, highest = _walked(running, codes, rng, watching)
+        told, spent, highest = walked(running, codes, rng, watching)
         truth, seconds, slots = truth + told, seconds + spent, slots + len(codes)
         for name, judge in watching.items():
             over = np.flatnonzero(exceeds(highest[name], judge.deltas))
@@ -176,7 +176,7 @@ def _tried(
     return Tried(slots, LENGTH * len(runs), truth, breached, excess, seconds, 1 + len(family.observers))
 
 
-def _walked(
+def walked(
     mechanism: Unrolled, codes: Sequence[int], rng: SeededEntropy, watching: Mapping[str, Adversary]
 ) -> tuple[float, float, dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]]]:
     """The chance of the truth, the seconds of decisions, and the highest gains before each who watches."""

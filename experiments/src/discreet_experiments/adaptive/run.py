@@ -14,6 +14,7 @@ from discreet_experiments.adaptive.figures import expectations, second_halves
 from discreet_experiments.adaptive.frontier import on_observers
 from discreet_experiments.adaptive.limits import CHAINS, HIDDEN, on_random_models
 from discreet_experiments.adaptive.memory import VARIANTS, Variant, on_memory
+from discreet_experiments.adaptive.odds import on_odds
 from discreet_experiments.adaptive.person import Expected, Halves, expect, second_half
 from discreet_experiments.adaptive.picture import DELTAS, on_data_sets
 from discreet_experiments.adaptive.truth import on_learners
@@ -30,6 +31,7 @@ PARTS = {
     "weeks": ("weeks",),
     "truth": ("learners", "attacked", "observers"),
     "limits": ("limit_chains", "limit_hidden"),
+    "odds": ("odds",),
     "memory": ("memory",),
     "picture": ("picture",),
 }
@@ -73,6 +75,7 @@ class AdaptiveReproduction(Reproduction):
             "observers": partial(on_observers, self.cohort, self.setting, extent.runs),
             "limit_chains": partial(on_random_models, self.cohort, seed, extent.chains, hidden=False),
             "limit_hidden": partial(on_random_models, self.cohort, seed, extent.hidden, hidden=True),
+            "odds": partial(on_odds, self.cohort, self.setting, extent.runs),
             "memory": partial(
                 on_memory, self.cohort, self.setting, extent.variants, people=extent.remembered, days=extent.walked
             ),

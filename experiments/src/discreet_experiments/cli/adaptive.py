@@ -23,10 +23,10 @@ def adaptive(
     data: shared.Data,
     out: shared.Out = Path("out/adaptive"),
     part: Annotated[
-        Literal["people", "weeks", "truth", "picture", "limits", "memory", "all"],
+        Literal["people", "weeks", "truth", "odds", "picture", "limits", "memory", "all"],
         typer.Option(
             help="Recorded people; days in a row; how true habits are, observers who learned elsewhere, or only have "
-            "data; every mechanism on every data set; the causal limit; what capping loses."
+            "data; what bounds on odds cost; every mechanism on every data set; the causal limit; what capping loses."
         ),
     ] = "all",
     people: shared.People = None,

@@ -70,6 +70,16 @@ def setup(
         float | None,
         typer.Option(help="How much belief anybody may gain in a secret.", rich_help_panel=ANSWERS),
     ] = None,
+    odds: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            help="What applications see multiplies anybody's odds of a secret by at most so much: 2 at most doubles "
+            "them. Dear with suppress, cheap with deceive.",
+            show_default="no bound",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
     vocabulary: Annotated[
         str | None,
         typer.Option(
@@ -120,6 +130,7 @@ def setup(
         names=numbered_names(name),
         secrets=secret or (),
         delta=delta,
+        odds=odds,
         vocabulary=vocabulary,
         accept_model=accept_model,
         weeks=weeks,

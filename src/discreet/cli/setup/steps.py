@@ -55,6 +55,7 @@ class Given:
     names: Mapping[int, str]
     secrets: Sequence[str]
     delta: float | None
+    odds: float | None
     vocabulary: str | None
     accept_model: bool
     weeks: int

@@ -210,15 +210,19 @@ class SetupWalk:
 
     def _secrets(self, kept: Policy | None) -> tuple[Suggested | None, Policy]:
         if kept is not None:
-            if self.given.delta is not None:
-                raise DiscreetError(
-                    f"--delta is for new secrets, and {self.folder / self.names.policy} has deltas of its own; change "
-                    "them there, or give --secret"
-                )
+            for option, given in (("--delta", self.given.delta), ("--odds", self.given.odds)):
+                if given is not None:
+                    raise DiscreetError(
+                        f"{option} is for new secrets, and {self.folder / self.names.policy} has terms of its own; "
+                        "change them there, or give --secret"
+                    )
             return None, kept
         self.head("Your secrets")
         suggested = steps.ask_secrets(self.ask, self.given, self.setup)
+        suggested = replace(suggested, odds=self.given.odds)
         self.say(f"Secret: {', '.join(one.name for one in suggested.proposed)}")
+        if suggested.odds is not None:
+            self.say(f"What applications see multiplies anybody's odds of it by at most {suggested.odds:g}.")
         return suggested, suggested.policy()
 
     def _choice(self, policy: Policy, *, new: bool) -> tuple[Policy, Choice]:

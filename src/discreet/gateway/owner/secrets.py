@@ -36,7 +36,7 @@ MOST = 50
 LONGEST = 200
 """Letters of a secret's name."""
 
-KEYS = {"name", "contexts", "slots", "delta", "at", "begins", "cap", "odds"}
+KEYS = {"name", "contexts", "slots", "delta", "at", "begins", "cap", "odds", "over", "sliding"}
 
 
 class PolicyFiles:
@@ -119,6 +119,8 @@ def _described(policy: Policy, secret: Secret, known: Known | None, routine: Rou
         "begins": secret.begins,
         "cap": secret.cap,
         "odds": secret.odds,
+        "over": secret.over,
+        "sliding": secret.sliding,
         "gain": policy.delta_of(secret),
         "prior": None if known is None else known.highest,
         "prior_at": None if known is None else known.highest_at,
@@ -174,8 +176,10 @@ def _secret_of(given: object, slots: int, before: Policy) -> Secret:
     if not isinstance(given, dict) or not given.keys() <= KEYS or not isinstance(given.get("name"), str):
         raise PolicyError(f"a secret is an object with {', '.join(sorted(KEYS))}")
     terms = {**given, "name": given["name"].strip(), "at": given.get("at", "each")}
-    if "odds" not in terms:  # a page that does not know a term leaves it as it was
-        terms["odds"] = next((one.odds for one in before.secrets if one.name == terms["name"]), None)
+    known = next((one for one in before.secrets if one.name == terms["name"]), None)
+    if known is not None:  # a page that does not know a term leaves it as it was
+        terms = {"odds": known.odds} | terms
+        terms = ({"over": known.over, "sliding": known.sliding} if terms["at"] == "any" else {}) | terms
     if len(terms["name"]) > LONGEST:
         raise PolicyError(f"the name of a secret has {len(terms['name'])} letters; give it at most {LONGEST}")
     contexts = terms.get("contexts")

@@ -153,6 +153,8 @@ def policy_text(policy: Policy) -> str:
             "begins": one.begins,
             "cap": one.cap,
             "odds": one.odds,
+            "over": one.over,
+            "sliding": one.sliding,
         }
         for one in policy.secrets
     ]

@@ -262,7 +262,8 @@ class Adaptive:
         if self.horizon is None or isinstance(self.machine, Changes) or not isinstance(self.model, EndlessChain):
             raise DiscreetError("only a mechanism over routine.since(date), without changes, begins on other dates")
         other: EndlessChain = self.model.routine.since(date, first=first)
-        like = self.machine if other.periodic and self.model.periodic else None
+        shared = other.periodic and self.model.periodic and not self.policy.beyond_a_day  # windows go by date
+        like = self.machine if shared else None
         observers = [observer.routine for observer in self.observers]
         options = {"outputs": self.outputs, "memory": self.memory, "observers": observers, **self._options}
         return type(self)(other, self.policy, **options, _like=like)

@@ -254,7 +254,9 @@ class Decider:
             over = np.flatnonzero(excess[o] > 0)
             raising = np.maximum(beyond[over], 0.0)  # (rows, A)
             told = (raising * mass[over] * weights[:, o]).sum(axis=1)
-            shares = np.minimum(2 * excess[o, over] / told, 1.0)  # of what raises each row
+            shares = np.full(len(over), 1.0)  # of what raises each row; all, where nothing that is told does
+            np.divide(2 * excess[o, over], told, out=shares, where=told > 0)
+            shares = np.minimum(shares, 1.0)
             share = np.where(raising > 0, shares[:, None], 0.0).max(axis=0)  # (A,)
             cut = np.ceil(share * weights[:, o]).astype(np.int64)
             others = weights.copy()

@@ -17,13 +17,16 @@ from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.process import SeenProcess
 from discreet.adversary.rows import DROPPED, Rows
 from discreet.jit import product
-from discreet.numerics import SLACK, FloatArray, IntArray
+from discreet.numerics import SLACK, FloatArray, IntArray, tightness
 
 SOLVED = SLACK / 4
 """What programmes are solved for beyond delta, so that a bound met with equality is not refused."""
 
 HELD_BACK = 2.0**-30
 """What each slot leaves to every later one of a gain's delta."""
+
+HELD_SHARE = 2.0**-10
+"""Of a gain whose odds are bounded, at most this share is held back over a day: it may be less than HELD_BACK."""
 
 HELD, FADING = 0.3, 0.8
 """With a hidden Markov model, the share of a gain's delta that is held back until its slot, and how it shrinks with
@@ -36,7 +39,8 @@ class View(NamedTuple):
     """What the private states of a slot (A of them) would tell one observer."""
 
     mass: FloatArray  # (A,): P(m | outputs)
-    beyond: FloatArray  # (J, A): P(event j | m, outputs) - (q_j + delta_j), of events that could exceed their limit
+    beyond: FloatArray  # (J, A): P(event j | m, outputs) - (q_j + delta_j), of events that could exceed their limit;
+    # in units of the row's slack (`numerics.tightness`), so that one tolerance serves all
     coefficients: FloatArray  # (J, A): the same, against the limit that the programme is solved for
 
     def by(self, number: IntArray) -> View:
@@ -202,7 +206,7 @@ class LiveSlots:
     def with_rows(self, belief: EndlessBelief) -> tuple[Slot, Rows]:
         """The same, and what its rows are about."""
         rows, believed, told = belief.tells()
-        beyond = told.known - rows.limit[:, None]
+        beyond = (told.known - rows.limit[:, None]) / tightness(rows.limit)[:, None]
         live = np.asarray(~(beyond <= DROPPED).all(axis=1))  # what is not a number is live
         limits = self._limits(rows.only(live), believed[live], belief.slot)
         return Slot.of(told.private, told.context, told.mass, beyond[live], limits), rows.only(live)
@@ -210,10 +214,11 @@ class LiveSlots:
     def _limits(self, rows: Rows, believed: FloatArray, t: int) -> FloatArray:
         """How far beyond its delta each gain may go now: less than nothing while some of it is held back.
 
-        A gain that is there already may stay, so that silence is always possible.
+        A gain that is there already may stay, so that silence is always possible. In units of each row's slack.
         """
         held = self.pacing.held * rows.delta * self._fading[np.clip(t - rows.closes, 0, LONG)]
-        return np.asarray(np.minimum(SOLVED, np.maximum(-held, believed - rows.limit + SOLVED)))
+        units = tightness(rows.limit)
+        return np.asarray(np.minimum(SOLVED, np.maximum(-held / units, (believed - rows.limit) / units + SOLVED)))
 
 
 class DaySlots:
@@ -230,7 +235,17 @@ class DaySlots:
         )
         # Repeated products, not powers: a library's power may differ in the last bit from machine to machine.
         self._fading = np.cumprod(np.concatenate([[1.0], np.full(process.slots - 1, FADING)]))
+        self._a_slot = self._held_back()
         self._ahead = [self._beyond_ahead(t) for t in range(process.slots)] if self._pairs else []
+
+    def _held_back(self) -> FloatArray:
+        """(R + A,): what each slot leaves to every later one: of a bound on odds a share of what there is to gain."""
+        adversary = self.adversary
+        by_odds = np.isfinite(adversary.secrets.least_factor)[
+            np.concatenate([adversary.row_secret, adversary.any_index])
+        ]
+        share = HELD_SHARE / adversary.process.slots * adversary.deltas
+        return np.where(by_odds, np.minimum(HELD_BACK, share), HELD_BACK)
 
     def _beyond_ahead(self, t: int) -> FloatArray:
         """(rows from slot t on, K): by how much a state of slot t brings each of them beyond its delta."""
@@ -239,7 +254,7 @@ class DaySlots:
         members = adversary.row_members[rows.start : int(adversary.row_start[t + 1])]
         here = product(members, adversary.process.emission(t).T)
         reached = np.concatenate([here, adversary.ahead[t]])
-        return np.asarray(reached - (adversary.priors + adversary.deltas)[rows, None])
+        return np.asarray(reached - (adversary.priors + adversary.deltas)[rows, None]) / adversary.tightness[rows, None]
 
     def slot(self, belief: Belief) -> Slot:
         """Private states and coefficients, from the belief."""
@@ -249,11 +264,14 @@ class DaySlots:
         """(R + A,): how far beyond its delta each gain may go now, a little less than nothing until the last slot.
 
         What is held back, HELD_BACK a slot, leaves the next programme room: where a gain is at its limit, every output
-        must keep it there exactly, and no solver finds such points. A gain that is there already may stay.
+        must keep it there exactly, and no solver finds such points. A gain that is there already may stay. In units of
+        each row's slack.
         """
-        held = HELD_BACK * (self.adversary.process.slots - 1 - belief.slot) + self._paced(belief)
-        spent = belief.gains - self.adversary.deltas[belief.closed :]
-        return np.asarray(np.minimum(SOLVED, np.maximum(-held, spent + SOLVED)))
+        adversary, closed = self.adversary, belief.closed
+        held = self._a_slot[closed:] * (adversary.process.slots - 1 - belief.slot) + self._paced(belief)
+        units = adversary.tightness[closed:]
+        spent = (belief.gains - adversary.deltas[closed:]) / units
+        return np.asarray(np.minimum(SOLVED, np.maximum(-held / units, spent + SOLVED)))
 
     def _paced(self, belief: Belief) -> FloatArray:
         """(R + A,): what is held back of each gain's delta because later outputs tell of it too; nothing at the end."""
@@ -270,7 +288,8 @@ class DaySlots:
     def _slot_of_contexts(self, belief: Belief) -> Slot:
         outcomes = belief.outcomes(np.eye(len(self.private_contexts)))  # as if each private state were announced
         possible = np.flatnonzero(outcomes.total)
-        beyond = outcomes.gains[:, possible] - self.adversary.deltas[belief.closed :, None]
+        adversary, closed = self.adversary, belief.closed
+        beyond = (outcomes.gains[:, possible] - adversary.deltas[closed:, None]) / adversary.tightness[closed:, None]
         rows, limits = binding(beyond, self._limits(belief))
         return Slot.of(possible, self.private_contexts[possible], outcomes.total[possible], rows, limits)
 
@@ -292,7 +311,8 @@ class DaySlots:
         known = np.flatnonzero(weights)
         line = np.searchsorted(known, before)
         delta = (adversary.priors + adversary.deltas)[belief.closed :, None]
-        earlier = past[:, known] / weights[known] - delta[: len(past)]
+        units = adversary.tightness[belief.closed :, None]
+        earlier = (past[:, known] / weights[known] - delta[: len(past)]) / units[: len(past)]
         earlier, held = binding(earlier, limits[: len(past)])
         ahead, kept = binding(self._ahead[t], limits[len(past) : each])
         parts = [(earlier[:, line], held), (ahead[:, now], kept)]
@@ -301,8 +321,12 @@ class DaySlots:
             if adversary.any_active[t, a]:
                 visited = np.where(adversary.any_members[a][process.contexts[now]] > 0, 1.0, visited)
             reached = visited + (1 - visited) * adversary.first_visit[t][a][now]
-            parts.append(binding((reached - delta[each + a])[None], limits[each + a : each + a + 1]))
+            parts.append(
+                binding(((reached - delta[each + a]) / units[each + a])[None], limits[each + a : each + a + 1])
+            )
         beyond = np.concatenate([rows for rows, _ in parts])
         limits = np.concatenate([limit for _, limit in parts])
         told = Groups.of(private, mass, beyond)  # memory may not tell all steps apart
-        return Slot.of(private[told.first], process.contexts[now[told.first]], told.mass, *binding(told.rows, limits))
+        context = process.contexts[now[told.first]]
+        context = context if adversary.context_of is None else adversary.context_of[context]
+        return Slot.of(private[told.first], context, told.mass, *binding(told.rows, limits))

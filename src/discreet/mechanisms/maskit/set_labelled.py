@@ -62,6 +62,7 @@ class SetLabelled(ContextMechanism):
         **options: Any,
     ) -> None:
         super().__init__(model, policy)
+        _refuse_odds(policy)
         self.labels = _complete(labels, model.contexts)
         carriers = _carriers(self.secrets, self.labels, model.contexts)  # (G, n): does the state's set meet the secret
         self.mu = carriers.astype(np.int64) @ reachable(model).T.astype(np.int64)  # (G, T)
@@ -135,6 +136,16 @@ def _complete(labels: Mapping[str, Iterable[str]], contexts: tuple[str, ...]) ->
 
 def _output(number: int, context: str, held: frozenset[str]) -> Output:
     return Released(context) if held == {context} else Generalized(f"{number}: {' | '.join(sorted(held))}")
+
+
+def _refuse_odds(policy: Policy) -> None:
+    """Theorem 7 shares delta among states, and says nothing of odds."""
+    for secret in policy.secrets:
+        if policy.bounds_odds(secret):
+            raise PolicyError(
+                f"odds of secret {secret.name!r} are bounded, and delta / mu of a set-labelled adversary bounds sums, "
+                "not factors; leave odds and doubt out, or use Adaptive"
+            )
 
 
 def _carriers(secrets: SecretTable, labels: Mapping[str, frozenset[str]], contexts: Sequence[str]) -> BoolArray:

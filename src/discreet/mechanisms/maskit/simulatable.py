@@ -28,7 +28,7 @@ from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit import loops
 from discreet.mechanisms.maskit.windows import CompiledSteps
 from discreet.models.arrays import reachable
-from discreet.numerics import ROOM, BoolArray, FloatArray, IntArray
+from discreet.numerics import BoolArray, FloatArray, IntArray, slack_of
 from discreet.outputs import SUPPRESSED, Output, Released, Skipped, Suppressed
 from discreet.policy import Guarantee, Policy
 
@@ -67,7 +67,8 @@ class Simulatable(ContextMechanism):
         members = self.secrets.members[each].astype(np.float64)
         self._active = np.array(self.secrets.active[each], order="C")
         priors = product(members, model.prior.T)
-        theta = priors + self.secrets.slot_deltas(priors, np.flatnonzero(each)) + ROOM  # (G, T): q + delta
+        limits = priors + self.secrets.slot_deltas(priors, np.flatnonzero(each))  # (G, T): q + delta
+        theta = limits + slack_of(limits) / 2
         self._tests = np.ascontiguousarray(members[:, None, :] - theta[:, :, None])  # (G, T, n)
         self._safe = self._safe_to_say(members, theta)
         self._next, self._worth, self._first, self._total = loops.release_table(

@@ -25,8 +25,8 @@ difference for the half window, or u = t and x[c] is multiplied by the *test* 1{
   both directions.
 
 Numbers: D and N are sums of products of non-negative numbers, scaled at each slot, so their relative error is at most
-about T n 2**-53 (1e-13 for 12 contexts and 96 slots) and far less in practice. The search allows half of SLACK beyond
-delta, `is_private` all of it.
+about T n 2**-53 (1e-13 for 12 contexts and 96 slots) and far less in practice. The search allows half of the slack
+beyond delta (`numerics.slack_of`), `is_private` all of it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from discreet.contracts import DayModel
 from discreet.jit import product
 from discreet.mechanisms.maskit import loops
 from discreet.models.arrays import reachable, require_chain
-from discreet.numerics import ROOM, SLACK, BoolArray, FloatArray, IntArray
+from discreet.numerics import SLACK, BoolArray, FloatArray, IntArray, slack_of
 from discreet.policy import SecretTable
 
 LEAST = 2.0**-20
@@ -147,7 +147,8 @@ class Windows:
         self.prior = np.where(self.possible, model.prior, 0.0)
         self.secret_prior: FloatArray = product(self.members.astype(np.float64), self.prior.T)  # (G, T): q
         self.deltas: FloatArray = secrets.slot_deltas(self.secret_prior, np.flatnonzero(each))  # (G, T)
-        tests = [self._tests(t, self.deltas + ROOM) for t in range(self.slots)]
+        self.slack = slack_of(self.secret_prior + self.deltas)  # (G, T)
+        tests = [self._tests(t, self.deltas + self.slack / 2) for t in range(self.slots)]
         matrices = np.where(self.possible[:-1, :, None], model.transitions, 0.0)
         self.forward = Direction(
             np.asarray(model.initial), CompiledSteps.of(matrices), self.possible, tests, backwards=False
@@ -201,7 +202,7 @@ class Windows:
 
     def is_private(self, p: FloatArray) -> bool:
         """Whether every gain stays within its delta (Theorem 2)."""
-        return self.excess(p, self.deltas, SLACK, once=True) <= SLACK
+        return self.excess(p, self.deltas + (self.slack - SLACK), SLACK, once=True) <= SLACK
 
     def lowered(self, p: FloatArray, order: Order, *, grid: int = 0, least: float = LEAST) -> tuple[FloatArray, int]:
         """A minimal private vector below the private p, and the number of coordinates checked.

@@ -174,6 +174,8 @@ SECRET: Schema = only(
         "begins": maybe(WHOLE),
         "cap": maybe(NUMBER),
         "odds": maybe(NUMBER),
+        "over": {"type": ["string", "integer"]},
+        "sliding": {"type": "boolean"},
     },
 )
 DRAFT: Schema = only({"secrets": listed(SECRET)})
