@@ -52,7 +52,7 @@ class Seen:
 
 
 @dataclass
-class WatchedDay:
+class Watched:
     """A keeper whose every slot is looked at from outside; what it draws from is chosen."""
 
     folder: Path
@@ -113,7 +113,7 @@ def _bits() -> Iterator[bytes]:
     return (hashlib.sha256(b"%d" % number).digest() for number in itertools.count())
 
 
-def _chosen(one: WatchedDay, other: WatchedDay, rng: np.random.Generator, chance: Iterator[bytes]) -> None:
+def _chosen(one: Watched, other: Watched, rng: np.random.Generator, chance: Iterator[bytes]) -> None:
     """The same output of both; the other's truth differs wherever it can. Both remember: not all outputs are both's."""
     while True:
         context, bits = str(rng.choice(PLACES, p=[0.5, 0.3, 0.2])), next(chance)
@@ -132,7 +132,7 @@ def test_for_equal_outputs_of_different_truths_the_machine_does_the_same(
 ) -> None:
     rng, chance = np.random.default_rng(3), _bits()
     with caplog.at_level(logging.DEBUG, "discreet"):
-        one, other = (WatchedDay(tmp_path / name, caplog.records) for name in ("one", "other"))
+        one, other = (Watched(tmp_path / name, caplog.records) for name in ("one", "other"))
         for _ in range(SLOTS):
             _chosen(one, other, rng, chance)
     assert one.told == other.told
