@@ -136,7 +136,7 @@ def _plain_integers(made: Any) -> Any:
 
 def _type(argument: Argument) -> Any:
     if isinstance(argument, RecordKind):
-        return types.NamedTuple([_type(field) for field in argument.fields], argument.of)
+        return types.BaseTuple.from_types([_type(field) for field in argument.fields], argument.of)  # equal kinds too
     number = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}[argument.dtype]
     if argument.dimensions == 0:
         return number

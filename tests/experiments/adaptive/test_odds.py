@@ -27,7 +27,7 @@ def test_factors_are_bounded_as_asked_and_utility_is_a_share(monkeypatch: pytest
         assert own["doubt 5"].other <= 0.1 + 1e-9  # odds five times as high are a prior at most five times as high
         row = odds._row("simulated", variant, "odds 2", [found])
         assert 0 <= float(str(row["utility"])) <= 1
-        assert row["days"] == odds.LENGTH
+        assert row["days"] == LENGTH
 
 
 def test_gains_of_who_starts_from_other_odds_by_hand() -> None:

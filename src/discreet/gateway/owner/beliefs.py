@@ -24,7 +24,7 @@ AT_ONCE = 96
 """Outputs that are taken in at a time: some 20 ms, on a small machine 150, which a slot that ends may wait for."""
 
 
-class Watched:
+class WatchedDay:
     """One day: the belief by all that was told until now, and how belief in each window grew over the day."""
 
     def __init__(self, morning: EndlessBelief, date: dt.date) -> None:
@@ -76,12 +76,12 @@ class Watching:
     """The days that were looked at last. For the thread that decides: tables are shared with what it does."""
 
     def __init__(self) -> None:
-        self._days: LRUCache[tuple[str, dt.date], Watched] = LRUCache(DAYS)
+        self._days: LRUCache[tuple[str, dt.date], WatchedDay] = LRUCache(DAYS)
 
     def __len__(self) -> int:
         return len(self._days)
 
-    def of(self, person: str, session: Session, date: dt.date) -> Watched:
+    def of(self, person: str, session: Session, date: dt.date) -> WatchedDay:
         """A date by all that was told until now; an error says from when on there are some (`Session.gains`)."""
         while not self.follow(person, session, date):
             pass
@@ -92,7 +92,7 @@ class Watching:
         morning, likelihoods = session.since(date)
         found = self._days.pop((person, date), None)
         if found is None or found.morning is not morning:  # habits or policy changed: it is judged by others
-            found = Watched(morning, date)
+            found = WatchedDay(morning, date)
         for likelihood in likelihoods[found.taken : found.taken + AT_ONCE]:
             found.take(likelihood)
         self._days[person, date] = found

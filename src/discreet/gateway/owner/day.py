@@ -15,7 +15,7 @@ import numpy as np
 from discreet.adversary.endless import EndlessAdversary
 from discreet.clock import Clock
 from discreet.errors import DiscreetError
-from discreet.gateway.owner.beliefs import Watched, Watching
+from discreet.gateway.owner.beliefs import WatchedDay, Watching
 from discreet.gateway.runtime import Gateway
 from discreet.outputs import to_wire
 from discreet.places.named import Places
@@ -81,7 +81,7 @@ def beliefs_of(
     return {"secrets": secrets, "why": None}
 
 
-def _each(adversary: EndlessAdversary, g: int, watched: Watched, gains: Any, told: Any) -> dict[str, Any]:
+def _each(adversary: EndlessAdversary, g: int, watched: WatchedDay, gains: Any, told: Any) -> dict[str, Any]:
     model, table = adversary.model, adversary.secrets
     morning, held = model.slot_of(watched.date), max(model.first, int(adversary.held_from[g]))
     prior: list[float | None] = []
@@ -100,7 +100,7 @@ def _each(adversary: EndlessAdversary, g: int, watched: Watched, gains: Any, tol
     return _named(adversary, g) | {"prior": prior, "belief": belief, "limit": limit}
 
 
-def _any(adversary: EndlessAdversary, g: int, watched: Watched, gain: Any, told: Any) -> dict[str, Any]:
+def _any(adversary: EndlessAdversary, g: int, watched: WatchedDay, gain: Any, told: Any) -> dict[str, Any]:
     """Of the window that opens on the date."""
     opens = watched.windows.get(g)
     if opens is None:
