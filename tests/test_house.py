@@ -9,9 +9,6 @@ from pathlib import Path
 
 HOUSE = Path(__file__).parents[1] / "src" / "discreet"
 
-STILL_TWICE = {"Choice", "Known", "Machine", "Ongoing", "Told", "View"}
-"""Names that mechanisms/adaptive shares with another room until its own classes are renamed. Delete this set then."""
-
 MOST_FILES = 24
 """Python files in one folder, so that a reader takes it in at a glance. The command has one file for each verb."""
 
@@ -38,7 +35,7 @@ def test_a_public_class_name_is_defined_once() -> None:
         for name in re.findall(r"^class ([A-Za-z]\w*)", text, re.MULTILINE):
             where.setdefault(name, []).append(path)
     assert len(where) > 500  # the pattern finds them
-    assert {name: paths for name, paths in where.items() if len(paths) > 1 and name not in STILL_TWICE} == {}
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
 
 
 def test_no_folder_has_too_many_files() -> None:

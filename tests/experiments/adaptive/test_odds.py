@@ -10,6 +10,7 @@ import pytest
 from discreet.contexts import Day
 from discreet.models.simulate import person
 from discreet_experiments.adaptive import odds
+from discreet_experiments.adaptive.frontier import LENGTH
 from discreet_experiments.shared.people import Trace
 from discreet_experiments.shared.subjects import Setting
 

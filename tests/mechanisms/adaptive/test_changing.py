@@ -13,7 +13,7 @@ from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.midnight import Unrolled
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
-from discreet.mechanisms.adaptive.machine import Machine as Endless
+from discreet.mechanisms.adaptive.machine import AdaptiveMachine as Endless
 from discreet.models.routine.changing import Changing
 from discreet.numerics import SLACK, FloatArray
 from discreet.randomness import SeededEntropy

@@ -21,7 +21,7 @@ from discreet.contexts import Day, fitted
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
-from discreet.mechanisms.adaptive.machine import Ongoing
+from discreet.mechanisms.adaptive.machine import AdaptiveState
 from discreet.models.kinds import ONE_DAY
 from discreet.models.routine.routine import Routine
 from discreet.numerics import exceeds
@@ -207,7 +207,7 @@ def walked(mechanism: Unrolled, codes: Sequence[int], rng: SeededEntropy) -> Run
     truth, off_model, highest = 0.0, 0, belief.gains.copy()
     seconds, rows = [], []
     for slot, code in enumerate(codes):
-        if isinstance(state, Ongoing):
+        if isinstance(state, AdaptiveState):
             rows.append(len(state.belief.live()[0].secret))
         began = time.thread_time()
         kernel = mechanism.kernel(state)

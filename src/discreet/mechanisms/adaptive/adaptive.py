@@ -16,7 +16,7 @@ from discreet.events import Events
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.adaptive.changing import Change, Changes
 from discreet.mechanisms.adaptive.family import Observer, fingerprints, observers_of, observing
-from discreet.mechanisms.adaptive.machine import PAIRS, Machine, Memory
+from discreet.mechanisms.adaptive.machine import PAIRS, AdaptiveMachine, Memory
 from discreet.mechanisms.adaptive.slots import Pacing
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
@@ -42,7 +42,7 @@ AHEAD = 1e-9
 """Another machine is followed where it is ahead by more than this: the silence that is mixed in costs 2**-40."""
 
 
-class Choice(NamedTuple):
+class ChosenMachine(NamedTuple):
     """A finished machine, whose it is, and what it is known to be worth."""
 
     follows: Follows
@@ -89,7 +89,7 @@ class Adaptive:
         value: Value | None = None,
         plan: Plan = "full",
         observers: Sequence[Observer] | None = None,
-        _like: Machine | None = None,
+        _like: AdaptiveMachine | None = None,
         _policies: tuple[tuple[dt.date, Policy], ...] = (),
     ) -> None:
         refuse_routine(model)
@@ -110,7 +110,7 @@ class Adaptive:
         self._policies = _policies
         machine = self._made(_memory(model, memory), _like)
         self.decider, self.effort = machine.decider, machine.decider.effort
-        chosen = Choice("adaptive", machine, machine.memory, machine.adversary, None)
+        chosen = ChosenMachine("adaptive", machine, machine.memory, machine.adversary, None)
         if plan == "full" and isinstance(machine, SuppressTable) and not self.observers:  # Hybrid knows of none
             chosen = self._or_hybrid(chosen, machine.plan())
         elif plan == "full" and outputs == "generalize" and value is None and machine.horizon is None:
@@ -122,14 +122,14 @@ class Adaptive:
         self._chosen, self._utility = chosen, chosen.utility
         self._large = False  # the tree of outputs is too large for an exact utility
 
-    def _made(self, memory: Memory, like: Machine | None) -> Any:
+    def _made(self, memory: Memory, like: AdaptiveMachine | None) -> Any:
         """The machine of a day or of a stream; several, one after the other, where the policy changes."""
 
-        def make(habits: Any, policy: Policy, before: tuple[Machine, int] | None) -> Machine:
+        def make(habits: Any, policy: Policy, before: tuple[AdaptiveMachine, int] | None) -> AdaptiveMachine:
             settles = self.outputs == "suppress" and self._options["value"] is None and not policy.bounds_any
             tabled = settles and habits.emission(habits.first) is None  # a release shows the state
             table, endless = tabled and habits.slots is not None, habits.slots is None
-            return (SuppressTable if table else Machine)(
+            return (SuppressTable if table else AdaptiveMachine)(
                 habits,
                 policy,
                 self.vocabulary,
@@ -151,15 +151,15 @@ class Adaptive:
         changes = tuple(Change(slot, policies[slot]) for slot in sorted(policies))
         return Changes(self.model, self.policy, make, changes)
 
-    def _or_hybrid(self, own: Choice, utility: Utility) -> Choice:
+    def _or_hybrid(self, own: ChosenMachine, utility: Utility) -> ChosenMachine:
         """Follow Hybrid where it is better: a function of model and policy, which are public, hence sound."""
         hybrid = Hybrid(self.model, self.policy)
         known = hybrid.expected_utility()
         if float(known) > utility.mean + utility.half_width + AHEAD:
-            return Choice("hybrid", hybrid, "none", Adversary(hybrid), known)
+            return ChosenMachine("hybrid", hybrid, "none", Adversary(hybrid), known)
         return own._replace(utility=utility)
 
-    def _or_suppress(self, own: Choice) -> Choice:
+    def _or_suppress(self, own: ChosenMachine) -> ChosenMachine:
         """Follow suppress where it is better, on days so short that both are known exactly; sound likewise."""
         utility = tree_utility(own.machine, self.worth, TREE)
         if utility is None:

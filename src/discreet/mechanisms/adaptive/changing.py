@@ -14,12 +14,12 @@ from discreet.adversary.endless import EndlessAdversary
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.kernel import ReleaseKernel
-from discreet.mechanisms.adaptive.machine import Machine, Ongoing
+from discreet.mechanisms.adaptive.machine import AdaptiveMachine, AdaptiveState
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Policy
 
-Make = Callable[[Any, Policy, tuple[Machine, int] | None], Machine]
+Make = Callable[[Any, Policy, tuple[AdaptiveMachine, int] | None], AdaptiveMachine]
 """The machine of these habits and this policy, and which machine it follows, at which cut."""
 
 KEPT = 8
@@ -39,7 +39,7 @@ class Changes:
     def __init__(self, model: Any, policy: Policy, make: Make, changes: tuple[Change, ...]) -> None:
         self._make, self.changes = make, changes
         self._first = make(model, policy, None)
-        self._later: OrderedDict[tuple[int, ...], Machine] = OrderedDict()
+        self._later: OrderedDict[tuple[int, ...], AdaptiveMachine] = OrderedDict()
         for change in changes:
             if change.slot % (model.day_slots or 1) or change.slot <= model.first:
                 raise DiscreetError(f"a change at slot {change.slot} is at no cut after the first; give a later date")
@@ -53,7 +53,7 @@ class Changes:
         self.private_contexts: IntArray = self._first.private_contexts
         self.remember = self._first.remember
 
-    def machine(self, cuts: tuple[int, ...]) -> Machine:
+    def machine(self, cuts: tuple[int, ...]) -> AdaptiveMachine:
         """The machine after changes at these cuts."""
         if not cuts:
             return self._first
@@ -66,23 +66,23 @@ class Changes:
                 self._later.popitem(last=False)
         return found
 
-    def start(self) -> Ongoing:
+    def start(self) -> AdaptiveState:
         """The first machine's."""
         return self._first.start()
 
-    def kernel(self, state: Ongoing) -> FiniteKernel | ReleaseKernel:
+    def kernel(self, state: AdaptiveState) -> FiniteKernel | ReleaseKernel:
         """Of the machine whose turn it is."""
         return self.machine(state.cuts).kernel(state)
 
-    def advance(self, state: Ongoing, output: Output) -> Ongoing:
+    def advance(self, state: AdaptiveState, output: Output) -> AdaptiveState:
         """The machine's own; then, where one is due, the next takes over."""
         return self._taken_over(self.machine(state.cuts).advance(state, output))
 
-    def retraced(self, state: Ongoing, output: Output, column: FloatArray) -> Ongoing:
+    def retraced(self, state: AdaptiveState, output: Output, column: FloatArray) -> AdaptiveState:
         """The same, by the likelihood that an output had when it was drawn."""
         return self._taken_over(self.machine(state.cuts).retraced(state, output, column))
 
-    def _taken_over(self, after: Ongoing) -> Ongoing:
+    def _taken_over(self, after: AdaptiveState) -> AdaptiveState:
         passed = len(after.cuts)
         if passed == len(self.changes) or after.slot != self.changes[passed].slot:
             return after
@@ -97,7 +97,7 @@ class Changes:
         skipped: bool,
         cuts: tuple[int, ...] = (),
         others: tuple[Any, ...] = (),
-    ) -> Ongoing:
+    ) -> AdaptiveState:
         """The public state of a checkpoint."""
         return self.machine(cuts).restored(belief, skipped, cuts, others)
 

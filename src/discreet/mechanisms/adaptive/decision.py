@@ -18,7 +18,7 @@ import numpy as np
 from discreet.jit import product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms import programme
-from discreet.mechanisms.adaptive.slots import Slot, Slots, View
+from discreet.mechanisms.adaptive.slots import ObserverView, Slot, Slots
 from discreet.mechanisms.adaptive.vocabulary import Vocabulary
 from discreet.numerics import SLACK, TOTAL, FloatArray, IntArray, weights_to_likeliest
 
@@ -295,7 +295,7 @@ class Decider:
         return Decision(slot.private, slot.views[0].mass, weights, 0.0)
 
 
-def _excess_before(view: View, weights: IntArray) -> FloatArray:
+def _excess_before(view: ObserverView, weights: IntArray) -> FloatArray:
     """(O, J): the same, before one observer."""
     told = weights.T * view.mass  # (O, A)
     total = told.sum(axis=1)

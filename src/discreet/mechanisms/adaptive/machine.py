@@ -66,7 +66,7 @@ class Remembering:
 
 
 @dataclass(frozen=True)
-class Ongoing:
+class AdaptiveState:
     """The public state: the slot, and what every observer believes, by what it is a function of."""
 
     slot: int
@@ -86,7 +86,7 @@ class Ongoing:
         return self.beliefs.each[1:]
 
 
-class Told(NamedTuple):
+class DecidedKernel(NamedTuple):
     """A kernel, and the beliefs after silence where that is tabled."""
 
     kernel: FiniteKernel | ReleaseKernel
@@ -100,22 +100,22 @@ class Told(NamedTuple):
         return held + (0 if silent is None else 2 * silent.nbytes)
 
 
-class Known:
+class DecisionCache:
     """Decisions seen before, the latest up to so many bytes."""
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self.found: OrderedDict[Hashable, Told] = OrderedDict()
+        self.found: OrderedDict[Hashable, DecidedKernel] = OrderedDict()
         self.nbytes = 0
 
-    def get(self, key: Hashable) -> Told | None:
+    def get(self, key: Hashable) -> DecidedKernel | None:
         """The one of this key, which is then the latest."""
         told = self.found.get(key)
         if told is not None:
             self.found.move_to_end(key)
         return told
 
-    def keep(self, key: Hashable, told: Told) -> None:
+    def keep(self, key: Hashable, told: DecidedKernel) -> None:
         """Take one in, and let those go that were not asked for longest."""
         self.found[key] = told
         self.nbytes += told.nbytes
@@ -123,7 +123,7 @@ class Known:
             self.nbytes -= self.found.popitem(last=False)[1].nbytes
 
 
-class Machine(Remembering):
+class AdaptiveMachine(Remembering):
     """Kernels decided for each public state as it occurs; tabled where truth or silence settles the past."""
 
     def __init__(
@@ -137,8 +137,8 @@ class Machine(Remembering):
         *,
         pacing: Pacing | None = None,
         tabled: bool = False,
-        like: Machine | None = None,
-        before: tuple[Machine, int] | None = None,
+        like: AdaptiveMachine | None = None,
+        before: tuple[AdaptiveMachine, int] | None = None,
         observers: Sequence[Any] = (),
     ) -> None:
         """`like` shares what it has decided, of the same habits and policy; `before` is followed at a cut."""
@@ -162,10 +162,10 @@ class Machine(Remembering):
         self.decider = Decider(FamilySlots(self.slots), vocabulary, self.private_contexts)
         if like is not None:
             self.decider.effort = like.decider.effort
-        self._known: Known = Known(room) if like is None else like._known
+        self._known: DecisionCache = DecisionCache(room) if like is None else like._known
 
     def _streams(
-        self, habits: Sequence[Any], like: Machine | None, before: tuple[Machine, int] | None
+        self, habits: Sequence[Any], like: AdaptiveMachine | None, before: tuple[AdaptiveMachine, int] | None
     ) -> tuple[EndlessAdversary, ...]:
         return tuple(
             EndlessAdversary(
@@ -177,10 +177,10 @@ class Machine(Remembering):
             for number, one in enumerate(habits)
         )
 
-    def start(self) -> Ongoing:
+    def start(self) -> AdaptiveState:
         """Nothing was output yet."""
         beliefs = Beliefs(tuple(one.start() for one in self.family))
-        return Ongoing(beliefs.slot, ("start", self.model.fingerprint), False, beliefs)
+        return AdaptiveState(beliefs.slot, ("start", self.model.fingerprint), False, beliefs)
 
     def restored(
         self,
@@ -188,10 +188,10 @@ class Machine(Remembering):
         skipped: bool,
         cuts: tuple[int, ...] = (),
         others: tuple[Any, ...] = (),
-    ) -> Ongoing:
+    ) -> AdaptiveState:
         """The public state of a checkpoint."""
         beliefs = Beliefs((belief, *others))
-        return Ongoing(belief.slot, _digest(beliefs), skipped, beliefs, cuts)
+        return AdaptiveState(belief.slot, _digest(beliefs), skipped, beliefs, cuts)
 
     def adversaries_at(self, cuts: tuple[int, ...]) -> tuple[EndlessAdversary, ...]:
         """The adversaries after changes at these cuts; there are none."""
@@ -199,11 +199,11 @@ class Machine(Remembering):
             raise DiscreetError(f"the checkpoint is after {len(cuts)} changes, of which the mechanism knows none")
         return self.family
 
-    def kernel(self, state: Ongoing) -> FiniteKernel | ReleaseKernel:
+    def kernel(self, state: AdaptiveState) -> FiniteKernel | ReleaseKernel:
         """Decided once for each public state that is kept."""
         return self._told(state).kernel
 
-    def _told(self, state: Ongoing) -> Told:
+    def _told(self, state: AdaptiveState) -> DecidedKernel:
         key = self._place(state)
         told = self._known.get(key)
         if told is None:
@@ -216,7 +216,7 @@ class Machine(Remembering):
             return told._replace(silent=Beliefs(moved))
         return told
 
-    def _place(self, state: Ongoing) -> Hashable:
+    def _place(self, state: AdaptiveState) -> Hashable:
         """What decides the kernel: where habits repeat, the place of the last release in the cycle and its age."""
         declared = tuple(one.told for one in state.beliefs.each)
         if isinstance(state.key, LastTold) and not any(declared) and (place := self._repeats(state.key.slot)):
@@ -234,10 +234,10 @@ class Machine(Remembering):
             found.append(place)
         return tuple(found)
 
-    def _decided(self, state: Ongoing) -> Told:
+    def _decided(self, state: AdaptiveState) -> DecidedKernel:
         decision = self._decision(state)
         if not self.tabled:
-            return Told(self._spread(decision) if state.skipped else self.decider.kernel(decision), None)
+            return DecidedKernel(self._spread(decision) if state.skipped else self.decider.kernel(decision), None)
         release = np.zeros(len(self.private_contexts), dtype=np.int64)
         contexts = self.private_contexts[decision.private]
         weights = decision.weights[np.arange(len(contexts)), contexts]
@@ -248,9 +248,9 @@ class Machine(Remembering):
         else:
             release[decision.private] = weights
         kernel = ReleaseKernel(self.decider.vocabulary.outputs, self.private_contexts, release)
-        return Told(kernel, state.beliefs.after(kernel.likelihood(SUPPRESSED)))
+        return DecidedKernel(kernel, state.beliefs.after(kernel.likelihood(SUPPRESSED)))
 
-    def _decision(self, state: Ongoing) -> Decision:
+    def _decision(self, state: AdaptiveState) -> Decision:
         """Silence where there are too many rows, or rows too far ahead, or a state too unlikely to divide by.
 
         Alike after a skip.
@@ -270,7 +270,7 @@ class Machine(Remembering):
             weights[self.private_contexts == context] = decision.weights[number]
         return FiniteKernel(kernel.outputs, weights, kernel.total)
 
-    def advance(self, state: Ongoing, output: Output) -> Ongoing:
+    def advance(self, state: AdaptiveState, output: Output) -> AdaptiveState:
         """Bayes with the kernel that was used; a skip tells nothing."""
         if isinstance(output, Skipped):
             return self._after(state, state.beliefs.after(np.ones(len(self.private_contexts))), skipped=True)
@@ -282,7 +282,7 @@ class Machine(Remembering):
             return self._after(state, told.silent, known)
         return self._after(state, state.beliefs.after(told.kernel.likelihood(output)))
 
-    def retraced(self, state: Ongoing, output: Output, column: FloatArray) -> Ongoing:
+    def retraced(self, state: AdaptiveState, output: Output, column: FloatArray) -> AdaptiveState:
         """One slot on, by the likelihood that an output had when it was drawn, perhaps by another build's kernel.
 
         What is tabled goes by its table where this build's kernel says the same: the belief there is exact after a
@@ -292,12 +292,14 @@ class Machine(Remembering):
             return self.advance(state, output)
         return self._after(state, state.beliefs.after(column))
 
-    def _after(self, state: Ongoing, beliefs: Beliefs[Any], key: Hashable = None, *, skipped: bool = False) -> Ongoing:
+    def _after(
+        self, state: AdaptiveState, beliefs: Beliefs[Any], key: Hashable = None, *, skipped: bool = False
+    ) -> AdaptiveState:
         """One slot on; by default the beliefs are what they are a function of."""
         found = _digest(beliefs) if key is None else key
         return replace(state, slot=state.slot + 1, key=found, skipped=skipped, beliefs=beliefs)
 
-    def _revealed(self, state: Ongoing, context: int) -> Beliefs[Any]:
+    def _revealed(self, state: AdaptiveState, context: int) -> Beliefs[Any]:
         """A release settles the past; what was told before a secret was declared stays as it is."""
         after = state.slot + 1
         return Beliefs(

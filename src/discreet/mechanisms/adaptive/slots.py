@@ -1,7 +1,7 @@
 """What each private state of a slot would tell: the coefficients of its programme, from a belief.
 
-`Slot` is what a decision needs, with a `View` for each observer. `DaySlots` makes it for a day, all of whose rows are
-known, `LiveSlots` for a stream without end, from its live rows. How fast a gain may use up its delta, its pacing, is
+`Slot` is what a decision needs, with an `ObserverView` for each observer. `DaySlots` makes it for a day, all of whose
+rows are known, `LiveSlots` for a stream without end, from its live rows. How fast a gain may use up its delta, its pacing, is
 decided here too.
 """
 
@@ -35,7 +35,7 @@ slot; a gain at its limit forbids all of them for good. Chosen among a few on ev
 slots, where it raised what is released 3 to 5 times; 0.2 to 0.5 and 0.7 to 0.9 do about as well."""
 
 
-class View(NamedTuple):
+class ObserverView(NamedTuple):
     """What the private states of a slot (A of them) would tell one observer."""
 
     mass: FloatArray  # (A,): P(m | outputs)
@@ -43,12 +43,12 @@ class View(NamedTuple):
     # in units of the row's slack (`numerics.tightness`), so that one tolerance serves all
     coefficients: FloatArray  # (J, A): the same, against the limit that the programme is solved for
 
-    def by(self, number: IntArray) -> View:
+    def by(self, number: IntArray) -> ObserverView:
         """States of one number as one: rows are then equal for all that it does not tell apart."""
         told = Groups.of(number, self.mass, self.beyond)
-        return View(told.mass, told.rows, Groups.of(number, self.mass, self.coefficients).rows)
+        return ObserverView(told.mass, told.rows, Groups.of(number, self.mass, self.coefficients).rows)
 
-    def among(self, private: IntArray, every: IntArray) -> View:
+    def among(self, private: IntArray, every: IntArray) -> ObserverView:
         """The same among more private states, which this observer holds impossible."""
         if np.array_equal(private, every):
             return self
@@ -56,7 +56,7 @@ class View(NamedTuple):
         mass, rows = np.zeros(len(every)), np.zeros((2, len(self.beyond), len(every)))
         mass[place] = self.mass
         rows[0][:, place], rows[1][:, place] = self.beyond, self.coefficients
-        return View(mass, *rows)
+        return ObserverView(mass, *rows)
 
 
 class Slot(NamedTuple):
@@ -65,7 +65,7 @@ class Slot(NamedTuple):
     private: IntArray  # (A,): index of each private state
     context: IntArray  # (A,)
     mass: FloatArray  # (A,): P(m | outputs), of several observers the mean
-    views: tuple[View, ...]  # the first is the mechanism's own
+    views: tuple[ObserverView, ...]  # the first is the mechanism's own
 
     @classmethod
     def of(cls, private: IntArray, context: IntArray, mass: FloatArray, beyond: FloatArray, limits: FloatArray) -> Slot:
@@ -73,7 +73,7 @@ class Slot(NamedTuple):
         coefficients = beyond - limits[:, None]
         equal = np.abs(beyond) <= SOLVED
         coefficients[equal] = np.minimum(coefficients[equal], 0.0)
-        return cls(private, context, mass, (View(mass, beyond, coefficients),))
+        return cls(private, context, mass, (ObserverView(mass, beyond, coefficients),))
 
     @classmethod
     def joined(cls, slots: Sequence[Slot]) -> Slot:

@@ -20,7 +20,7 @@ from discreet.contracts import Utility
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.family import Beliefs
 from discreet.mechanisms.adaptive.kernel import ReleaseKernel
-from discreet.mechanisms.adaptive.machine import Machine, Ongoing
+from discreet.mechanisms.adaptive.machine import AdaptiveMachine, AdaptiveState
 from discreet.mechanisms.maskit.simulatable import LastRelease
 from discreet.numerics import TOTAL, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released, Skipped
@@ -50,7 +50,7 @@ class Run(NamedTuple):
     silent: float = 1.0  # P(no release in the slots decided | the run)
 
 
-class SuppressTable(Machine):
+class SuppressTable(AdaptiveMachine):
     """Kernels by (slot, last release), shared between days and between people with the same model."""
 
     def __init__(self, *habits: Any, **options: Any) -> None:
@@ -77,29 +77,29 @@ class SuppressTable(Machine):
         """Nothing released yet."""
         return LastRelease(0)
 
-    def advance(self, state: LastRelease | Ongoing, output: Output) -> LastRelease | Ongoing:  # type: ignore[override]
+    def advance(self, state: LastRelease | AdaptiveState, output: Output) -> LastRelease | AdaptiveState:  # type: ignore[override]
         """A release settles the past; anything else goes on being silent. A skip is no silence: it tells nothing."""
         if isinstance(output, Released):
             released = self._place_of.get(output)
             if released is not None:
                 return LastRelease(state.slot + 1, state.slot, released)
-        if isinstance(state, Ongoing):
+        if isinstance(state, AdaptiveState):
             return super().advance(state, output)
         if isinstance(output, Skipped):
             return super().advance(self._ongoing(state), output)
         return state._replace(slot=state.slot + 1)
 
-    def _ongoing(self, state: LastRelease) -> Ongoing:
+    def _ongoing(self, state: LastRelease) -> AdaptiveState:
         """The same public state with its beliefs, which the table does not keep."""
         beliefs = self._first(state.released_slot, state.released)
         for slot in range(state.released_slot + 1, state.slot):
             silent = self.kernel(state._replace(slot=slot)).likelihood(SUPPRESSED)
             beliefs = beliefs.after(silent)
-        return Ongoing(state.slot, state, False, beliefs)
+        return AdaptiveState(state.slot, state, False, beliefs)
 
-    def kernel(self, state: LastRelease | Ongoing) -> FiniteKernel | ReleaseKernel:
+    def kernel(self, state: LastRelease | AdaptiveState) -> FiniteKernel | ReleaseKernel:
         """A look-up, or a decision where the run was never followed so far."""
-        if isinstance(state, Ongoing):
+        if isinstance(state, AdaptiveState):
             return super().kernel(state)
         kernel = self._kernels.get(state)
         return self._made(state) if kernel is None else kernel

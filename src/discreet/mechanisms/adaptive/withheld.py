@@ -28,8 +28,8 @@ import numpy as np
 
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.rows import Rows
-from discreet.mechanisms.adaptive.machine import Machine, Ongoing
-from discreet.mechanisms.adaptive.slots import Slot, View
+from discreet.mechanisms.adaptive.machine import AdaptiveMachine, AdaptiveState
+from discreet.mechanisms.adaptive.slots import ObserverView, Slot
 from discreet.numerics import TOTAL, BoolArray, FloatArray
 from discreet.outputs import Output
 
@@ -68,7 +68,7 @@ class Withheld(NamedTuple):
     """The rows that bind: those first that the truth itself is about, then by how far beyond their limits they'd be."""
 
 
-def withheld(machine: Machine, state: Ongoing, private: int, told: Output) -> Withheld | None:
+def withheld(machine: AdaptiveMachine, state: AdaptiveState, private: int, told: Output) -> Withheld | None:
     """Why `told` was output in this public state, and not the truth; None where nothing was withheld.
 
     That is: the truth was told, or is worth no more, or the habits have no place for the private state.
@@ -96,7 +96,7 @@ def withheld(machine: Machine, state: Ongoing, private: int, told: Output) -> Wi
     return Withheld(share, ())
 
 
-def _slot(machine: Machine, state: Ongoing) -> tuple[Slot, tuple[Rows, ...]]:
+def _slot(machine: AdaptiveMachine, state: AdaptiveState) -> tuple[Slot, tuple[Rows, ...]]:
     """The slot as it was decided, and the rows of each observer's view."""
     each = [one.with_rows(belief) for one, belief in zip(machine.slots, state.beliefs.each, strict=True)]
     slot = Slot.joined([one for one, _ in each])
@@ -106,7 +106,7 @@ def _slot(machine: Machine, state: Ongoing) -> tuple[Slot, tuple[Rows, ...]]:
 def _in_the_way(
     adversary: EndlessAdversary,
     observer: int,
-    view: View,
+    view: ObserverView,
     rows: Rows,
     weights: FloatArray,
     states: BoolArray,
