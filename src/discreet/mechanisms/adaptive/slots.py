@@ -1,8 +1,8 @@
 """What each private state of a slot would tell: the coefficients of its programme, from a belief.
 
 `Slot` is what a decision needs, with an `ObserverView` for each observer. `DaySlots` makes it for a day, all of whose
-rows are known, `LiveSlots` for a stream without end, from its live rows. How fast a gain may use up its delta, its pacing, is
-decided here too.
+rows are known, `LiveSlots` for a stream without end, from its live rows. How fast a gain may use up its delta, its
+pacing, is decided here too.
 """
 
 from __future__ import annotations
