@@ -306,3 +306,20 @@ def test_scores_that_part_truth_completely_do_not_make_certain() -> None:
     scores = np.array([-1000.0] * 50 + [1000.0] * 50)
     belief = calibrated(scores, scores, scores > 0)
     assert np.allclose(belief, [1 / 52] * 50 + [51 / 52] * 50)
+
+
+def test_the_largest_factor_is_reported_and_long_windows_and_patterns_are_not_tested() -> None:
+    days = flips(4, count=40, days=3, slots=6)
+    told: Outputs = [[Released(label) for label in day.contexts] for day in days]
+    month = Secret("in a month", {"secret"}, at="any", over="month")
+    twice = Secret.pattern("twice", ["secret", "secret"], within=2)
+    found = attack(days, told, Policy(["secret", month, twice], delta=0.1))
+    shown, *others = found.secrets
+    assert shown.verdict != "not tested"
+    before, most = (
+        shown.prior / (1 - shown.prior),
+        shown.at_most / (1 - shown.at_most) if shown.at_most < 1 else math.inf,
+    )
+    assert shown.odds == pytest.approx(most / before)
+    assert [one.verdict for one in others] == ["not tested", "not tested"]
+    assert [one["odds"] for one in found.to_wire()["secrets"][1:]] == [None, None]

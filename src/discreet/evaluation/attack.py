@@ -171,7 +171,13 @@ def attack(
         raise PolicyError("nothing is secret, so there is nothing to guess; give a policy with secrets")
     found = []
     for done, secret in enumerate(secrets, 1):
-        question = _question(shown, parting, secret, policy.delta_of(secret))
+        delta = policy.delta_of(secret)
+        if secret.over != "day" or secret.sequence:
+            why = "a pattern" if secret.sequence else f"about {secret.over_in_words}"
+            reason = f"it is {why}, and this observer guesses slots and days"
+            found.append(Attacked(secret.name, secret.at, delta, "not tested", reason, 0))
+            continue
+        question = _question(shown, parting, secret, delta)
         found.append(_attacked(question, secret, 0.5 * false_alarms / len(secrets), seed))
         if progress is not None:
             progress(done, len(secrets))
