@@ -77,7 +77,7 @@ def serve(folder: Path, people: int, senders: int, ahead: float, past: int) -> N
     def ready() -> None:
         began[0], used[0] = time.monotonic(), time.process_time()
         told = {"port": bound.getsockname()[1], "began": began[0], "sources": sources, "readers": readers}
-        print(json.dumps(told | {"cookie": f"{served.doors._cookie}={cookie}", "csrf": session.csrf}), flush=True)
+        print(json.dumps(told | {"cookie": f"{served.auth._cookie}={cookie}", "csrf": session.csrf}), flush=True)
 
     signal.signal(signal.SIGTERM, lambda number, frame: None)  # the server raises it again when it has stopped
     run(served, bound, ready)

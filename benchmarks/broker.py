@@ -20,8 +20,8 @@ from discreet.gateway.config.broker import Broker, ToldView
 from discreet.gateway.config.views import View
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.store.journal import JournalRow
-from discreet.gateway.wires.mqtt.connection import FIRST, Link
-from discreet.gateway.wires.mqtt.publisher import Teller
+from discreet.gateway.wires.mqtt.connection import FIRST, BrokerConnection
+from discreet.gateway.wires.mqtt.publisher import MqttPublisher
 from discreet.gateway.wires.mqtt.subscriber import MqttSource
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from discreet.outputs import Released
@@ -77,10 +77,12 @@ async def told(folder: Path, broker: Mosquitto) -> None:
     gateway = Gateway(keeper(folder, START.timestamp(), jane), wall=START.timestamp)
     people = {f"p{k}": dataclasses.replace(jane, name=f"p{k}") for k in range(PEOPLE)}
     tells = tuple(ToldView(name) for name in people)
-    teller = Teller(gateway, Broker(port=broker.port, tells=tells), people, {"whole": View()}, first=FIRST)
+    teller = MqttPublisher(gateway, Broker(port=broker.port, tells=tells), people, {"whole": View()}, first=FIRST)
     task = asyncio.create_task(teller.run())
     heard: list[int] = []
-    link = Link(Broker(port=broker.port, name="listener"), "x", lambda client, data, message: heard.append(1))
+    link = BrokerConnection(
+        Broker(port=broker.port, name="listener"), "x", lambda client, data, message: heard.append(1)
+    )
     await link.open()
     link.client.subscribe("discreet/+/whole/state")
     await teller.connected.wait()

@@ -21,7 +21,7 @@ from discreet.gateway.store.journal import SqliteJournal
 from discreet.models.store import save
 from tests.gateway.debian import Debian, debian, steps_of
 from tests.gateway.mosquitto import ABSENT, PROGRAM, Heard, Mosquitto, hearing, until
-from tests.gateway.test_teller import FORMS, days, opened, telling
+from tests.gateway.test_publisher import FORMS, days, opened, telling
 from tests.gateway.web import ROUTINE
 from tests.test_docs import ROOT
 

@@ -17,7 +17,7 @@ from nacl.secret import SecretBox
 from starlette.applications import Starlette
 
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.auth.login import Owner
 from discreet.gateway.auth.tokens import Access, Grant
 from discreet.gateway.config.broker import Broker
@@ -66,10 +66,10 @@ class Known(Access):
         return True
 
 
-def doors_of(views: Mapping[str, View], rates: Rates | None = None) -> Doors:
+def doors_of(views: Mapping[str, View], rates: Rates | None = None) -> Authorization:
     """Doors for these tokens."""
     access = Known()
-    return Doors(access, Owner(access), {"jane": JANE}, views, rates)
+    return Authorization(access, Owner(access), {"jane": JANE}, views, rates)
 
 
 PHONE = httpx.BasicAuth("jane", "phone-secret")

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.gateway.metrics import Figures
+from discreet.gateway.metrics import GatewayMetrics
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.store.own_store import Reading
@@ -68,7 +68,7 @@ class Watched:
         self.keeper: Keeper = keeper(self.folder, NOW, who, bits=lambda _: self.bits)
         self.wall = Wall(NOW)
         gateway = Gateway(self.keeper, wall=self.wall)
-        self.figures = Figures(gateway, Streams.__new__(Streams))
+        self.figures = GatewayMetrics(gateway, Streams.__new__(Streams))
         self.figures._streams = ()  # type: ignore[assignment]  # nobody listens
 
     def drawn(self, context: str, bits: bytes) -> Output:

@@ -22,7 +22,7 @@ from tests.gateway.payloads import LOCATION, TRANSITION, encoded
 from tests.gateway.people import CLOCK, START, closed, keeper, seeded
 from tests.gateway.test_mqtt import reading
 from tests.gateway.test_owntracks import doors_of
-from tests.gateway.test_teller import JANE, VIEWS, telling
+from tests.gateway.test_publisher import JANE, VIEWS, telling
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

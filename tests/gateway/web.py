@@ -50,7 +50,7 @@ class Web:
 
     def cookie(self, value: str) -> dict[str, str]:
         """The header of a session."""
-        return {"Cookie": f"{self.served.doors._cookie}={value}"}
+        return {"Cookie": f"{self.served.auth._cookie}={value}"}
 
     async def pass_slot(self, *readings: Reading) -> list[JournalRow]:
         """Let the slot that is under way end, with these readings in it, and tell what was decided.

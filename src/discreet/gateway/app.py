@@ -23,14 +23,14 @@ from starlette.types import ASGIApp
 
 from discreet.dashboard import FILES, FOLDER
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.auth.login import Owner
 from discreet.gateway.auth.tokens import Access
 from discreet.gateway.config.broker import Broker
 from discreet.gateway.config.sections import JournalAt, Keeping, Page, Rates, Server
 from discreet.gateway.config.settings import Settings
 from discreet.gateway.config.views import View
-from discreet.gateway.metrics import Figures
+from discreet.gateway.metrics import GatewayMetrics
 from discreet.gateway.owner.applications_http import application_routes
 from discreet.gateway.owner.day_http import day_routes
 from discreet.gateway.owner.http import UNKNOWN, owner_routes
@@ -63,7 +63,7 @@ from discreet.places import Places
 from discreet.policy import Policy
 
 if TYPE_CHECKING:
-    from discreet.gateway.wires.mqtt.publisher import Teller
+    from discreet.gateway.wires.mqtt.publisher import MqttPublisher
 
 LOG = logging.getLogger("discreet.gateway.app")
 
@@ -211,27 +211,27 @@ class PreparedGateway:
         self.notices: dict[str, Notice] = {}
         self.streams = Streams(self.access, beat=plan.beat)
         self.owner.on_ended(self.streams.end)
-        self.figures = Figures(self.gateway, self.streams)
+        self.figures = GatewayMetrics(self.gateway, self.streams)
         people = self._people = {one.name: one for one in plan.people}
-        self._teller: Teller | None = None
+        self._teller: MqttPublisher | None = None
         previews = Previews()
         self._map_files, self._policy_files = dict(plan.maps), PolicyFiles(plan.policy_files)
         instance = hashlib.sha256(b"cookie" + key).hexdigest()[:8]
-        self.doors = Doors(self.access, self.owner, people, plan.views, plan.limits, instance)
-        self._reads = Reads(self.gateway, self.doors.charge)
+        self.auth = Authorization(self.access, self.owner, people, plan.views, plan.limits, instance)
+        self._reads = Reads(self.gateway, self.auth.charge)
         self.steps = None if settings is None else SetupSteps(folder.path, settings, plan.limits.upload * 1_000_000)
         if self.steps is not None:
             self.steps.known = journal.people
         self.routes: list[BaseRoute] = [
-            *routes(self.gateway, self.doors, self.streams, self._reads),
-            *owner_routes(self.doors, self.figures, self.notices),
-            *application_routes(self.gateway, self.doors, plan.file, self._view_shown, plan.views_in_use),
-            *day_routes(self.gateway, self.doors),
-            *map_routes(self.gateway, self.doors, Maps(keeper, self._map_files), self._redrawn, self._tiles),
-            *secrets_routes(self.gateway, self.doors, self._policy_files, previews),
+            *routes(self.gateway, self.auth, self.streams, self._reads),
+            *owner_routes(self.auth, self.figures, self.notices),
+            *application_routes(self.gateway, self.auth, plan.file, self._view_shown, plan.views_in_use),
+            *day_routes(self.gateway, self.auth),
+            *map_routes(self.gateway, self.auth, Maps(keeper, self._map_files), self._redrawn, self._tiles),
+            *secrets_routes(self.gateway, self.auth, self._policy_files, previews),
             *page_routes(),
             *document_routes(),
-            *([] if self.steps is None else setup_routes(self.steps, self.doors, self.admit)),
+            *([] if self.steps is None else setup_routes(self.steps, self.auth, self.admit)),
         ]
         check_some(journal, key, self.gateway.health)
         self._key = key
@@ -240,13 +240,13 @@ class PreparedGateway:
 
     def _redrawn(self, person: str, places: Places) -> None:
         """A map is in force from now on, on every wire."""
-        self.doors.redraw(person, places)
+        self.auth.redraw(person, places)
         if self._teller is not None:
             self._teller.redraw(person, places)
 
     def _view_shown(self, name: str, view: View | None) -> None:
         """A view is another from now on, on every wire."""
-        self.doors.show(name, view)
+        self.auth.show(name, view)
         if self._teller is not None and view is not None:
             self._teller.show(view)
 
@@ -254,13 +254,13 @@ class PreparedGateway:
         """OwnTracks, the broker and Home Assistant, as far as the plan has them."""
         from discreet.gateway.wires import home_assistant_socket, owntracks
         from discreet.gateway.wires.mqtt import subscriber as mqtt
-        from discreet.gateway.wires.mqtt.publisher import Teller
+        from discreet.gateway.wires.mqtt.publisher import MqttPublisher
 
-        plan, gateway, views = self.plan, self.gateway, self.doors.views
-        self.routes += owntracks.routes(gateway, self.doors, plan.owntracks, self._reads)
+        plan, gateway, views = self.plan, self.gateway, self.auth.views
+        self.routes += owntracks.routes(gateway, self.auth, plan.owntracks, self._reads)
         if plan.broker is not None:
             ended = [one.grant.token for one in self.access.list() if one.revoked is not None]
-            teller = self._teller = Teller(gateway, plan.broker, people, views, revoked=ended)
+            teller = self._teller = MqttPublisher(gateway, plan.broker, people, views, revoked=ended)
             self.access.on_revoked(teller.revoke)
             sources = partial(mqtt.run, gateway, plan.broker, plan.owntracks, plan.home_assistant)
             self.tasks += [teller.run, sources]
@@ -301,7 +301,7 @@ class PreparedGateway:
         own = await asyncio.to_thread(plan_of, replace(settings, people={name: settings.people[name]}))
         (settled,) = own.people
         await self.gateway.admit(settled)
-        self.doors.admit(settled)
+        self.auth.admit(settled)
         self._people[name] = settled
         self._map_files.update(own.maps)
         self._policy_files.admit(name, own.policy_files[name])

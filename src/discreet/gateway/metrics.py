@@ -23,7 +23,7 @@ COUNTED = (401, 421, 500, 503)
 """Answers that are counted: what callers do wrong with credentials and names, and what fails here."""
 
 
-class Figures:
+class GatewayMetrics:
     """Counts since the gateway started."""
 
     def __init__(self, gateway: Gateway, streams: Streams) -> None:

@@ -30,7 +30,7 @@ UNKNOWN_CALLER = "give a token that holds: Authorization: Bearer ..."
 NOT_FOUND = "there is nothing here for this token"
 
 
-class Doors:
+class Authorization:
     """Tokens, sessions, limits, and what each caller is shown."""
 
     def __init__(

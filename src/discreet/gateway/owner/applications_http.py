@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.config.view_settings import view_of, write_view
 from discreet.gateway.config.views import View
 from discreet.gateway.runtime import Gateway
@@ -26,30 +26,30 @@ Show = Callable[[str, View | None], None]
 
 
 def application_routes(
-    gateway: Gateway, doors: Doors, file: Path | None, show: Show, in_use: Collection[str] = ()
+    gateway: Gateway, auth: Authorization, file: Path | None, show: Show, in_use: Collection[str] = ()
 ) -> list[Route]:
     """What `app` mounts. `file` has the settings, `show` is told of a view in force, and those `in_use` stay."""
     return [
-        Route("/v1/owner/tokens/{token}/gets", partial(_shown, gateway, doors), methods=["GET"]),
-        *_views(doors, file, show, in_use),
+        Route("/v1/owner/tokens/{token}/gets", partial(_shown, gateway, auth), methods=["GET"]),
+        *_views(auth, file, show, in_use),
     ]
 
 
-async def _shown(gateway: Gateway, doors: Doors, request: Request) -> Response:
+async def _shown(gateway: Gateway, auth: Authorization, request: Request) -> Response:
     """What a token gets, without its secret, which nobody has any more."""
-    doors.owning(request)
+    auth.owning(request)
     name = request.path_params["token"]
-    grant = next((one.grant for one in doors.access.list() if one.grant.token == name), None)
-    if grant is None or grant.purpose != "application" or grant.person not in doors.people:
+    grant = next((one.grant for one in auth.access.list() if one.grant.token == name), None)
+    if grant is None or grant.purpose != "application" or grant.person not in auth.people:
         raise HTTPException(404, "there is no such token of an application")
-    if grant.view not in doors.views:
+    if grant.view not in auth.views:
         raise HTTPException(404, "this token's view is not in discreet.toml any more: it gets nothing")
-    forms = doors.forms_of(str(grant.person), grant.view)
+    forms = auth.forms_of(str(grant.person), grant.view)
     found = await run_in_threadpool(gets, gateway, forms, grant)
     return JSONResponse(found | grouped(forms.view))
 
 
-def _views(doors: Doors, file: Path | None, show: Show, in_use: Collection[str]) -> list[Route]:
+def _views(auth: Authorization, file: Path | None, show: Show, in_use: Collection[str]) -> list[Route]:
     """Looked at, written and taken away."""
     turn = asyncio.Lock()  # one change of the file at a time
 
@@ -62,14 +62,14 @@ def _views(doors: Doors, file: Path | None, show: Show, in_use: Collection[str])
                 show(name, view)
         except DiscreetError as error:
             raise HTTPException(400, str(error)) from None
-        return JSONResponse(described(doors, file))
+        return JSONResponse(described(auth, file))
 
     async def look(request: Request) -> Response:
-        doors.owning(request)
-        return JSONResponse(described(doors, file))
+        auth.owning(request)
+        return JSONResponse(described(auth, file))
 
     async def write(request: Request) -> Response:
-        doors.in_person(request)
+        auth.in_person(request)
         given = _given(await request.body())
         name = str(request.path_params["view"])
         try:
@@ -79,14 +79,14 @@ def _views(doors: Doors, file: Path | None, show: Show, in_use: Collection[str])
         return await put(name, view)
 
     async def remove(request: Request) -> Response:
-        doors.in_person(request)
+        auth.in_person(request)
         name = str(request.path_params["view"])
-        readers = [one.name or one.grant.token for one in doors.access.list() if _reads(one, name)]
+        readers = [one.name or one.grant.token for one in auth.access.list() if _reads(one, name)]
         if name in in_use:
             readers.append("discreet.toml")
         if readers:
             raise HTTPException(400, f"{readers[0]} uses this view; end that first")
-        if name not in doors.views:
+        if name not in auth.views:
             raise HTTPException(404, "there is no such view")
         return await put(name, None)
 
@@ -102,14 +102,14 @@ def _reads(token: Any, view: str) -> bool:
     return token.revoked is None and token.grant.purpose == "application" and token.grant.view == view
 
 
-def described(doors: Doors, file: Path | None) -> dict[str, Any]:
+def described(auth: Authorization, file: Path | None) -> dict[str, Any]:
     """Every view with its groups, and the contexts of whom it may be a view of."""
     views = {
         name: {"groups": {group: sorted(inside) for group, inside in view.groups.items()}, "rest": view.rest}
-        for name, view in doors.views.items()
+        for name, view in auth.views.items()
         if view.groups is not None
     }
-    contexts = sorted({context for one in doors.people.values() for context in one.routine.contexts})
+    contexts = sorted({context for one in auth.people.values() for context in one.routine.contexts})
     return {"views": views, "contexts": contexts, "file": None if file is None else file.name}
 
 

@@ -37,7 +37,7 @@ class DayTold(NamedTuple):
         return sum(bool(one) for one in self.labels)
 
 
-class Glances:
+class CalendarDays:
     """Days that are over do not change, so that they are read once."""
 
     def __init__(self, gateway: Gateway) -> None:

@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.owner.beliefs import Watching
-from discreet.gateway.owner.calendar import MOST, STRIPS, Glances
+from discreet.gateway.owner.calendar import MOST, STRIPS, CalendarDays
 from discreet.gateway.owner.day import beliefs_of, day_of, days_of, places_of
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.slots.sources import sources_of
@@ -28,35 +28,35 @@ FIRST_YEAR = 1970
 """Before it, and in the last year that there is, times of day cannot be told in all zones."""
 
 
-def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
+def day_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
     """What `app` mounts; all of it is for the owner who has logged in."""
-    watching, glances = Watching(), Glances(gateway)
+    watching, glances = Watching(), CalendarDays(gateway)
 
     def session_of(person: str) -> Session:
         return gateway.keeper.people[person].session
 
     async def days(request: Request) -> Response:
-        person = doors.present(request)
+        person = auth.present(request)
         return JSONResponse(await run_in_threadpool(days_of, gateway, person))
 
     async def day(request: Request) -> Response:
-        person = doors.present(request)
+        person = auth.present(request)
         date, first = _date(request), _first(request)
         steps = gateway.keeper.explain(person, date)  # a slot a step: one that ends meanwhile waits for no more
         while await gateway.between_slots(partial(next, steps, DONE)) is not DONE:
             pass
-        return JSONResponse(await run_in_threadpool(day_of, gateway, person, doors.people[person].clock, date, first))
+        return JSONResponse(await run_in_threadpool(day_of, gateway, person, auth.people[person].clock, date, first))
 
     async def glance(request: Request) -> Response:
-        person = doors.present(request)
+        person = auth.present(request)
         strips = "strips" in request.query_params
         dates = _dates(request, STRIPS if strips else MOST)
-        clock = doors.people[person].clock
+        clock = auth.people[person].clock
         found = await run_in_threadpool(partial(glances.of, person, clock, dates, strips=strips))
         return JSONResponse({"days": found})
 
     async def beliefs(request: Request) -> Response:
-        person = doors.present(request)
+        person = auth.present(request)
         date = _date(request)
         whole = "lines" not in request.query_params
         with suppress(DiscreetError):  # there are none of that date, which is said below
@@ -66,14 +66,14 @@ def day_routes(gateway: Gateway, doors: Doors) -> list[Route]:
         return JSONResponse(found)
 
     async def sources(request: Request) -> Response:
-        person = doors.present(request)
-        names = {one.grant.token: one.name for one in doors.access.list()}
+        person = auth.present(request)
+        names = {one.grant.token: one.name for one in auth.access.list()}
         found = await run_in_threadpool(sources_of, gateway.keeper.own, person, gateway.wall(), names)
         return JSONResponse({"sources": found, "refused": gateway.refused.of(person)})
 
     async def places(request: Request) -> Response:
-        person = doors.present(request)
-        return JSONResponse({"places": places_of(doors.people[person].places)})
+        person = auth.present(request)
+        return JSONResponse({"places": places_of(auth.people[person].places)})
 
     path = "/v1/owner/people/{person}"
     return [

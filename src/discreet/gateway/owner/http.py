@@ -14,11 +14,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.authorization import Doors, check_origin, check_write, is_secure
+from discreet.gateway.auth.authorization import Authorization, check_origin, check_write, is_secure
 from discreet.gateway.auth.login import SESSION, TooManyError
 from discreet.gateway.auth.tokens import Token
 from discreet.gateway.config.views import WHOLE
-from discreet.gateway.metrics import Figures
+from discreet.gateway.metrics import GatewayMetrics
 from discreet.gateway.slots.nightly import Notice
 from discreet.gateway.store.journal.base import JournalError
 
@@ -29,14 +29,14 @@ UNKNOWN = (("POST", "/v1/owner/first"), ("POST", "/v1/owner/login"))
 """Routes whose body is read before it is known who calls."""
 
 
-def owner_routes(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> list[Route]:
+def owner_routes(auth: Authorization, figures: GatewayMetrics, notices: Mapping[str, Notice]) -> list[Route]:
     """What `app` mounts; `notices` fills while it runs."""
-    return [*_entering(doors), *_tokens(doors), *_looking(doors, figures, notices)]
+    return [*_entering(auth), *_tokens(auth), *_looking(auth, figures, notices)]
 
 
-def _entering(doors: Doors) -> list[Route]:
+def _entering(auth: Authorization) -> list[Route]:
     """The first password, logging in and out."""
-    owner = doors.owner
+    owner = auth.owner
 
     async def first(request: Request) -> Response:
         check_origin(request)
@@ -47,7 +47,7 @@ def _entering(doors: Doors) -> list[Route]:
             raise _too_many(error) from None
         except DiscreetError as error:
             raise HTTPException(403, str(error)) from None
-        return _welcomed(request, doors, cookie)
+        return _welcomed(request, auth, cookie)
 
     async def login(request: Request) -> Response:
         check_origin(request)
@@ -58,22 +58,22 @@ def _entering(doors: Doors) -> list[Route]:
             raise _too_many(error) from None
         if cookie is None:
             raise HTTPException(401, "the password is wrong")
-        return _welcomed(request, doors, cookie)
+        return _welcomed(request, auth, cookie)
 
     async def logout(request: Request) -> Response:
-        session = doors.session(request)
+        session = auth.session(request)
         if session is not None:
             check_write(request, session)
-            owner.logout(request.cookies[doors.cookie_of(request)])
-        return _left(request, doors)
+            owner.logout(request.cookies[auth.cookie_of(request)])
+        return _left(request, auth)
 
     async def everywhere(request: Request) -> Response:
-        doors.in_person(request)
+        auth.in_person(request)
         owner.logout_everywhere()
-        return _left(request, doors)
+        return _left(request, auth)
 
     async def change(request: Request) -> Response:
-        doors.in_person(request)
+        auth.in_person(request)
         given = await document(request, {"password": str, "new": str})
         try:
             cookie = await owner.change(_address(request), given["password"], given["new"])
@@ -85,17 +85,17 @@ def _entering(doors: Doors) -> list[Route]:
             raise HTTPException(400, str(error)) from None
         if cookie is None:
             raise HTTPException(403, "the present password is wrong")
-        return _welcomed(request, doors, cookie)
+        return _welcomed(request, auth, cookie)
 
     async def session(request: Request) -> Response:
-        doors.owning(request)
-        found = doors.session(request)
-        views = {name: sorted(view.groups or ()) for name, view in doors.views.items()}
-        return JSONResponse({"csrf": found and found.csrf, "people": sorted(doors.people), "views": views})
+        auth.owning(request)
+        found = auth.session(request)
+        views = {name: sorted(view.groups or ()) for name, view in auth.views.items()}
+        return JSONResponse({"csrf": found and found.csrf, "people": sorted(auth.people), "views": views})
 
     async def door(request: Request) -> Response:
         """What a page has to ask before it can ask for a password: no error, for nobody has done anything wrong."""
-        return JSONResponse({"owned": owner.first is None, "entered": doors.session(request) is not None})
+        return JSONResponse({"owned": owner.first is None, "entered": auth.session(request) is not None})
 
     return [
         Route("/v1/owner/door", door, methods=["GET"]),
@@ -108,25 +108,25 @@ def _entering(doors: Doors) -> list[Route]:
     ]
 
 
-def _tokens(doors: Doors) -> list[Route]:
+def _tokens(auth: Authorization) -> list[Route]:
     """Listed, made and revoked."""
-    access = doors.access
+    access = auth.access
 
     async def tokens(request: Request) -> Response:
-        doors.owning(request)
+        auth.owning(request)
         return JSONResponse({"tokens": [described(one) for one in access.list()]})
 
     async def add(request: Request) -> Response:
-        doors.owning(request)
+        auth.owning(request)
         kinds: dict[str, type] = {"purpose": str, "person": str, "view": str, "now_only": bool, "name": str}
         given = await document(request, kinds | {"expires": int}, needed={"purpose"})
         if given["purpose"] == "owner":
             # A token that ends would make one that does not.
-            doors.in_person(request, "a token of the owner's is made by password")
+            auth.in_person(request, "a token of the owner's is made by password")
         if given.get("expires", 0) > LATEST:
             raise HTTPException(400, "expires: give seconds since 1970, up to the year 9999; or leave it out")
         person, view = given.get("person"), given.get("view", WHOLE)
-        if (person is not None and person not in doors.people) or view not in doors.views:
+        if (person is not None and person not in auth.people) or view not in auth.views:
             raise HTTPException(400, "there is no such person, or no such view")
         try:
             token, secret = access.add(**{**given, "person": person})
@@ -135,7 +135,7 @@ def _tokens(doors: Doors) -> list[Route]:
         return JSONResponse({"token": token, "secret": secret}, 201)
 
     async def revoke(request: Request) -> Response:
-        doors.owning(request)
+        auth.owning(request)
         if not access.revoke(request.path_params["token"]):
             raise HTTPException(404, "there is no such token, or it has ended")
         return Response(status_code=204)
@@ -147,11 +147,11 @@ def _tokens(doors: Doors) -> list[Route]:
     ]
 
 
-def _looking(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> list[Route]:
+def _looking(auth: Authorization, figures: GatewayMetrics, notices: Mapping[str, Notice]) -> list[Route]:
     """Notices, figures and health."""
 
     async def nightly(request: Request) -> Response:
-        doors.owning(request)
+        auth.owning(request)
         told = [
             {"person": one.person, "date": one.date.isoformat(), "drifted": one.drifted, "words": one.words}
             for one in notices.values()
@@ -159,7 +159,7 @@ def _looking(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> l
         return JSONResponse({"notices": told})
 
     async def metrics(request: Request) -> Response:
-        doors.owning(request)
+        auth.owning(request)
         return PlainTextResponse(await run_in_threadpool(figures.text), media_type="text/plain; version=0.0.4")
 
     async def health(request: Request) -> Response:
@@ -169,12 +169,12 @@ def _looking(doors: Doors, figures: Figures, notices: Mapping[str, Notice]) -> l
         """Anybody may know whether; why is for the owner."""
         well = figures.well
         said: dict[str, object] = {"ready": well}
-        if doors.is_owner(request):
+        if auth.is_owner(request):
             said["reasons"] = figures.reasons
         return JSONResponse(said, 200 if well else 503)
 
     async def accept_clock(request: Request) -> Response:
-        doors.in_person(request)
+        auth.in_person(request)
         if not figures.clock.accept():
             raise HTTPException(409, "the clock is not held; there is nothing to accept")
         return Response(status_code=204)
@@ -209,18 +209,18 @@ def _post(path: str, call: Callable[[Request], Any]) -> Route:
     return Route(path, call, methods=["POST"])
 
 
-def _welcomed(request: Request, doors: Doors, cookie: str) -> Response:
-    session = doors.owner.session(cookie)
+def _welcomed(request: Request, auth: Authorization, cookie: str) -> Response:
+    session = auth.owner.session(cookie)
     assert session is not None  # it was just opened
     answer = JSONResponse({"csrf": session.csrf})
-    name, secure = doors.cookie_of(request), is_secure(request)
+    name, secure = auth.cookie_of(request), is_secure(request)
     answer.set_cookie(name, cookie, max_age=int(SESSION), secure=secure, httponly=True, samesite="strict", path="/")
     return answer
 
 
-def _left(request: Request, doors: Doors) -> Response:
+def _left(request: Request, auth: Authorization) -> Response:
     answer = Response(status_code=204)
-    answer.delete_cookie(doors.cookie_of(request), secure=is_secure(request), httponly=True, samesite="strict")
+    answer.delete_cookie(auth.cookie_of(request), secure=is_secure(request), httponly=True, samesite="strict")
     return answer
 
 

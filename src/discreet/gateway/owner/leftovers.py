@@ -50,7 +50,7 @@ async def cleared(broker: Broker, topics: Sequence[str]) -> tuple[list[str], lis
 
 async def _retained(broker: Broker, topics: Sequence[str], first: Sequence[Any]) -> list[str]:
     """The topics on which something is retained, after these messages."""
-    from discreet.gateway.wires.mqtt.connection import Link
+    from discreet.gateway.wires.mqtt.connection import BrokerConnection
 
     found: set[str] = set()
 
@@ -58,7 +58,7 @@ async def _retained(broker: Broker, topics: Sequence[str], first: Sequence[Any])
         if message.retain and message.payload:
             found.add(message.topic)
 
-    link = Link(broker, "forget", take)
+    link = BrokerConnection(broker, "forget", take)
     try:
         await link.open()
         await link.publish(first)

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.owner.maps import MapChangedError, Maps, added, removed, renamed, reshaped, shape_of
 from discreet.gateway.owner.tiles import Tiles
 from discreet.gateway.owner.unexplained import unexplained
@@ -29,7 +29,11 @@ Change = Callable[[Places], Places]
 
 
 def map_routes(
-    gateway: Gateway, doors: Doors, maps: Maps, redrawn: Callable[[str, Places], None], tiles: Tiles | None = None
+    gateway: Gateway,
+    auth: Authorization,
+    maps: Maps,
+    redrawn: Callable[[str, Places], None],
+    tiles: Tiles | None = None,
 ) -> list[Route]:
     """What `app` mounts; all of it is for the owner who has logged in. `redrawn` is told of a map that is in force."""
 
@@ -43,10 +47,10 @@ def map_routes(
         return found | {"tiles": None if tiles is None else {"least": tiles.least, "most": tiles.most}}
 
     async def look(request: Request) -> Response:
-        return JSONResponse(await described(doors.present(request)))
+        return JSONResponse(await described(auth.present(request)))
 
     async def change(request: Request) -> Response:
-        person = doors.present(request)
+        person = auth.present(request)
         given = _given(await request.body())
         try:
             said = await gateway.between_slots(partial(maps.change, person, given["version"], _change(given)))
@@ -61,7 +65,7 @@ def map_routes(
         return JSONResponse(await described(person) | {"said": {"at_once": bool(said.taken), "words": said.waits}})
 
     async def discard(request: Request) -> Response:
-        person = doors.present(request)
+        person = auth.present(request)
         try:
             await gateway.between_slots(partial(maps.discard, person))
         except DiscreetError as error:
@@ -69,7 +73,7 @@ def map_routes(
         return JSONResponse(await described(person))
 
     async def left(request: Request) -> Response:
-        person = doors.present(request)
+        person = auth.present(request)
         settled = gateway.keeper.people[person].settled
         try:
             drawn = await gateway.between_slots(partial(maps.drawn, person))
@@ -79,7 +83,7 @@ def map_routes(
         return JSONResponse(await run_in_threadpool(asked))
 
     async def tile(request: Request) -> Response:
-        doors.in_person(request)
+        auth.in_person(request)
         at = [_coordinate(request.path_params[key]) for key in ("zoom", "x", "y")]
         found = None if tiles is None else await run_in_threadpool(tiles.tile, *at)
         if found is None:

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from discreet.contexts import Day
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.owner.day import day_of
 from discreet.gateway.owner.http import document
 from discreet.gateway.owner.preview import PreviewWork
@@ -44,9 +44,9 @@ REAL_DAYS = 7
 T = TypeVar("T")
 
 
-def secrets_routes(gateway: Gateway, doors: Doors, files: PolicyFiles, previews: Previews) -> list[Route]:
+def secrets_routes(gateway: Gateway, auth: Authorization, files: PolicyFiles, previews: Previews) -> list[Route]:
     """What `app` mounts."""
-    looks = _Looks(gateway, doors, files, previews)
+    looks = _Looks(gateway, auth, files, previews)
     path = "/v1/owner/people/{person}/secrets"
     return [
         Route(path, looks.look, methods=["GET"]),
@@ -60,17 +60,17 @@ def secrets_routes(gateway: Gateway, doors: Doors, files: PolicyFiles, previews:
 class _Looks:
     """Secrets and drafts of them."""
 
-    def __init__(self, gateway: Gateway, doors: Doors, files: PolicyFiles, previews: Previews) -> None:
-        self.gateway, self.doors, self.files, self.previews = gateway, doors, files, previews
+    def __init__(self, gateway: Gateway, auth: Authorization, files: PolicyFiles, previews: Previews) -> None:
+        self.gateway, self.auth, self.files, self.previews = gateway, auth, files, previews
 
     async def look(self, request: Request) -> Response:
         """What is in force and announced."""
-        person = self.doors.present(request)
+        person = self.auth.present(request)
         return JSONResponse(await run_in_threadpool(secrets_of, self.gateway.keeper, self.files, person))
 
     async def check(self, request: Request) -> Response:
         """What a draft means, as it is made, or why it would be refused: nobody has done anything wrong yet."""
-        person = self.doors.present(request)
+        person = self.auth.present(request)
         given = await document(request, DRAFT)
         try:
             _, meant = await self.draft(person, given)
@@ -80,14 +80,14 @@ class _Looks:
 
     async def attempt(self, request: Request) -> Response:
         """What a change to a draft would be; nothing changes."""
-        person = self.doors.present(request)
+        person = self.auth.present(request)
         policy, meant = await self.draft(person, await document(request, DRAFT))
         trial = await self.trial(person, policy)
         return JSONResponse({**meant, **await _asked(partial(self.previews.tried, trial))})
 
     async def put(self, request: Request) -> Response:
         """Save a draft; it is announced, and holds from the cut after next on."""
-        person = self.doors.present(request)
+        person = self.auth.present(request)
         given = await document(request, DRAFT | {"of": str})
         policy, _ = await self.draft(person, given)
         keeper = self.gateway.keeper
@@ -113,10 +113,10 @@ class _Looks:
 
 
 def _preview_routes(looks: _Looks, previews: Previews, path: str) -> list[Route]:
-    gateway, doors = looks.gateway, looks.doors
+    gateway, auth = looks.gateway, looks.auth
 
     async def begin(request: Request) -> Response:
-        person = doors.present(request)
+        person = auth.present(request)
         policy, _ = await looks.draft(person, await document(request, DRAFT))
         trial = await looks.trial(person, policy)
         settled = gateway.keeper.people[person].settled
@@ -131,13 +131,13 @@ def _preview_routes(looks: _Looks, previews: Previews, path: str) -> list[Route]
         return JSONResponse({"preview": name}, 202)
 
     async def state(request: Request) -> Response:
-        found = previews.state(doors.present(request), request.path_params["preview"])
+        found = previews.state(auth.present(request), request.path_params["preview"])
         if found is None:
             raise HTTPException(404, "there is no such preview, or it has ended")
         return JSONResponse(found)
 
     async def cancel(request: Request) -> Response:
-        if not await previews.cancel(doors.present(request), request.path_params["preview"]):
+        if not await previews.cancel(auth.present(request), request.path_params["preview"]):
             raise HTTPException(404, "there is no such preview, or it has ended")
         return Response(status_code=204)
 

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.auth.tokens import Purpose
 from discreet.gateway.config.settings import Settings
 from discreet.gateway.owner.http import document
@@ -45,7 +45,7 @@ Admit = Callable[[Settings, str], Awaitable[None]]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def setup_routes(steps: SetupSteps, doors: Doors, admit: Admit) -> list[Route]:
+def setup_routes(steps: SetupSteps, auth: Authorization, admit: Admit) -> list[Route]:
     """What `app` mounts; `admit` serves somebody whom the settings name from now on."""
 
     async def stands(request: Request) -> Response:
@@ -89,7 +89,7 @@ def setup_routes(steps: SetupSteps, doors: Doors, admit: Admit) -> list[Route]:
         for key, purpose in wanted.items():
             if given.get(key, "").strip():
                 name = given[key].strip()[:LONGEST]
-                token, secret = doors.access.add(purpose, person, name=name)
+                token, secret = auth.access.add(purpose, person, name=name)
                 made[key] = {"token": token, "secret": secret, "name": name}
         await run_in_threadpool(steps.forget)
         LOG.info("one more person is served")
@@ -115,14 +115,14 @@ def setup_routes(steps: SetupSteps, doors: Doors, admit: Admit) -> list[Route]:
         ("POST", f"{PATH}/choice", step({"delta": float, "vocabulary": str, "accept": bool}, choose)),
         ("POST", f"{PATH}/finish", finish),
     ]
-    return [Route(path, _owned(doors, call), methods=[method]) for method, path, call in routes]
+    return [Route(path, _owned(auth, call), methods=[method]) for method, path, call in routes]
 
 
-def _owned(doors: Doors, call: Handler) -> Handler:
+def _owned(auth: Authorization, call: Handler) -> Handler:
     """For the owner in person, before anything of the request is read; what is wrong is said in words."""
 
     async def checked(request: Request) -> Response:
-        doors.in_person(request)
+        auth.in_person(request)
         try:
             return await call(request)
         except NotNowError as error:

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
 
 from discreet.errors import DataError
-from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.forms import encoded, entity_tag, event_id, key_of
 from discreet.gateway.runtime import BusyError, Gateway
 from discreet.gateway.store.journal.base import JournalError, Key
@@ -32,11 +32,11 @@ LAST_SLOT = 10**6
 ASKED = frozenset({"from", "to", "after", "limit", "format"})
 
 
-def routes(gateway: Gateway, doors: Doors, streams: Streams, reads: Reads) -> list[Route]:
+def routes(gateway: Gateway, auth: Authorization, streams: Streams, reads: Reads) -> list[Route]:
     """What `app` mounts."""
 
     async def now(request: Request) -> Response:
-        _, forms = doors.reader(request)
+        _, forms = auth.reader(request)
         shown = gateway.shown(forms.person)
         if shown is None:
             return Response(status_code=204)
@@ -44,7 +44,7 @@ def routes(gateway: Gateway, doors: Doors, streams: Streams, reads: Reads) -> li
         return tagged(request, encoded(forms.event(row)), "application/json")
 
     async def releases(request: Request) -> Response:
-        grant, forms = doors.reader(request)
+        grant, forms = auth.reader(request)
         if grant.now_only:
             raise HTTPException(403, "this token is for the present; it has no history")
         after, until, limit, as_csv = asked_for(request)
@@ -62,15 +62,15 @@ def routes(gateway: Gateway, doors: Doors, streams: Streams, reads: Reads) -> li
         return answer
 
     async def stream(request: Request) -> Response:
-        return stream_of(gateway, doors, streams, reads, request)
+        return stream_of(gateway, auth, streams, reads, request)
 
     async def own(request: Request) -> Response:
         """The token's own answers, on a page that can be shown: which person and view follows from the token."""
-        grant, forms = doors.reading(request)
+        grant, forms = auth.reading(request)
         return JSONResponse(await run_in_threadpool(gets, gateway, forms, grant))
 
     async def readings(request: Request) -> Response:
-        grant, person = doors.writer(request)
+        grant, person = auth.writer(request)
         try:
             given = readings_of(await request.body(), person, grant.token)
         except DataError as error:

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.gateway.auth.authorization import Doors, refused
+from discreet.gateway.auth.authorization import Authorization, refused
 from discreet.gateway.runtime import BusyError, Gateway
 from discreet.gateway.store.journal.base import JournalError
 from discreet.gateway.wires import recorder
@@ -29,7 +29,7 @@ LONGEST_DEVICE = 64
 
 
 def routes(
-    gateway: Gateway, doors: Doors, sources: Sequence[OwnTracksSource] = (), reads: Reads | None = None
+    gateway: Gateway, auth: Authorization, sources: Sequence[OwnTracksSource] = (), reads: Reads | None = None
 ) -> list[Route]:
     """Where phones post (`/pub` is the Recorder's path), and what the OwnTracks frontend reads."""
     boxes: dict[str, list[SecretBox]] = {}
@@ -40,7 +40,7 @@ def routes(
 
     async def publish(request: Request) -> Response:
         try:
-            phone = doors.phone(request)
+            phone = auth.phone(request)
             if phone is None:
                 return refused()
             grant, wait = phone
@@ -59,7 +59,7 @@ def routes(
         return Response(answer(box), media_type="application/json")
 
     posted = [Route(path, publish, methods=["POST"]) for path in ("/owntracks", "/pub")]
-    return posted + recorder.routes(gateway, doors, reads or Reads(gateway, doors.charge))
+    return posted + recorder.routes(gateway, auth, reads or Reads(gateway, auth.charge))
 
 
 def _later(seconds: float) -> Response:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.gateway.auth.authorization import Doors, refused
+from discreet.gateway.auth.authorization import Authorization, refused
 from discreet.gateway.forms import Forms, encoded
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.store.journal.base import JournalError, JournalRow, Key
@@ -85,13 +85,13 @@ class RecorderReads:
 Answer = Callable[[Request, RecorderReads], Awaitable[bytes]]
 
 
-def routes(gateway: Gateway, doors: Doors, reads: Reads) -> list[Route]:
+def routes(gateway: Gateway, auth: Authorization, reads: Reads) -> list[Route]:
     """`/api/0/` for applications: every request needs a token, and sees that token's person and view alone."""
 
     def route(path: str, answer: Answer) -> Route:
         async def serve(request: Request) -> Response:
             try:
-                frontend = doors.frontend(request)
+                frontend = auth.frontend(request)
                 if frontend is None:
                     return refused()
                 grant, forms = frontend

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from discreet.gateway.auth.authorization import Doors
+from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.auth.tokens import Access, Grant
 from discreet.gateway.forms import Forms, key_of
 from discreet.gateway.runtime import Gateway, Missed
@@ -186,9 +186,9 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-def stream_of(gateway: Gateway, doors: Doors, streams: Streams, reads: Reads, request: Request) -> Response:
+def stream_of(gateway: Gateway, auth: Authorization, streams: Streams, reads: Reads, request: Request) -> Response:
     """The answer to GET /v1/people/{person}/stream."""
-    grant, forms = doors.reader(request)
+    grant, forms = auth.reader(request)
     try:
         after = begins_after(gateway, grant, forms.person, request.headers.get("last-event-id"))
     except HTTPException as error:
@@ -197,5 +197,5 @@ def stream_of(gateway: Gateway, doors: Doors, streams: Streams, reads: Reads, re
         raise
     if request.method == "HEAD":
         return Response(headers=HEADERS)
-    shown, missed = partial(doors.forms_of, forms.person, grant.view), partial(reads.missed, grant, forms.person)
+    shown, missed = partial(auth.forms_of, forms.person, grant.view), partial(reads.missed, grant, forms.person)
     return EventStream(gateway, shown, after, streams, grant.token, missed)

@@ -63,7 +63,7 @@ class SentTogether:
     done: asyncio.Future[None]
 
 
-class Link:
+class BrokerConnection:
     """A connection; `lost` is done when it has ended.
 
     With `keeps` the broker keeps what is missed, and a message is acknowledged by `client.ack` and not before.

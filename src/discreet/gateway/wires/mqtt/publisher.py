@@ -20,7 +20,7 @@ from discreet.gateway.config.views import View
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.store.journal.base import JournalError, JournalRow, Key
-from discreet.gateway.wires.mqtt.connection import FIRST, LONGEST, REFUSED, Link, Message
+from discreet.gateway.wires.mqtt.connection import FIRST, LONGEST, REFUSED, BrokerConnection, Message
 from discreet.gateway.wires.mqtt.messages import Wire, wires
 from discreet.places.named import Places
 
@@ -34,7 +34,7 @@ FAREWELL = 1.0
 """Seconds for saying goodbye."""
 
 
-class Teller:
+class MqttPublisher:
     """The views that are told on a broker."""
 
     def __init__(
@@ -98,7 +98,7 @@ class Teller:
         delay = self._first
         while True:
             self._heard = asyncio.Queue()
-            link = Link(self._broker, "told", self._take, will=self._broker.status)
+            link = BrokerConnection(self._broker, "told", self._take, will=self._broker.status)
             try:
                 await link.open()
                 delay = self._first
@@ -117,7 +117,7 @@ class Teller:
     def _take(self, client: paho.Client, data: Any, message: paho.MQTTMessage) -> None:
         self._heard.put_nowait(message)
 
-    async def _serve(self, link: Link) -> None:
+    async def _serve(self, link: BrokerConnection) -> None:
         """One connection: what was missed, then rows as they are told."""
         self._queue = asyncio.Queue()  # before the journal is read: nothing falls between
         link.client.subscribe([(topic, 0) for topic in (*self._sweeping, f"{self._broker.discovery}/status")])
@@ -137,16 +137,16 @@ class Teller:
             with suppress(OSError, TimeoutError):  # who leaves in good order has no will
                 await asyncio.wait_for(link.publish([Message(self._broker.status, b"offline")]), FAREWELL)
 
-    async def _held(self, link: Link) -> None:
+    async def _held(self, link: BrokerConnection) -> None:
         await link.held()
         raise ConnectionError("the broker is away")
 
-    async def _introduce(self, link: Link) -> None:
+    async def _introduce(self, link: BrokerConnection) -> None:
         """Say what there is, and that the gateway is there."""
         shown = [message for told in self._wires.values() for wire in told for message in wire.discovery]
         await link.publish([*shown, Message(self._broker.status, b"online")])
 
-    async def _catch_up(self, link: Link) -> None:
+    async def _catch_up(self, link: BrokerConnection) -> None:
         """Tell what the broker missed of everybody, or the last row again."""
         missed = {person: rows for person in self._wires if (rows := await self._missed(person))}
         messages = []
@@ -170,7 +170,7 @@ class Teller:
             reached = some[-1].key
         return missed or await read(partial(rows, after=(shown[0], shown[1] - 1)))
 
-    async def _send(self, link: Link) -> None:
+    async def _send(self, link: BrokerConnection) -> None:
         """Rows as they are told; of those that were told while the broker was catching up, none twice."""
         queue = self._queue
         assert queue is not None  # made before this task
@@ -188,7 +188,7 @@ class Teller:
         reached = self._reached.get(row.person)
         return reached is None or row.key > reached
 
-    async def _clear_now(self, link: Link) -> None:
+    async def _clear_now(self, link: BrokerConnection) -> None:
         clearing, self._clear = self._clear, []
         try:
             await link.publish(clearing)
@@ -204,7 +204,7 @@ class Teller:
         found = [f"{self._broker.discovery}/{kind}/+/config" for kind in ("device_tracker", "sensor")]
         return [below, f"{below}/state", f"{below}/attributes", *found]
 
-    async def _hear(self, link: Link) -> None:
+    async def _hear(self, link: BrokerConnection) -> None:
         """Clear what is retained of views that are told no more; introduce the others when Home Assistant starts."""
         told = {topic for wires in self._wires.values() for wire in wires for topic in wire.retained}
         while True:
@@ -220,11 +220,11 @@ class Teller:
         parts = topic.split("/")
         return parts[0] == self._broker.name or parts[-2].startswith(identifier(self._broker.name, ""))
 
-    async def _stop_sweeping(self, link: Link) -> None:
+    async def _stop_sweeping(self, link: BrokerConnection) -> None:
         await asyncio.sleep(SWEEP)
         link.client.unsubscribe(self._sweeping)
 
 
 async def run(gateway: Gateway, broker: Broker, people: Mapping[str, PersonConfig], views: Mapping[str, View]) -> None:
     """A task beside the server: the broker is told, until cancelled."""
-    await Teller(gateway, broker, people, views).run()
+    await MqttPublisher(gateway, broker, people, views).run()

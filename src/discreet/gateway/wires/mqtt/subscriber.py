@@ -20,7 +20,7 @@ from discreet.gateway.runtime import Gateway
 from discreet.gateway.store.own_store import Reading
 from discreet.gateway.wires.home_assistant import HomeAssistantSource
 from discreet.gateway.wires.ingest import kept
-from discreet.gateway.wires.mqtt.connection import FIRST, LONGEST, REFUSED, Link
+from discreet.gateway.wires.mqtt.connection import FIRST, LONGEST, REFUSED, BrokerConnection
 from discreet.gateway.wires.owntracks_source import LARGEST, OwnTracksSource, opened, readings_of, why_unused
 from discreet.gateway.wires.statestream import PATIENCE, Statestream, joined
 
@@ -54,7 +54,7 @@ class MqttSource:
         self._first = first
         self._gateway, self._broker, self._phones = gateway, broker, phones
         self._streams = [Statestream[Sent](one) for one in states if one.statestream is not None]
-        self._link: Link | None = None
+        self._link: BrokerConnection | None = None
         self._waiting: list[Sent] = []
         self._arrived = asyncio.Event()
         self.connected = asyncio.Event()
@@ -83,7 +83,7 @@ class MqttSource:
         """One connection after another."""
         delay, health = self._first, self._gateway.health
         while True:
-            self._link = link = Link(self._broker, "source", self._take, keeps=True)
+            self._link = link = BrokerConnection(self._broker, "source", self._take, keeps=True)
             try:
                 await link.open()
                 link.client.subscribe([(topic, 1) for topic in self.topics])

@@ -254,7 +254,7 @@ def test_two_gateways_on_one_host_have_cookies_of_their_own(tmp_path: Path) -> N
         names = set()
         for name in ("one", "two", "one"):
             async with opened(tmp_path / name) as web:
-                names.add(web.served.doors._cookie)
+                names.add(web.served.auth._cookie)
         return names
 
     assert len(asyncio.run(story())) == 2

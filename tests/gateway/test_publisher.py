@@ -22,9 +22,9 @@ from discreet.gateway.config.views import View
 from discreet.gateway.forms import Forms, encoded
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.store.journal import JournalRow
-from discreet.gateway.wires.mqtt.connection import Link
+from discreet.gateway.wires.mqtt.connection import BrokerConnection
 from discreet.gateway.wires.mqtt.messages import Wire
-from discreet.gateway.wires.mqtt.publisher import Teller
+from discreet.gateway.wires.mqtt.publisher import MqttPublisher
 from discreet.outputs import SUPPRESSED, Released, Skipped
 from tests.gateway.mosquitto import Heard, Mosquitto, hearing, until
 from tests.gateway.people import CLOCK, PLACES, START, a_day, closed, habits, keeper, readings, seeded, settled
@@ -41,8 +41,8 @@ def messages(heard: Heard, topic: str) -> list[bytes]:
 
 
 @asynccontextmanager
-async def telling(gateway: Gateway, broker: Broker, **options: object) -> AsyncIterator[Teller]:
-    teller = Teller(gateway, broker, PEOPLE, VIEWS, first=0.1, **options)  # type: ignore[arg-type]
+async def telling(gateway: Gateway, broker: Broker, **options: object) -> AsyncIterator[MqttPublisher]:
+    teller = MqttPublisher(gateway, broker, PEOPLE, VIEWS, first=0.1, **options)  # type: ignore[arg-type]
     task = asyncio.create_task(teller.run())
     try:
         await asyncio.wait_for(teller.connected.wait(), 10)
@@ -196,7 +196,7 @@ def test_a_broker_that_was_killed_is_told_what_it_missed_in_order(tmp_path: Path
                 await gateway.tell(turned)
             listening, catch_up = asyncio.Event(), teller._catch_up
 
-            async def when_heard(link: Link) -> None:
+            async def when_heard(link: BrokerConnection) -> None:
                 await listening.wait()
                 await catch_up(link)
 
@@ -240,7 +240,7 @@ def test_times_of_locations_rise_though_a_broker_was_away(tmp_path: Path, mosqui
             await until("that it is away", lambda: not teller.connected.is_set())
             listening, catch_up = asyncio.Event(), teller._catch_up
 
-            async def when_heard(link: Link) -> None:
+            async def when_heard(link: BrokerConnection) -> None:
                 await listening.wait()
                 await catch_up(link)
 
@@ -413,7 +413,7 @@ def test_a_view_or_person_that_is_not_there_is_named(tmp_path: Path) -> None:
                 (ToldView("jane", "x"), "broker.tell[0].view"),
             ):
                 with pytest.raises(DiscreetError) as caught:
-                    Teller(gateway, Broker(tells=(told,)), PEOPLE, VIEWS)
+                    MqttPublisher(gateway, Broker(tells=(told,)), PEOPLE, VIEWS)
                 assert key in str(caught.value)
 
     asyncio.run(story())
