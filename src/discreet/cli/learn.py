@@ -184,7 +184,7 @@ def learn(
     """
     from discreet.models.store import move_models
 
-    engine.check(picture=picture, chart=chart)
+    engine.check(picture=picture, chart=chart, places=table.places)
     reading = table.reading()
     if engine.engine == "local" and update is None:
         reading, zone = told_before(data, reading, table.carry, zone, note_later)
