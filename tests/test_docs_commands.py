@@ -22,6 +22,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app, run, whole_command
+from discreet.cli.attack import NOT_TESTED
 from discreet.cli.live import Lines
 from discreet.cli.setup import asking
 from discreet.publish.engines.spark.session import missing
@@ -77,7 +78,8 @@ def test_the_lines_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.
         elif line.arguments is not None and not needs_spark(line):
             monkeypatch.chdir(folder)
             code, said = ran(line, monkeypatch)
-            assert code == 0, f"{line}\nexits with status {code}:\n{said}"
+            wanted = NOT_TESTED if line.arguments[0] == "attack" else 0  # six weeks of the example are too few for it
+            assert code == wanted, f"{line}\nexits with status {code}:\n{said}"
 
 
 @pytest.mark.spark
