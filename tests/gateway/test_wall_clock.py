@@ -243,11 +243,11 @@ BUSY = """
 import sys, time
 from pathlib import Path
 from tests.gateway.web import Wall, plan_for
-from discreet.gateway.app import Served
+from discreet.gateway.app import PreparedGateway
 from discreet.gateway.store.folder import Folder
 from discreet.gateway.server import listening, run
 
-served = Served(plan_for(Wall()), Folder.made(Path(sys.argv[1])))
+served = PreparedGateway(plan_for(Wall()), Folder.made(Path(sys.argv[1])))
 served.gateway.keeper.prepare = lambda: time.sleep(60)
 run(served, listening("127.0.0.1", 0), lambda: print("ready", flush=True))
 """
