@@ -132,7 +132,9 @@ def test_a_clock_refuses_24_as_a_cut() -> None:
 
 @pytest.mark.parametrize("zone", ["Europe/Pari", "", "../etc/passwd", "Europe", 5, None])
 def test_a_clock_refuses_an_unknown_zone(zone: str) -> None:
-    with pytest.raises(DiscreetError, match=r"time zone .* is not known; use an IANA name"):
+    with pytest.raises(
+        DiscreetError, match=r"time zone .* is not known; (use an IANA name|did you mean 'Europe/Paris')"
+    ):
         Clock(24, zone)
 
 

@@ -128,7 +128,6 @@ GOOD = b"user,timestamp,context\n" + b"".join(b"p,%d,home\n" % k for k in range(
 FILES = {
     "none.csv": (None, "cannot be read: No such file"),
     "none.parquet": (None, "cannot be read: No such file"),
-    "t.txt": (GOOD, "use .csv, .csv.gz or .parquet"),
     "empty.csv": (b"", "the file is empty"),
     "empty.csv.gz": (b"", "the file is empty"),
     "empty.parquet": (b"", "the file is empty"),
@@ -144,7 +143,6 @@ FILES = {
     "short.csv.gz": (gzip.compress(GOOD)[:-2000], "break off before their end"),
     "damaged.csv.gz": (gzip.compress(GOOD)[:900] + b"\x00" * 50 + gzip.compress(GOOD)[950:], "are damaged"),
     "endless.csv": (b"user,timestamp,context\n" + b"x" * (6 << 20), "line 2: the row is longer than a megabyte"),
-    "text.parquet": (GOOD, "this is not a Parquet file"),
     "cut.parquet": (b"PAR1" + b"\x00" * 500, "the Parquet file is damaged"),
 }
 
@@ -160,6 +158,13 @@ def test_files_that_are_not_what_they_should_be(tmp_path: Path, name: str, skip_
     assert message in str(raised.value)
     assert str(tmp_path / name) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["t.txt", "text.parquet"])
+def test_a_table_under_a_wrong_name_is_read_as_what_it_is(tmp_path: Path, name: str) -> None:
+    for own in (name, "right.csv"):
+        (tmp_path / own).write_bytes(GOOD)
+    assert read_days(tmp_path / name, CLOCK).days == read_days(tmp_path / "right.csv", CLOCK).days
 
 
 def test_a_folder_without_files_is_told(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from unittest import mock
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreet.data import archives, importing, instants
@@ -140,6 +140,7 @@ def test_any_bytes(name: str) -> None:
     file, data = sample(name)
 
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @example([(0.75, 0, b"NaN"), (0.625, 0, b"null")])  # fitdecode asserts here
     @given(st.lists(cuts, min_size=1, max_size=4))
     def holds(changes: list[Cut]) -> None:
         text = changed(data, changes)

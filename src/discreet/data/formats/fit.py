@@ -59,7 +59,7 @@ class Fit:
                         if frame.frame_type == fitdecode.FIT_FRAME_DATA and frame.global_mesg_num == RECORD:
                             number += 1
                             yield number, _told(frame)
-            except (fitdecode.FitError, *BROKEN) as error:
+            except (fitdecode.FitError, AssertionError, *BROKEN) as error:  # it asserts lengths, too
                 what = str(error) or type(error).__name__
                 yield number + 1, Fault(0, None, what[:80], "is where the file breaks; what follows was not read")
 
