@@ -10,7 +10,7 @@ from discreet.jit import FLOAT, FLOATS_2D, INT, INTS, compiled
 from discreet.numerics import FloatArray, IntArray
 
 FEW = 20_000
-"""Positions up to which plain Python is done before a compiler would be."""
+"""Positions up to which plain Python should be done before a compiler would be: an estimate."""
 
 
 @dataclass(frozen=True, eq=False)
