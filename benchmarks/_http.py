@@ -32,7 +32,7 @@ from discreet.gateway.server import listening, run
 from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.store.folder import Folder
-from discreet.gateway.store.journal import JournalRow, SqliteJournal
+from discreet.gateway.store.journal import SqliteJournal
 from discreet.gateway.store.own_store import OwnStore
 
 STARTING = 120.0
@@ -40,6 +40,21 @@ STARTING = 120.0
 
 
 # --- the process that serves
+
+
+def timed(keeper: Keeper) -> list[tuple[float, float]]:
+    """What each boundary takes from now on: seconds by the wall clock, and by the thread's processor."""
+    real, steps = keeper.step, list[tuple[float, float]]()
+
+    def step(now: float) -> bool:
+        at, used = time.perf_counter(), time.thread_time()
+        decided = real(now)
+        if decided:
+            steps.append((time.perf_counter() - at, time.thread_time() - used))
+        return decided
+
+    keeper.step = step  # type: ignore[method-assign]
+    return steps
 
 
 def serve(folder: Path, people: int, senders: int, ahead: float, past: int) -> None:
@@ -58,16 +73,7 @@ def serve(folder: Path, people: int, senders: int, ahead: float, past: int) -> N
 
     address, limits = Address(port=bound.getsockname()[1]), Rates(connections=10 * (people + senders))
     served = PreparedGateway(GatewayPlan(everybody, wall=wall, server=address, limits=limits), Folder.made(folder))
-    keeper, real, turns = served.gateway.keeper, served.gateway.keeper.turn, []
-
-    def turn(now: float) -> list[JournalRow]:
-        at, used = time.perf_counter(), time.thread_time()
-        rows = real(now)
-        if rows:
-            turns.append((time.perf_counter() - at, time.thread_time() - used, len(rows)))
-        return rows
-
-    keeper.turn = turn  # type: ignore[method-assign]
+    steps = timed(served.gateway.keeper)
     sources = [served.access.add("source", f"p{k}")[1] for k in range(senders)]
     readers = [served.access.add("application", one.name)[1] for one in everybody]
     used, cookie = [0.0], served.owner._opened()
@@ -81,7 +87,7 @@ def serve(folder: Path, people: int, senders: int, ahead: float, past: int) -> N
 
     signal.signal(signal.SIGTERM, lambda number, frame: None)  # the server raises it again when it has stopped
     run(served, bound, ready)
-    print(json.dumps({"turns": turns, "busy": time.process_time() - used[0]}), flush=True)
+    print(json.dumps({"steps": steps, "busy": time.process_time() - used[0]}), flush=True)
 
 
 def _lived(folder: Path, everybody: Sequence[PersonConfig], until: float) -> None:

@@ -24,10 +24,10 @@ import numpy as np
 
 from benchmarks._crashes import BEGAN, CLOCK, KEY, WHERE, kill_often, routine, settled
 from benchmarks._crowd import crowd
-from benchmarks._http import Server, late, loaded, reading, serving
+from benchmarks._http import Server, late, loaded, reading, serving, timed
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.slots.keeper import Keeper
-from discreet.gateway.store.journal import JournalRow, SqliteJournal
+from discreet.gateway.store.journal import SqliteJournal
 from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.live.slots import MARGIN
 
@@ -201,15 +201,7 @@ def both() -> None:
             keeper = opened(Path(folder), PEOPLE, start)
             began = time.perf_counter()
             gateway = Gateway(keeper, wall=lambda: start + time.perf_counter() - began)
-            real, took, waits = keeper.turn, [], []
-
-            def turn(now: float) -> list[JournalRow]:
-                at = time.perf_counter()
-                rows = real(now)
-                took.append(time.perf_counter() - at)
-                return rows
-
-            keeper.turn = turn  # type: ignore[method-assign]
+            steps, waits = timed(keeper), list[float]()
             async with gateway.running():
                 end = time.perf_counter() + AHEAD_OF + AFTER
 
@@ -225,7 +217,7 @@ def both() -> None:
                 await asyncio.gather(*(sender(number) for number in range(SENDERS)))
             rate, late = len(waits) / (AHEAD_OF + AFTER), float(np.quantile(waits, 0.99)) * 1000
             print(f"both at once: {rate:,.0f} readings a second, answered within {late:.0f} ms (99 of 100); the")
-            print(f"  boundary took {took[0]:.2f} s")
+            print(f"  boundary took {steps[0][0]:.2f} s")
 
     asyncio.run(story())
 
@@ -250,7 +242,7 @@ def both_over_http(people: int = PEOPLE) -> None:
 
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder), people, SENDERS, AHEAD_OPENING) as server:
         heard, waits = asyncio.run(story(server))
-    took, used, _ = server.stopped["turns"][0]
+    took, used = server.stopped["steps"][0]
     telling = max(heard) - MARGIN * max(1, math.ceil(took / MARGIN))
     print(f"both over HTTP: {people} people whose slots end together, a stream of each, and {SENDERS} senders")
     print(f"  the boundary took {took:.2f} s, {used:.2f} s by the processor; the last stream was told {telling:.2f} s")
@@ -267,7 +259,7 @@ def crowded(people: int = CROWDED, clients: int = CLIENTS) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with serving(Path(folder), people, 0, CROWD_AHEAD, PAST) as server:
             found = asyncio.run(crowd(server, clients, CROWD_AHEAD))
-        took = server.stopped["turns"][-1][0]  # an error here: the slot's end was missed, by a start that took too long
+        took = server.stopped["steps"][-1][0]  # an error here: the slot's end was missed, by a start that took too long
     worst, answers = max(found.late), ", ".join(f"{count} with {status}" for status, count in found.answers.items())
     print(f"crowded: {clients} clients who ask for {PAST} slots of {people} people without a pause, and a preview")
     print(f"  the last stream was told {worst:.2f} s after its moment ({met(worst, PUNCTUAL, least=False)}), the")

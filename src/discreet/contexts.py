@@ -103,6 +103,10 @@ def _follows(before: Day, day: Day) -> bool:
     return day.date - before.date == dt.timedelta(days=1)
 
 
+MERGE_BELOW = 0.005
+"""The share of the time below which `learn` and `setup` call a context `other`."""
+
+
 def merge_rare(
     days: Sequence[Day],
     share: float,

@@ -13,7 +13,7 @@ from tests.cli.conftest import POLICY, Discreet, error_of
 def lenient(tmp_path: Path) -> Path:
     path = tmp_path / "lenient.toml"
     path.write_text(
-        '[[secret]]\nname = "home at night"\ncontexts = ["home"]\nbetween = ["22:00", "06:00"]\ndelta = 0.15\n'
+        '[[secret]]\nname = "home at night"\ncontexts = ["home"]\nbetween = ["22:00", "06:00"]\ndelta = 0.2\n'
     )
     return path
 
@@ -141,7 +141,7 @@ def test_no_secrets_hold(discreet: Discreet, given: list[str], tmp_path: Path) -
     ("text", "part"),
     [
         ('[[secret]]\ncontexts = ["hopsital"]\n', "did you mean 'hospital'"),
-        ('[[secret]]\ncontexts = ["pharmacy"]\n', "learn again with --keep 'pharmacy'"),
+        ('[[secret]]\ncontexts = ["supermarket"]\n', "learn again with --keep 'supermarket'"),
         ('delta = 2\n[[secret]]\ncontexts = ["hospital"]\n', "delta"),
         ("delta = \n", "TOML"),
         ('[clock]\nslots = 24\n[[secret]]\ncontexts = ["hospital"]\n', "[clock]"),
@@ -171,7 +171,7 @@ TREE = """
 name = "fdh"
 [mechanism.hierarchy.anywhere]
 private = ["home", "hospital", "bar"]
-public = ["work", "restaurant", "cafe", "other"]
+public = ["work", "restaurant", "cafe", "other", "union office"]
 """
 
 NOISE = """
@@ -189,6 +189,7 @@ restaurant = [1, 1]
 cafe = [2, 1]
 other = [2, 2]
 hospital = [5, 5]
+"union office" = [4, 2]
 """
 
 SETS = """

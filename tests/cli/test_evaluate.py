@@ -10,13 +10,15 @@ from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
 def test_the_table_and_a_breach(discreet: Discreet, given: list[str]) -> None:
     ran = discreet("evaluate", READINGS, *given)
     assert ran.code == 1
-    for words in ("42 days, 2016 slots", "utility", "breach rate", "off model", "home at night", "kept", "breached"):
+    for words in ("42 days, 2016 slots", "utility", "breach rate", "off model", "home at night", "breached"):
         assert words in ran.out
 
 
 def test_no_breach_leaves_with_zero(discreet: Discreet, given: list[str], tmp_path: Path) -> None:
     (tmp_path / "all.toml").write_text('delta = 1\n[[secret]]\ncontexts = ["hospital"]\n')
-    assert discreet("evaluate", READINGS, *given, "--policy", tmp_path / "all.toml").code == 0
+    ran = discreet("evaluate", READINGS, *given, "--policy", tmp_path / "all.toml")
+    assert ran.code == 0
+    assert "kept" in ran.out
 
 
 def test_json_has_its_keys(discreet: Discreet, given: list[str]) -> None:

@@ -129,6 +129,7 @@ class ReadingOptions:
                 carry=slots_of(self.carry, clock),
                 merge_below=merge_below,
                 keep=keep,
+                telling=_telling(merge_below),
                 skip_bad=self.skip_bad,
                 progress=report,
             )
@@ -201,10 +202,7 @@ class ReadingOptions:
 
 
 def _telling(merge_below: float) -> Callable[[str], bool] | None:
-    """Where rare places are merged, whether the words of one say why it may be secret: then it is kept.
-
-    Of places alone: labels of a table are merged by their time, and `--keep` and `--secrets` name those to keep.
-    """
+    """Where rare contexts are merged, whether the words of one say why it may be secret: then it is kept."""
     from discreet.choosing.keeping import telling
 
     return telling if merge_below else None
@@ -250,4 +248,5 @@ def reading_table(
         slots_of(reading.carry, clock),
         merge_below,
         tuple(keep),
+        _telling(merge_below),
     )

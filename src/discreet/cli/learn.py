@@ -42,7 +42,7 @@ from discreet.cli.inputs import in_options
 from discreet.cli.terminal import TERMINAL, note, note_later, print_json_of_many, progress
 from discreet.cli.truth import AcceptModel, Picture, print_known
 from discreet.clock import Clock
-from discreet.contexts import Day
+from discreet.contexts import MERGE_BELOW, Day
 from discreet.errors import DiscreetError
 from discreet.files import folder_beside
 
@@ -92,10 +92,10 @@ def learn(
         float,
         typer.Option(
             metavar="SHARE",
-            help="Call contexts that fill less of the time 'other'.",
+            help="Call contexts that fill less of the time 'other', unless their names speak of secrets.",
             rich_help_panel=options.READING,
         ),
-    ] = 0.005,
+    ] = MERGE_BELOW,
     keep: Annotated[
         list[str] | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import Literal
 
 from discreet.choosing.keeping import is_unnamed, telling
 from discreet.clock import Clock
-from discreet.contexts import Day, merge_rare
+from discreet.contexts import MERGE_BELOW, Day, merge_rare
 from discreet.evaluation.truth import DAYS_REMEDY, FEWEST, Truth, check_days
 from discreet.files import written_whole
 from discreet.models.learning.held_out import split
@@ -17,9 +17,6 @@ from discreet.models.routine.routine import Routine
 from discreet.places import Places
 from discreet.places.spent import TimeSpent
 from discreet.policy import Policy
-
-MERGE_BELOW = 0.005
-"""As `discreet learn` has it: contexts with less of the time are `other`, unless a name or a secret keeps them."""
 
 FEWEST_DAYS = 14
 """Below two weeks a routine knows each weekday once, and it is said."""
