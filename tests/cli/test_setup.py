@@ -369,3 +369,15 @@ def test_a_policy_of_another_clock_is_refused(home: Path, discreet: Discreet, tm
         file.write('\n[clock]\nslots = 24\nzone = "Europe/Paris"\n')
     ran = discreet("setup", "--dir", folder, "--yes", *QUICK)
     assert "leave [clock] out of it" in error_of_last(ran.err)
+
+
+def test_learn_makes_the_same_model_of_the_same_readings(discreet: Discreet, tmp_path: Path) -> None:
+    home, zone = tmp_path / "home", ["--zone", "Europe/Paris", "--slots", "12"]
+    chosen = ["--secret", "hospital", "--vocabulary", "suppress", "--weeks", "2", "--accept-model", "--yes"]
+    assert discreet("setup", READINGS, "--dir", home, "--person", "p01", *zone, *chosen).code == 0
+    policy = ["--secrets", home / "policy.toml", "--accept-model"]
+    assert discreet("learn", READINGS, *zone, *policy, "--out", tmp_path / "p01.model").code == 0
+    ours, theirs = (load_days(folder / "p01.model") for folder in (home, tmp_path))
+    assert ours.contexts == theirs.contexts
+    assert "union office" in ours.contexts  # rare, and kept for its name
+    assert ours.fingerprint == theirs.fingerprint
