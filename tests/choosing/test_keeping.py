@@ -6,7 +6,7 @@ import datetime as dt
 
 from discreet.choosing.keeping import MOST, is_unnamed, telling, worth_keeping
 from discreet.clock import Clock
-from discreet.contexts import Day, merge_rare
+from discreet.contexts import MERGE_BELOW, Day, merge_rare
 from discreet.places import Circle, Place, Places
 from discreet.setup import habits
 
@@ -40,7 +40,7 @@ def test_a_label_that_speaks_is_kept_by_learn_and_by_setup_alike() -> None:
     day = ("home",) * 46 + ("work", "work")
     days = [Day(day, date=dt.date(2026, 1, 5) + dt.timedelta(days=k), person="p") for k in range(28)]
     days[3] = Day(("home",) * 45 + ("clinic", "kiosk", "work"), date=days[3].date, person="p")
-    merged = merge_rare(days, habits.MERGE_BELOW, telling=telling)
+    merged = merge_rare(days, MERGE_BELOW, telling=telling)
     assert {label for one in merged for label in one.contexts} == {"home", "work", "clinic", "other"}
     routine = habits.learned(days, Clock(48), ())
     assert "clinic" in routine.contexts

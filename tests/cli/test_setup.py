@@ -12,17 +12,19 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from discreet.batch.reading import ReadingOptions
 from discreet.choosing.choices import drawn_weeks
 from discreet.cli import app, run
 from discreet.cli.setup import asking
 from discreet.cli.setup.asking import Asker
-from discreet.clock import local_zone
+from discreet.clock import Clock, local_zone
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import evaluate
 from discreet.gateway.config.settings import Settings
 from discreet.models.kinds import MONDAY
 from discreet.models.routine.routine import Routine
-from discreet.models.store import load_days, reading_of, truth_of
+from discreet.models.store import load, load_days, reading_of, truth_of
+from discreet.setup.habits import learned
 from tests.cli.conftest import READINGS, Discreet, error_of
 from tests.cli.histories import phone_history
 
@@ -371,13 +373,13 @@ def test_a_policy_of_another_clock_is_refused(home: Path, discreet: Discreet, tm
     assert "leave [clock] out of it" in error_of_last(ran.err)
 
 
-def test_learn_makes_the_same_model_of_the_same_readings(discreet: Discreet, tmp_path: Path) -> None:
-    home, zone = tmp_path / "home", ["--zone", "Europe/Paris", "--slots", "12"]
-    chosen = ["--secret", "hospital", "--vocabulary", "suppress", "--weeks", "2", "--accept-model", "--yes"]
-    assert discreet("setup", READINGS, "--dir", home, "--person", "p01", *zone, *chosen).code == 0
-    policy = ["--secrets", home / "policy.toml", "--accept-model"]
-    assert discreet("learn", READINGS, *zone, *policy, "--out", tmp_path / "p01.model").code == 0
-    ours, theirs = (load_days(folder / "p01.model") for folder in (home, tmp_path))
-    assert ours.contexts == theirs.contexts
+def test_learn_and_setup_keep_the_same_contexts_of_a_table(discreet: Discreet, tmp_path: Path) -> None:
+    clock = Clock(slots=12, zone="Europe/Paris")
+    (days,) = ReadingOptions().read(Path(READINGS), clock).people.values()
+    ours, theirs = learned(days, clock, ["hospital"]), tmp_path / "p01.model"
+    ran = discreet("learn", READINGS, "--zone", clock.zone, "--slots", 12, "--keep", "hospital", "--out", theirs)
+    assert ran.code == 0
     assert "union office" in ours.contexts  # rare, and kept for its name
-    assert ours.fingerprint == theirs.fingerprint
+    model = load(theirs)
+    assert isinstance(model, Routine)
+    assert model.fingerprint == ours.fingerprint
