@@ -319,6 +319,21 @@ def test_a_strangers_body_is_not_waited_for(tmp_path: Path, path: str) -> None:
     asyncio.run(story())
 
 
+@pytest.mark.parametrize("path", POSTS)
+def test_a_stranger_hears_the_answer_though_the_body_comes_late(tmp_path: Path, path: str) -> None:
+    """A socket that is closed before the body has come sends a reset, which overtakes the answer."""
+
+    async def story() -> None:
+        async with listening_web(tmp_path) as web:
+            head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90000\r\n\r\n".encode()
+            last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            said = await raw(web, head, b"unwelcome" * 10_000, last, pause=0.1)
+            assert said.split(b" ")[1] in (b"401", b"404")
+            assert b"HTTP/1.1 200 " in said  # nobody hung up
+
+    asyncio.run(story())
+
+
 def test_who_is_not_known_yet_sends_a_short_body(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path) as web:

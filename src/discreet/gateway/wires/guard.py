@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from contextlib import suppress
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -23,6 +24,10 @@ BODY = 1 << 20
 
 UNKNOWN_BODY = 4096
 """Bytes of a body that is read from somebody who is not known yet: a password, or the first token and a password."""
+
+LINGERING = 1.0
+"""Seconds in which a body that nobody wants is read and forgotten, if it is no longer than others may send: a socket
+that is closed before that sends a reset, which may overtake the answer."""
 
 PATIENCE = 30.0
 """Seconds in which a body has to be there, once it is asked for."""
@@ -113,12 +118,13 @@ class Guard:
         given = dict(headers)
         length = given.get(b"content-length", b"0")
         sent = length != b"0" or b"transfer-encoding" in given
+        short = b"expect" not in given and length.isdigit() and int(length[:20]) <= self._most
         if route in self._streamed:
-            return _Body(receive, sent, None, None)
+            return _Body(receive, sent, None, None, short)
         most = min(self._most, UNKNOWN_BODY) if route in self._unknown else self._most
         if length.isdigit() and int(length[:20]) > most:
             raise RequestRefusedError(413, TOO_MUCH.format(most))
-        return _Body(receive, sent, most, self._patience)
+        return _Body(receive, sent, most, self._patience, short)
 
     def _check_host(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """A name that is not ours is a page of somebody else's whose name was made to lead here (DNS rebinding)."""
@@ -152,8 +158,8 @@ CLOSING = {"Connection": "close"}
 class _Body:
     """A request's messages as a route receives them; a body that is too long or too slow ends with an answer."""
 
-    def __init__(self, receive: Receive, sent: bool, most: int | None, patience: float | None) -> None:
-        self._receive, self._most, self._patience = receive, most, patience
+    def __init__(self, receive: Receive, sent: bool, most: int | None, patience: float | None, short: bool) -> None:
+        self._receive, self._most, self._patience, self._short = receive, most, patience, short
         self.left = sent
         """Whether there is a body that nobody has read to its end."""
         self.bounded = most is not None
@@ -182,6 +188,15 @@ class _Body:
             self._whole, self.left = True, False
         return message
 
+    async def drop(self) -> None:
+        """Read the rest and forget it, piece by piece; what takes longer, or says that it is longer, is left."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGERING):
+                while self._short and self.left and self._read <= BODY:
+                    message = await self._receive()
+                    self._read += len(message.get("body", b""))
+                    self.left = message["type"] == "http.request" and message.get("more_body", False)
+
 
 class _Answering:
     """Sends an answer with the headers that all have, and can still refuse while none has begun."""
@@ -198,15 +213,18 @@ class _Answering:
             given = [(name.lower(), value) for name, value in message.get("headers", [])]
             names = {name for name, _ in given}
             more = [one for one in (*HEADERS, UNSTORED, *self.also) if one[0] not in names]
-            if self._unread(message["status"]) and b"connection" not in names:
+            if await self._hangs_up(message["status"]) and b"connection" not in names:
                 more.append((b"connection", b"close"))
             message = {**message, "headers": given + more}
         await self._send(message)
 
-    def _unread(self, status: int) -> bool:
+    async def _hangs_up(self, status: int) -> bool:
         """Whether to hang up rather than wait for a body that nobody wants; who uploads a file may hear why not."""
         body = self.body
-        return body is not None and body.left and (body.bounded or status in STRANGER)
+        if body is None or not (body.bounded or status in STRANGER):
+            return False
+        await body.drop()
+        return body.left
 
     async def refuse(self, status: int, words: str) -> None:
         """Answer with an error, unless an answer has begun."""
