@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.batch.inputs import Maker, ends_at_midnight, read_model, read_policy_for
+from discreet.batch.inputs import ends_at_midnight, read_model, read_policy_for
+from discreet.batch.judging import JudgedDays, PersonDays, judge
 from discreet.batch.reading import reading_table
 from discreet.batch.release import ModelFolder, PeopleRelease
-from discreet.batch.truth import KnownByPart, already_learned, check_released, known_json, refused, truth_json
+from discreet.batch.truth import refused
 from discreet.batch.workers import by_spark, each_person
 from discreet.cli import options
 from discreet.cli.inputs import read_spec
@@ -22,15 +22,11 @@ from discreet.cli.terminal import table as aligned
 from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_known, print_truth
 from discreet.errors import DiscreetError
 from discreet.files import folder_beside
-from discreet.listener import Progress
 
 if TYPE_CHECKING:
-    from discreet.clock import Clock
     from discreet.contexts import Day
     from discreet.evaluation.metrics import Evaluation
-    from discreet.evaluation.truth import Truth
     from discreet.mechanisms.named import Spec
-    from discreet.models.routine.parts import AnyModel
     from discreet.policy import Policy
 
 
@@ -69,13 +65,13 @@ def evaluate(
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml
     """
     spec = read_spec(mechanism, option)
-    judge = partial(_judge, spec, split, seed)
+    judging = partial(judge, spec, split, seed, note)
     engine.check(picture=picture)
     if engine.engine == "spark":
-        _by_spark(data, model, policy, spec, table, judge, engine.master, accept_model, json)
+        _by_spark(data, model, policy, spec, table, judging, engine.master, accept_model, json)
         return
     if model.is_dir():
-        _everybody(data, model, policy, spec, table, judge, engine.workers, picture, accept_model, json)
+        _everybody(data, model, policy, spec, table, judging, engine.workers, picture, accept_model, json)
         return
     habits = read_model(model)
     secrets = read_policy_for(policy, habits)
@@ -83,98 +79,17 @@ def evaluate(
     carried = reading.carried(habits.clock)
     days, readings = reading.as_they_came().read_one(data, habits, TERMINAL)
     with progress("evaluating") as report:
-        found = judge(_Person("", habits, secrets, days, carried), report)
+        found = judging(PersonDays("", habits, secrets, days, carried), report)
     draw(picture, found.truth, f"{spec.name}: where an observer is 10 % sure, is it 10 %?")
     if json:
         document = found.document(accept_model)
         print_json({"mechanism": spec.name, **document, "bad_rows": readings.bad.count})
     else:
-        found.print(spec.name, secrets, accept_model)
+        _print(found, spec.name, secrets, accept_model)
         if readings.bad.count:
             note(f"{readings.bad.count} bad rows were skipped")
     if found.breached or refused(found.truth, accept_model):
         raise typer.Exit(1)
-
-
-class _Person(NamedTuple):
-    """One person as a process is sent them."""
-
-    name: str
-    habits: AnyModel
-    policy: Policy
-    days: list[Day]
-    carried: int
-
-
-class _Judged(NamedTuple):
-    """What a person's days showed and told."""
-
-    name: str
-    clock: Clock | None
-    joined: bool
-    """Whether days are judged as one stream."""
-    days: int
-    learned: int | None
-    results: dict[str | None, Evaluation]
-    truth: Truth
-    told: KnownByPart
-    endless: bool
-    split: float | None
-    seed: int
-
-    @property
-    def breached(self) -> bool:
-        """Whether some secret was, on some day."""
-        return any(result.breached for result in self.results.values())
-
-    def document(self, accepted: bool) -> dict[str, Any]:
-        """For machines."""
-        parts = [
-            {
-                "part": part,
-                **asdict(result),
-                "worst_odds": result.worst_odds,
-                "breached_dates": sorted(map(str, result.breached_dates)),
-            }
-            for part, result in self.results.items()
-        ]
-        return {
-            "without_end": self.endless,
-            "seed": self.seed,
-            "breached": self.breached,
-            "split": self.split,
-            "learned_days": self.learned,
-            "parts": parts,
-            "known": known_json(self.told),
-            "truth": truth_json(self.truth, accepted),
-        }
-
-    def print(self, mechanism: str, policy: Policy, accepted: bool) -> None:
-        """For people."""
-        print_known(self.told, self.clock)
-        if self.learned:
-            print(f"{_seen_before(self.learned, self.days)}\n")
-        for part, result in self.results.items():
-            _print(mechanism + (f", {part}s" if part else ""), result, policy, joined=self.joined)
-        if self.joined and not self.endless:
-            print(f"{ends_at_midnight(mechanism)}.")
-        print_truth(self.truth, accepted)
-
-
-def _judge(spec: Spec, split: float | None, seed: int, one: _Person, report: Progress | None = None) -> _Judged:
-    """Release one person's days as an experiment, and hold the habits against them."""
-    from discreet.adversary.known import known
-    from discreet.evaluation.week import evaluate_parts
-    from discreet.models.routine.routine import Routine
-
-    habits, days, make = one.habits, one.days, Maker(spec, one.policy)
-    if split is not None:
-        habits, days = _parted(habits, days, one.policy, split, one.carried)
-    learned = already_learned(habits, days)
-    results = evaluate_parts(habits, make, days, carry=one.carried, seed=seed, progress=report)
-    truth = check_released(habits, make, days, one.policy, spec.name, carry=one.carried, seed=seed)
-    told, joined = known(habits, one.policy), isinstance(habits, Routine)
-    return _Judged(one.name, habits.clock, joined, len(days), learned, results, truth, told, make.endless, split, seed)
 
 
 def _everybody(
@@ -183,7 +98,7 @@ def _everybody(
     policy: Path,
     spec: Spec,
     table: options.LearnedTableOptions,
-    judge: partial[_Judged],
+    judging: partial[JudgedDays],
     workers: int,
     picture: Path | None,
     accepted: bool,
@@ -196,13 +111,13 @@ def _everybody(
         raise DiscreetError("--picture is of one person; give one model of the folder")
     people = PeopleRelease(files_in(model), policy, spec, TERMINAL)
     people.read(data, table.reading(people.any_file))
-    found: list[_Judged] = []
+    found: list[JudgedDays] = []
     with progress("evaluating") as report:
         coming = (
-            _Person(name, people.habits[name], people.policies[name], days, people.carried)
+            PersonDays(name, people.habits[name], people.policies[name], days, people.carried)
             for name, days in people.days.items()
         )
-        for done, one in enumerate(each_person(judge, coming, workers), 1):
+        for done, one in enumerate(each_person(judging, coming, workers), 1):
             found.append(one)
             report(done, len(people))
     _tell(found, people.bad, spec, accepted, json)
@@ -214,7 +129,7 @@ def _by_spark(
     policy: Path,
     spec: Spec,
     table: options.LearnedTableOptions,
-    judge: partial[_Judged],
+    judging: partial[JudgedDays],
     master: str | None,
     accepted: bool,
     json: bool,
@@ -225,7 +140,7 @@ def _by_spark(
     folder, any_file = ModelFolder.read(model, policy, note)
     reading = table.reading(any_file)
     rows = reading_table(reading.as_they_came(), data, folder.clock, note_later=note_later)
-    work = partial(_judge_of, folder, reading.carried(folder.clock), judge)
+    work = partial(_judge_of, folder, reading.carried(folder.clock), judging)
     with (
         folder_beside(None) as kept,
         by_spark(work, rows, kept, master, only=reading.person, listener=TERMINAL) as found,
@@ -235,13 +150,15 @@ def _by_spark(
         _tell(found, found.read.bad.count, spec, accepted, json)
 
 
-def _judge_of(folder: ModelFolder, carried: int, judge: partial[_Judged], person: tuple[str, list[Day]]) -> _Judged:
-    """`_judge` of a person whose model is in a folder."""
+def _judge_of(
+    folder: ModelFolder, carried: int, judging: partial[JudgedDays], person: tuple[str, list[Day]]
+) -> JudgedDays:
+    """`judge` of a person whose model is in a folder."""
     name, days = person
-    return judge(_Person(name, folder.habits(name, days), folder.policy, days, carried))
+    return judging(PersonDays(name, folder.habits(name, days), folder.policy, days, carried))
 
 
-def _tell(found: Collection[_Judged], bad: int, spec: Spec, accepted: bool, json: bool) -> None:
+def _tell(found: Collection[JudgedDays], bad: int, spec: Spec, accepted: bool, json: bool) -> None:
     """A line a person, and how many there is nothing to say against; leaves with 1 if there is somebody else."""
     no = sum(one.breached or refused(one.truth, accepted) for one in found)
     if json:
@@ -260,7 +177,7 @@ def _tell(found: Collection[_Judged], bad: int, spec: Spec, accepted: bool, json
         raise typer.Exit(1)
 
 
-def _lines(one: _Judged) -> list[list[str]]:
+def _lines(one: JudgedDays) -> list[list[str]]:
     """A line for each part of a person's days."""
     return [
         [
@@ -275,22 +192,16 @@ def _lines(one: _Judged) -> list[list[str]]:
     ]
 
 
-def _parted(habits: AnyModel, days: list[Day], policy: Policy, share: float, carry: int) -> tuple[AnyModel, list[Day]]:
-    """Habits of the first days, by the rules that the model was learned by, and the days that are left to judge."""
-    from discreet.contexts import carry_forward
-    from discreet.models.learning.held_out import relearned
-    from discreet.models.learning.held_out import split as parted
-
-    if not 0 < share < 1:
-        raise DiscreetError(f"--split is {share:g}; give the share of the days to learn from, such as 0.7")
-    earlier, later = parted(days, 1 - share)
-    if not earlier or not later:
-        raise DiscreetError(f"--split {share:g} of {len(days)} days leaves none to learn from, or none to judge")
-    note(
-        f"learned anew from the {len(earlier)} days until {earlier[-1].date}, by the rules of the model; "
-        f"judged are the {len(later)} from {later[0].date} on"
-    )
-    return relearned(habits, carry_forward(earlier, carry), policy), list(later)
+def _print(found: JudgedDays, mechanism: str, policy: Policy, accepted: bool) -> None:
+    """For people."""
+    print_known(found.told, found.clock)
+    if found.learned:
+        print(f"{_seen_before(found.learned, found.days)}\n")
+    for part, result in found.results.items():
+        _print_part(mechanism + (f", {part}s" if part else ""), result, policy, joined=found.joined)
+    if found.joined and not found.endless:
+        print(f"{ends_at_midnight(mechanism)}.")
+    print_truth(found.truth, accepted)
 
 
 def _seen_before(learned: int, days: int) -> str:
@@ -302,7 +213,7 @@ def _seen_before(learned: int, days: int) -> str:
     )
 
 
-def _print(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> None:
+def _print_part(name: str, result: Evaluation, policy: Policy, *, joined: bool) -> None:
     from discreet.factors import in_words
 
     judged = ", judged as one stream, over midnight" if joined else ""
