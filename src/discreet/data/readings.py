@@ -18,9 +18,8 @@ from discreet.data.columns import Columns, PositionColumns
 from discreet.data.instants import EPOCH, Epoch, stated_zone
 from discreet.data.slots import Pick, Standing, of_intervals, of_readings
 from discreet.data.source import Source
-from discreet.data.table import Codes, Table, check_option, positions_of
+from discreet.data.table import Codes, Progress, Table, check_option, positions_of
 from discreet.errors import DataError
-from discreet.listener import Progress
 from discreet.places import Cells
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from discreet.data.formats import open_source
 from discreet.data.instants import LATEST, Epoch, with_instant
 from discreet.data.source import Batch, Fault, Source
 from discreet.errors import DataError, did_you_mean
-from discreet.listener import Progress
 from discreet.numerics import FloatArray
 
 IMPORTED = ("user", "timestamp", "latitude", "longitude", "accuracy", "context", "source")
@@ -26,6 +25,9 @@ record of something else, not a bad row."""
 
 DEGREES = {"latitude": 90, "longitude": 180}
 """How far from zero they go."""
+
+Progress = Callable[[int, int], None]
+"""Called with how much of the source is read, and how much there is: bytes of a CSV file, rows of a Parquet file."""
 
 
 def check_option(name: str, value: str, known: Collection[str]) -> None:

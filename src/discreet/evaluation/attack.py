@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -34,13 +34,14 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError, PolicyError
 from discreet.evaluation.shown import Features, Shown
 from discreet.factors import factor
-from discreet.listener import Progress
 from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import At, Policy, Secret
 
 Split = Literal["auto", "people", "days"]
 Word = Literal["beyond", "within", "open", "not tested"]
+Progress = Callable[[int, int], None]
+
 LEARN, CALIBRATE, JUDGE = 0, 1, 2
 SHARES = (0.4, 0.2, 0.4)
 """Of the people or days: to learn from, to calibrate on, to be judged by."""

@@ -25,11 +25,10 @@ from discreet.evaluation.calibration import ALARMS, DRAWS, Calibration, ClaimCou
 from discreet.evaluation.paths import paths
 from discreet.evaluation.truth import FEWEST, Classes, Likelihood, Look, Stretch, Truth, remembered
 from discreet.events import Trajectory
-from discreet.listener import Progress
 from discreet.outputs import MARK, PartialEvent
 from discreet.policy import Secret
 from discreet.publish.person import shown
-from discreet.publish.plan import Plan, cut, settled
+from discreet.publish.plan import Plan, Progress, cut, settled
 from discreet.randomness import SeededEntropy
 from discreet.session import Session
 
