@@ -110,6 +110,41 @@ def test_a_name_that_habits_do_not_know_waits_and_changes_nothing(tmp_path: Path
     told(tmp_path, story)
 
 
+def test_only_what_is_new_is_not_in_force_yet(tmp_path: Path) -> None:
+    finer = Places([Place(one.name, Circle(*(x + 1.234567e-8 for x in WHERE[one.name]), 120.0)) for one in PLACES.places])
+    file = tmp_path / "places.geojson"  # which has fewer digits
+    person = replace(settled(routine=ROUTINE, outputs="suppress"), places=finer)
+
+    async def whole() -> None:
+        async with opened(tmp_path / "files", people=[person], maps={"jane": file}) as web:
+            await logged_in(web)
+            web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
+            found = await changed(web, do="add", name="gym", shape=circle((48.11, 11.51), 60))
+            assert [one["name"] for one in found["places"] if one["waits"]] == ["gym"]
+
+    asyncio.run(whole())
+
+
+def test_a_colour_is_kept_with_its_place(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        before = await got(web, f"{PATH[:-3]}colours")
+        assert {"home", "work", "clinic"} <= before.keys()
+        assert len({*before.values()}) == len(before)
+        found = await changed(web, do="add", name="gym", shape=circle((48.11, 11.51), 60))
+        gym = next(one["colour"] for one in found["places"] if one["name"] == "gym")
+        assert gym not in before.values()
+        found = await changed(web, do="rename", name="gym", to="pool")
+        colours = {one["name"]: one["colour"] for one in found["places"]}
+        assert colours == {name: before[name] for name in ("home", "work", "clinic")} | {"pool": gym}
+        await changed(web, do="remove", number=3)
+        after = await got(web, f"{PATH[:-3]}colours")
+        assert before.items() <= after.items()
+        web.served.gateway.keeper.own.erase("jane")
+        assert web.served.gateway.keeper.own.colours("jane") == {}
+
+    told(tmp_path, story)
+
+
 def test_a_map_behind_a_link_is_written_there(tmp_path: Path) -> None:
     async def story(web: Web, file: Path) -> None:
         kept = file.rename(tmp_path / "kept.geojson")

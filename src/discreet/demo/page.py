@@ -207,7 +207,7 @@ def _secret_row(demo: Demo, mechanism: int, number: int, one: DayBelief) -> str:
     moment = "" if one.at == "any" else f" at {demo.clock.label(worst)}"
     word, sign = ("over", "✗") if one.breached else ("under", "✓")
     said = f"{sign} {percent(one.final[worst])}{moment}, limit {percent(one.limit[worst])}"
-    verdict = f'<small class="{word}">{words(said)}</small>'
+    verdict = f'<small class="verdict {word}">{words(said)}</small>'
     return row(f"“{one.name}”", when, _plot(demo, mechanism, number, one), verdict)
 
 

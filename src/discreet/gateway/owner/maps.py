@@ -29,6 +29,7 @@ from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.slots.person import PersonStream
 from discreet.places.ground import same_shape, spreads, taken_from
 from discreet.places.named import Place, Places, checked_name
+from discreet.places.palette import colours_of, numbered
 from discreet.places.placefile import document_of, places_of, read_places, write_places
 from discreet.places.shapes import Circle, Polygon, Shape
 
@@ -78,19 +79,38 @@ class Maps:
         """The map for the page."""
         places, present = self.drawn(person), self.in_force(person)
         one = self._keeper.people[person]
-        secret = secret_names(one)
+        secret, colours = secret_names(one), self.colours(person)
         parents, why = _parents(places)
+        before = places if places is present else places_of(document_of(present))  # as a file would have it, to the digit
         return {
             "version": version_of(places),
             "file": None if person not in self._files else self._files[person].name,
             "places": [
                 _described(place, k, secret, parents)
-                | {"waits": not any(_same(place, other) for other in present.places)}
+                | {
+                    "waits": not any(_same(place, other) for other in before.places),
+                    "colour": colours[place.name],
+                }
                 for k, place in enumerate(places.places)
             ],
             "no_tree": why,
             "waiting": None if places is present else self._remedy(one, places),
         }
+
+    def colours(self, person: str) -> dict[str, str]:
+        """The colour of each place and context of a person: the same everywhere and for ever, for it is kept."""
+        own = self._keeper.own
+        kept = own.colours(person)
+        numbers = numbered(self.drawn(person), self._keeper.people[person].settled.routine.contexts, kept)
+        if numbers.keys() != kept.keys():
+            own.keep_colours(person, numbers)
+        return colours_of(numbers)
+
+    def recolour(self, person: str, name: str, to: str) -> None:
+        """A place that is called otherwise keeps its colour."""
+        kept = self._keeper.own.colours(person)
+        if name in kept:
+            self._keeper.own.keep_colours(person, {to: kept[name]})
 
     def change(self, person: str, version: str, made: Callable[[Places], Places]) -> Said:
         """Draw the map anew; an error says why that cannot be, and then nothing has changed."""

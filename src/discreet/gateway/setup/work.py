@@ -28,6 +28,7 @@ from discreet.gateway.setup.files import names_of, stage_settings
 from discreet.models.routine.routine import Routine
 from discreet.outputs import Generalized, Output, Released
 from discreet.places.pace import records_changes
+from discreet.places.palette import colour_of, colours_of, numbered
 from discreet.policy import Policy
 from discreet.setup import habits
 from discreet.setup.history import history_of, imported, users_of, whose
@@ -125,6 +126,7 @@ def _places(task: Task) -> dict[str, Any]:
         found.append(
             {
                 "number": place.number,
+                "colour": colour_of((place.number or 1) - 1),
                 "name": place.name,
                 "middle": list(place.shape.middle),
                 "rings": [ring.tolist() for ring in place.shape.rings],
@@ -157,6 +159,7 @@ def learn(task: Task, names: Mapping[int, str | None]) -> dict[str, Any]:
         "days": len(task.days),
         "few": len(task.days) < habits.FEWEST_DAYS,
         "unknown": shares(task.days).get(UNKNOWN, 0.0),
+        "colours": colours_of(numbered(task.places, task.routine.contexts)),
         **suggestions(task),
     }
 
@@ -193,8 +196,8 @@ def _described(found: Suggested, some: Sequence[Suggestion], routine: Routine) -
     ]
 
 
-def _odds(one: Known) -> dict[str, float]:
-    return {"delta": one.delta, "prior": one.highest, "limit": one.limit}
+def _odds(one: Known) -> dict[str, Any]:
+    return {"delta": one.delta, "prior": one.highest, "limit": one.limit, "hides": not one.hides_nothing}
 
 
 # --- 4. choose secrets

@@ -149,6 +149,14 @@ MAPS: Routes = {
             also=NOBODY,
         )
     },
+    f"{PATH}/colours": {
+        "get": Operation(
+            "The colour in which each place is drawn, for ever the same",
+            "in person",
+            {"200": answer("colours by name", {"type": "object", "additionalProperties": TEXT})},
+            also=NOBODY,
+        )
+    },
     "/v1/owner/tiles/{zoom:int}/{x:int}/{y:int}": {
         "get": Operation(
             "A tile of the owner's own map",
