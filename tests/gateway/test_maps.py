@@ -199,7 +199,7 @@ def test_where_no_place_is_may_be_secret_and_loses_no_ground_either() -> None:
         settled=replace(settled(routine=ROUTINE), policy=Policy(["other"], delta=0.1)), next=(START.date(), 0)
     )
     for change in (reshaped(0, Circle(*WHERE["home"], 160)), added("work", Circle(48.0, 11.0, 50))):
-        with pytest.raises(DiscreetError, match="'other' is secret, and by this it loses ground"):
+        with pytest.raises(DiscreetError, match="'other' is secret, and with this change it would lose ground"):
             judged(person, change(PLACES))
     assert judged(person, reshaped(0, Circle(*WHERE["home"], 140))(PLACES)) == []
     shed = Places([*PLACES.places, Place("shed", Circle(48.0, 11.0, 50))])

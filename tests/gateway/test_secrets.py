@@ -225,7 +225,7 @@ def test_a_file_is_written_for_its_owner_alone_and_says_the_same(tmp_path: Path)
     assert "Belief may rise from" in path.read_text(encoding="utf-8")
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(DiscreetError, match="changed meanwhile"):
+    with pytest.raises(DiscreetError, match="changed elsewhere"):
         save(one, files, "jane", BEFORE.policy, BEFORE.policy.fingerprint)
     path.write_text("secret = []\n", encoding="utf-8")
     with pytest.raises(DiscreetError, match="edited since"):

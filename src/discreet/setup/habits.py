@@ -24,6 +24,9 @@ MERGE_BELOW = 0.005
 FEWEST_DAYS = 14
 """Below two weeks a routine knows each weekday once, and it is said."""
 
+MOST_OF_IT = 0.85
+"""Of the time at a place, what lies in the hours that are said of it: a few visits at odd times do not count."""
+
 Part = Literal["weekday", "weekend", ""]
 QUARTERS = {"nights": range(6), "mornings": range(6, 12), "afternoons": range(12, 18), "evenings": range(18, 24)}
 
@@ -55,6 +58,21 @@ def usual(spent: TimeSpent, k: int) -> tuple[Part, str]:
     quarter = max(QUARTERS, key=lambda name: week[:, QUARTERS[name]].sum())
     weekday, weekend = week[:5].sum() / 5, week[5:].sum() / 2
     return "weekday" if weekday > 2 * weekend else "weekend" if weekend > 2 * weekday else "", quarter
+
+
+def usual_hours(spent: TimeSpent, k: int, part: Part) -> tuple[int, int]:
+    """From which hour to which one is there, as a person would say it: the shortest run of hours with most of the time.
+
+    The same hour twice stands for the whole day.
+    """
+    days = {"weekday": slice(5), "weekend": slice(5, 7), "": slice(7)}[part]
+    hours = spent.week[k][days].sum(axis=0)
+    total = float(hours.sum())
+    for long in range(1, 24):
+        first = max(range(24), key=lambda hour: sum(hours[(hour + step) % 24] for step in range(long)))
+        if sum(hours[(first + step) % 24] for step in range(long)) >= MOST_OF_IT * total:
+            return first, (first + long) % 24
+    return 0, 0
 
 
 def by_time_of_day(mapped: Mapped) -> Mapped:

@@ -33,8 +33,8 @@ from discreet.places.palette import colours_of, numbered
 from discreet.places.placefile import document_of, places_of, read_places, write_places
 from discreet.places.shapes import Circle, Polygon, Shape
 
-NO_FILE = "discreet.toml names no map for {0}; add people.{0}.places, and start the gateway anew"
-CHANGED = "the map has been changed elsewhere; look at it again, and then change it"
+NO_FILE = "discreet.toml names no map for {0}; add people.{0}.places and restart the gateway"
+CHANGED = "the map was changed elsewhere, perhaps in another window; reload it and try again"
 
 
 class MapChangedError(DiscreetError):
@@ -170,16 +170,16 @@ def judged(person: PersonStream, after: Places) -> list[str]:
         raise DiscreetError(_refusal(elsewhere[0], taker))
     new = [name for name in after.names if name not in before.names and name not in known]
     gone = [name for name in before.names if name not in after.names and name in known]
-    return [f"the habits know nothing of {name!r}" for name in new] + [
-        f"the habits still have {name!r}" for name in gone
+    return [f"{name!r} is not part of your routine yet" for name in new] + [
+        f"{name!r} is still part of your routine" for name in gone
     ]
 
 
 def _refusal(place: str, taker: str | None) -> str:
-    how = "loses ground, or its name" if taker is None else f"loses ground to {taker!r}"
+    how = "would lose ground or its name" if taker is None else f"would lose ground to {taker!r}"
     return (
-        f"{place!r} is secret, and by this it {how}: visits there would be told as something else. Draw it so that all "
-        "that was in it stays in it; or take the secret back first, and change the map when that is in force"
+        f"{place!r} is secret, and with this change it {how}: visits there would be shared as something else. Draw it "
+        "so that everything that was inside stays inside, or drop the secret first and change the map afterwards"
     )
 
 
@@ -233,7 +233,7 @@ def renamed(name: str, to: str) -> Callable[[Places], Places]:
 
     def made(places: Places) -> Places:
         if name not in places.names:
-            raise DiscreetError(f"there is no place called {name!r}; look at the map again")
+            raise DiscreetError(f"there is no place called {name!r}; reload the map")
         return Places([replace(one, name=to) if one.name == name else one for one in places.places])
 
     return made
@@ -245,7 +245,7 @@ def removed(number: int) -> Callable[[Places], Places]:
     def made(places: Places) -> Places:
         place = _at(places, number)
         if len(places) == 1:
-            raise DiscreetError("this is the only place, and a map has one at least; draw another first")
+            raise DiscreetError("this is the only place, and a map needs one; add another first")
         return Places([one for one in places.places if one is not place])
 
     return made
@@ -253,7 +253,7 @@ def removed(number: int) -> Callable[[Places], Places]:
 
 def _at(places: Places, number: int) -> Place:
     if not 0 <= number < len(places):
-        raise DiscreetError(f"there is no place {number}; look at the map again")
+        raise DiscreetError(f"there is no place {number}; reload the map")
     return places.places[number]
 
 
@@ -264,11 +264,11 @@ def shape_of(given: object) -> Shape:
     if set(given) == {"middle", "radius"}:
         ((latitude, longitude),) = _positions([given["middle"]]).tolist()
         if not isinstance(given["radius"], int | float) or isinstance(given["radius"], bool):
-            raise DataError("the radius is no number; give metres, such as 100")
+            raise DataError("the radius is not a number; give metres, such as 100")
         return Circle(latitude, longitude, float(given["radius"]))
     if set(given) == {"points"} and isinstance(given["points"], list):
         if len(given["points"]) < 3:
-            raise DataError("a polygon has three corners or more; add some")
+            raise DataError("an outline needs at least three corners; add some")
         return Polygon((_positions(given["points"]),))
     raise DataError("the shape has other keys; give a middle and a radius, or points")
 
@@ -277,7 +277,7 @@ def _positions(given: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
     for pair in given:
         numbers = isinstance(pair, list) and len(pair) == 2 and all(type(one) in (int, float) for one in pair)
         if not numbers or not (abs(pair[0]) <= 90 and abs(pair[1]) <= 180):
-            raise DataError("a position is not one; give latitude (-90 to 90) and longitude (-180 to 180) in degrees")
+            raise DataError("that is not a position; give latitude (-90 to 90) and longitude (-180 to 180) in degrees")
     return np.array(given, dtype=np.float64)
 
 
