@@ -111,8 +111,9 @@ def test_a_name_that_habits_do_not_know_waits_and_changes_nothing(tmp_path: Path
 
 
 def test_only_what_is_new_is_not_in_force_yet(tmp_path: Path) -> None:
-    finer = Places([Place(one.name, Circle(*(x + 1.234567e-8 for x in WHERE[one.name]), 120.0)) for one in PLACES.places])
-    file = tmp_path / "places.geojson"  # which has fewer digits
+    nudge = 1.234567e-8  # a file has fewer digits
+    finer = Places([Place(name, Circle(a + nudge, b + nudge, 120.0)) for name, (a, b) in WHERE.items()])
+    file = tmp_path / "places.geojson"
     person = replace(settled(routine=ROUTINE, outputs="suppress"), places=finer)
 
     async def whole() -> None:
@@ -184,7 +185,7 @@ def test_a_secret_place_loses_no_ground(tmp_path: Path, change: dict[str, Any]) 
         before = file.read_bytes()
         refused = await changed(web, 400, **change)
         assert "'clinic' is secret" in refused["error"]
-        assert "take the secret back" in refused["error"]
+        assert "drop the secret first" in refused["error"]
         assert file.read_bytes() == before
         assert not file.with_name("places.drawn.geojson").exists()
         larger = await changed(web, do="redraw", number=2, shape=circle(WHERE["clinic"], 200))

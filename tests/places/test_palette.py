@@ -49,7 +49,7 @@ def oklab(linear: np.ndarray) -> np.ndarray:
             [0.0259040371, 0.7827717662, -0.8086757660],
         ]
     )
-    return np.cbrt(np.clip(linear, 0, 1) @ cones.T) @ lab.T
+    return np.asarray(np.cbrt(np.clip(linear, 0, 1) @ cones.T) @ lab.T)
 
 
 @pytest.mark.parametrize("seeing", SEEING)

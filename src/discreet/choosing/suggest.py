@@ -199,9 +199,7 @@ def _visits(routine: Routine, rule: SuggestionRule, name: str, contexts: Mapping
     often = presence(routine, contexts)
     at: At = "each" if often.days >= OFTEN else "any"
     when = (
-        "hides when you are there, as it is known that you go"
-        if at == "each"
-        else "hides that you go there on a day"
+        "hides when you are there, as it is known that you go" if at == "each" else "hides that you go there on a day"
     )
     return Suggestion(rule, Secret(name, contexts, at=at), f"{_reasons(contexts)}; {_often(often)}; {when}")
 

@@ -71,9 +71,10 @@ def _moral(demo: Demo, naive: Showing, ours: Showing) -> str:
     """Why, in three sentences."""
     told, kept = _hospital(naive), _hospital(ours)
     top = _surest(told)
-    guess = f"who only knows your routine would guess {percent(told.prior[top])}"
+    sure, guessed = percent(told.final[top]), percent(told.prior[top])
     return (
-        f"The filter goes silent exactly at the {WHERE}, so the silence gives it away: a stranger who knows your routine "
-        f"is {percent(told.final[top])} sure, and one {guess}. discreet is silent at other times too. The stranger "
-        f"stays at {percent(kept.final[_surest(kept)])} or less, and apps still see {percent(ours.utility)} of the day."
+        f"The filter goes silent exactly at the {WHERE}, so the silence gives it away: a stranger who knows your "
+        f"routine is {sure} sure, where the routine alone lets them guess {guessed}. discreet is silent at other times "
+        f"too. The stranger stays at {percent(kept.final[_surest(kept)])} or less, and apps still see "
+        f"{percent(ours.utility)} of the day."
     )

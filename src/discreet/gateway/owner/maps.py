@@ -81,7 +81,9 @@ class Maps:
         one = self._keeper.people[person]
         secret, colours = secret_names(one), self.colours(person)
         parents, why = _parents(places)
-        before = places if places is present else places_of(document_of(present))  # as a file would have it, to the digit
+        before = (
+            places if places is present else places_of(document_of(present))
+        )  # as a file would have it, to the digit
         return {
             "version": version_of(places),
             "file": None if person not in self._files else self._files[person].name,

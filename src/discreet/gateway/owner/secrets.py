@@ -249,11 +249,11 @@ def save(keeper: Keeper, files: PolicyFiles, name: str, policy: Policy, of: str)
     if why is not None:
         raise DiscreetError(why)
     if of != settled.policy.fingerprint:
-        raise PolicyChangedError("the secrets were changed elsewhere, perhaps in another window; reload them and try again")
-    if files.changed(name, settled.policy, settled.routine):
         raise PolicyChangedError(
-            "the policy file was edited by hand; restart discreet to use it, then try again"
+            "the secrets were changed elsewhere, perhaps in another window; reload them and try again"
         )
+    if files.changed(name, settled.policy, settled.routine):
+        raise PolicyChangedError("the policy file was edited by hand; restart discreet to use it, then try again")
     refuse_idle(policy, settled.policy, settled.routine)
     keeper.tried(name, policy)  # what cannot be announced is refused before anything is written
     return keeper.change(name, policy, partial(files.write, name, policy, settled.routine)).date

@@ -127,7 +127,9 @@ class SetupSteps:
         if person in self.settings.people:
             raise DiscreetError(TAKEN.format(person))
         if person in self.known() and not (self.answers.moving and self.answers.person == person):
-            raise DiscreetError(f"{person!r} was used here before, and their record would be continued; choose another name")
+            raise DiscreetError(
+                f"{person!r} was used here before, and their record would be continued; choose another name"
+            )
         if not 0 < carry <= LONGEST_CARRY:
             raise DiscreetError(f"a reading cannot count for {carry:g} hours; give at most {LONGEST_CARRY}")
         with self._lock:
@@ -273,8 +275,8 @@ class SetupSteps:
         there = [name for name in files if name != settings and (home / name).exists()]
         if there and not self.answers.moving:
             self._problem = (
-                f"{home / there[0]} already exists and belongs to something else; move it away, or start discreet serve in "
-                "another folder"
+                f"{home / there[0]} already exists and belongs to something else; move it away, or start discreet "
+                "serve in another folder"
             )
             return
         try:
