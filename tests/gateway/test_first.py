@@ -540,7 +540,7 @@ def test_files_of_others_are_not_overwritten(tmp_path: Path, walked: tuple[Path,
     out.mkdir()
     (out / "policy.toml").write_text("theirs", encoding="utf-8")
     steps._move(out, ["policy.toml"])
-    assert "policy.toml is there already" in steps.document()["problem"]
+    assert "policy.toml already exists" in steps.document()["problem"]
     assert (home / "policy.toml").read_text(encoding="utf-8") == "mine"
 
 
