@@ -6,22 +6,22 @@ const chosen = "another password for it";
 await look(async () => {
   allow("503"); // what /readyz answers while something does not work
   await enter();
-  await page.waitForSelector("text=Not well: disk. It is full.");
-  await page.waitForSelector("text=phone: last heard at");
-  await page.waitForSelector("text=2 messages were encrypted with another key");
+  await page.waitForSelector("text=Problem with the disk: It is full.");
+  await page.waitForSelector("text=phone: last message");
+  await page.waitForSelector("text=2 messages could not be decrypted");
   await seen("health");
 
   await page.click("a[href='#applications']");
   expectErrors(1);
   await page.fill("[name=present]", "not the password");
   await page.fill("form [name=chosen]", chosen);
-  await page.click("text=Change the password");
+  await page.click("text=Change password");
   await page.waitForSelector("section.card .problem");
   await seen("account");
   await page.fill("[name=present]", password);
   await page.fill("form [name=chosen]", chosen);
-  await page.click("text=Change the password");
-  await page.waitForSelector("text=The password is changed");
+  await page.click("text=Change password");
+  await page.waitForSelector("text=Password changed");
   holds((await page.inputValue("[name=present]")) === "", "a password stays on the page");
 
   await page.click("text=Log out everywhere");

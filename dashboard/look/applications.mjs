@@ -4,10 +4,10 @@ import { address, enter, expectErrors, holds, look, page, seen } from "./browser
 await look(async () => {
   await enter();
   await page.click("a[href='#applications']");
-  await page.click("text=Make a view");
+  await page.click("text=New view");
   await page.fill("[name=name][pattern]", "friends");
-  await page.fill("[aria-label='home is told as']", "in");
-  await page.fill("[aria-label='work is told as']", "busy");
+  await page.fill("[aria-label='home is shown as']", "in");
+  await page.fill("[aria-label='work is shown as']", "busy");
   await page.fill("[name=rest]", "out");
   await seen("view");
   await page.click("text=Save the view");
@@ -18,7 +18,16 @@ await look(async () => {
   await page.click("form.card button");
   await page.waitForSelector(".once .qr");
   const secret = await page.inputValue(".once input");
-  await page.click("[aria-label='What it gets: kitchen']");
+  // The address is whole, and the test shows what an application gets.
+  holds((await page.textContent(".once code")).startsWith(`${address}/v1/people/`), "the address is not whole");
+  await page.click("text=Send a test");
+  await page.waitForSelector(".tested pre");
+  // As this application sees one: a sentence and a strip, made of what it was sent.
+  await page.waitForSelector("li:has-text('kitchen') .sees strong");
+  const sentence = await page.textContent("li:has-text('kitchen') .sees strong");
+  holds(/^kitchen sees(: (in|busy|out|unknown)| nothing) since \d/.test(sentence), sentence);
+  holds((await page.locator("li:has-text('kitchen') .sees svg rect").count()) >= 1, "there is no strip");
+  await page.click("[aria-label='Details: kitchen']");
   await page.waitForSelector(".gets pre");
   await seen("gets");
   const shown = await page.locator(".gets pre").allTextContents();

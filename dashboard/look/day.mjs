@@ -55,23 +55,55 @@ async function explained() {
     return day.slots.filter((one) => one.why).map((one) => ({ slot: one.slot, truth: one.true, ...one.why }));
   });
   holds(why.length > 3, "too little was withheld to look at");
-  await page.click("[aria-label='The day before']");
-  await page.waitForSelector("[aria-label='The day before']:disabled");
+  await page.click("[aria-label='Previous day']");
+  await page.waitForSelector("[aria-label='Previous day']:disabled");
   await page.waitForFunction(() => document.querySelectorAll(".plot path.belief").length === 10);
-  await page.focus(".strip svg");
+  await page.focus(".strip [role=slider]");
   await page.keyboard.press("Home");
   let at = 0;
   const found = new Set();
   for (const one of why.filter((_, k) => k % 3 === 0)) {
     for (; at < one.slot; at += 1) await page.keyboard.press("ArrowRight");
-    await page.waitForSelector(`.strip svg[aria-valuenow="${one.slot}"]`);
+    await page.waitForSelector(`.strip [role=slider][aria-valuenow="${one.slot}"]`);
     const said = (await page.textContent(".why strong")) ?? "";
     const row = one.rows[0];
-    holds(row && said.includes(row.own ? "secret itself" : row.secret), `slot ${one.slot}: ${said}`);
+    holds(row && said.includes(row.own ? "is secret" : row.secret), `slot ${one.slot}: ${said}`);
     holds(said.includes(one.truth) && (one.share === 0) === !said.includes("By chance"), `slot ${one.slot}: ${said}`);
     found.add(said);
   }
   return [...found];
+}
+
+/** Every slot is wide enough to be seen and pressed, on a phone too, and a press finds it. */
+async function folded() {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.waitForFunction(() => document.querySelectorAll(".strip [data-first]").length > 1);
+  const parts = await page.locator(".strip [data-first]").evaluateAll((all) => all.map((one) =>
+    ({ first: Number(one.dataset.first), slots: Number(one.dataset.slots), wide: one.getBoundingClientRect().width })));
+  holds(parts.every((one) => one.wide / one.slots >= 8), `slots of ${parts[0].wide / parts[0].slots} px on a phone`);
+  holds(parts.reduce((sum, one) => sum + one.slots, 0) === 96, "folding lost slots");
+  const last = parts.at(-1);
+  await page.locator(".strip [data-first]").last().click({ position: { x: 1.5 * (last.wide / last.slots), y: 10 } });
+  await page.waitForSelector(`.strip [role=slider][aria-valuenow="${last.first + 1}"]`);
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** A place has one colour: on the day, on the map, in another order of screens, and after a reload. */
+async function coloured() {
+  const onDay = () => page.locator(".strip ~ .legend li").evaluateAll((all) => Object.fromEntries(all
+    .filter((one) => one.querySelector(".cell")).map((one) =>
+      [one.textContent.replace(" (secret)", "").trim(), one.querySelector(".cell").getAttribute("fill")])));
+  const before = await onDay();
+  const kept = await page.evaluate(async () => (await fetch("/v1/owner/people/jane/colours")).json());
+  holds(Object.entries(before).every(([name, fill]) => name === "unknown" || kept[name] === fill),
+    `${JSON.stringify(before)} is not ${JSON.stringify(kept)}`);
+  holds(new Set(Object.values(before)).size === Object.keys(before).length, "two places have one colour");
+  await page.goto(page.url().replace(/#.*/, "#secrets"));
+  await page.reload();
+  await page.click("a[href='#today']");
+  await page.waitForFunction(() => document.querySelectorAll(".plot path.belief").length === 10);
+  const after = await onDay();
+  holds(Object.entries(after).every(([name, fill]) => !(name in before) || before[name] === fill), "colours changed");
 }
 
 async function calendar() {
@@ -79,8 +111,7 @@ async function calendar() {
   const cells = page.locator(".calendar button.day");
   holds((await cells.count()) >= 28, "the calendar has no month");
   await page.waitForSelector(".calendar button[class*='shade-']:not(.shade-0)");
-  await page.focus(".calendar [tabindex='0']");
-  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight"); // keys work at once
   await page.waitForFunction(() => document.activeElement?.textContent === "3");
   await page.keyboard.press("ArrowDown"); // beyond what was told: it stays
   await page.waitForFunction(() => document.activeElement?.textContent === "3");
@@ -89,9 +120,15 @@ async function calendar() {
   const closed = () => page.waitForFunction(() => document.activeElement?.getAttribute("aria-expanded") === "false");
   await closed();
   await page.keyboard.press("Enter");
-  await page.focus(".calendar [tabindex='0']");
+  await page.waitForSelector(".calendar");
   await page.keyboard.press("Escape");
   await closed();
+  await page.waitForSelector(".calendar", { state: "detached" });
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".calendar");
+  await page.mouse.click(5, 500); // beside it
+  await page.waitForSelector(".calendar", { state: "detached" });
+  await page.focus(".picker button[aria-expanded]");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".calendar .shade-1, .calendar .shade-2, .calendar .shade-3");
 }
@@ -120,7 +157,7 @@ async function back(days) {
   await page.evaluate(async (count) => {
     for (let k = 0; k < count; k += 1) {
       const before = document.querySelector("h1").textContent;
-      document.querySelector("[aria-label='The day before']").click();
+      document.querySelector("[aria-label='Previous day']").click();
       while (document.querySelector("h1").textContent === before) await new Promise((done) => setTimeout(done, 1));
     }
   }, days);
@@ -146,6 +183,8 @@ await look(async () => {
 
   const sentences = await explained();
   await seen("day");
+  await folded();
+  await coloured();
   await calendar();
   await seen("calendar");
   await page.setViewportSize({ width: 1280, height: 900 });

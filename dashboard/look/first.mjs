@@ -40,12 +40,19 @@ await look(async () => {
   await page.fill(".found li:nth-child(6) input", "hospital");
   await page.fill(".found li:nth-child(7) input", "hospital");
   await page.waitForSelector(".found em");
+  await page.reload(); // names that are typed are kept
+  await page.waitForSelector(".found em");
+  holds((await page.inputValue(".found li:nth-child(6) input")) === "hospital", "a name that was typed is lost");
   await page.click(".found li:nth-child(5) button");
   await seen("first-places");
   await go();
 
   await page.waitForSelector("input[value=medical]", { timeout: 40_000 });
   holds(await page.isChecked("input[value=medical]"), "the suggestion is not proposed");
+  await page.click("details:has(input[value=home]) summary");
+  await page.check("input[value=home]"); // of which habits leave no doubt: not without a word
+  await page.waitForSelector(".notice:has-text('home')");
+  await page.uncheck("input[value=home]");
   await seen("first-secrets");
   const posted = [];
   page.on("request", (request) => request.method() === "POST" && posted.push(request.url()));
@@ -59,6 +66,8 @@ await look(async () => {
   await go();
   await page.waitForSelector("input[name=delta]:enabled", { timeout: 40_000 });
   await page.waitForSelector(".strip");
+  await page.waitForSelector(".two .choice:nth-child(2) .picture svg"); // both ways, each with its picture and its price
+  holds(/may be false/.test(await page.textContent(".two")), "the price of another place is not said");
   await seen("first-costs");
   await go();
 
@@ -67,6 +76,11 @@ await look(async () => {
   await seen("first-application");
   await go();
   await page.waitForSelector(".once input", { timeout: 40_000 });
+  await page.waitForSelector("h1:has-text('Running. First update at')");
+  await page.waitForSelector(".countdown");
+  holds((await page.locator(".once .qr").count()) === 2, "a token has no code");
+  await page.locator(".tested button").click();
+  await page.waitForSelector(".tested p");
   await seen("first-done");
   const secrets = await page.locator(".once input").evaluateAll((all) => all.map((one) => one.value));
   holds(secrets.length === 2, "there is no token of the phone");
@@ -75,5 +89,7 @@ await look(async () => {
   holds([200, 204].includes(await reads()), "the application's token does not read");
   await go();
   await page.waitForSelector("a[href='#today'][aria-current=page]");
+  await page.waitForSelector("h1:has-text('Running. First update at')"); // and not a blank page
+  await seen("first-running");
   holds(!(await page.content()).includes(secrets[0]), "the secret stays on the page");
 });

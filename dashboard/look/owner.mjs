@@ -11,12 +11,14 @@ await look(async () => {
 
   const before = await page.textContent(".figure");
   await page.waitForFunction((text) => document.querySelector(".figure")?.textContent !== text, before);
-  await page.focus(".strip svg");
+  await page.focus(".strip [role=slider]");
   for (const [key, slot] of [["Home", 0], ["ArrowRight", 1], ["ArrowRight", 2], ["ArrowLeft", 1]]) {
     await page.keyboard.press(key);
-    await page.waitForSelector(`.strip svg[aria-valuenow="${slot}"]`);
+    await page.waitForSelector(`.strip [role=slider][aria-valuenow="${slot}"]`);
   }
-  holds((await page.textContent(".drifted")).includes("DO NOT HOLD"), "habits that the data refute are not told of");
+  holds((await page.textContent(".drifted")).includes("no longer match"), "habits that the data refute are not told of");
+  await page.waitForSelector(".status span:has-text('next update at')");
+  holds(!/\d\.\d{2,} ?%/.test(await page.innerText("main")), "a share has digits that nobody needs");
   await page.click(".card summary");
   await page.waitForSelector("table tbody tr");
   await seen("today");
@@ -49,7 +51,18 @@ await look(async () => {
   holds(await Promise.race([closed, late]), "the stream of a revoked token stays open");
   holds(!(await page.content()).includes(secret), "the secret stays on the page");
 
+  // Dates are in the language of the texts, whatever that of the browser is.
+  const german = await (await page.context().browser().newContext({ locale: "de-DE" })).newPage();
+  await german.goto(`${address}/page`);
+  await german.fill("[name=password]", password);
+  await german.click("form button");
+  const day = await german.textContent(".picking h1");
+  holds(/Monday/.test(day), `amid English texts the day is called ${day}`);
+  await german.context().close();
+
+  await page.fill("form [name=name]", "typed and not made yet");
   await page.click("header button");
+  holds((await page.evaluate(() => Object.keys(sessionStorage).length)) === 0, "what was typed stays after logging out");
   expectErrors(1);
   await page.fill("[name=password]", "not the password");
   await page.click("form button");

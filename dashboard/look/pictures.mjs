@@ -18,7 +18,7 @@ async function lookAtSilence() {
     const { slots } = await (await fetch(`/v1/owner/people/sam/day?date=${days.last}`)).json();
     return slots.findIndex((one) => one.why !== null);
   });
-  await page.focus(".strip svg");
+  await page.focus(".strip [role=slider]");
   await page.keyboard.press("Home");
   for (let at = 0; at < slot; at += 1) await page.keyboard.press("ArrowRight");
 }

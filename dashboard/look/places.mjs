@@ -38,7 +38,7 @@ await look(async () => {
 
   await page.click(".names .name:has-text('home')");
   await page.waitForSelector(".map .place.picked");
-  await page.click("[aria-label='Draw anew: home, part 1']");
+  await page.click("[aria-label='Change the shape: home, part 1']");
   const before = Number(await page.inputValue("[name=radius]"));
   const rim = await page.locator(".grip.rim").boundingBox();
   holds(rim !== null, "the rim cannot be seen");
@@ -52,20 +52,25 @@ await look(async () => {
   await page.waitForSelector(".said");
   holds((await text(".said")).includes("In force"), "a shape is not in force at once");
 
-  await page.click("text=Draw a polygon");
+  await page.click("text=Add an outline");
   const ground = await page.locator(".map .ground").boundingBox();
   for (const [x, y] of [[0.2, 0.2], [0.35, 0.2], [0.3, 0.4]])
     await page.mouse.click(ground.x + x * ground.width, ground.y + y * ground.height);
   holds((await page.inputValue("[name=corners]")).split("\n").length === 3, "three presses are not three corners");
   await page.fill("[name=name]", "garden");
+  await page.reload();
+  await page.waitForSelector(".draw");
+  holds((await page.inputValue("[name=name]")) === "garden", "what was drawn is lost");
   await page.click(".draw button:has-text('Save')");
   await page.waitForSelector(".waiting");
+  const waits = await page.locator(".names small:has-text('not in force yet')").count();
+  holds(waits === 1, `${waits} places are not in force yet after one was drawn`);
   await seen("places-waiting");
   await page.click(".waiting button");
   await page.waitForSelector(".waiting", { state: "detached" });
 
   await page.click(".names .name:has-text('clinic')");
-  await page.click("[aria-label='Draw anew: clinic, part 1']");
+  await page.click("[aria-label='Change the shape: clinic, part 1']");
   await page.fill("[name=radius]", "20");
   expectErrors(1);
   await page.click(".draw button:has-text('Save')");
@@ -73,6 +78,6 @@ await look(async () => {
   holds((await text(".beside .problem")).includes("is secret"), "a secret place lost ground");
   await page.click(".draw button:has-text('Cancel')");
 
-  await page.click("[aria-label='Draw it: stay 1']");
+  await page.click("[aria-label='Add as a place: stop 1']");
   holds((await page.inputValue("[name=latitude]")) !== "", "a stay is not where it is drawn");
 });

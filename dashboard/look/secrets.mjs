@@ -12,7 +12,7 @@ await look(async () => {
   await seen("secrets");
 
   await page.setViewportSize({ width: 1280, height: 900 });
-  await button("Declare a secret").click();
+  await button("Add a secret").click();
   await chip("home");
   await button("No hours").click();
   const count = await page.locator("[role=option]").count();
@@ -40,11 +40,33 @@ await look(async () => {
   await page.keyboard.press("Space");
   holds(String(await chosen()) === `0,1,${count - 1}`, `keys chose ${await chosen()}`);
   await page.fill(".editor [name=name]", "work at night");
-  await page.getByLabel("How much more may be believed", { exact: true }).fill("4");
+  await page.getByLabel("How much more may a stranger find out?", { exact: true }).fill("4");
   await page.waitForFunction(() => document.querySelector(".editor legend + .delta") !== null
     && document.querySelector(".editor .rise") !== null && !document.querySelector(".editor .problem"));
   await seen("secrets-edited");
-  await button("Put it into the draft").click();
+  await page.reload(); // what is typed is kept, also where one looks at another screen meanwhile
+  await page.click("a[href='#applications']");
+  await page.click("a[href='#secrets']");
+  await page.waitForSelector(".editor .rise");
+  holds((await page.inputValue(".editor [name=name]")) === "work at night", "a name that was typed is lost");
+  holds(String(await chosen()) === `0,1,${count - 1}`, `hours that were chosen are lost: ${await chosen()}`);
+  await button("Add to the draft").click();
+  await page.waitForSelector(".mark");
+  await page.reload();
+  await page.waitForSelector(".draft"); // so is the draft, until it is discarded
+  await button("Discard").click();
+  await page.waitForSelector(".draft", { state: "detached" });
+  await page.reload();
+  await page.waitForSelector(".secrets .card");
+  holds((await page.locator(".mark").count()) === 0, "a draft that was discarded is there again");
+
+  await button("Add a secret").click();
+  await chip("work");
+  await page.fill(".editor [name=name]", "work at night");
+  await button("No hours").click();
+  for (const slot of [0, 1, count - 1]) await cell(slot).click();
+  await page.waitForFunction(() => document.querySelector(".editor .rise") && !document.querySelector(".editor .problem"));
+  await button("Add to the draft").click();
   await page.waitForSelector(".mark");
 
   await button("See what it would cost").click();
@@ -54,8 +76,8 @@ await look(async () => {
   await page.waitForSelector("progress", { state: "detached" });
   await button("See what it would cost").click();
   await page.waitForSelector(".cost table", { timeout: 60_000 }); // a process of its own computes it
-  holds((await page.locator(".tried svg[role=slider]").count()) >= 1, "no real day is shown");
-  await page.focus(".tried svg[role=slider]");
+  holds((await page.locator(".tried [role=slider]").count()) >= 1, "no real day is shown");
+  await page.focus(".tried [role=slider]");
   await page.keyboard.press("End");
   await seen("secrets-preview");
 

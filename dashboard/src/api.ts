@@ -1,5 +1,7 @@
 // The gateway's routes for the owner. The session's word against forged writes is kept in memory alone.
 
+import { setNow } from "./locale";
+
 export interface Told { kind: string; context?: string; node?: string }
 /** A row that would be beyond its limit, had the truth been shown: `by` the truth, or by what was told instead. */
 export interface InTheWay {
@@ -11,7 +13,8 @@ export interface Slot {
   slot: number; start: string; end: string; told: Told | null; true: string | null; why: Why | null;
 }
 export interface Day { person: string; date: string; zone: string; slots: Slot[] }
-export interface Days { first: string | null; last: string | null }
+/** `next` is when the slot ends that is decided next. */
+export interface Days { first: string | null; last: string | null; next: string; zone: string }
 interface Named { name: string; contexts: string[]; delta: number }
 type Line = (number | null)[];
 export interface Each extends Named { at: "each"; prior: Line; belief: Line; limit: Line }
@@ -30,12 +33,13 @@ export interface Glance {
 }
 export interface Session { csrf: string | null; people: string[]; views: Record<string, string[]> }
 /** What last night's look at somebody's habits found. */
-export interface Notice { person: string; date: string; drifted: boolean; words: string }
+export interface Notice { person: string; date: string; drifted: boolean; holds: boolean | null; words: string }
 /** Whether everything works, and what does not. */
 export interface Ready { ready: boolean; reasons?: { part: string; words: string }[] }
 /** When each source was heard last; what came and could not be used, by what was wrong. */
 export interface Heard {
   sources: { source: string; heard: string; usual: number; quiet: boolean }[]; refused: Record<string, number>;
+  now: number;
 }
 export interface Door { owned: boolean; entered: boolean }
 export interface Token {
@@ -47,15 +51,18 @@ export interface NewToken { purpose: string; person: string; view?: string; now_
 // The first steps: from files to a person who is served.
 export interface Brought { id: string; name: string; size: number; format: string }
 export interface FoundPlace {
-  number: number; name: string; middle: [number, number]; rings: [number, number][][]; hours: number; days: number;
-  part: "weekday" | "weekend" | ""; quarter: "nights" | "mornings" | "afternoons" | "evenings";
+  number: number; name: string; colour: string; middle: [number, number]; rings: [number, number][][]; hours: number; days: number;
+  part: "weekday" | "weekend" | ""; from: string; to: string;
 }
 export interface BroughtHistory {
   people?: string[]; readings: number; first: string; last: string; first_bad: string[]; not_read: [string, string][];
   unknown: string[]; files: { file: string; format: string; records: number; bad: number; left_out: object }[];
   places?: FoundPlace[]; labels?: string[]; unexplained?: number;
+  /** Where nights were spent, what is odd about that, and whether the source seems to report changes alone. */
+  zone?: string | null; zone_warning?: string | null; changes_only?: boolean;
 }
-export interface Odds { delta: number; prior: number; limit: number }
+/** `sure`: the hours at which anybody who knows the routine is sure already; empty where that is always, null never. */
+export interface Odds { delta: number; prior: number; limit: number; sure: string | null }
 export interface Proposed extends Odds { name: string; rule: string; why: string; proposed: boolean; contexts: string[] }
 export interface Cost {
   delta: number; vocabulary: string; utility: number; half_width: number; false: number; coarse: number; silent: number;
@@ -65,8 +72,11 @@ export interface Setup {
   step: number; person: string; zone: string; zone_is_fixed: boolean; slots: number; cut: string; carry: number;
   taken: string[]; limit: number; files: Brought[]; history: BroughtHistory | null;
   names: Record<string, string | null>;
-  habits: { days: number; few: boolean; unknown: number; suggestions: Proposed[]; others: Proposed[] } | null;
-  secrets: string[];
+  habits: {
+    days: number; few: boolean; unknown: number; colours: Record<string, string>; suggestions: Proposed[];
+    others: Proposed[];
+  } | null;
+  secrets: string[]; doubles: boolean;
   costs: {
     choices: Cost[]; weeks: number; day: { date: string; true: string[]; secret: string[] };
     truth: { holds: boolean | null; words: string; remedy: string };
@@ -111,7 +121,11 @@ export const api = {
   login: (password: string) => entered("/v1/owner/login", { password }),
   ready: async () => (await (await fetch("/readyz")).json()) as Ready, // 503 is an answer, too
   acceptClock: () => ask<null>("POST", "/v1/owner/clock"),
-  sources: (person: string) => ask<Heard>("GET", `${of(person)}/sources`),
+  sources: async (person: string): Promise<Heard> => {
+    const found = await ask<Heard>("GET", `${of(person)}/sources`);
+    setNow(found.now);
+    return found;
+  },
   logout: () => ask<null>("POST", "/v1/owner/logout"),
   everywhere: () => ask<null>("POST", "/v1/owner/logout/everywhere"),
   password: (password: string, chosen: string) => entered("/v1/owner/password", { password, new: chosen }),
@@ -122,6 +136,7 @@ export const api = {
   moved: (person: string, date: string) => ask<Moved>("GET", `${of(person)}/beliefs?date=${date}&lines`),
   glance: async (person: string, from: string, to: string, strips = false) =>
     (await ask<{ days: Glance[] }>("GET", `${of(person)}/glance?from=${from}&to=${to}${strips ? "&strips" : ""}`)).days,
+  colours: (person: string) => ask<Record<string, string>>("GET", `${of(person)}/colours`),
   tokens: async () => (await ask<{ tokens: Token[] }>("GET", "/v1/owner/tokens")).tokens,
   add: (made: NewToken) => ask<{ token: string; secret: string }>("POST", "/v1/owner/tokens", made),
   notices: async () => (await ask<{ notices: Notice[] }>("GET", "/v1/owner/notices")).notices,
@@ -146,6 +161,13 @@ export const applications = {
     if (!answer.ok) throw new Refused(answer.status, document.error);
     return document as Gets;
   },
+  /** The present, as an application asks for it. */
+  now: async (address: string, secret: string): Promise<{ status: number; body: string }> => {
+    const answer = await fetch(address, { headers: { Authorization: `Bearer ${secret}` }, credentials: "omit" });
+    const body = await answer.text();
+    if (!answer.ok) throw new Refused(answer.status, (JSON.parse(body) as { error?: string }).error ?? answer.statusText);
+    return { status: answer.status, body };
+  },
   views: () => ask<Views>("GET", "/v1/owner/views"),
   write: (name: string, view: ViewGroups) => ask<Views>("PUT", `/v1/owner/views/${encodeURIComponent(name)}`, view),
   remove: (name: string) => ask<Views>("DELETE", `/v1/owner/views/${encodeURIComponent(name)}`),
@@ -155,7 +177,7 @@ export const applications = {
 type Position = [number, number];
 export interface Placed {
   number: number; name: string; middle: Position; rings: Position[][]; radius: number | null; area: number;
-  secret: boolean; within: string | null; waits: boolean;
+  secret: boolean; within: string | null; waits: boolean; colour: string;
 }
 export interface Waiting { file: string; learn: string; settings: Record<string, string> }
 export interface Drawn {
@@ -192,7 +214,7 @@ export const first = {
   read: (person: string, zone: string, carry: number, user?: string) =>
     ask<Setup>("POST", `${setup}/read`, { person, zone, carry, ...(user === undefined ? {} : { user }) }),
   places: (names: Record<string, string | null>) => ask<Setup>("POST", `${setup}/places`, { names }),
-  secrets: (secrets: string[]) => ask<Setup>("POST", `${setup}/secrets`, { secrets }),
+  secrets: (secrets: string[], doubles: boolean) => ask<Setup>("POST", `${setup}/secrets`, { secrets, doubles }),
   choose: (delta: number, vocabulary: string, accept: boolean) =>
     ask<Setup>("POST", `${setup}/choice`, { delta, vocabulary, accept }),
   finish: (application: string, source: string) => ask<Finished>("POST", `${setup}/finish`, { application, source }),

@@ -1,13 +1,13 @@
 import "./applications.css";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import { Account } from "./account";
 import { api, type NewToken, type Session, type Token, type ViewGroups } from "./api";
-import { Qr } from "./code";
 import { GetsOf } from "./gets";
+import { useKept } from "./kept";
+import { Sees } from "./sees";
 import { texts } from "./texts";
+import { TokenCard, type Made } from "./token";
 import { ViewList } from "./views";
-
-interface Made { token: string; name: string; secret: string; purpose: string; person: string }
 
 /** Tokens: who reads what, since when; make one, which is shown once; revoke one. */
 export function Applications({ session, out }: { session: Session; out: () => void }) {
@@ -41,7 +41,7 @@ export function Applications({ session, out }: { session: Session; out: () => vo
       <h1>{words.heading}</h1>
       <p>{words.words}</p>
       {problem && <p class="problem" role="alert">{problem}</p>}
-      {made && <Once made={made} done={() => setMade(null)} />}
+      {made && <TokenCard key={made.token} made={made} done={() => setMade(null)} />}
       {tokens?.length === 0 && <p>{words.none}</p>}
       <ul class="tokens">
         {tokens?.map((one) => <One key={one.token} token={one} views={views} revoke={() => revoke(one.token)} />)}
@@ -74,6 +74,7 @@ function One({ token, views, revoke }: { token: Token; views: Record<string, Vie
   return (
     <li class={token.revoked === null ? "card" : "card ended"}>
       <h2>{name}</h2>
+      {token.revoked === null && token.purpose === "application" && <Sees token={token.token} name={name} />}
       <dl>{facts.map(([what, value]) => <div key={what}><dt>{what}</dt><dd>{value}</dd></div>)}</dl>
       {token.revoked === null && token.purpose === "application" && (
         <button type="button" class="quiet" aria-expanded={open} aria-label={words.getsNamed(name)} onClick={() => setOpen(!open)}>
@@ -96,69 +97,24 @@ function One({ token, views, revoke }: { token: Token; views: Record<string, Vie
   );
 }
 
-function Once({ made, done }: { made: Made; done: () => void }) {
-  const words = texts.applications;
-  const field = useRef<HTMLInputElement>(null);
-  const [copied, setCopied] = useState(false);
-  useEffect(() => field.current?.select(), [made]);
-  const copy = async () => {
-    field.current?.select();
-    await navigator.clipboard?.writeText(made.secret).then(() => setCopied(true), () => undefined);
-  };
-  return (
-    <section class="card once" aria-label={words.secret(made.name)}>
-      <h2>{words.secret(made.name)}</h2>
-      <p>{words.once}</p>
-      <input ref={field} readOnly value={made.secret} aria-label={words.secret(made.name)} />
-      <button type="button" onClick={copy}>{copied ? words.copied : words.copy}</button>{" "}
-      <button type="button" class="quiet" onClick={done}>{words.done}</button>
-      <Scanned made={made} />
-    </section>
-  );
-}
-
-/** The same for a phone: OwnTracks' own link for a source, the page of what it gets for an application. */
-function Scanned({ made }: { made: Made }) {
-  const words = texts.applications;
-  const address = `${location.origin}/pub`;
-  const source = made.purpose === "source";
-  const link = source ? owntracks(address, made) : `${location.origin}/page#gets=${made.secret}`;
-  const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
-  return (
-    <div class="scanned">
-      <Qr text={link} label={words.qr(made.name)} />
-      <div>
-        <p>{source ? words.qrSource(address) : words.qrApplication}</p>
-        {here && <p class="quiet">{words.qrLoopback}</p>}
-        {!source && <p><a href={link} target="_blank" rel="noreferrer">{words.link}</a></p>}
-      </div>
-    </div>
-  );
-}
-
-/** A configuration that the app takes from a link (its "URL config"): mode 3 is HTTP, and any user name will do. */
-function owntracks(url: string, made: Made): string {
-  const wanted = { _type: "configuration", mode: 3, url, auth: true, username: made.person, password: made.secret };
-  const bytes = new TextEncoder().encode(JSON.stringify(wanted));
-  return `owntracks:///config?inline=${encodeURIComponent(btoa(String.fromCharCode(...bytes)))}`;
-}
-
 function New({ session, views, add }: {
   session: Session; views: Record<string, ViewGroups>; add: (wanted: NewToken) => void;
 }) {
   const words = texts.applications;
   const [purpose, setPurpose] = useState("application");
+  const [name, setName] = useKept("token", () => "");
   const send = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
     const given = new FormData(form);
-    const wanted: NewToken = { purpose, name: String(given.get("name")).trim(), person: String(given.get("person")) };
+    const wanted: NewToken = { purpose, name: name.trim(), person: String(given.get("person")) };
     if (purpose === "application") {
       wanted.view = String(given.get("view"));
       wanted.now_only = given.has("now_only");
     }
     add(wanted);
     form.reset();
+    setName("");
     setPurpose("application");
   };
   return (
@@ -170,7 +126,8 @@ function New({ session, views, add }: {
           <option value="source">{words.addSource}</option>
         </select>
       </label>
-      <label>{words.name}<input name="name" required maxLength={100} autocomplete="off" /></label>
+      <label>{words.name}<input name="name" required maxLength={100} autocomplete="off" value={name}
+        onInput={(event) => setName(event.currentTarget.value)} /></label>
       <label>{words.who}
         <select name="person">{session.people.map((name) => <option key={name}>{name}</option>)}</select>
       </label>

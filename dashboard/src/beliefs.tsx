@@ -16,14 +16,24 @@ interface Lines {
   byNow: number | null;
 }
 
+/** Where the limit is highest: from what is known there to that. */
+function highest(prior: Values, limit: Values): [number, number] | null {
+  const at = limit.reduce<number>((best, one, slot) => (one !== null && one > (limit[best] ?? -1) ? slot : best), 0);
+  const [from, to] = [prior[at], limit[at]];
+  return from == null || to == null ? null : [from, to];
+}
+
 /** The three lines of a secret; at any time of the day, habits' and limit are level. */
 function linesOf(secret: Secret, count: number): Lines | null {
   const words = texts.today;
-  if (secret.at === "each") return { ...secret, name: words.each(secret.name, secret.delta), byNow: null };
+  if (secret.at === "each") {
+    const ends = highest(secret.prior, secret.limit);
+    return { ...secret, name: ends ? words.each(secret.name, ...ends) : secret.name, byNow: null };
+  }
   const { prior, limit, line, belief } = secret;
   if (prior === null || limit === null || line === null) return null;
   const level = (value: number): Values => Array<number>(count).fill(value);
-  const name = words.any(secret.name, secret.delta);
+  const name = words.any(secret.name, prior, limit);
   return { name, belief: line, prior: level(prior), limit: level(limit), byNow: belief };
 }
 

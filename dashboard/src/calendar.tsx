@@ -20,7 +20,7 @@ const shade = (one: Glance | undefined): number =>
 
 /** A month: a day is the darker the more was shown on it. */
 export function Calendar({ person, days, date, go, close }: {
-  person: string; days: Days; date: string; go: (date: string) => void; close: () => void;
+  person: string; days: Days; date: string; go: (date: string) => void; close: (back?: boolean) => void;
 }) {
   const words = texts.today;
   const [at, setAt] = useState(date);
@@ -33,6 +33,18 @@ export function Calendar({ person, days, date, go, close }: {
     .filter((week) => week.some((one) => one.startsWith(month)));
 
   useEffect(() => setAt(date), [date]);
+  useEffect(() => grid.current?.querySelector<HTMLElement>("[tabindex='0']")?.focus(), []); // keys work at once
+  useEffect(() => { // it closes wherever else one goes, by a press or by a key
+    const away = (event: Event) => {
+      if (!(event.target as Element).closest(".picking")) close(false);
+    };
+    addEventListener("pointerdown", away);
+    addEventListener("focusin", away);
+    return () => {
+      removeEventListener("pointerdown", away);
+      removeEventListener("focusin", away);
+    };
+  }, []);
   useEffect(() => {
     let wanted = true;
     api.glance(person, first, moved(first, 41)).then((found) => wanted && setRead(found), () => undefined);
@@ -49,7 +61,6 @@ export function Calendar({ person, days, date, go, close }: {
     setAt(to < least ? least : to > most ? most : to);
   };
   const pressed = (event: KeyboardEvent) => {
-    if (event.key === "Escape") close();
     const move = STEPS[event.key];
     if (!move) return;
     event.preventDefault();
@@ -58,7 +69,7 @@ export function Calendar({ person, days, date, go, close }: {
   };
   const cell = (one: string) => {
     const found = read.find((each) => each.date === one);
-    const name = found ? words.weekDay(dayName(one), found.shown, found.decided) : words.weekEmpty(dayName(one));
+    const name = found ? words.weekDay(dayName(one), found.shown / Math.max(1, found.decided)) : words.weekEmpty(dayName(one));
     const other = !one.startsWith(month);
     return (
       <td key={one} role="gridcell" aria-selected={one === date}>
@@ -85,6 +96,7 @@ export function Calendar({ person, days, date, go, close }: {
       <p class="shades" aria-hidden="true">
         {words.less} {[1, 2, 3, 4, 5].map((one) => <span key={one} class={`day shade-${one}`} />)} {words.more}
       </p>
+      <button type="button" class="quiet" onClick={() => close()}>{words.close}</button>
     </section>
   );
 }

@@ -2,15 +2,22 @@ import "./first.css";
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import {
-  bring, first, Refused, type Cost, type Day, type Finished, type FoundPlace, type Proposed, type Setup, type ShownOnce,
+  api, bring, first, Refused, type Cost, type Day, type Days, type Finished, type FoundPlace, type Proposed, type Setup,
 } from "./api";
-import { bytes, count, dayName } from "./locale";
+import { metresBetween } from "./geo";
+import { forget, useKept } from "./kept";
+import { colour, label, runs, setColours } from "./labels";
+import { bytes, clock, count, dayName, since, timeOf } from "./locale";
 import { PlaceMap } from "./map";
 import { Strip } from "./strip";
 import { texts } from "./texts";
+import { useNow } from "./now";
+import { TokenCard } from "./token";
 
 const POLL = 600; // milliseconds between two looks at work that is under way
 const DAY = 86_400_000;
+
+const KEPT = "setup "; // how all begins that is typed here and not sent yet
 
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
@@ -25,6 +32,10 @@ export function First({ out, done }: { out: () => void; done: (person: string) =
   const [finished, setFinished] = useState<Finished | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const step = useRef(0);
+  const ended = (made: Finished) => {
+    forget(KEPT);
+    setFinished(made);
+  };
 
   const look = useCallback(async () => {
     const found = await first.stands();
@@ -78,9 +89,12 @@ export function First({ out, done }: { out: () => void; done: (person: string) =
         {at === 2 && <Bring {...shared} />}
         {at === 3 && <Places {...shared} />}
         {at === 4 && <Secrets {...shared} />}
-        {at === 5 && <Last {...shared} finished={setFinished} />}
+        {at === 5 && <Last {...shared} finished={ended} />}
       </section>
-      {!busy && (setup.files.length > 0 || setup.step > 2) && <Over forget={() => void tried(first.forget)} />}
+      {!busy && (setup.files.length > 0 || setup.step > 2) && <Over forget={() => {
+        forget(KEPT);
+        void tried(first.forget);
+      }} />}
     </div>
   );
 }
@@ -124,9 +138,9 @@ function Bring({ setup, tried }: Step) {
   const words = texts.first.bring;
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const fresh = setup.history === null && !setup.zone_is_fixed;
-  const [person, setPerson] = useState(setup.taken.includes(setup.person) ? "" : setup.person);
-  const [zone, setZone] = useState(fresh ? here : setup.zone);
-  const [changes, setChanges] = useState(setup.carry > 4);
+  const [person, setPerson] = useKept(`${KEPT}person`, () => (setup.taken.includes(setup.person) ? "" : setup.person));
+  const [zone, setZone] = useKept(`${KEPT}zone`, () => (fresh ? here : setup.zone));
+  const [changes, setChanges] = useKept(`${KEPT}changes`, () => setup.carry > 4);
   const [whose, setWhose] = useState("");
   const [coming, setComing] = useState<Coming[]>([]);
   const [over, setOver] = useState(false);
@@ -217,15 +231,19 @@ function Places({ setup, tried }: Step) {
   const words = texts.first.places;
   const history = setup.history;
   const found = history?.places ?? [];
-  const [names, setNames] = useState<Record<string, string | null>>(() =>
-    Object.fromEntries(found.map((one) => [one.number, one.number in setup.names ? setup.names[one.number]! : one.name])));
+  const known = (): Record<string, string | null> =>
+    Object.fromEntries(found.map((one) => [one.number, one.number in setup.names ? setup.names[one.number]! : one.name]));
+  const [names, setNames, discard] = useKept(`${KEPT}names ${history?.readings} ${history?.last}`, known);
   const [picked, setPicked] = useState<string | null>(null);
   if (!history) return null;
   const busy = setup.job !== null;
+  const odd = history.zone_warning && history.zone !== setup.zone;
+  const other = JSON.stringify(names) !== JSON.stringify(known());
   const given = Object.values(names).map((name) => name?.trim());
   const change = (place: FoundPlace, name: string | null) => setNames((all) => ({ ...all, [place.number]: name }));
   const kept = found.filter((one) => names[one.number] !== null);
   const called = (one: FoundPlace) => names[one.number]?.trim() || one.name;
+  const hue = (one: FoundPlace) => kept.find((other) => called(other) === called(one))?.colour ?? one.colour;
   const go = (event: Event) => {
     event.preventDefault();
     void tried(() => first.places(Object.fromEntries(
@@ -237,27 +255,34 @@ function Places({ setup, tried }: Step) {
   ];
   return (
     <form class="wide" onSubmit={go}>
+      {odd && history.zone && (
+        <p class="notice" role="alert">{words.zone(history.zone, setup.zone)}{" "}
+          {!setup.zone_is_fixed && <button type="button" class="quiet" disabled={busy} onClick={() => void tried(() =>
+            first.read(setup.person, history.zone ?? setup.zone, setup.carry))}>{words.zoneUse(history.zone)}</button>}
+        </p>
+      )}
+      {history.changes_only && setup.carry <= 4 && <p class="notice" role="alert">{words.changesOnly}</p>}
       <p>{history.places ? words.words : words.labels}</p>
       {history.labels && <ul class="chips">{history.labels.map((name) => <li key={name}>{name}</li>)}</ul>}
       {history.places && (
         <div class="sides">
           <PlaceMap label={words.map} picked={picked} pick={setPicked}
-            places={kept.map((one) => ({ name: called(one), middle: one.middle, rings: one.rings }))} />
+            places={kept.map((one) => ({ name: called(one), middle: one.middle, rings: one.rings, colour: hue(one) }))} />
           <ul class="found">
             {found.map((one) => {
               const name = names[one.number] ?? null;
               const same = name !== null && given.filter((other) => other === name.trim()).length > 1;
               return (
                 <li key={one.number} class={name === null ? "dropped" : picked === called(one) ? "picked" : ""}>
-                  <b>{one.number}</b>
+                  <svg viewBox="0 0 12 12" aria-hidden="true"><circle cx="6" cy="6" r="5" fill={hue(one)} /></svg>
                   <div>
                     {name === null ? <s>{one.name}</s> : (
                       <input aria-label={words.name(one.number)} value={name} required maxLength={100}
                         onFocus={() => setPicked(called(one))}
                         onInput={(event) => { change(one, event.currentTarget.value); }} />
                     )}
-                    <small>{words.when(one.part, one.quarter)}, {words.time(count(one.hours), one.days)}
-                      {same && <em> · {words.same}</em>}</small>
+                    <small>{[words.when(one.part, timeOf(one.from), timeOf(one.to)), words.time(one.hours, one.days),
+                      ...nearest(one, kept, called)].join(", ")}{same && <em> · {words.same}</em>}</small>
                   </div>
                   <button type="button" class="quiet" disabled={busy || (name !== null && kept.length === 1)}
                     aria-label={name === null ? words.keepNamed(one.name) : words.dropNamed(called(one))}
@@ -275,9 +300,18 @@ function Places({ setup, tried }: Step) {
         <details><summary>{words.leftOut}</summary><ul>{leftOut.map((one) => <li key={one}>{one}</li>)}</ul></details>
       )}
       <Working setup={setup} tried={tried} name="learn" />
+      {!busy && other && <p><button type="button" class="quiet" onClick={discard}>{words.discard}</button></p>}
       {!busy && <Go>{words.go}</Go>}
     </form>
   );
+}
+
+/** How far the nearest other place is, to know it by. */
+function nearest(one: FoundPlace, kept: FoundPlace[], called: (one: FoundPlace) => string): string[] {
+  const away = kept.filter((other) => other.number !== one.number)
+    .map((other): [number, string] => [metresBetween(one.middle, other.middle), called(other)])
+    .sort((a, b) => a[0] - b[0]);
+  return away.slice(0, 1).map(([metres, name]) => texts.first.places.near(metres, name));
 }
 
 // --- 4. choose secrets
@@ -298,17 +332,17 @@ function Secrets({ setup, tried }: Step) {
 function Suggested({ setup, tried, begun }: Step & { begun: () => void }) {
   const words = texts.first.secrets;
   const habits = setup.habits!;
-  const [taken, setTaken] = useState(() => new Set(
-    setup.secrets.length ? setup.secrets : habits.suggestions.filter((one) => one.proposed).map((one) => one.name)));
-  const turn = (name: string) => setTaken((all) => {
-    const next = new Set(all);
-    if (!next.delete(name)) next.add(name);
-    return next;
-  });
+  const [list, setList] = useKept(`${KEPT}secrets ${habits.days}`, () =>
+    setup.secrets.length ? setup.secrets : habits.suggestions.filter((one) => one.proposed).map((one) => one.name));
+  const [doubles, setDoubles] = useKept(`${KEPT}doubles`, () => setup.doubles);
+  const taken = new Set(list);
+  const turn = (name: string) => setList((all) =>
+    all.includes(name) ? all.filter((one) => one !== name) : [...all, name]);
+  const idle = [...habits.suggestions, ...habits.others].filter((one) => taken.has(one.name) && one.sure !== null);
   const go = (event: Event) => {
     event.preventDefault();
     void tried(async () => {
-      await first.secrets([...taken]);
+      await first.secrets([...taken], doubles);
       begun();
     });
   };
@@ -318,7 +352,7 @@ function Suggested({ setup, tried, begun }: Step & { begun: () => void }) {
         <input type="checkbox" name="secret" value={one.name} checked={taken.has(one.name)}
           onChange={() => turn(one.name)} />
         <span><strong>{one.name}</strong>{!own && <span>{one.why}</span>}
-          <small>{words.rises(one.prior, one.limit)}</small></span>
+          <small>{one.sure === null ? words.rises(one.prior, one.limit) : words.sure("", one.sure)}</small></span>
       </label>
     </li>
   );
@@ -333,6 +367,9 @@ function Suggested({ setup, tried, begun }: Step & { begun: () => void }) {
         <details open={habits.suggestions.length === 0}><summary>{words.others}</summary>
           <ul class="choices small">{habits.others.map((one) => card(one, true))}</ul></details>
       )}
+      <label class="check"><input type="checkbox" name="doubles" checked={doubles}
+        onChange={(event) => setDoubles(event.currentTarget.checked)} /> {words.doubles}</label>
+      {idle.map((one) => <p key={one.name} class="notice" role="alert">{words.sure(one.name, one.sure ?? "")}</p>)}
       <Go disabled={taken.size === 0 || setup.job !== null}>{words.go}</Go>
     </form>
   );
@@ -343,8 +380,9 @@ function Choices({ setup, tried, again }: Step & { again: () => void }) {
   const costs = setup.costs;
   const all = costs?.choices ?? [];
   const vocabularies = [...new Set(all.map((one) => one.vocabulary))];
-  const [vocabulary, setVocabulary] = useState(setup.vocabulary ?? "suppress");
-  const [delta, setDelta] = useState(setup.delta ?? 0.1);
+  const [vocabulary, setVocabulary] = useKept(`${KEPT}vocabulary`, () => setup.vocabulary ?? "suppress");
+  const [delta, setDelta] = useKept(`${KEPT}delta`, () => setup.delta ?? 0.1);
+  setColours(setup.habits?.colours ?? {});
   const [accepted, setAccepted] = useState(false);
   const [at, look] = useState<number | null>(null);
   const chosen = all.find((one) => one.vocabulary === vocabulary && one.delta === delta);
@@ -357,15 +395,14 @@ function Choices({ setup, tried, again }: Step & { again: () => void }) {
       <p><strong>{words.chosen(setup.secrets.join(", "))}</strong>{" "}
         <button type="button" class="quiet" onClick={again}>{words.again}</button></p>
       <Working setup={setup} tried={tried} name="compare" />
-      {vocabularies.length > 0 && (
+      {costs && vocabularies.length > 0 && (
         <fieldset><legend>{words.instead}</legend>
-          {vocabularies.map((name) => (
-            <label key={name} class={name === vocabulary ? "choice on" : "choice"}>
-              <input type="radio" name="vocabulary" value={name} checked={name === vocabulary}
-                onChange={() => setVocabulary(name)} />
-              <span>{words.vocabularies[name] ?? name}</span>
-            </label>
-          ))}
+          <div class="two">
+            {vocabularies.map((name) => (
+              <Vocabulary key={name} name={name} on={name === vocabulary} pick={() => setVocabulary(name)}
+                day={costs.day} cost={all.find((one) => one.vocabulary === name && one.delta === delta)} />
+            ))}
+          </div>
         </fieldset>
       )}
       {all.length > 0 && (
@@ -382,16 +419,59 @@ function Choices({ setup, tried, again }: Step & { again: () => void }) {
           <h2>{words.day(dayName(costs.day.date))}</h2>
           <Strip day={told(setup, chosen)} secret={new Set(costs.day.secret)} at={at} look={look} />
           <h2>{words.truth}</h2>
-          <p>{sentence(costs.truth.words)}</p>
+          {!untrue && <p>{costs.truth.holds ? words.true : words.unsure}</p>}
           {untrue && (
-            <div class="notice"><p>{words.untrue} {sentence(costs.truth.remedy)}</p>
+            <div class="notice"><p>{words.untrue}</p>
               <label class="check"><input type="checkbox" checked={accepted}
                 onChange={(event) => setAccepted(event.currentTarget.checked)} /> {words.accept}</label></div>
           )}
+          <details><summary>{words.figures}</summary>
+            <p class="quiet">{sentence(costs.truth.words)} {untrue && sentence(costs.truth.remedy)}</p></details>
         </>
       )}
       {costs && <Go disabled={!chosen || (untrue && !accepted)}>{words.keep}</Go>}
     </form>
+  );
+}
+
+/** One way of deciding, with a picture of the day, how much apps get, and its price in words. */
+function Vocabulary({ name, on, pick, cost, day }: {
+  name: string; on: boolean; pick: () => void; cost: Cost | undefined; day: { true: string[]; secret: string[] };
+}) {
+  const words = texts.first.secrets;
+  const title = words.vocabularies[name] ?? name;
+  return (
+    <label class={on ? "choice on" : "choice"}>
+      <input type="radio" name="vocabulary" value={name} checked={on} onChange={pick} />
+      <span><strong>{title}</strong>
+        {cost ? (
+          <>
+            <Picture name={words.picture(title)} truth={day.true} told={cost.told.map(label)} secret={day.secret} />
+            <b class="much">{words.share(cost.utility)}</b>
+            <span>{words.prices[name]?.(name === "generalize" ? cost.coarse : cost.false)}</span>
+          </>
+        ) : <small>{words.waiting}</small>}
+      </span>
+    </label>
+  );
+}
+
+/** A day in two thin rows: where one was, and what apps got. */
+function Picture({ name, truth, told, secret }: {
+  name: string; truth: string[]; told: (string | null)[]; secret: string[];
+}) {
+  const row = (labels: (string | null)[], y: number) => [
+    <rect key={`ground ${y}`} x={0} y={y} width={labels.length} height={10} fill="var(--silence)" />,
+    ...runs(labels).map((run) => (
+      <rect key={`${y}.${run.from}`} class={secret.includes(run.label) ? "cell secret" : "cell"} x={run.from} y={y}
+        width={run.length} height={10} fill={colour(run.label)} />
+    )),
+  ];
+  return (
+    <span class="picture"><small aria-hidden="true"><span>{texts.today.true}</span><span>{texts.today.told}</span></small>
+      <svg viewBox={`0 0 ${truth.length} 22`} preserveAspectRatio="none" role="img" aria-label={name}>
+        {row(truth, 0)}{row(told, 12)}
+      </svg></span>
   );
 }
 
@@ -409,7 +489,7 @@ function Strictness({ delta, on, pick, cost }: { delta: number; on: boolean; pic
             <span>{words.shown(cost.utility, cost.half_width)}
               {cost.false > 0 && `, ${words.falsely(cost.false)}`}{cost.coarse > 0 && `, ${words.widely(cost.coarse)}`}</span>
             {Object.entries(cost.limits).map(([name, one]) => (
-              <small key={name}>{words.limit(name, one.prior, one.limit)}</small>
+              <small key={name}>{one.sure === null ? words.limit(name, one.prior, one.limit) : words.sure(name, one.sure)}</small>
             ))}
           </>
         ) : <small>{words.waiting}</small>}
@@ -434,7 +514,8 @@ function told(setup: Setup, chosen: Cost): Day {
 
 function Last({ setup, tried, finished }: Step & { finished: (made: Finished) => void }) {
   const words = texts.first.finish;
-  const [phone, setPhone] = useState(false);
+  const [phone, setPhone] = useKept(`${KEPT}phone`, () => false);
+  const [application, setApplication] = useKept(`${KEPT}application`, () => "");
   const [starting, setStarting] = useState(false);
   const go = (event: SubmitEvent) => {
     event.preventDefault();
@@ -452,7 +533,8 @@ function Last({ setup, tried, finished }: Step & { finished: (made: Finished) =>
         {texts.first.secrets.strict[String(chosen.delta)]}:{" "}
         {texts.first.secrets.shown(chosen.utility, chosen.half_width)}.</p>}
       <label>{words.application}
-        <input name="application" required maxLength={100} autocomplete="off" placeholder={words.applicationHint} />
+        <input name="application" required maxLength={100} autocomplete="off" placeholder={words.applicationHint}
+          value={application} onInput={(event) => setApplication(event.currentTarget.value)} />
       </label>
       <label class="check"><input type="checkbox" checked={phone}
         onChange={(event) => setPhone(event.currentTarget.checked)} /> {words.phone}</label>
@@ -463,35 +545,23 @@ function Last({ setup, tried, finished }: Step & { finished: (made: Finished) =>
   );
 }
 
+/** It runs: from when on, and the tokens, which are shown this once. */
 function Done({ finished, done, heading }: {
   finished: Finished; done: (person: string) => void; heading: { current: HTMLHeadingElement | null };
 }) {
   const words = texts.first.finish;
+  const { person, application, source } = finished;
+  const [days, setDays] = useState<Days | null>(null);
+  useNow();
+  useEffect(() => void api.days(person).then(setDays, () => undefined), [person]);
   return (
     <div class="first">
-      <h1 ref={heading} tabIndex={-1}>{words.done(finished.person)}</h1>
+      <h1 ref={heading} tabIndex={-1}>{days ? words.doneAt(clock(days.zone)(days.next)) : words.done}</h1>
+      {days && <p class="countdown">{texts.today.runningIn(-since(days.next))}</p>}
       <p>{words.doneWords}</p>
-      {finished.application && <Token made={finished.application} use={words.reads} />}
-      {finished.source && <Token made={finished.source} use={words.writes} />}
-      <Go onClick={() => done(finished.person)}>{words.today}</Go>
+      {application && <TokenCard made={{ ...application, purpose: "application", person }} title={words.reads} />}
+      {source && <TokenCard made={{ ...source, purpose: "source", person }} title={words.writes} />}
+      <Go onClick={() => done(person)}>{words.today}</Go>
     </div>
-  );
-}
-
-function Token({ made, use }: { made: ShownOnce; use: string }) {
-  const words = texts.first.finish;
-  const field = useRef<HTMLInputElement>(null);
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    field.current?.select();
-    await navigator.clipboard?.writeText(made.secret).then(() => setCopied(true), () => undefined);
-  };
-  return (
-    <section class="card once" aria-label={words.token(made.name)}>
-      <h2>{words.token(made.name)}</h2>
-      <p>{use} {words.once}</p>
-      <input ref={field} readOnly value={made.secret} aria-label={words.token(made.name)} />
-      <button type="button" onClick={copy}>{copied ? words.copied : words.copy}</button>
-    </section>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api, type Heard, type Ready } from "./api";
-import { dateHour } from "./locale";
+import { since } from "./locale";
+import { useNow } from "./now";
 import { texts } from "./texts";
 
 const AGAIN = 15_000; // milliseconds until it is asked again
@@ -27,8 +28,8 @@ export function Health() {
   );
 }
 
-/** When each source was heard last, and what came that could not be used. */
-export function Sources({ person }: { person: string }) {
+/** What was heard of a person's sources, asked for again and again. */
+export function useHeard(person: string): Heard | null {
   const [heard, setHeard] = useState<Heard | null>(null);
   useEffect(() => {
     const look = () => api.sources(person).then(setHeard, () => undefined);
@@ -36,6 +37,12 @@ export function Sources({ person }: { person: string }) {
     const again = setInterval(look, 4 * AGAIN);
     return () => clearInterval(again);
   }, [person]);
+  return heard;
+}
+
+/** When each source was heard last, and what came that could not be used. */
+export function Sources({ heard }: { heard: Heard | null }) {
+  useNow(10);
   if (!heard) return null;
   const words = texts.health;
   const refused = Object.entries(heard.refused);
@@ -44,7 +51,7 @@ export function Sources({ person }: { person: string }) {
       <h2 id="sources">{words.sources}</h2>
       {heard.sources.length === 0 && <p>{words.never}</p>}
       {heard.sources.map((one) => {
-        const said = words.heard(one.source, dateHour(Date.parse(one.heard) / 1000));
+        const said = words.heard(one.source, since(one.heard));
         return one.quiet ? <p key={one.source} class="problem" role="alert">{said} {words.quiet}</p>
           : <p key={one.source} class="quiet">{said}</p>;
       })}

@@ -1,26 +1,23 @@
 // What a slot is called and coloured by, the same wherever it is drawn.
 
-import type { Slot, Told } from "./api";
+import type { Told } from "./api";
 import { texts } from "./texts";
 
-const hues = new Map<string, number>();
+let colours: Record<string, string> = {};
 
-/** A colour of a context's own, the same on every day: hues a golden angle apart; what is unknown has none. */
-export function colour(context: string): string {
-  if (context === "unknown") return "var(--unknown)";
-  if (!hues.has(context)) hues.set(context, Math.round((210 + hues.size * 137.5) % 360));
-  return `hsl(${hues.get(context)} 52% 56%)`;
+/** The colours that the gateway keeps with the places of whoever is looked at. */
+export function setColours(found: Record<string, string>): void {
+  colours = found;
 }
+
+/** The colour of a place, the same everywhere and for ever; what is unknown has none. */
+export const colour = (context: string): string => colours[context] ?? "var(--unknown)";
 
 export const label = (told: Told | null): string | null => told?.context ?? told?.node ?? null;
 
 export function toldWords(told: Told | null): string {
   const words = texts.today;
   return label(told) ?? (told === null ? words.notYet : told.kind === "skipped" ? words.skipped : words.silent);
-}
-
-export function trueWords(one: Slot): string {
-  return one.true ?? (one.told === null ? texts.today.notYet : texts.today.notKept);
 }
 
 export interface Run { label: string; from: number; length: number }

@@ -1,12 +1,14 @@
-// Numbers and dates as the reader's browser writes them; times in the zone of the person's clock.
+// Numbers and dates in the language of the texts; times in the zone of the person's clock.
 // Making a format takes longer than a hundred uses of it, so each is made once.
 
-const fine = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
-const coarse = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 });
+import { tag } from "./language";
+
+const fine = new Intl.NumberFormat(tag, { style: "percent", maximumFractionDigits: 1 });
+const coarse = new Intl.NumberFormat(tag, { style: "percent", maximumFractionDigits: 0 });
 
 export const percent = (share: number): string => (share < 0.1 ? fine : coarse).format(share);
 
-const numbers = new Intl.NumberFormat();
+const numbers = new Intl.NumberFormat(tag);
 
 export const count = (value: number): string => numbers.format(Math.round(value));
 
@@ -14,26 +16,15 @@ export const count = (value: number): string => numbers.format(Math.round(value)
 export const bytes = (size: number): string => {
   const unit = size >= 1e9 ? "gigabyte" : size >= 1e6 ? "megabyte" : "kilobyte";
   const share = size / (size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : 1e3);
-  return new Intl.NumberFormat(undefined, { style: "unit", unit, maximumFractionDigits: 1 }).format(share);
+  return new Intl.NumberFormat(tag, { style: "unit", unit, maximumFractionDigits: 1 }).format(share);
 };
-
-const finest = [1, 2, 3, 4].map((digits) =>
-  new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: digits }));
-
-/** Two shares with as many digits as tell them apart. */
-export function apart(one: number, other: number): [string, string] {
-  const plain: [string, string] = [percent(one), percent(other)];
-  if (plain[0] !== plain[1]) return plain;
-  const found = finest.find((digits) => digits.format(one) !== digits.format(other)) ?? fine;
-  return [found.format(one), found.format(other)];
-}
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const name = JSON.stringify(options);
   let found = formats.get(name);
-  if (!found) formats.set(name, (found = new Intl.DateTimeFormat(undefined, options)));
+  if (!found) formats.set(name, (found = new Intl.DateTimeFormat(tag, options)));
   return found;
 }
 
@@ -95,29 +86,29 @@ interface Weeks { weekInfo?: { firstDay: number }; getWeekInfo?: () => { firstDa
 
 /** The first day of the week that a date is in, as the reader's language has weeks. */
 export function weekOf(iso: string): string {
-  const locale = new Intl.Locale(new Intl.DateTimeFormat().resolvedOptions().locale) as Intl.Locale & Weeks;
+  const locale = new Intl.Locale(tag) as Intl.Locale & Weeks;
   const first = locale.getWeekInfo?.().firstDay ?? locale.weekInfo?.firstDay ?? 1;
   return moved(iso, -((noon(iso).getUTCDay() - first + 7) % 7));
 }
 
 export const number = (value: number, digits = 0): string =>
-  new Intl.NumberFormat(undefined, { maximumFractionDigits: digits }).format(value);
+  new Intl.NumberFormat(tag, { maximumFractionDigits: digits }).format(value);
 
 /** A length on the ground. */
 export function length(metres: number): string {
   const unit = metres < 1000 ? "meter" : "kilometer";
-  return new Intl.NumberFormat(undefined, { style: "unit", unit, maximumSignificantDigits: 3 }).format(
+  return new Intl.NumberFormat(tag, { style: "unit", unit, maximumSignificantDigits: 3 }).format(
     metres < 1000 ? metres : metres / 1000,
   );
 }
 
 /** "a, b or c". */
 export const list = (words: string[], type: "conjunction" | "disjunction"): string =>
-  new Intl.ListFormat(undefined, { type }).format(words);
+  new Intl.ListFormat(tag, { type }).format(words);
 
 /** A difference of shares, in percentage points. */
 export const points = (share: number): string =>
-  new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 }).format(100 * share);
+  new Intl.NumberFormat(tag, { maximumFractionDigits: 1 }).format(100 * share);
 
 /** Such as: Mon, 2 Mar. */
 export const dayShort = (iso: string): string =>
@@ -126,3 +117,28 @@ export const dayShort = (iso: string): string =>
 /** A wall-clock time such as 07:30, as the reader writes it. */
 export const timeOf = (label: string): string =>
   format({ hour: "2-digit", minute: "2-digit", timeZone: "UTC" }).format(new Date(`1970-01-01T${label}:00Z`));
+
+const relative = new Intl.RelativeTimeFormat(tag, { style: "short" });
+
+function related(seconds: number, sign: 1 | -1): string {
+  const [size, unit]: [number, Intl.RelativeTimeFormatUnit] = seconds < 90 ? [1, "second"] : seconds < 5400 ? [60, "minute"]
+    : seconds < 129_600 ? [3600, "hour"] : [86_400, "day"];
+  return relative.format(sign * Math.max(0, Math.round(seconds / size)), unit);
+}
+
+/** Such as: 10 sec ago. */
+export const ago = (seconds: number): string => related(seconds, -1);
+
+/** Such as: in 25 min. */
+export const until = (seconds: number): string => related(seconds, 1);
+
+let ahead = 0; // seconds by which the gateway's clock is ahead of the reader's
+
+/** The gateway's time as it said it just now: a tablet's clock may be wrong, and a demo's days pass fast. */
+export const setNow = (seconds: number): void => void (ahead = seconds - Date.now() / 1000);
+
+/** Seconds from an instant until now; below zero where it is still to come. */
+export const since = (instant: string): number => (Date.now() - Date.parse(instant)) / 1000 + ahead;
+
+/** Times where no clock of a person is known: as the reader's own has them. */
+export const ownZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -5,6 +5,8 @@ import { Applications } from "./applications";
 import { First } from "./first";
 import { OwnGets } from "./gets";
 import { Health } from "./health";
+import { forget } from "./kept";
+import { setColours } from "./labels";
 import { Login } from "./login";
 import { Places } from "./places";
 import { Secrets } from "./secrets";
@@ -26,6 +28,7 @@ function Page() {
   const [at, setAt] = useState<Screen>(screen());
   const [person, setPerson] = useState("");
   const [hash, setHash] = useState(location.hash.slice(1));
+  const [coloured, setColoured] = useState(""); // whose places have their colours
 
   const enter = useCallback(async () => {
     try {
@@ -42,9 +45,14 @@ function Page() {
   }, []);
   const adding = session !== null && (session.people.length === 0 || hash === "add");
   const leave = async () => {
+    forget();
     await api.logout().catch(() => undefined);
     setState("out");
   };
+  useEffect(() => {
+    if (state !== "in" || !person) return;
+    api.colours(person).then(setColours, () => setColours({})).then(() => setColoured(person));
+  }, [state, person]);
 
   useEffect(() => {
     void enter();
@@ -90,9 +98,10 @@ function Page() {
           setPerson(name);
           void enter();
         }} />}
-        {!adding && at === "today" && <Today key={person} person={person} out={() => setState("out")} />}
-        {!adding && at === "places" && <Places key={person} person={person} out={() => setState("out")} />}
-        {!adding && at === "secrets" && <Secrets key={person} person={person} out={() => setState("out")} />}
+        {!adding && at !== "applications" && coloured !== person && <p role="status">{texts.loading}</p>}
+        {!adding && at === "today" && coloured === person && <Today key={person} person={person} out={() => setState("out")} />}
+        {!adding && at === "places" && coloured === person && <Places key={person} person={person} out={() => setState("out")} />}
+        {!adding && at === "secrets" && coloured === person && <Secrets key={person} person={person} out={() => setState("out")} />}
         {!adding && at === "applications" && <Applications session={session} out={() => setState("out")} />}
       </main>
     </>

@@ -13,8 +13,7 @@ export interface Place {
   middle: Position;
   rings: Position[][];
   secret?: boolean;
-  /** Its number in the list, which its colour goes by; else that in `places`. */
-  number?: number;
+  colour: string;
   /** Drawn, and not in force yet. */
   waits?: boolean;
 }
@@ -160,7 +159,7 @@ function Drawn({ places, picked, drawing, dots, stays, tiles, view, size }: Omit
           <text x={x} y={y + 0.28 * size.rem} text-anchor="middle">{k + 1}</text></g>;
       })}
       {shapes.map(({ place, k, rings, at: [x, y], radius }) => (
-        <g key={k} class={classes(place, picked)} style={{ "--c": hue(place.number ?? k) } as JSX.CSSProperties}>
+        <g key={k} class={classes(place, picked)} style={{ "--c": place.colour } as JSX.CSSProperties}>
           {radius > 3 && <path class="shape" d={rings.map(closed).join("")} />}
           {radius < 7 && <circle class="spot" cx={x} cy={y} r={size.rem / 4} />}
         </g>
@@ -351,8 +350,6 @@ function dragged(drawing: Drawing, grip: Grip, where: Position): Grip {
 
 // --- shapes
 
-/** The colour of the place of that number in the list. */
-export const hue = (k: number): string => `hsl(${Math.round((210 + k * 137.5) % 360)} 52% 56%)`;
 const apart = (a: Point, b: Point): number => Math.hypot(a[0] - b[0], a[1] - b[1]);
 const within = ([x, y]: Point, size: Size): boolean => x > -5 && y > -5 && x < size.wide + 5 && y < size.high + 5;
 const moveTo = ([x, y]: Point): string => `M${x.toFixed(1)} ${y.toFixed(1)}h0`;

@@ -1,9 +1,11 @@
 import "./places.css";
 import type { JSX } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import { maps, Refused, type Drawn, type DrawnShape, type MapChange, type Placed, type Unexplained } from "./api";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { api, maps, Refused, type Drawn, type DrawnShape, type MapChange, type Placed, type Unexplained } from "./api";
 import { encloses, metresBetween, world, type Position } from "./geo";
-import { hue, PlaceMap, type Drawing } from "./map";
+import { keep, recall } from "./kept";
+import { setColours } from "./labels";
+import { PlaceMap, type Drawing } from "./map";
 import { texts } from "./texts";
 
 /** What is being drawn: a new place, or another shape for one that is there. */
@@ -15,7 +17,7 @@ export function Places({ person, out }: { person: string; out: () => void }) {
   const [map, setMap] = useState<Drawn | null>(null);
   const [left, setLeft] = useState<Unexplained | null>(null);
   const [picked, setPicked] = useState<string | null>(null);
-  const [sketch, setSketch] = useState<Sketch | null>(null);
+  const [sketch, setSketch] = useState<Sketch | null>(() => recall(`sketch ${person}`));
   const [dotted, setDotted] = useState(true);
   const [said, setSaid] = useState("");
   const [problem, setProblem] = useState("");
@@ -29,6 +31,7 @@ export function Places({ person, out }: { person: string; out: () => void }) {
       setMap(found);
       setProblem("");
       done?.(found);
+      await api.colours(person).then(setColours);
       setLeft(await maps.unexplained(person));
     } catch (error) {
       if (error instanceof Refused && error.status === 401) return out();
@@ -39,6 +42,7 @@ export function Places({ person, out }: { person: string; out: () => void }) {
     }
   }, [person]);
   useEffect(() => void tried(() => maps.map(person)), [person]);
+  useLayoutEffect(() => keep(`sketch ${person}`, sketch), [person, sketch]);
 
   const change = (made: MapChange, done?: () => void) => map && void tried(
     () => maps.change(person, map.version, made),
@@ -129,7 +133,7 @@ function List({ map, left, picked, setPicked, change, draw, busy }: Acts
             <li key={place.name} class={`deep${Math.min(deep, 4)}`}>
               <button type="button" class={open ? "name open" : "name"} aria-expanded={open}
                 onClick={() => setPicked(open ? null : place.name)}>
-                <svg viewBox="0 0 12 12" aria-hidden="true" style={{ "--c": hue(place.number) } as JSX.CSSProperties}>
+                <svg viewBox="0 0 12 12" aria-hidden="true" style={{ "--c": place.colour } as JSX.CSSProperties}>
                   <circle class={place.secret ? "swatch secret" : "swatch"} cx="6" cy="6" r="4.5" />
                 </svg>
                 <span><strong>{place.name}</strong> <small>{facts.join(", ")}</small></span>

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { PreviewedDay, Previewed, Shown, Terms, Told } from "./api";
 import { clock, dayName, dayShort, percent } from "./locale";
-import { overSlots, runs } from "./slots";
+import { runs } from "./slots";
 import { colour, label } from "./labels";
-import { Hours } from "./strip";
+import { Folded, Hours } from "./strip";
 import { texts } from "./texts";
 
 type Held = (context: string | null, slot: number) => boolean;
@@ -21,7 +21,7 @@ export function Cost({ found, secrets }: { found: Previewed; secrets: Terms[] })
     ...(before.false + after.false > 0 ? [[words.false, share("false")] as [string, (one: Shown) => string]] : []),
     [words.silent, share("silent")],
     [words.worth, (one) => `${percent(one.utility.mean)} ± ${percent(one.utility.half_width)}`],
-    [words.audit, (one) => (one.holds ? words.holds(one.rests_on) : one.holds === null ? words.open : words.broken)],
+    [words.audit, (one) => (one.holds ? words.holds : one.holds === null ? words.open : words.broken)],
     [words.worst, (one) => one.worst === null ? words.nothing
       : words.worstWords(one.worst.secret, one.worst.prior, one.worst.belief)],
   ];
@@ -72,15 +72,13 @@ function Days({ days, held }: { days: PreviewedDay[]; held: Held }) {
   const words = texts.secrets;
   const found = new Set(days.flatMap((day) => day.slots.flatMap((one) => [one.true, label(one.told), label(one.would)]))
     .filter((one) => one !== null));
-  for (const one of found) colour(one);
   const decided = days.flatMap((day) => day.slots.filter((one) => one.told !== null));
   const shown = (told: (one: (typeof decided)[number]) => Told | null) =>
-    decided.filter((one) => label(told(one)) !== null).length;
-  const last = days[days.length - 1];
+    decided.filter((one) => label(told(one)) !== null).length / Math.max(1, decided.length);
   return (
     <>
       <p class="quiet">{words.weekWords}</p>
-      <p>{words.counts(shown((one) => one.told), shown((one) => one.would), decided.length)}</p>
+      <p>{words.counts(shown((one) => one.told), shown((one) => one.would))}</p>
       <svg class="patterns" aria-hidden="true">
         <pattern id="quiet-hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
           <rect width="5" height="5" fill="var(--empty)" /><rect width="1.6" height="5" fill="var(--hatch)" />
@@ -88,7 +86,6 @@ function Days({ days, held }: { days: PreviewedDay[]; held: Held }) {
       </svg>
       <div class="tried">
         {days.map((day) => <TriedDay key={day.date} day={day} held={held} />)}
-        {last && <div class="row"><span /><Hours day={last} /></div>}
       </div>
       <ul class="legend">
         {[...found].map((one) => (
@@ -114,18 +111,18 @@ function TriedDay({ day, held }: { day: PreviewedDay; held: Held }) {
     label(told) ?? (told?.kind === "skipped" ? texts.today.skipped : texts.today.silent);
   const one = at === null ? undefined : day.slots[at];
   const sentence = !one ? "" : one.told === null ? texts.today.notYet
-    : words.tried(time(one.start), time(one.end), one.true ?? texts.today.notKept, said(one.told), said(one.would));
+    : words.tried(time(one.start), time(one.end), one.true ?? "unknown", said(one.told), said(one.would));
   const rows = [
     day.slots.map((each) => (each.told === null ? EMPTY : each.true)),
     day.slots.map((each) => (each.told === null ? EMPTY : label(each.told))),
     day.slots.map((each) => (each.told === null ? EMPTY : label(each.would))),
   ];
-  const cells = (contexts: (string | null)[], row: number) => {
-    const kinds = contexts.map((context, slot) => `${held(context, slot) ? "!" : " "}${context ?? ""}`);
+  const cells = (contexts: (string | null)[], row: number, from: number) => {
+    const kinds = contexts.map((context, slot) => `${held(context, from + slot) ? "!" : " "}${context ?? ""}`);
     return runs(kinds).map(([first, count, kind]) => {
       const context = contexts[first];
       return <rect key={`${row}.${first}`} class={kind.startsWith("!") ? "cell secret" : "cell"}
-        x={first * 10} width={count * 10} y={row * (HEIGHT + GAP)} height={HEIGHT}
+        x={(from + first) * 10} width={count * 10} y={row * (HEIGHT + GAP)} height={HEIGHT}
         fill={context === EMPTY ? "var(--empty)" : context == null ? "url(#quiet-hatch)" : colour(context)} />;
     });
   };
@@ -135,11 +132,18 @@ function TriedDay({ day, held }: { day: PreviewedDay; held: Held }) {
         <small aria-hidden="true">{words.rows.map((name) => <span key={name}>{name}</span>)}</small>
       </span>
       <div>
-        <svg viewBox={`0 0 ${count * 10} ${3 * HEIGHT + 2 * GAP}`} preserveAspectRatio="none"
-          {...overSlots(count, { at, look: setAt }, `${dayName(day.date)}. ${texts.today.stripHelp}`, sentence)}>
-          {rows.map(cells)}
-          {at !== null && <rect class="cursor" x={at * 10} width={10} height={3 * HEIGHT + 2 * GAP} />}
-        </svg>
+        <Folded count={count} at={at} look={setAt} label={`${dayName(day.date)}. ${texts.today.stripHelp}`} words={sentence}>
+          {(from, slots) => (
+            <div key={from} data-first={from} data-slots={slots}>
+              <svg viewBox={`${from * 10} 0 ${slots * 10} ${3 * HEIGHT + 2 * GAP}`} preserveAspectRatio="none"
+                aria-hidden="true">
+                {rows.map((contexts, row) => cells(contexts.slice(from, from + slots), row, from))}
+                {at !== null && <rect class="cursor" x={at * 10} width={10} height={3 * HEIGHT + 2 * GAP} />}
+              </svg>
+              <Hours day={{ ...day, slots: day.slots.slice(from, from + slots) }} />
+            </div>
+          )}
+        </Folded>
         {sentence && <p class="quiet" aria-live="polite">{sentence}</p>}
       </div>
     </div>

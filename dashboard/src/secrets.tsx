@@ -1,10 +1,11 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import {
   Refused, secrets as gateway, type AlreadyTold, type Declared, type PreviewState, type SecretsDocument, type Terms,
   type Tried,
 } from "./api";
 import { HeldHours, Hours, hoursInWords } from "./hours";
-import { percent, timeOf } from "./locale";
+import { keep, recall, useKept } from "./kept";
+import { timeOf } from "./locale";
 import { Cost } from "./previewed";
 import "./secrets.css";
 import { texts } from "./texts";
@@ -15,6 +16,23 @@ interface Item { was: Declared | null; now: Terms | null }
 const AGAIN = 400; // milliseconds between two looks at a preview
 const SOON = 250; // milliseconds of rest after which a change is tried out
 
+/** A draft as it is kept: secrets by their names, so that those as they were are the same ones again. */
+interface Kept { of: string; items: { was: string | null; now: Terms | null | "as it was" }[] }
+
+function unsaved(items: Item[], of: string): Kept | null {
+  if (items.every((one) => one.now === one.was)) return null;
+  return { of, items: items.map(({ was, now }) => ({ was: was?.name ?? null, now: now === was ? "as it was" : now })) };
+}
+
+function itemsOf(document: SecretsDocument, kept: Kept | null): Item[] {
+  const saved = latest(document);
+  if (kept?.of !== document.draft.of) return saved.map((one) => ({ was: one, now: one }));
+  return kept.items.map(({ was, now }) => {
+    const before = saved.find((one) => one.name === was) ?? null;
+    return { was: before, now: now === "as it was" ? before : now };
+  });
+}
+
 const termsOf = (items: Item[]): Terms[] => items.flatMap((one) => (one.now ? [one.now] : []));
 const latest = (document: SecretsDocument): Declared[] => (document.announced.at(-1) ?? document.in_force).secrets;
 
@@ -23,21 +41,29 @@ export function Secrets({ person, out }: { person: string; out: () => void }) {
   const words = texts.secrets;
   const [found, setFound] = useState<SecretsDocument | null>(null);
   const [items, setItems] = useState<Item[]>([]);
-  const [editing, setEditing] = useState<number | "new" | null>(null);
+  const [editing, setEditing] = useState<number | "new" | null>(() => recall(`editing ${person}`));
   const [problem, setProblem] = useState("");
   const [saved, setSaved] = useState("");
 
-  const shown = useCallback((document: SecretsDocument) => {
+  const shown = useCallback((document: SecretsDocument, kept: Kept | null = null) => {
     setFound(document);
-    setItems(latest(document).map((one) => ({ was: one, now: one })));
-    setEditing(null);
+    setItems(itemsOf(document, kept));
+    setEditing((now) => (kept || recall(`terms ${person}`) ? now : null));
   }, []);
+  useLayoutEffect(() => {
+    if (found) keep(`draft ${person}`, unsaved(items, found.draft.of));
+  }, [items, found]);
+  useLayoutEffect(() => {
+    if (!found) return;
+    keep(`editing ${person}`, editing);
+    if (editing === null) keep(`terms ${person}`, null);
+  }, [editing, found]);
   const failed = useCallback((error: unknown) => {
     if (error instanceof Refused && error.status === 401) out();
     else setProblem(error instanceof Refused ? error.message : texts.failed);
   }, [out]);
   const load = useCallback(() => gateway.read(person).then((document) => {
-    shown(document);
+    shown(document, recall(`draft ${person}`));
     setProblem("");
   }, failed), [person]);
   useEffect(() => void load(), [load]);
@@ -83,8 +109,12 @@ export function Secrets({ person, out }: { person: string; out: () => void }) {
       </section>
       {other && editing === null && (
         <Draft found={found} person={person} draft={termsOf(items)} failed={failed}
-          discard={() => shown(found)}
+          discard={() => {
+            setEditing(null);
+            shown(found);
+          }}
           saved={(document) => {
+            setEditing(null);
             shown(document);
             setProblem("");
             setSaved(words.saved(document.announced.at(-1)?.from ?? document.in_force.from));
@@ -209,7 +239,7 @@ function Editor({ found, person, secret, others, failed, done, cancel }: {
   done: (now: Terms) => void; cancel: () => void;
 }) {
   const words = texts.secrets;
-  const [terms, setTerms] = useState<Terms>(secret ?? {
+  const [terms, setTerms] = useKept<Terms>(`terms ${person}`, () => secret ?? {
     name: "", contexts: [], slots: null, delta: found.draft.delta, at: "each", begins: null, cap: null,
   });
   const [known, setKnown] = useState<Declared | null>(secret && isDeclared(secret) ? secret : null);
@@ -291,7 +321,7 @@ function Editor({ found, person, secret, others, failed, done, cancel }: {
       <fieldset><legend>{words.delta}: {words.strength(gain)}</legend>
         <div class="delta">
           <input type="range" min="1" max="50" value={Math.round(100 * gain)} aria-label={words.delta}
-            aria-valuetext={`${percent(gain)}, ${words.strength(gain)}`}
+            aria-valuetext={`${words.inPoints(gain)}, ${words.strength(gain)}`}
             onInput={(event) => changed({ delta: event.currentTarget.valueAsNumber / 100 })} />
           <label><input type="number" min="0" max="100" step="any" value={inPercent(gain)}
             aria-label={`${words.delta}, ${words.points}`}

@@ -9,7 +9,7 @@ type Target = SVGSVGElement | HTMLElement;
 /** What makes an element a slider over slots: arrow keys, Home, End, and the pointer. `words` is what is read out. */
 export function overSlots(
   count: number, { at, look }: Looking, label: string, words: string,
-): JSX.HTMLAttributes<SVGSVGElement> {
+): JSX.HTMLAttributes<SVGSVGElement> & JSX.HTMLAttributes<HTMLDivElement> {
   const step: Record<string, (from: number) => number> = {
     ArrowLeft: (from) => from - 1,
     ArrowDown: (from) => from - 1,
@@ -23,9 +23,11 @@ export function overSlots(
   const pointed = (event: PointerEvent) => {
     const still = event.movementX === 0 && event.movementY === 0;
     if (event.type === "pointermove" && still) return; // the page moved below the pointer: keys keep their slot
-    const box = (event.currentTarget as Target).getBoundingClientRect();
-    const slot = Math.floor(((event.clientX - box.left) / box.width) * count);
-    look(Math.min(count - 1, Math.max(0, slot)));
+    const part = (event.target as Element).closest<HTMLElement>("[data-first]"); // one line of a day that is folded
+    const [first, wide] = part ? [Number(part.dataset.first), Number(part.dataset.slots)] : [0, count];
+    const box = (part ?? (event.currentTarget as Target)).getBoundingClientRect();
+    const slot = first + Math.floor(((event.clientX - box.left) / box.width) * wide);
+    look(Math.min(first + wide - 1, Math.max(first, slot)));
   };
   return {
     role: "slider",
@@ -43,7 +45,7 @@ export function overSlots(
       event.preventDefault();
       look(Math.min(count - 1, Math.max(0, at === null ? move(0) : move(at))));
     },
-  } as JSX.HTMLAttributes<SVGSVGElement>;
+  } as JSX.HTMLAttributes<SVGSVGElement> & JSX.HTMLAttributes<HTMLDivElement>;
 }
 
 /** Neighbours of one kind joined: [first, how many, kind]. Seams are not drawn, and a week is a few hundred shapes. */

@@ -1,10 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { api, type Beliefs, type Day, type Notice } from "./api";
+import { api, type Beliefs, type Day, type Days, type Heard, type Notice, type Secret, type Slot } from "./api";
 import { BeliefOf, Key } from "./beliefs";
 import { Calendar } from "./calendar";
 import { useDays, type Looked } from "./days";
-import { Sources } from "./health";
-import { dayName, moved } from "./locale";
+import { Sources, useHeard } from "./health";
+import { clock, dayName, moved, since } from "./locale";
+import { useNow } from "./now";
 import type { Looking } from "./slots";
 import { Strip } from "./strip";
 import { texts } from "./texts";
@@ -13,9 +14,9 @@ import { Week } from "./week";
 
 /** One day: true beside told, and what may be believed of each secret. The latest day moves as slots are told. */
 export function Today({ person, out }: { person: string; out: () => void }) {
-  const words = texts.today;
   const looked = useDays(person, out);
   const { days, seen, problem } = looked;
+  const heard = useHeard(person);
   const [at, setAt] = useState<number | null>(null); // the slot that is looked at, in the strip and in every line
   const go = (date: string | null) => {
     setAt(null);
@@ -24,18 +25,60 @@ export function Today({ person, out }: { person: string; out: () => void }) {
   if (problem && !seen)
     return <p role="alert">{problem} <button type="button" onClick={looked.again}>{texts.again}</button></p>;
   if (!days) return <p role="status">{texts.loading}</p>;
-  if (!seen || !days.first || !days.last)
-    return <><p role="status">{words.nothing}</p><Sources person={person} /></>;
+  if (!seen || !days.first || !days.last) return <Running days={days} heard={heard} />;
   return (
     <>
       <Picker person={person} looked={looked} day={seen.day} go={go} />
       {problem && <p class="problem" role="alert">{problem}</p>}
+      {looked.latest && <Status days={days} day={seen.day} beliefs={seen.beliefs} heard={heard} />}
       <OfDay day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
       <Week person={person} day={seen.day} last={days.last} go={go} />
       <BeliefsOf person={person} day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
-      <Sources person={person} />
+      <Sources heard={heard} />
     </>
   );
+}
+
+/** Before the first slot: that it runs, when something comes, and whether the phone was heard. */
+function Running({ days, heard }: { days: Days; heard: Heard | null }) {
+  const words = texts.today;
+  useNow();
+  const [latest] = heard?.sources ?? [];
+  return (
+    <>
+      <h1>{words.running(clock(days.zone)(days.next))}</h1>
+      <p class="countdown">{words.runningIn(Math.max(0, -since(days.next)))}</p>
+      <p role="status">{latest ? texts.status.heard(latest.source, since(latest.heard)) : texts.status.unheard}</p>
+      <p class="quiet">{words.runningWords}</p>
+      <Sources heard={heard} />
+    </>
+  );
+}
+
+const NEAR = 0.8; // of the way from what is known anyway to the limit
+
+/** Whether a stranger's guess came near the limit at some slot that was told. */
+function isNear(secret: Secret, told: number): boolean {
+  const near = (belief: number | null | undefined, prior: number | null | undefined, limit: number | null | undefined) =>
+    belief != null && prior != null && limit != null && limit > prior && belief >= prior + NEAR * (limit - prior);
+  if (secret.at === "any") return near(secret.belief, secret.prior, secret.limit);
+  return secret.belief.slice(0, told).some((belief, slot) => near(belief, secret.prior[slot], secret.limit[slot]));
+}
+
+/** How it stands, in a line: what was heard, what comes next, and which secrets are near their limits. */
+function Status({ days, day, beliefs, heard }: { days: Days; day: Day; beliefs: Beliefs; heard: Heard | null }) {
+  const words = texts.status;
+  useNow(5);
+  const [latest] = heard?.sources ?? [];
+  const ahead = day.slots.find((one) => one.told === null)?.end ?? days.next;
+  const told = day.slots.filter((one) => one.told !== null).length;
+  const near = beliefs.secrets.filter((one) => isNear(one, told)).map((one) => one.name);
+  const parts = [
+    latest ? words.heard(latest.source, since(latest.heard)) : words.unheard,
+    words.next(clock(day.zone)(ahead), Math.max(0, -since(ahead))),
+    ...(beliefs.secrets.length ? [near.length ? words.near(near) : words.roomy] : []),
+  ];
+  return <p class="status" aria-label={words.label}>{parts.map((one) => <span key={one}>{one}</span>)}</p>;
 }
 
 function Picker({ person, looked, day, go }: {
@@ -45,16 +88,16 @@ function Picker({ person, looked, day, go }: {
   const { days, latest, live } = looked;
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
-  const close = () => {
+  const close = (back = true) => {
     setOpen(false);
-    button.current?.focus();
+    if (back) button.current?.focus();
   };
   const chosen = (date: string) => {
     close();
     go(date);
   };
   return (
-    <div class="picking">
+    <div class="picking" onKeyDown={(event) => event.key === "Escape" && open && close()}>
       <div class="bar">
         <h1>{dayName(day.date)}</h1>
         <div class="picker">
@@ -78,9 +121,10 @@ function OfDay({ day, beliefs, at, look }: { day: Day; beliefs: Beliefs } & Look
   const secret = useMemo(() => new Set(names ? names.split("\n") : []), [names]); // the same while the day moves
   const decided = day.slots.filter((one) => one.told !== null);
   const shown = decided.filter((one) => one.told?.context !== undefined || one.told?.node !== undefined);
+  const hours = (some: Slot[]) => some.reduce((sum, one) => sum + (Date.parse(one.end) - Date.parse(one.start)) / 3_600_000, 0);
   return (
     <section aria-label={words.strip}>
-      <p class="figure">{decided.length ? words.shown(shown.length, decided.length) : words.nothing}</p>
+      <p class="figure">{decided.length ? words.shown(hours(shown), hours(decided)) : words.nothing("")}</p>
       {decided.length > 0 && decided.every((one) => one.true === null) && <p class="quiet">{words.truthGone}</p>}
       <Strip day={day} secret={secret} at={at} look={look} />
     </section>
@@ -93,8 +137,15 @@ function Habits({ person, last }: { person: string; last: string }) {
   useEffect(() => {
     api.notices().then((found) => setNotice(found.find((one) => one.person === person) ?? null), () => undefined);
   }, [person, last]);
-  if (notice?.drifted) return <p class="problem drifted" role="alert">{notice.words}</p>;
-  return <p class="quiet">{notice?.words ?? texts.today.habitsAsked}</p>;
+  const words = texts.today;
+  if (!notice) return <p class="quiet">{words.habitsAsked}</p>;
+  return (
+    <>
+      {notice.drifted ? <p class="problem drifted" role="alert">{words.habitsDrifted}</p>
+        : <p class="quiet">{notice.holds ? words.habitsHold : words.habitsUnknown}</p>}
+      <details><summary>{words.figures}</summary><p class="quiet">{notice.words}</p></details>
+    </>
+  );
 }
 
 function BeliefsOf({ person, day, beliefs, at, look }: { person: string; day: Day; beliefs: Beliefs } & Looking) {

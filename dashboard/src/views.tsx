@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { useKept } from "./kept";
 import { applications, type ViewGroups, type Views } from "./api";
 import { texts } from "./texts";
 
@@ -8,7 +9,7 @@ interface Sketch { name: string; known: boolean; told: Record<string, string>; r
 export function ViewList({ changed }: { changed: (views: Record<string, ViewGroups>) => void }) {
   const words = texts.applications;
   const [views, setViews] = useState<Views | null>(null);
-  const [sketch, setSketch] = useState<Sketch | null>(null);
+  const [sketch, setSketch] = useKept<Sketch | null>("view", () => null);
   const [problem, setProblem] = useState("");
   const tried = async (call: () => Promise<Views>) => {
     try {
@@ -58,35 +59,35 @@ export function ViewList({ changed }: { changed: (views: Record<string, ViewGrou
       {views.file && !sketch && (
         <button type="button" onClick={() => setSketch({ name: "", known: false, told: {}, rest: "" })}>{words.viewAdd}</button>
       )}
-      {sketch && <Edit key={sketch.name} sketch={sketch} contexts={views.contexts} cancel={() => setSketch(null)}
-        save={(name, view) => tried(() => applications.write(name, view))} />}
+      {sketch && <Edit key={sketch.known ? sketch.name : ""} sketch={sketch} contexts={views.contexts} cancel={() => setSketch(null)}
+        changed={setSketch} save={(name, view) => tried(() => applications.write(name, view))} />}
     </section>
   );
 }
 
-function Edit({ sketch, contexts, save, cancel }: {
-  sketch: Sketch; contexts: string[]; save: (name: string, view: ViewGroups) => void; cancel: () => void;
+function Edit({ sketch, contexts, changed, save, cancel }: {
+  sketch: Sketch; contexts: string[]; changed: (sketch: Sketch) => void; save: (name: string, view: ViewGroups) => void; cancel: () => void;
 }) {
   const words = texts.applications;
-  const [told, setTold] = useState(sketch.told);
+  const { told } = sketch;
   const [empty, setEmpty] = useState(false);
   const groups = [...new Set(Object.values(told).map((one) => one.trim()).filter(Boolean))];
   const every = [...new Set([...contexts, ...Object.keys(sketch.told)])];
   const send = (event: SubmitEvent) => {
     event.preventDefault();
-    const given = new FormData(event.target as HTMLFormElement);
     const made = Object.fromEntries(groups.map((group) =>
       [group, every.filter((one) => told[one]?.trim() === group)]));
     setEmpty(!groups.length);
-    const rest = String(given.get("rest")).trim();
-    const name = sketch.known ? sketch.name : String(given.get("name")).trim();
+    const rest = sketch.rest.trim();
+    const name = sketch.name.trim();
     if (groups.length) save(name, { groups: made, ...(rest ? { rest } : {}) });
   };
   return (
     <form class="card" onSubmit={send}>
       <h3>{sketch.known ? sketch.name : words.viewAdd}</h3>
       {!sketch.known && <label>{words.viewName}
-        <input name="name" required maxLength={100} pattern={"[^\\/+#]+"} autocomplete="off" /></label>}
+        <input name="name" required maxLength={100} pattern={"[^\\/+#]+"} autocomplete="off" value={sketch.name}
+          onInput={(event) => changed({ ...sketch, name: event.currentTarget.value })} /></label>}
       <p class="quiet">{words.viewToldWords}</p>
       <datalist id="groups">{groups.map((one) => <option key={one} value={one} />)}</datalist>
       <div class="told">
@@ -94,11 +95,12 @@ function Edit({ sketch, contexts, save, cancel }: {
           <label key={context}>{context}
             <input aria-label={words.viewToldOf(context)} list="groups" maxLength={100} autocomplete="off"
               placeholder={words.viewTold} value={told[context] ?? ""}
-              onInput={(event) => setTold({ ...told, [context]: event.currentTarget.value })} />
+              onInput={(event) => changed({ ...sketch, told: { ...told, [context]: event.currentTarget.value } })} />
           </label>
         ))}
       </div>
-      <label>{words.viewElse}<input name="rest" maxLength={100} autocomplete="off" defaultValue={sketch.rest} /></label>
+      <label>{words.viewElse}<input name="rest" maxLength={100} autocomplete="off" value={sketch.rest}
+        onInput={(event) => changed({ ...sketch, rest: event.currentTarget.value })} /></label>
       {empty && <p class="problem" role="alert">{words.viewEmpty}</p>}
       <p><button>{words.viewSave}</button>{" "}
         <button type="button" class="quiet" onClick={cancel}>{texts.places.cancel}</button></p>

@@ -31,7 +31,7 @@ def test_least_mean_highest_limit_and_when() -> None:
     assert (found.limit, found.told, found.told_at) == (1.0, 1, (3,))
     assert not found.hides_nothing
     assert found.warnings(CLOCK) == [
-        "declaring 'a' hides nothing at 18:00 to 00:00: habits alone put it within delta of certainty, so that the "
+        "declaring 'a' hides nothing at 18:00 to 00:00: whoever knows the habits is as good as sure already, so the "
         "truth may be shown"
     ]
     assert "at 1 of 4 places" in found.warnings(None)[0]
@@ -40,7 +40,7 @@ def test_least_mean_highest_limit_and_when() -> None:
 def test_a_secret_that_habits_tell_everywhere_hides_nothing() -> None:
     (found,) = known(chain([0.996, 0.004]), Policy("a", delta=0.1))[None]
     assert found.hides_nothing
-    assert found.warnings(CLOCK)[0].startswith("declaring 'a' hides nothing: habits")
+    assert found.warnings(CLOCK)[0].startswith("declaring 'a' hides nothing: whoever")
 
 
 def test_slots_to_which_a_cap_does_not_apply_are_listed() -> None:

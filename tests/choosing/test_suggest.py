@@ -47,9 +47,9 @@ def test_a_visit_is_the_secret_and_where_one_goes_most_days_its_hours() -> None:
     assert FOUND["medical"].secret.at == "any"
     often = presence(ROUTINE, {"hospital", "Apotheke"}).days
     assert often == pytest.approx(1 / 14, abs=0.002)  # a routine is total: a little of everything is mixed in
-    assert f"{percent(often)} of the days: that one goes there on a day is the secret" in FOUND["medical"].why
+    assert f"{percent(often)} of the days; hides that you go there on a day" in FOUND["medical"].why
     assert FOUND["pleasure"].secret.at == "each"
-    assert "that one goes is known" in FOUND["pleasure"].why
+    assert "it is known that you go" in FOUND["pleasure"].why
 
 
 def test_nights_are_one_window_over_midnight() -> None:
@@ -110,7 +110,7 @@ def test_the_map_may_say_what_a_name_does_not() -> None:
     clinic = Place("place 9", Circle(48.0, 11.0, 80), 9, {"amenity": "clinic"})
     found = {one.name: one for one in suggest(ROUTINE, Places([clinic])).suggestions}
     assert "place 9" in found["medical"].secret.contexts
-    assert "place 9: the map speaks of health" in found["medical"].why
+    assert "place 9: the map suggests health" in found["medical"].why
 
 
 def test_presence_agrees_with_what_an_observer_knows() -> None:

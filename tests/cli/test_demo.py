@@ -133,7 +133,7 @@ def test_a_third_mechanism_joins_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(mechanisms, "Adaptive", Adaptive, raising=False)
     made = make_demo()
     assert [showing.mechanism for showing in made.showings] == ["NoMask", "MaskSensitive", "Adaptive"]
-    assert "Adaptive: show what the secrets can bear" in page(made)
+    assert "Show what the secrets can bear <small>Adaptive</small>" in page(made)
 
 
 def test_a_mechanism_that_keeps_the_secrets_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ def test_learn_says_what_the_secrets_of_a_policy_are_worth(discreet: Discreet, t
     assert SAID not in discreet(*learned, "--keep", "hospital").out
     ran = discreet(*learned, "--secrets", POLICY)
     assert SAID in ran.out
-    assert "On a weekend, declaring 'home at night' hides nothing: habits" in ran.out
+    assert "On a weekend, declaring 'home at night' hides nothing: whoever" in ran.out
     (person,) = discreet(*learned, "--secrets", POLICY, "--json").json["people"]
     assert [(one["part"], one["name"]) for one in person["known"]] == [
         (part, name) for part in ("weekday", "weekend") for name in ("hospital", "hospital today", "home at night")

@@ -27,7 +27,7 @@ def test_suggest_writes_a_policy_that_the_audit_takes(discreet: Discreet, model:
     out, picture = tmp_path / "policy.toml", tmp_path / "choices.png"
     ran = discreet("policy", "suggest", model, "--out", out, "--picture", picture, *QUICK)
     assert ran.code == 0, ran.err
-    assert "hospital: the name speaks of health" in ran.out
+    assert "hospital: the name suggests health" in ran.out
     assert "every choice holds by its proof" in ran.out
     assert max(len(line) for line in ran.out.splitlines() if not line.startswith("written:")) <= 80
     assert stat.S_IMODE(out.stat().st_mode) == 0o600  # it says what is secret

@@ -18,8 +18,8 @@ def test_from_nothing_to_a_person_who_is_served(tmp_path: Path) -> None:
 
     async def story() -> None:
         async with empty_web(tmp_path / "home", text="[clock]\nslots = 24\n") as web:
-            pictures = ("bring", "places", "secrets", "costs", "application", "done")
+            pictures = ("bring", "places", "secrets", "costs", "application", "done", "running")
             names = tuple(f"first-{name}" for name in pictures)
-            await look(web, "first", tmp_path, names, str(tmp_path / "phone.csv"))
+            await look(web, "first", tmp_path, names, str(tmp_path / "phone.csv"), slots=0)
 
     asyncio.run(story())

@@ -63,9 +63,11 @@ async def got(web: Web, path: str) -> Any:
 def test_a_day_has_what_was_told_beside_what_was_true(tmp_path: Path) -> None:
     async def story(web: Web) -> None:
         await logged_in(web)
-        assert await got(web, "days") == {"first": None, "last": None}
+        next_end = "2026-03-02T02:00:00+00:00"
+        assert await got(web, "days") == {"first": None, "last": None, "next": next_end, "zone": "UTC"}
         await lived(web, 6)
-        assert await got(web, "days") == {"first": DATE, "last": DATE}
+        next_end = "2026-03-02T14:00:00+00:00"
+        assert await got(web, "days") == {"first": DATE, "last": DATE, "next": next_end, "zone": "UTC"}
         day = await got(web, f"day?date={DATE}")
         assert [one["slot"] for one in day["slots"]] == list(range(CLOCK.slots))
         assert [one["true"] for one in day["slots"]] == ["home"] * 4 + ["work"] * 2 + [None] * 6

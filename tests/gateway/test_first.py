@@ -143,13 +143,31 @@ def test_the_terminal_makes_the_same_files(tmp_path: Path, walked: tuple[Path, d
     assert (truth_of(ours), reading_of(ours)) == (truth_of(theirs), reading_of(theirs))
 
 
+def test_what_apps_see_may_at_most_double_the_odds(tmp_path: Path, walked: tuple[Path, dict[str, Any]]) -> None:
+    folder, said = walked
+    policy = task(folder, tmp_path / "out").chosen(["medical"], doubles=True).policy()
+    assert policy.odds == 2
+    truth = said["compare"]["truth"]["summary"]
+    home = tmp_path / "home"
+    made = (home / "discreet.toml", settings_in(home), ["medical"], 0.1, "suppress", truth, True)
+    work.make(task(folder, tmp_path / "out"), *made)
+    assert "odds = 2.0" in (tmp_path / "out" / "policy.toml").read_text(encoding="utf-8")
+
+
+def test_when_one_is_at_a_place_is_said_by_its_hours(walked: tuple[Path, dict[str, Any]]) -> None:
+    home, office, third = walked[1]["read"]["places"]
+    assert (office["part"], office["from"], office["to"]) == ("weekday", "09:00", "17:00")
+    assert (third["from"], third["to"]) == ("17:00", "19:00")
+    assert home["colour"] != office["colour"] != third["colour"]
+
+
 def test_places_are_dropped_and_merged(walked: tuple[Path, dict[str, Any]]) -> None:
     from discreet.places import read_places
 
     found = read_places(walked[0] / FOUND)
     assert drawn(found, {2: None, 3: "home"}).names == ("home",)
     assert len(drawn(found, {2: None, 3: "home"})) == 2
-    with pytest.raises(DataError, match="keep one at least"):
+    with pytest.raises(DataError, match="keep at least one"):
         drawn(found, {1: None, 2: None, 3: None})
     with pytest.raises(DataError, match="no place can be called 'unknown'"):
         drawn(found, {1: "unknown"})
@@ -253,7 +271,7 @@ def test_who_was_served_before_is_not_somebody_else_now(tmp_path: Path) -> None:
             await enter(web)
             await web.served.gateway.admit(settled("jane", ROUTINE, "suppress"))  # and is in no settings
             answer = await web.client.post(f"{SETUP}/read", json=READ_IT)
-            assert (answer.status_code, "was served here before" in answer.json()["error"]) == (400, True)
+            assert (answer.status_code, "was used here before" in answer.json()["error"]) == (400, True)
 
     told(story)
 
@@ -359,7 +377,7 @@ def test_the_last_step_again_leaves_the_files_of_who_is_served(
     assert steps.finish() == "jane"
     assert (home / "policy.toml").read_text(encoding="utf-8") == "changed"
     steps._draft.keep(replace(steps.answers, moving=False))
-    with pytest.raises(DiscreetError, match="'jane' is served here already"):
+    with pytest.raises(DiscreetError, match="'jane' is already in use here"):
         steps.finish()
 
 
@@ -522,7 +540,7 @@ def test_files_of_others_are_not_overwritten(tmp_path: Path, walked: tuple[Path,
     out.mkdir()
     (out / "policy.toml").write_text("theirs", encoding="utf-8")
     steps._move(out, ["policy.toml"])
-    assert "policy.toml is there already" in steps.document()["problem"]
+    assert "policy.toml already exists" in steps.document()["problem"]
     assert (home / "policy.toml").read_text(encoding="utf-8") == "mine"
 
 
@@ -531,7 +549,7 @@ def test_work_is_cancelled_and_its_death_is_said(tmp_path: Path) -> None:
     steps = steps_in(home)
     bring_to(steps, "2026-01.rec", recorded())
     steps.read("jane", "UTC", 4, None)
-    with pytest.raises(NotNowError, match="under way"):
+    with pytest.raises(NotNowError, match="still running"):
         steps.remove("0001")
     steps.cancel()
     found = steps.document()
@@ -688,7 +706,7 @@ def test_steps_out_of_turn_and_bad_answers_are_refused(tmp_path: Path) -> None:
                 answer = await web.client.post(f"{SETUP}/{step}", json=document)
                 assert answer.status_code == status, (step, answer.text)
                 assert answer.json()["error"]
-            assert (await did(web, "read", READ_IT))["problem"] == "there is no file yet; bring one"
+            assert (await did(web, "read", READ_IT))["problem"] == "there is no file yet; add one"
             assert os.listdir(tmp_path / "home") == ["discreet-data"]
 
     told(story)

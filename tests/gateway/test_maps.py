@@ -110,6 +110,42 @@ def test_a_name_that_habits_do_not_know_waits_and_changes_nothing(tmp_path: Path
     told(tmp_path, story)
 
 
+def test_only_what_is_new_is_not_in_force_yet(tmp_path: Path) -> None:
+    nudge = 1.234567e-8  # a file has fewer digits
+    finer = Places([Place(name, Circle(a + nudge, b + nudge, 120.0)) for name, (a, b) in WHERE.items()])
+    file = tmp_path / "places.geojson"
+    person = replace(settled(routine=ROUTINE, outputs="suppress"), places=finer)
+
+    async def whole() -> None:
+        async with opened(tmp_path / "files", people=[person], maps={"jane": file}) as web:
+            await logged_in(web)
+            web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
+            found = await changed(web, do="add", name="gym", shape=circle((48.11, 11.51), 60))
+            assert [one["name"] for one in found["places"] if one["waits"]] == ["gym"]
+
+    asyncio.run(whole())
+
+
+def test_a_colour_is_kept_with_its_place(tmp_path: Path) -> None:
+    async def story(web: Web, file: Path) -> None:
+        before = await got(web, f"{PATH[:-3]}colours")
+        assert {"home", "work", "clinic"} <= before.keys()
+        assert len({*before.values()}) == len(before)
+        found = await changed(web, do="add", name="gym", shape=circle((48.11, 11.51), 60))
+        gym = next(one["colour"] for one in found["places"] if one["name"] == "gym")
+        assert gym not in before.values()
+        found = await changed(web, do="rename", name="gym", to="pool")
+        colours = {one["name"]: one["colour"] for one in found["places"]}
+        assert colours == {name: before[name] for name in ("home", "work", "clinic")} | {"pool": gym}
+        await changed(web, do="remove", number=3)
+        after = await got(web, f"{PATH[:-3]}colours")
+        assert before.items() <= after.items()
+        web.served.gateway.keeper.own.erase("jane")
+        assert web.served.gateway.keeper.own.colours("jane") == {}
+
+    told(tmp_path, story)
+
+
 def test_a_map_behind_a_link_is_written_there(tmp_path: Path) -> None:
     async def story(web: Web, file: Path) -> None:
         kept = file.rename(tmp_path / "kept.geojson")
@@ -149,7 +185,7 @@ def test_a_secret_place_loses_no_ground(tmp_path: Path, change: dict[str, Any]) 
         before = file.read_bytes()
         refused = await changed(web, 400, **change)
         assert "'clinic' is secret" in refused["error"]
-        assert "take the secret back" in refused["error"]
+        assert "drop the secret first" in refused["error"]
         assert file.read_bytes() == before
         assert not file.with_name("places.drawn.geojson").exists()
         larger = await changed(web, do="redraw", number=2, shape=circle(WHERE["clinic"], 200))
@@ -164,7 +200,7 @@ def test_where_no_place_is_may_be_secret_and_loses_no_ground_either() -> None:
         settled=replace(settled(routine=ROUTINE), policy=Policy(["other"], delta=0.1)), next=(START.date(), 0)
     )
     for change in (reshaped(0, Circle(*WHERE["home"], 160)), added("work", Circle(48.0, 11.0, 50))):
-        with pytest.raises(DiscreetError, match="'other' is secret, and by this it loses ground"):
+        with pytest.raises(DiscreetError, match="'other' is secret, and with this change it would lose ground"):
             judged(person, change(PLACES))
     assert judged(person, reshaped(0, Circle(*WHERE["home"], 140))(PLACES)) == []
     shed = Places([*PLACES.places, Place("shed", Circle(48.0, 11.0, 50))])

@@ -225,21 +225,21 @@ def test_a_file_is_written_for_its_owner_alone_and_says_the_same(tmp_path: Path)
     assert "Belief may rise from" in path.read_text(encoding="utf-8")
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(DiscreetError, match="changed meanwhile"):
+    with pytest.raises(DiscreetError, match="changed elsewhere"):
         save(one, files, "jane", BEFORE.policy, BEFORE.policy.fingerprint)
     path.write_text("secret = []\n", encoding="utf-8")
-    with pytest.raises(DiscreetError, match="edited since"):
+    with pytest.raises(DiscreetError, match="edited by hand"):
         save(one, files, "jane", BEFORE.policy, STRICTER.fingerprint)
     closed(one)
 
 
 def test_whose_policy_stands_in_no_file_or_in_one_of_two_cannot_be_changed(tmp_path: Path) -> None:
     path = tmp_path / "policy.toml"
-    assert "no file" in str(PolicyFiles({}).why_not("jane"))
+    assert "not in a file" in str(PolicyFiles({}).why_not("jane"))
     assert "joe" in str(PolicyFiles({"jane": path, "joe": path}).why_not("jane"))
     assert PolicyFiles({"jane": path}).why_not("jane") is None
     one = opened(tmp_path, NOW, BEFORE)
-    with pytest.raises(DiscreetError, match="no file"):
+    with pytest.raises(DiscreetError, match="not in a file"):
         save(one, PolicyFiles({}), "jane", STRICTER, BEFORE.policy.fingerprint)
     assert len(one.people["jane"].settled.history) == 1
     closed(one)
@@ -320,7 +320,7 @@ def terms(**given: object) -> dict[str, object]:
         ([terms(contexts=list(ROUTINE.contexts))], "covers every context"),
         ([terms(contexts=[["clinic"]])], "wrong kind"),
         ([terms(begins="1", at="any")], "begins at '1'"),
-        ([{"name": "clinic"}], "no list of labels"),
+        ([{"name": "clinic"}], "not a list of places"),
         ([terms(colour="red")], "a secret is an object with"),
         (["clinic"], "a secret is an object with"),
         ([terms(name=str(k)) for k in range(51)], "at most 50"),
@@ -455,7 +455,7 @@ def test_a_preview_that_fails_says_so() -> None:
     async def story() -> None:
         previews = Previews()
         wrong = replace(work(), after=Policy(["nowhere"]))
-        for given, words in ((wrong, "never seen"), (replace(work(), weeks=-1), "before its time")):
+        for given, words in ((wrong, "never seen"), (replace(work(), weeks=-1), "ran out of time")):
             name = await previews.start("jane", given)
             assert words in (await found_by(previews, name))["problem"]
 
@@ -466,7 +466,7 @@ def test_a_preview_for_which_there_is_no_process_says_so(monkeypatch: pytest.Mon
     async def story() -> None:
         previews = Previews()
         name = await previews.start("jane", work())
-        assert "before its time" in (await found_by(previews, name))["problem"]
+        assert "ran out of time" in (await found_by(previews, name))["problem"]
 
     monkeypatch.setattr("discreet.gateway.owner.previews.command", lambda: ("/nowhere/python",))
     asyncio.run(story())

@@ -75,8 +75,8 @@ class Known:
         if self.told:
             where = "" if self.hides_nothing else f" {_where(self.told, self.rows, self.told_at, clock)}"
             found.append(
-                f"declaring {self.name!r} hides nothing{where}: habits alone put it within delta of certainty, so that "
-                "the truth may be shown"
+                f"declaring {self.name!r} hides nothing{where}: whoever knows the habits is as good as sure already, "
+                "so the truth may be shown"
             )
         if self.uncapped and self.cap is not None:
             where = (

@@ -60,16 +60,16 @@ class SuggestionRule:
 
 
 BY_NAME = (
-    SuggestionRule("medical", "the name speaks of health", STRICT, words.MEDICAL),
-    SuggestionRule("worship", "the name speaks of belief", STRICT, words.WORSHIP),
-    SuggestionRule("politics", "the name speaks of politics or a union", STRICT, words.POLITICS),
-    SuggestionRule("intimate", "the name speaks of sex life", STRICT, words.INTIMATE),
-    SuggestionRule("justice", "the name speaks of courts, lawyers or the police", STRICT, words.JUSTICE),
-    SuggestionRule("pleasure", "the name speaks of bars, clubs or gambling", 1.0, words.PLEASURE),
+    SuggestionRule("medical", "the name suggests health", STRICT, words.MEDICAL),
+    SuggestionRule("worship", "the name suggests religion", STRICT, words.WORSHIP),
+    SuggestionRule("politics", "the name suggests politics or a union", STRICT, words.POLITICS),
+    SuggestionRule("intimate", "the name suggests sex life", STRICT, words.INTIMATE),
+    SuggestionRule("justice", "the name suggests courts, lawyers or the police", STRICT, words.JUSTICE),
+    SuggestionRule("pleasure", "the name suggests bars, clubs or gambling", 1.0, words.PLEASURE),
 )
-NIGHTS = SuggestionRule("nights", "some nights are spent there, and it is not home", 1.0, words.OTHER_HOMES)
-RARE = SuggestionRule("rare", "it is visited seldom: what is rare stands out")
-OWN = SuggestionRule("own", "you named it")
+NIGHTS = SuggestionRule("nights", "you spend some nights there, and it is not home", 1.0, words.OTHER_HOMES)
+RARE = SuggestionRule("rare", "rarely visited, so a visit stands out")
+OWN = SuggestionRule("own", "your choice")
 RULES = (*BY_NAME, NIGHTS, RARE)
 """In the order in which they are tried: a context belongs to the first that fits."""
 
@@ -178,7 +178,7 @@ def _by_name(rule: SuggestionRule, context: str, said: Mapping[str, str]) -> str
     if words.says(context, rule.patterns, rule.unless):
         return rule.because
     if words.says(said.get(context, ""), rule.patterns, rule.unless):
-        return f"{rule.because.replace('the name speaks', 'the map speaks')}"
+        return f"{rule.because.replace('the name suggests', 'the map suggests')}"
     return None
 
 
@@ -191,7 +191,7 @@ def _by_night(routine: Routine, context: str) -> str | None:
         return None
     if NIGHTS_FROM <= nights < NIGHTS_TO:
         return NIGHTS.because
-    return None if words.says(context, NIGHTS.patterns) is None else "the name speaks of somebody's home"
+    return None if words.says(context, NIGHTS.patterns) is None else "the name suggests somebody's home"
 
 
 def _visits(routine: Routine, rule: SuggestionRule, name: str, contexts: Mapping[str, str]) -> Suggestion:
@@ -199,11 +199,9 @@ def _visits(routine: Routine, rule: SuggestionRule, name: str, contexts: Mapping
     often = presence(routine, contexts)
     at: At = "each" if often.days >= OFTEN else "any"
     when = (
-        "its hours are the secret, for that one goes is known"
-        if at == "each"
-        else "that one goes there on a day is the secret"
+        "hides when you are there, as it is known that you go" if at == "each" else "hides that you go there on a day"
     )
-    return Suggestion(rule, Secret(name, contexts, at=at), f"{_reasons(contexts)}; {_often(often)}: {when}")
+    return Suggestion(rule, Secret(name, contexts, at=at), f"{_reasons(contexts)}; {_often(often)}; {when}")
 
 
 def _month(one: Suggestion) -> Suggestion:
@@ -212,7 +210,7 @@ def _month(one: Suggestion) -> Suggestion:
     Only listed, because it costs more than the day's and habits often tell most of it already.
     """
     secret = replace(one.secret, name=f"{one.name} in a month", over="month")
-    why = f"that one goes to {' or '.join(sorted(secret.contexts))} at all, in a month, is the secret"
+    why = f"hides that you go to {' or '.join(sorted(secret.contexts))} at all (this month)"
     return Suggestion(one.rule, secret, why, proposed=False)
 
 
@@ -221,7 +219,7 @@ def _nights(routine: Routine, contexts: Mapping[str, str]) -> Suggestion:
     assert clock is not None  # without one nothing is known of nights
     secret = Secret("nights elsewhere", contexts, slots=clock.between(*NIGHT), at="any", begins=clock.begins(*NIGHT))
     nights = presence(routine, contexts).nights or 0.0
-    why = f"{_reasons(contexts)}; {percent(nights)} of the nights: that one stays is the secret"
+    why = f"{_reasons(contexts)}; {percent(nights)} of the nights; hides that you stay there"
     return Suggestion(NIGHTS, secret, why, between=NIGHT)
 
 
@@ -242,4 +240,4 @@ def _reasons(contexts: Mapping[str, str]) -> str:
 
 
 def _often(often: Presence) -> str:
-    return f"there on {percent(often.days)} of the days"
+    return f"on {percent(often.days)} of the days"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
 from discreet.clock import Clock
-
-LIGHT_TEXT = frozenset({"hospital"})
 
 WIDE = 10
 """Width of a slot in a chart's own units; the height is 100, a unit a percent."""
@@ -38,17 +36,29 @@ def row(name: str, small: str, content: str, verdict: str = "") -> str:
 
 def axis(clock: Clock) -> str:
     """The hours of a day, below a row."""
+    return f'<div class="row axis"><div class="name"></div>{axis_marks(clock)}</div>'
+
+
+def axis_marks(clock: Clock) -> str:
+    """The hours of a day, over the whole width."""
     slots = clock.slots
     step = max(1, slots * HOURS // 24)
     marks = "".join(
         f'<span style="left:{100 * slot / slots:.4g}%">{time_of(clock, slot)}</span>'
         for slot in range(0, slots + 1, step)
     )
-    return f'<div class="row axis"><div class="name"></div><div class="hours" aria-hidden="true">{marks}</div></div>'
+    return f'<div class="hours" aria-hidden="true">{marks}</div>'
 
 
-def ribbon(clock: Clock, labels: Sequence[str], colours: Mapping[str, str], *, veiled: bool = False) -> str:
-    """A day's labels, as runs of colour; silence is hatched."""
+def ribbon(
+    clock: Clock,
+    labels: Sequence[str],
+    colours: Mapping[str, str],
+    *,
+    veiled: bool = False,
+    secret: Collection[str] = (),
+) -> str:
+    """A day's labels, as runs of colour; silence is hatched, and what is `secret` outlined."""
     slots, runs, said = len(labels), [], []
     for label, group in groupby(range(slots), key=lambda slot: labels[slot]):
         run = list(group)
@@ -56,7 +66,7 @@ def ribbon(clock: Clock, labels: Sequence[str], colours: Mapping[str, str], *, v
         shown = label or "silence"
         title = f"{time_of(clock, first)} to {time_of(clock, after)}: {shown}"
         said.append(title)
-        kind = "run silence" if not label else "run light" if label in LIGHT_TEXT else "run"
+        kind = "run silence" if not label else "run secret" if label in secret else "run"
         colour = f";background:{colours[label]}" if label else ""
         place = f"left:{100 * first / slots:.5g}%;width:{100 * len(run) / slots:.5g}%{colour}"
         runs.append(f'<div class="{kind}" style="{place}" title="{escape(title)}"><span>{escape(shown)}</span></div>')

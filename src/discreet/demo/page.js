@@ -34,11 +34,40 @@
       })
       .join("");
 
+  // What is said of a secret and of all of them, of the hours that the observer has watched.
+  const judged = (secret, seen) => {
+    const any = secret.at === "any";
+    const beliefs = any ? [secret.moments[seen][0]] : secret.moments[seen].slice(0, seen);
+    const gaps = beliefs.map((p, u) => (p === null ? -Infinity : p - limit(secret, u)));
+    const worst = gaps.indexOf(Math.max(...gaps));
+    if (seen === 0 || !(gaps[worst] > -Infinity)) return { over: false, words: "nothing was seen yet" };
+    const breached = gaps[worst] > 1e-4;
+    const when = any ? "" : ` at ${data.times[worst]}`;
+    const words = `${breached ? "✗" : "✓"} ${percent(beliefs[worst])}${when}, limit ${percent(limit(secret, worst))}`;
+    return { over: breached, words };
+  };
+  const badges = (seen) => {
+    document.querySelectorAll("article[data-mechanism]").forEach((article) => {
+      const { secrets } = data.mechanisms[article.dataset.mechanism];
+      const found = secrets.map((secret) => judged(secret, seen));
+      article.querySelectorAll(".verdict").forEach((badge, number) => {
+        badge.className = `verdict ${found[number].over ? "over" : "under"}`;
+        badge.textContent = found[number].words.replaceAll(" %", "\u00a0%");
+      });
+      const out = found.filter((one) => one.over).length;
+      const chip = article.querySelector(".chip");
+      chip.className = `chip ${out ? "bad" : "good"}`;
+      const all = secrets.length;
+      chip.textContent = out ? `✗ ${out} of ${all} secrets given away` : `✓ ${all} of ${all} secrets kept`;
+    });
+  };
+
   const slider = document.querySelector(".watch input");
   const until = document.querySelector(".watch output");
   const show = () => {
     const seen = Number(slider.value);
     until.textContent = seen === 0 ? "nothing yet" : data.times[seen];
+    badges(seen);
     document.querySelectorAll(".later").forEach((veil) => {
       veil.style.display = seen < slots ? "block" : "none";
       veil.style.left = `${(100 * seen) / slots}%`;

@@ -12,24 +12,19 @@ import numpy as np
 from discreet.contexts import UNKNOWN
 from discreet.demo.beliefs import DayBelief
 from discreet.demo.drawing import WIDE, Line, axis, over, ribbon, row, steps, time_of, words
+from discreet.demo.picture import picture
 from discreet.demo.story import Demo, Showing, already_known, as_json, headline, if_true, numbers, percent, told
 from discreet.demo.week_page import week_section
 from discreet.numerics import exceeds
 from discreet.outputs import Suppressed, text_of
+from discreet.places.palette import colours_of, numbered
 
-KNOWN_COLOURS = {
-    "home": "#b8c4d2",
-    "work": "#86b6e8",
-    "hospital": "#b3243f",
-    "pharmacy": "#f0a253",
-    UNKNOWN: "#dfe1e5",
-}
-OTHER_COLOURS = ("#8fca9b", "#c5a9e0", "#e8d56c", "#70c9c3", "#e79cc0", "#b9996f", "#a3b35e", "#9a9de0", "#d0b8a8")
+UNKNOWN_COLOUR = "#dfe1e5"
 
 TITLES = {
-    "NoMask": "show everything",
-    "MaskSensitive": "hide exactly the secrets",
-    "Adaptive": "show what the secrets can bear",
+    "NoMask": "Show everything",
+    "MaskSensitive": "Hide exactly the secrets",
+    "Adaptive": "Show what the secrets can bear",
 }
 
 WHY = {
@@ -58,14 +53,18 @@ def page(demo: Demo) -> str:
 <main>
 <header>
 <h1>Hiding a secret is not keeping it</h1>
-<p class="headline">{words(headline(demo))}</p>
+{picture(demo, colours)}
+</header>
+<section>
+<h2 class="part">How this was found out</h2>
 <p class="how">The observer has learned this person's habits from {demo.learned} earlier days, sees only what
 applications see, knows how it is chosen, and draws the conclusions that follow. A secret is kept while their belief
 stays within {delta} points of what anybody would guess who knows the habits and sees nothing. The person is simulated;
 the numbers are exact. {words(if_true(demo))}</p>
 <p class="how">What is known already: {words(" ".join(already_known(demo)))}</p>
 {_key(demo, colours)}
-</header>
+<p class="headline">{words(headline(demo))}</p>
+</section>
 <div class="watch"><label for="seen">The observer has watched until
 <output for="seen">{time_of(demo.clock, demo.clock.slots)}</output></label>
 <input id="seen" type="range" min="0" max="{demo.clock.slots}" value="{demo.clock.slots}"></div>
@@ -123,9 +122,7 @@ def _colours(demo: Demo) -> dict[str, str]:
     """A colour for each label that is seen on the page."""
     seen = [*demo.day.contexts, *(text_of(output) for showing in demo.showings for output in showing.outputs)]
     seen += [*demo.week.truth, *(text_of(output) for showing in demo.week.showings for output in showing.outputs)]
-    labels = [label for label in dict.fromkeys(seen) if label]
-    others = iter(OTHER_COLOURS * (1 + len(labels) // len(OTHER_COLOURS)))
-    return {label: KNOWN_COLOURS.get(label) or next(others) for label in labels}
+    return {UNKNOWN: UNKNOWN_COLOUR} | colours_of(numbered(None, ["home", "work", *(label for label in seen if label)]))
 
 
 def _key(demo: Demo, colours: dict[str, str]) -> str:
@@ -179,13 +176,13 @@ def _card(demo: Demo, number: int, colours: dict[str, str]) -> str:
         if showing.kept
         else f'<span class="chip bad">✗ {out} of {total} secrets given away</span>'
     )
-    title = TITLES.get(showing.mechanism)
+    title = TITLES.get(showing.mechanism, showing.mechanism)
     sentence = "" if headline(demo).startswith(told(demo, showing)) else told(demo, showing)  # said at the top already
     shown = [text_of(output) for output in showing.outputs]
     part = f"{percent(showing.utility)} of the day as it was"
     plots = "\n".join(_secret_row(demo, number, k, one) for k, one in enumerate(showing.beliefs))
     return f"""<article data-mechanism="{number}">
-<div class="top"><h2>{escape(showing.mechanism)}{f": {escape(title)}" if title else ""}</h2>{chip}</div>
+<div class="top"><h2>{escape(title)} <small>{escape(showing.mechanism)}</small></h2>{chip}</div>
 <p class="told">{words(WHY.get(showing.mechanism, ""))} {words(sentence)} {words(_silence(demo, showing))}</p>
 {row("The true day", "only the person knows it", ribbon(demo.clock, demo.day.contexts, colours))}
 {row("What applications saw", part, ribbon(demo.clock, shown, colours, veiled=True))}
@@ -207,7 +204,7 @@ def _secret_row(demo: Demo, mechanism: int, number: int, one: DayBelief) -> str:
     moment = "" if one.at == "any" else f" at {demo.clock.label(worst)}"
     word, sign = ("over", "✗") if one.breached else ("under", "✓")
     said = f"{sign} {percent(one.final[worst])}{moment}, limit {percent(one.limit[worst])}"
-    verdict = f'<small class="{word}">{words(said)}</small>'
+    verdict = f'<small class="verdict {word}">{words(said)}</small>'
     return row(f"“{one.name}”", when, _plot(demo, mechanism, number, one), verdict)
 
 

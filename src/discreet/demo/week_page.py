@@ -13,7 +13,7 @@ from discreet.demo.story import numbers, percent, week_told
 from discreet.demo.week import DAYS, Week, WeekShowing
 from discreet.outputs import text_of
 
-TITLES = {True: "one stream without end", False: "started anew each day"}
+TITLES = {True: "One stream without end", False: "Started anew each day"}
 
 
 def week_section(week: Week, colours: Mapping[str, str]) -> str:
@@ -40,7 +40,7 @@ def _card(week: Week, showing: WeekShowing, colours: Mapping[str, str]) -> str:
     plots = "\n".join(_secret(week, one) for one in showing.beliefs)
     part = f"{percent(showing.utility)} of the week as it was"
     return f"""<article>
-<div class="top"><h2>{escape(showing.mechanism)}: {TITLES[showing.endless]}</h2>{chip}</div>
+<div class="top"><h2>{escape(TITLES[showing.endless])} <small>{escape(showing.mechanism)}</small></h2>{chip}</div>
 <p class="told">Above the truth, below what applications saw: {words(part)}.</p>
 {days}
 {axis(week.clock)}

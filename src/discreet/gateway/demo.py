@@ -34,6 +34,7 @@ from discreet.models.routine.routine import Routine
 from discreet.models.simulate import person
 from discreet.outputs import from_wire, text_of
 from discreet.places import Circle, Place, Places
+from discreet.places.palette import colours_of, numbered
 from discreet.policy import Policy, Secret
 
 NAME = "sam"
@@ -72,6 +73,7 @@ class Life:
         self.pace = CLOCK.slot_seconds / slot
         labels = sorted({label for day in days for label in day.contexts} - {UNKNOWN})
         self.places = Places([Place(label, Circle(*_somewhere(k), 120)) for k, label in enumerate(labels)])
+        self.colours = colours_of(numbered(self.places, ()))
         self.where = {label: _somewhere(k) for k, label in enumerate(labels)}
 
     def wall(self) -> float:
@@ -177,7 +179,9 @@ class GatewayDemo:
 
     def _routes(self) -> list[Route]:
         async def seen(request: Request) -> Response:
-            return JSONResponse({"person": NAME, "secret": SECRET, "slots": list(self._told)})
+            return JSONResponse(
+                {"person": NAME, "secret": SECRET, "colours": self.life.colours, "slots": list(self._told)}
+            )
 
         def file(path: str, name: str) -> Route:
             async def given(request: Request) -> Response:

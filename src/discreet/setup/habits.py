@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from discreet.choosing.keeping import is_unnamed, telling
 from discreet.clock import Clock
 from discreet.contexts import MERGE_BELOW, Day, merge_rare
@@ -14,12 +16,16 @@ from discreet.evaluation.truth import DAYS_REMEDY, FEWEST, Truth, check_days
 from discreet.files import written_whole
 from discreet.models.learning.held_out import split
 from discreet.models.routine.routine import Routine
+from discreet.numerics import FloatArray
 from discreet.places import Places
 from discreet.places.spent import TimeSpent
 from discreet.policy import Policy
 
 FEWEST_DAYS = 14
 """Below two weeks a routine knows each weekday once, and it is said."""
+
+MOST_OF_IT = 0.85
+"""Of the time at a place, what lies in the hours that are said of it: a few visits at odd times do not count."""
 
 Part = Literal["weekday", "weekend", ""]
 QUARTERS = {"nights": range(6), "mornings": range(6, 12), "afternoons": range(12, 18), "evenings": range(18, 24)}
@@ -52,6 +58,31 @@ def usual(spent: TimeSpent, k: int) -> tuple[Part, str]:
     quarter = max(QUARTERS, key=lambda name: week[:, QUARTERS[name]].sum())
     weekday, weekend = week[:5].sum() / 5, week[5:].sum() / 2
     return "weekday" if weekday > 2 * weekend else "weekend" if weekend > 2 * weekday else "", quarter
+
+
+def usual_hours(spent: TimeSpent, k: int, part: Part) -> tuple[int, int]:
+    """From which hour to which one is there, as a person would say it: the shortest run of hours with most of the time,
+    and hours beside it that are half as usual.
+
+    The same hour twice stands for the whole day.
+    """
+    days = {"weekday": slice(5), "weekend": slice(5, 7), "": slice(7)}[part]
+    hours = spent.week[k][days].sum(axis=0)
+    total = float(hours.sum())
+    for long in range(1, 24):
+        first = max(range(24), key=lambda hour: sum(hours[(hour + step) % 24] for step in range(long)))
+        if sum(hours[(first + step) % 24] for step in range(long)) >= MOST_OF_IT * total:
+            return _with_edges(hours, first, long)
+    return 0, 0
+
+
+def _with_edges(hours: FloatArray, first: int, long: int) -> tuple[int, int]:
+    half = float(np.mean([hours[(first + step) % 24] for step in range(long)])) / 2
+    while long < 24 and hours[(first + long) % 24] >= half:
+        long += 1
+    while long < 24 and hours[(first - 1) % 24] >= half:
+        first, long = (first - 1) % 24, long + 1
+    return (0, 0) if long == 24 else (first, (first + long) % 24)
 
 
 def by_time_of_day(mapped: Mapped) -> Mapped:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,9 @@ from discreet.setup.history import History, Progress
 READINGS, FOUND, PLACES, MODEL = "readings.parquet", "found.geojson", "places.geojson", "habits.model"
 """What a draft's folder holds."""
 
+TWICE = 2.0
+"""The bound on odds that is offered: applications at most double them."""
+
 
 @dataclass(frozen=True)
 class SetupStep:
@@ -51,7 +54,7 @@ class SetupStep:
 
 STEPS: Mapping[int, SetupStep] = {
     2: SetupStep("history", ("names",), (READINGS, FOUND)),
-    3: SetupStep("habits", ("secrets",), (PLACES, MODEL)),
+    3: SetupStep("habits", ("secrets", "doubles"), (PLACES, MODEL)),
     4: SetupStep("delta", ("costs", "vocabulary")),
 }
 """By number, in order: on the page the owner's password comes before them. After the last the files are made. A step
@@ -154,16 +157,19 @@ class Setup:
         """What the rules propose."""
         return suggest(self.routine, self.places)
 
-    def chosen(self, secrets: Sequence[str]) -> Suggested:
-        """The suggestions of these names, and contexts of these names as secrets of their own."""
+    def chosen(self, secrets: Sequence[str], *, doubles: bool = False) -> Suggested:
+        """The suggestions of these names, and contexts of these names as secrets of their own.
+
+        `doubles` bounds odds too: what applications see at most doubles anybody's.
+        """
         known = {one.name for one in self.suggested.suggestions}
         own = [name for name in secrets if name not in known]
         for name in own:
             if name not in self.routine.contexts:
                 raise DiscreetError(f"there is no {name!r}; {did_you_mean(name, {*known, *self.routine.contexts})}")
         if not secrets:
-            raise DiscreetError("nothing would be secret; name something")
-        again = suggest(self.routine, self.places, also=own)
+            raise DiscreetError("nothing is secret yet; choose something")
+        again = replace(suggest(self.routine, self.places, also=own), odds=TWICE if doubles else None)
         return again.only([name for name in secrets if name in {one.name for one in again.suggestions}])
 
     def truth(self, policy: Policy) -> Truth:
@@ -245,6 +251,6 @@ def drawn(found: Places, names: Mapping[int, str | None]) -> Places:
     kept = found.renamed({number: name for number, name in names.items() if name is not None})
     places = Places(place for place in kept.places if place.number is None or names.get(place.number, "") is not None)
     if not places.places:
-        raise DataError("no place is left; keep one at least")
+        raise DataError("no place is left; keep at least one")
     places.parents()  # an error where no tree can be made of them
     return places

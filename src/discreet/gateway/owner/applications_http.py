@@ -41,9 +41,9 @@ async def _shown(gateway: Gateway, auth: Authorization, request: Request) -> Res
     name = request.path_params["token"]
     grant = next((one.grant for one in auth.access.list() if one.grant.token == name), None)
     if grant is None or grant.purpose != "application" or grant.person not in auth.people:
-        raise HTTPException(404, "there is no such token of an application")
+        raise HTTPException(404, "there is no such app token")
     if grant.view not in auth.views:
-        raise HTTPException(404, "this token's view is not in discreet.toml any more: it gets nothing")
+        raise HTTPException(404, "this token's view is no longer in discreet.toml, so it gets nothing")
     forms = auth.forms_of(str(grant.person), grant.view)
     found = await run_in_threadpool(gets, gateway, forms, grant)
     return JSONResponse(found | grouped(forms.view))
@@ -55,7 +55,7 @@ def _views(auth: Authorization, file: Path | None, show: Show, in_use: Collectio
 
     async def put(name: str, view: View | None) -> Response:
         if file is None:
-            raise HTTPException(400, "this gateway has no discreet.toml, so that no view can be kept")
+            raise HTTPException(400, "views cannot be saved, because discreet was started without a discreet.toml")
         try:
             async with turn:
                 await run_in_threadpool(write_view, file, name, view)
@@ -85,7 +85,7 @@ def _views(auth: Authorization, file: Path | None, show: Show, in_use: Collectio
         if name in in_use:
             readers.append("discreet.toml")
         if readers:
-            raise HTTPException(400, f"{readers[0]} uses this view; end that first")
+            raise HTTPException(400, f"{readers[0]} uses this view; revoke or change that first")
         if name not in auth.views:
             raise HTTPException(404, "there is no such view")
         return await put(name, None)

@@ -22,12 +22,15 @@ from discreet.places.named import Places
 from discreet.session import Session
 
 
-def days_of(gateway: Gateway, person: str) -> dict[str, str | None]:
-    """The first and the last date of which something was told; both None before the first slot."""
+def days_of(gateway: Gateway, person: str, clock: Clock) -> dict[str, str | None]:
+    """The first and the last date of which something was told, both None before the first slot; and when the slot ends
+    that is decided next."""
     shown, heads = gateway.shown(person), gateway.keeper.journal.heads(person)
+    next_end = clock.end_of(*gateway.keeper.people[person].next).astimezone(dt.UTC).isoformat()
     if shown is None or not heads:
-        return {"first": None, "last": None}
-    return {"first": heads[0].start.isoformat(), "last": shown[0].isoformat()}
+        return {"first": None, "last": None, "next": next_end, "zone": clock.zone}
+    first, last = heads[0].start.isoformat(), shown[0].isoformat()
+    return {"first": first, "last": last, "next": next_end, "zone": clock.zone}
 
 
 def day_of(gateway: Gateway, person: str, clock: Clock, date: dt.date, first: int = 0) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def day_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
 
     async def days(request: Request) -> Response:
         person = auth.present(request)
-        return JSONResponse(await run_in_threadpool(days_of, gateway, person))
+        return JSONResponse(await run_in_threadpool(days_of, gateway, person, auth.people[person].clock))
 
     async def day(request: Request) -> Response:
         person = auth.present(request)
@@ -68,8 +68,9 @@ def day_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
     async def sources(request: Request) -> Response:
         person = auth.present(request)
         names = {one.grant.token: one.name for one in auth.access.list()}
-        found = await run_in_threadpool(sources_of, gateway.keeper.own, person, gateway.wall(), names)
-        return JSONResponse({"sources": found, "refused": gateway.refused.of(person)})
+        now = gateway.wall()
+        found = await run_in_threadpool(sources_of, gateway.keeper.own, person, now, names)
+        return JSONResponse({"sources": found, "refused": gateway.refused.of(person), "now": now})
 
     async def places(request: Request) -> Response:
         person = auth.present(request)

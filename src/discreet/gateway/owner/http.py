@@ -84,7 +84,7 @@ def _entering(auth: Authorization) -> list[Route]:
         except DiscreetError as error:
             raise HTTPException(400, str(error)) from None
         if cookie is None:
-            raise HTTPException(403, "the present password is wrong")
+            raise HTTPException(403, "the current password is wrong")
         return _welcomed(request, auth, cookie)
 
     async def session(request: Request) -> Response:
@@ -122,7 +122,7 @@ def _tokens(auth: Authorization) -> list[Route]:
         given = await document(request, kinds | {"expires": int}, needed={"purpose"})
         if given["purpose"] == "owner":
             # A token that ends would make one that does not.
-            auth.in_person(request, "a token of the owner's is made by password")
+            auth.in_person(request, "log in with the password to make an owner's token")
         if given.get("expires", 0) > LATEST:
             raise HTTPException(400, "expires: give seconds since 1970, up to the year 9999; or leave it out")
         person, view = given.get("person"), given.get("view", WHOLE)
@@ -153,7 +153,13 @@ def _looking(auth: Authorization, figures: GatewayMetrics, notices: Mapping[str,
     async def nightly(request: Request) -> Response:
         auth.owning(request)
         told = [
-            {"person": one.person, "date": one.date.isoformat(), "drifted": one.drifted, "words": one.words}
+            {
+                "person": one.person,
+                "date": one.date.isoformat(),
+                "drifted": one.drifted,
+                "holds": one.truth.holds,
+                "words": one.words,
+            }
             for one in notices.values()
         ]
         return JSONResponse({"notices": told})
@@ -176,7 +182,7 @@ def _looking(auth: Authorization, figures: GatewayMetrics, notices: Mapping[str,
     async def accept_clock(request: Request) -> Response:
         auth.in_person(request)
         if not figures.clock.accept():
-            raise HTTPException(409, "the clock is not held; there is nothing to accept")
+            raise HTTPException(409, "the clock is fine; there is nothing to accept")
         return Response(status_code=204)
 
     return [

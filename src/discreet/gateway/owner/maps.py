@@ -29,11 +29,12 @@ from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.slots.person import PersonStream
 from discreet.places.ground import same_shape, spreads, taken_from
 from discreet.places.named import Place, Places, checked_name
+from discreet.places.palette import colours_of, numbered
 from discreet.places.placefile import document_of, places_of, read_places, write_places
 from discreet.places.shapes import Circle, Polygon, Shape
 
-NO_FILE = "discreet.toml names no map for {0}; add people.{0}.places, and start the gateway anew"
-CHANGED = "the map has been changed elsewhere; look at it again, and then change it"
+NO_FILE = "discreet.toml names no map for {0}; add people.{0}.places and restart the gateway"
+CHANGED = "the map was changed elsewhere, perhaps in another window; reload it and try again"
 
 
 class MapChangedError(DiscreetError):
@@ -78,19 +79,40 @@ class Maps:
         """The map for the page."""
         places, present = self.drawn(person), self.in_force(person)
         one = self._keeper.people[person]
-        secret = secret_names(one)
+        secret, colours = secret_names(one), self.colours(person)
         parents, why = _parents(places)
+        before = (
+            places if places is present else places_of(document_of(present))
+        )  # as a file would have it, to the digit
         return {
             "version": version_of(places),
             "file": None if person not in self._files else self._files[person].name,
             "places": [
                 _described(place, k, secret, parents)
-                | {"waits": not any(_same(place, other) for other in present.places)}
+                | {
+                    "waits": not any(_same(place, other) for other in before.places),
+                    "colour": colours[place.name],
+                }
                 for k, place in enumerate(places.places)
             ],
             "no_tree": why,
             "waiting": None if places is present else self._remedy(one, places),
         }
+
+    def colours(self, person: str) -> dict[str, str]:
+        """The colour of each place and context of a person: the same everywhere and for ever, for it is kept."""
+        own = self._keeper.own
+        kept = own.colours(person)
+        numbers = numbered(self.drawn(person), self._keeper.people[person].settled.routine.contexts, kept)
+        if numbers.keys() != kept.keys():
+            own.keep_colours(person, numbers)
+        return colours_of(numbers)
+
+    def recolour(self, person: str, name: str, to: str) -> None:
+        """A place that is called otherwise keeps its colour."""
+        kept = self._keeper.own.colours(person)
+        if name in kept:
+            self._keeper.own.keep_colours(person, {to: kept[name]})
 
     def change(self, person: str, version: str, made: Callable[[Places], Places]) -> Said:
         """Draw the map anew; an error says why that cannot be, and then nothing has changed."""
@@ -150,16 +172,16 @@ def judged(person: PersonStream, after: Places) -> list[str]:
         raise DiscreetError(_refusal(elsewhere[0], taker))
     new = [name for name in after.names if name not in before.names and name not in known]
     gone = [name for name in before.names if name not in after.names and name in known]
-    return [f"the habits know nothing of {name!r}" for name in new] + [
-        f"the habits still have {name!r}" for name in gone
+    return [f"{name!r} is not part of your routine yet" for name in new] + [
+        f"{name!r} is still part of your routine" for name in gone
     ]
 
 
 def _refusal(place: str, taker: str | None) -> str:
-    how = "loses ground, or its name" if taker is None else f"loses ground to {taker!r}"
+    how = "would lose ground or its name" if taker is None else f"would lose ground to {taker!r}"
     return (
-        f"{place!r} is secret, and by this it {how}: visits there would be told as something else. Draw it so that all "
-        "that was in it stays in it; or take the secret back first, and change the map when that is in force"
+        f"{place!r} is secret, and with this change it {how}: visits there would be shared as something else. Draw it "
+        "so that everything that was inside stays inside, or drop the secret first and change the map afterwards"
     )
 
 
@@ -213,7 +235,7 @@ def renamed(name: str, to: str) -> Callable[[Places], Places]:
 
     def made(places: Places) -> Places:
         if name not in places.names:
-            raise DiscreetError(f"there is no place called {name!r}; look at the map again")
+            raise DiscreetError(f"there is no place called {name!r}; reload the map")
         return Places([replace(one, name=to) if one.name == name else one for one in places.places])
 
     return made
@@ -225,7 +247,7 @@ def removed(number: int) -> Callable[[Places], Places]:
     def made(places: Places) -> Places:
         place = _at(places, number)
         if len(places) == 1:
-            raise DiscreetError("this is the only place, and a map has one at least; draw another first")
+            raise DiscreetError("this is the only place, and a map needs one; add another first")
         return Places([one for one in places.places if one is not place])
 
     return made
@@ -233,7 +255,7 @@ def removed(number: int) -> Callable[[Places], Places]:
 
 def _at(places: Places, number: int) -> Place:
     if not 0 <= number < len(places):
-        raise DiscreetError(f"there is no place {number}; look at the map again")
+        raise DiscreetError(f"there is no place {number}; reload the map")
     return places.places[number]
 
 
@@ -244,11 +266,11 @@ def shape_of(given: object) -> Shape:
     if set(given) == {"middle", "radius"}:
         ((latitude, longitude),) = _positions([given["middle"]]).tolist()
         if not isinstance(given["radius"], int | float) or isinstance(given["radius"], bool):
-            raise DataError("the radius is no number; give metres, such as 100")
+            raise DataError("the radius is not a number; give metres, such as 100")
         return Circle(latitude, longitude, float(given["radius"]))
     if set(given) == {"points"} and isinstance(given["points"], list):
         if len(given["points"]) < 3:
-            raise DataError("a polygon has three corners or more; add some")
+            raise DataError("an outline needs at least three corners; add some")
         return Polygon((_positions(given["points"]),))
     raise DataError("the shape has other keys; give a middle and a radius, or points")
 
@@ -257,7 +279,7 @@ def _positions(given: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
     for pair in given:
         numbers = isinstance(pair, list) and len(pair) == 2 and all(type(one) in (int, float) for one in pair)
         if not numbers or not (abs(pair[0]) <= 90 and abs(pair[1]) <= 180):
-            raise DataError("a position is not one; give latitude (-90 to 90) and longitude (-180 to 180) in degrees")
+            raise DataError("that is not a position; give latitude (-90 to 90) and longitude (-180 to 180) in degrees")
     return np.array(given, dtype=np.float64)
 
 

@@ -60,6 +60,8 @@ def map_routes(
             raise
         except DiscreetError as error:
             raise HTTPException(400, str(error)) from None
+        if given.get("do") == "rename":
+            await gateway.between_slots(partial(maps.recolour, person, given["name"], given["to"].strip()))
         for name, places in said.taken.items():
             redrawn(name, places)
         return JSONResponse(await described(person) | {"said": {"at_once": bool(said.taken), "words": said.waits}})
@@ -82,6 +84,15 @@ def map_routes(
         asked = partial(unexplained, gateway.keeper.own, person, drawn, settled.clock, settled.hold, gateway.wall())
         return JSONResponse(await run_in_threadpool(asked))
 
+    async def colours(request: Request) -> Response:
+        person = auth.present(request)
+        try:
+            return JSONResponse(await gateway.between_slots(partial(maps.colours, person)))
+        except JournalError:
+            raise
+        except DiscreetError as error:  # a file that somebody has edited
+            raise HTTPException(400, str(error)) from None
+
     async def tile(request: Request) -> Response:
         auth.in_person(request)
         at = [_coordinate(request.path_params[key]) for key in ("zoom", "x", "y")]
@@ -96,6 +107,7 @@ def map_routes(
         Route(path, change, methods=["POST"]),
         Route(f"{path}/drawn", discard, methods=["DELETE"]),
         Route(f"{path}/unexplained", left, methods=["GET"]),
+        Route("/v1/owner/people/{person}/colours", colours, methods=["GET"]),
         Route("/v1/owner/tiles/{zoom}/{x}/{y}", tile, methods=["GET"]),
     ]
 

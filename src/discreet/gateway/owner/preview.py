@@ -150,7 +150,7 @@ def main(given: BinaryIO, out: BinaryIO) -> None:
     except DiscreetError as error:
         say(problem=str(error))
     except MemoryError:
-        say(problem="this takes more memory than a preview may have; try fewer secrets or fewer slots")
+        say(problem="this needs more memory than a preview may use; try fewer secrets")
 
 
 class _Said:
@@ -188,7 +188,7 @@ def within_bounds() -> None:
         if used.ru_maxrss * (1 if sys.platform == "darwin" else 1024) > BYTES:
             raise MemoryError
         if used.ru_utime > SECONDS:
-            raise DiscreetError(f"this takes more than {SECONDS} seconds; try fewer secrets or fewer slots")
+            raise DiscreetError(f"this takes more than {SECONDS} seconds; try fewer secrets")
 
 
 def command() -> Sequence[str]:

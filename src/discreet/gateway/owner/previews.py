@@ -33,7 +33,7 @@ TOGETHER = 2
 LINE = 1 << 24
 """Bytes of an answer, at most."""
 
-ENDED = "the preview ended before its time, for want of time or memory; try fewer secrets or fewer slots"
+ENDED = "the preview ran out of time or memory; try fewer secrets"
 
 Finish = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -129,7 +129,7 @@ class Previews:
         while person in self._of:  # another may have begun while one was ended
             await self._drop(person)
         if sum(one.under_way for one in self._of.values()) >= TOGETHER:
-            raise TooManyPreviewsError("previews for others are under way; try again in a moment")
+            raise TooManyPreviewsError("other previews are running; try again in a moment")
         self._of[person] = Preview(person, work, finish)
         return self._of[person].name
 

@@ -49,7 +49,7 @@ class PolicyFiles:
         """Why a person's policy cannot be written; None where it can."""
         file = self._files.get(person)
         if file is None:
-            return "this person's policy stands in no file, so that the next start would undo a change"
+            return "this person's policy is not in a file, so a restart would undo the change"
         others = sorted(name for name, path in self._files.items() if name != person and path == file)
         if others:
             return (
@@ -164,7 +164,7 @@ def draft_of(given: Sequence[object], before: Policy, routine: Routine) -> Polic
     One without a delta of its own has that of the policy before.
     """
     if len(given) > MOST:
-        raise PolicyError(f"there are {len(given)} secrets; declare at most {MOST}")
+        raise PolicyError(f"there are {len(given)} secrets; keep at most {MOST}")
     policy = replace(before, secrets=tuple(_secret_of(one, routine.slots, before) for one in given))
     for secret in policy.secrets:
         checked_delta(policy.delta_of(secret), f"delta of secret {secret.name!r}")
@@ -184,10 +184,10 @@ def _secret_of(given: object, slots: int, before: Policy) -> Secret:
         raise PolicyError(f"the name of a secret has {len(terms['name'])} letters; give it at most {LONGEST}")
     contexts = terms.get("contexts")
     if not isinstance(contexts, list):
-        raise PolicyError(f"contexts of secret {terms['name']!r} is no list of labels")
+        raise PolicyError(f"contexts of secret {terms['name']!r} is not a list of places")
     held = terms.get("slots")
     if held is not None and not (isinstance(held, list) and all(type(slot) is int for slot in held)):
-        raise PolicyError(f"slots of secret {terms['name']!r} is no list of slot numbers")
+        raise PolicyError(f"slots of secret {terms['name']!r} is not a list of slot numbers")
     if terms.get("begins") is None:
         terms["begins"] = begins_of(held, slots) if terms["at"] == "any" else 0
     try:
@@ -249,11 +249,11 @@ def save(keeper: Keeper, files: PolicyFiles, name: str, policy: Policy, of: str)
     if why is not None:
         raise DiscreetError(why)
     if of != settled.policy.fingerprint:
-        raise PolicyChangedError("the secrets were changed meanwhile, perhaps in another window; look at them again")
-    if files.changed(name, settled.policy, settled.routine):
         raise PolicyChangedError(
-            "the policy file was edited since the gateway started; start it again to announce that"
+            "the secrets were changed elsewhere, perhaps in another window; reload them and try again"
         )
+    if files.changed(name, settled.policy, settled.routine):
+        raise PolicyChangedError("the policy file was edited by hand; restart discreet to use it, then try again")
     refuse_idle(policy, settled.policy, settled.routine)
     keeper.tried(name, policy)  # what cannot be announced is refused before anything is written
     return keeper.change(name, policy, partial(files.write, name, policy, settled.routine)).date

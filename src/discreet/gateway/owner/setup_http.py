@@ -61,7 +61,7 @@ def setup_routes(steps: SetupSteps, auth: Authorization, admit: Admit) -> list[R
 
     def step(kinds: dict[str, type], call: Callable[[dict[str, Any]], None]) -> Handler:
         async def begin(request: Request) -> Response:
-            given = await document(request, kinds, needed=set(kinds) - {"user"})
+            given = await document(request, kinds, needed=set(kinds) - {"user", "doubles"})
             await run_in_threadpool(call, given)
             return JSONResponse(await run_in_threadpool(steps.document), 202)
 
@@ -74,7 +74,7 @@ def setup_routes(steps: SetupSteps, auth: Authorization, admit: Admit) -> list[R
         steps.learn(_names(given["names"]))
 
     def compare(given: dict[str, Any]) -> None:
-        steps.compare(_texts(given["secrets"]))
+        steps.compare(_texts(given["secrets"]), doubles=given.get("doubles", False))
 
     def choose(given: dict[str, Any]) -> None:
         steps.choose(float(given["delta"]), given["vocabulary"], given["accept"])
@@ -111,7 +111,7 @@ def setup_routes(steps: SetupSteps, auth: Authorization, admit: Admit) -> list[R
         ("DELETE", f"{PATH}/files/{{id}}", remove),
         ("POST", f"{PATH}/read", step({"person": str, "zone": str, "carry": int, "user": str}, read)),
         ("POST", f"{PATH}/places", step({"names": dict}, learn)),
-        ("POST", f"{PATH}/secrets", step({"secrets": list}, compare)),
+        ("POST", f"{PATH}/secrets", step({"secrets": list, "doubles": bool}, compare)),
         ("POST", f"{PATH}/choice", step({"delta": float, "vocabulary": str, "accept": bool}, choose)),
         ("POST", f"{PATH}/finish", finish),
     ]
@@ -147,7 +147,7 @@ async def _brought(steps: SetupSteps, request: Request) -> File:
         await _filled(incoming, request)
         return await run_in_threadpool(steps.accept, incoming)
     except (ClientDisconnect, TimeoutError):
-        raise HTTPException(408, "the file did not come whole; bring it again") from None
+        raise HTTPException(408, "the upload was interrupted; try again") from None
     finally:
         await run_in_threadpool(incoming.gone)
 

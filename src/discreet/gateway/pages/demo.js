@@ -1,17 +1,12 @@
 "use strict";
 
-const hues = new Map();
-
-function colour(label) {
-  if (!hues.has(label)) hues.set(label, (hues.size * 137) % 360);
-  return `hsl(${hues.get(label)} 55% 55%)`;
-}
+let colours = {};
 
 function cell(label, title, secret) {
   const made = document.createElement("i");
   made.title = title;
   if (label === "" || label === "unknown") made.className = "silent";
-  else made.style.background = colour(label);
+  else made.style.background = colours[label] ?? "#8b929b";
   if (label !== "" && label === secret) made.className += " secret";
   return made;
 }
@@ -25,18 +20,29 @@ function strip(name, cells) {
   return made;
 }
 
+/** The hours below the strips: one mark for every six. */
+function axis(slots) {
+  return strip("", slots.map((one) => {
+    const made = document.createElement("span");
+    made.textContent = /^(00|06|12|18):00$/.test(one.time) ? one.time : "";
+    return made;
+  }));
+}
+
 function show(seen) {
+  colours = seen.colours;
   document.getElementById("secret").textContent = seen.secret;
   if (seen.slots.length === 0) return;
   const last = seen.slots[seen.slots.length - 1];
-  const told = last.told === "" ? "nothing" : `“${last.told}”`;
-  document.getElementById("now").textContent =
-    `${last.date}, ${last.time}: true is “${last.truth}”, and every application was told ${told}.`;
+  const told = last.told === "" ? "nothing" : last.told;
+  document.getElementById("now").textContent = `${last.time}: Sam was at ${last.truth}; apps got ${told}.`;
   document.getElementById("strips").replaceChildren(
-    strip("true", seen.slots.map((one) => cell(one.truth, `${one.time} ${one.truth}`, seen.secret))),
-    strip("told", seen.slots.map((one) => cell(one.told, `${one.time} ${one.told || one.kind}`, seen.secret))),
+    strip("Sam", seen.slots.map((one) => cell(one.truth, `${one.time} ${one.truth}`, seen.secret))),
+    strip("apps", seen.slots.map((one) => cell(one.told, `${one.time} ${one.told || "nothing"}`, seen.secret))),
+    axis(seen.slots),
   );
-  document.getElementById("legend").replaceChildren(...[...hues.keys()].map((label) => {
+  const labels = new Set(seen.slots.flatMap((one) => [one.truth, one.told]).filter((one) => one && one !== "unknown"));
+  document.getElementById("legend").replaceChildren(...[...labels].map((label) => {
     const made = document.createElement("span");
     made.append(cell(label, label, seen.secret), label);
     return made;
@@ -47,7 +53,7 @@ async function look() {
   try {
     show(await (await fetch("/demo/seen")).json());
   } catch {
-    document.getElementById("now").textContent = "The gateway has stopped.";
+    document.getElementById("now").textContent = "discreet has stopped.";
   }
   setTimeout(look, 500);
 }

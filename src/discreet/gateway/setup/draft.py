@@ -53,6 +53,8 @@ class DraftAnswers:
     """By the number of a place; None for one that is dropped."""
     habits: Mapping[str, Any] | None = None
     secrets: tuple[str, ...] = ()
+    doubles: bool = False
+    """Whether what applications see may at most double anybody's odds of a secret."""
     costs: Mapping[str, Any] | None = None
     delta: float | None = None
     vocabulary: str | None = None
@@ -242,7 +244,7 @@ def safe_name(given: str) -> str:
     last = PurePosixPath(given.replace("\\", "/")).name
     plain = "".join(one if one.isprintable() and one not in '<>:"|?*/\\' else "_" for one in last).strip(". ")
     if not plain:
-        raise DataError("the file has no name; give it one with the ending of its format, such as .csv")
+        raise DataError("the file has no name; give it one that ends in its format, such as .csv")
     plain = plain.encode("utf-8", "replace").decode()
     ending = "".join(PurePosixPath(plain).suffixes[-2:])[-20:]
     stem = plain.removesuffix(ending).encode()[: LONGEST_NAME - len(ending.encode())].decode("utf-8", "ignore")

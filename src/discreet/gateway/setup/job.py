@@ -33,8 +33,8 @@ OFTEN = 0.1
 NICE = 10
 """The work yields to slots that are due."""
 
-ENDED = "the work ended before its time, perhaps for want of memory; try again, or bring less at a time"
-FAILED = "this failed, and the reason is in the log"
+ENDED = "this stopped unexpectedly, perhaps for lack of memory; try again, or bring fewer files at a time"
+FAILED = "this failed; the log says why"
 
 Work = Callable[..., dict[str, Any]]
 """A function of a module: `(out, report, part, *given)`; it writes into `out`, and returns plain values."""

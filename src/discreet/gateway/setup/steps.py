@@ -26,9 +26,9 @@ FOLDER = "setup"
 
 LONGEST_CARRY = 48
 
-TAKEN = "{!r} is served here already; give another name"
+TAKEN = "{!r} is already in use here; choose another name"
 
-CHANGED = "{} was changed meanwhile, by a view that was written, say, which would be lost; do this step again"
+CHANGED = "{} was changed meanwhile; do this step again, so that the change is not lost"
 
 
 class NotNowError(DiscreetError):
@@ -90,6 +90,7 @@ class SetupSteps:
                 "names": answers.names,
                 "habits": answers.habits,
                 "secrets": list(answers.secrets),
+                "doubles": answers.doubles,
                 "costs": costs,
                 "delta": answers.delta,
                 "vocabulary": answers.vocabulary,
@@ -126,9 +127,11 @@ class SetupSteps:
         if person in self.settings.people:
             raise DiscreetError(TAKEN.format(person))
         if person in self.known() and not (self.answers.moving and self.answers.person == person):
-            raise DiscreetError(f"{person!r} was served here before, and that stream would go on; give another name")
+            raise DiscreetError(
+                f"{person!r} was used here before, and their record would be continued; choose another name"
+            )
         if not 0 < carry <= LONGEST_CARRY:
-            raise DiscreetError(f"a reading cannot stand for {carry:g} hours; give up to {LONGEST_CARRY}")
+            raise DiscreetError(f"a reading cannot count for {carry:g} hours; give at most {LONGEST_CARRY}")
         with self._lock:
             if not self.settings.people:
                 replace(self.settings.clock, zone=zone)  # an error where there is no such zone
@@ -144,12 +147,12 @@ class SetupSteps:
             changed = replace(self.answers.without(3), names=own)
             self._begin("learn", 3, changed, work.learn, (dict(names),), "habits")
 
-    def compare(self, secrets: Sequence[str]) -> None:
-        """Step 4: these are secret; what would it cost?"""
+    def compare(self, secrets: Sequence[str], *, doubles: bool = False) -> None:
+        """Step 4: these are secret, perhaps with a bound on odds; what would it cost?"""
         with self._lock:
             self._check_step(4)
-            changed = replace(self.answers.without(4), secrets=tuple(dict.fromkeys(secrets)))
-            self._begin("compare", 4, changed, work.compare, (changed.secrets, self.weeks), "costs")
+            changed = replace(self.answers.without(4), secrets=tuple(dict.fromkeys(secrets)), doubles=doubles)
+            self._begin("compare", 4, changed, work.compare, (changed.secrets, self.weeks, doubles), "costs")
 
     def choose(self, delta: float, vocabulary: str, accept: bool) -> None:
         """Still step 4: one of the choices; `accept` goes on where the habits are not true of later days."""
@@ -160,7 +163,7 @@ class SetupSteps:
             if not any(one["delta"] == delta and one["vocabulary"] == vocabulary for one in costs["choices"]):
                 raise DiscreetError(f"delta {delta:g} with {vocabulary!r} is not among the choices")
             if costs["truth"]["holds"] is False and not accept:
-                raise DiscreetError("the habits are not true of later days; say that you go on all the same")
+                raise DiscreetError("your recent days do not match your routine; tick that you want to continue anyway")
         if job is not None:
             self.cancel()  # the other choices are not wanted
         with self._lock:
@@ -188,6 +191,7 @@ class SetupSteps:
                 answers.delta,
                 answers.vocabulary,
                 answers.costs["truth"]["summary"],
+                answers.doubles,
             )
             job = self._begin("make", 5, answers, work.make, given, None, file.parent)
         job.wait()
@@ -227,7 +231,7 @@ class SetupSteps:
 
     def _check_idle(self) -> None:
         if self._job is not None:
-            raise NotNowError("something is under way; wait for its end, or cancel it")
+            raise NotNowError("something is still running; wait for it, or cancel it")
 
     def _check_step(self, step: int) -> None:
         self._check_idle()
@@ -271,8 +275,8 @@ class SetupSteps:
         there = [name for name in files if name != settings and (home / name).exists()]
         if there and not self.answers.moving:
             self._problem = (
-                f"{home / there[0]} is there already, and of something else; move it away, or start discreet serve in "
-                "another folder"
+                f"{home / there[0]} already exists and belongs to something else; move it away, or start discreet "
+                "serve in another folder"
             )
             return
         try:
@@ -296,7 +300,7 @@ def checked_person(name: str) -> str:
     """A name that can stand in the settings, in an address and in a topic."""
     name = name.strip()
     if not name or len(name) > 60 or not name.isprintable() or set(name) & set("/+#"):
-        raise DiscreetError(f"{name[:60]!r} cannot be a name here; give up to 60 letters without / + #")
+        raise DiscreetError(f"{name[:60]!r} cannot be used as a name; use up to 60 letters without / + #")
     return name
 
 

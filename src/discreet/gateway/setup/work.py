@@ -21,6 +21,7 @@ from discreet.choosing import Suggested, Suggestion
 from discreet.choosing.choices import DELTAS, VOCABULARIES, at_delta, choice_json
 from discreet.choosing.odds import odds
 from discreet.choosing.suggest import DELTA, NOTHING, suggest
+from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, shares
 from discreet.errors import DataError, DiscreetError
 from discreet.gateway.config.settings import Settings
@@ -28,6 +29,7 @@ from discreet.gateway.setup.files import names_of, stage_settings
 from discreet.models.routine.routine import Routine
 from discreet.outputs import Generalized, Output, Released
 from discreet.places.pace import records_changes
+from discreet.places.palette import colour_of, colours_of, numbered
 from discreet.policy import Policy
 from discreet.setup import habits
 from discreet.setup.history import history_of, imported, users_of, whose
@@ -68,7 +70,7 @@ def read(task: Task, user: str | None) -> dict[str, Any]:
     """
     sources = sorted((task.draft / UPLOADS).glob("*/*"))
     if not sources:
-        raise DataError("there is no file yet; bring one")
+        raise DataError("there is no file yet; add one")
     found = imported(sources, task.person, task.clock.zone, lambda done, of: task.report("reading", done, of))
     users = users_of(found)
     user = whose(found, task.person) if user is None else user
@@ -121,17 +123,20 @@ def _places(task: Task) -> dict[str, Any]:
         mapped = task.find(few=True)
     spent, found = mapped.spent, []
     for k, place in enumerate(mapped.places.places):
-        part, quarter = habits.usual(spent, k)
+        part, _ = habits.usual(spent, k)
+        first, after = habits.usual_hours(spent, k, part)
         found.append(
             {
                 "number": place.number,
+                "colour": colour_of((place.number or 1) - 1),
                 "name": place.name,
                 "middle": list(place.shape.middle),
                 "rings": [ring.tolist() for ring in place.shape.rings],
                 "hours": float(spent.hours[k]),
                 "days": int(spent.days[k]),
                 "part": part,
-                "quarter": quarter,
+                "from": f"{first:02}:00",
+                "to": f"{after:02}:00",
             }
         )
     return {"places": found, "unexplained": spent.unexplained}
@@ -157,6 +162,7 @@ def learn(task: Task, names: Mapping[int, str | None]) -> dict[str, Any]:
         "days": len(task.days),
         "few": len(task.days) < habits.FEWEST_DAYS,
         "unknown": shares(task.days).get(UNKNOWN, 0.0),
+        "colours": colours_of(numbered(task.places, task.routine.contexts)),
         **suggestions(task),
     }
 
@@ -176,6 +182,8 @@ def suggestions(task: Setup) -> dict[str, Any]:
 def _described(found: Suggested, some: Sequence[Suggestion], routine: Routine) -> list[dict[str, Any]]:
     if not some:
         return []
+    clock = routine.clock
+    assert clock is not None  # setup learns with one
     told = odds(routine, Policy([found.secret_of(one) for one in some], delta=found.delta))
     return [
         {
@@ -186,27 +194,29 @@ def _described(found: Suggested, some: Sequence[Suggestion], routine: Routine) -
             "proposed": one.proposed,
             "at": one.secret.at,
             "between": None if one.between is None else list(one.between),
-            **_odds(told[one.name]),
+            **_odds(told[one.name], clock),
         }
         for one in some
         if one.name in told
     ]
 
 
-def _odds(one: Known) -> dict[str, float]:
-    return {"delta": one.delta, "prior": one.highest, "limit": one.limit}
+def _odds(one: Known, clock: Clock) -> dict[str, Any]:
+    """What habits tell, what they may rise to, and when anybody is `sure` already: all day, some hours, or never."""
+    sure = None if not one.told else clock.times(one.told_at) if one.told_at and not one.hides_nothing else ""
+    return {"delta": one.delta, "prior": one.highest, "limit": one.limit, "sure": sure}
 
 
 # --- 4. choose secrets
 
 
-def compare(task: Task, secrets: Sequence[str], weeks: int = WEEKS) -> dict[str, Any]:
+def compare(task: Task, secrets: Sequence[str], weeks: int = WEEKS, doubles: bool = False) -> dict[str, Any]:
     """What each delta and vocabulary would show and tell, on drawn weeks and on a day; whether the habits are true.
 
     The usual delta comes first, and each choice is told when it is known: nobody waits for those they do not want.
     """
     task.report("testing", 0, 0)
-    policy = task.chosen(secrets).policy()
+    policy = task.chosen(secrets, doubles=doubles).policy()
     truth, day = task.truth(policy), task.shown(policy)
     assert day.date is not None
     told = {"holds": truth.holds, "words": truth.untested or truth.figure, "remedy": truth.remedy}
@@ -235,7 +245,7 @@ def _choice(
 
     (compared,) = task.compare(policy, [delta], [vocabulary], weeks, far).choices
     own = at_delta(policy, delta)
-    limits = {name: _odds(known) for name, known in odds(task.routine, own).items()}
+    limits = {name: _odds(known, task.clock) for name, known in odds(task.routine, own).items()}
     told = [_told(output) for output in task.told(own, vocabulary)]
     return {**choice_json(compared), "limits": limits, "told": told}
 
@@ -258,10 +268,11 @@ def make(
     delta: float,
     vocabulary: str,
     truth: Mapping[str, Any],
+    doubles: bool = False,
 ) -> dict[str, Any]:
     """All files of the person in `out`, and the mechanism tried once."""
     task.report("writing", 0, 0)
-    chosen, names = task.chosen(secrets), names_of(task.person, before)
+    chosen, names = task.chosen(secrets, doubles=doubles), names_of(task.person, before)
     decided = task.make(task.out, names, chosen.at(delta), vocabulary, truth)
     stage_settings(task.out, file, names, before, decided)
     task.report("trying", 0, 0)

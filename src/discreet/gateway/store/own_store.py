@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +66,11 @@ SCHEMA = (
     """
     ALTER TABLE reading ADD COLUMN since INTEGER;
     """,
+    """
+    CREATE TABLE colour (
+        person TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (person, name)
+    ) WITHOUT ROWID;
+    """,
 )
 
 T = TypeVar("T")
@@ -80,7 +85,7 @@ SAME_INSTANT = """
         accuracy = excluded.accuracy, label = excluded.label, since = excluded.since
     WHERE excluded.label > ifnull(reading.label, '')
 """
-TABLES = ("reading", "stamp", "truth", "why", "habits")
+TABLES = ("reading", "stamp", "truth", "why", "habits", "colour")
 """What is kept by person."""
 
 WIDTH = 64
@@ -246,6 +251,16 @@ class OwnStore:
         """The facts of each slot of a date in which something else was told than the truth, as far as they are kept."""
         return dict(self._rows("SELECT slot, facts FROM why WHERE person = ? AND date = ?", (person, date.isoformat())))
 
+    def keep_colours(self, person: str, numbers: Mapping[str, int]) -> None:
+        """Keep which colour each place is drawn in on the owner's page, by its number; what is there stays."""
+        with self._transaction() as run:
+            every = [(person, name, number) for name, number in numbers.items()]
+            run.executemany("INSERT OR IGNORE INTO colour VALUES (?, ?, ?)", every)
+
+    def colours(self, person: str) -> dict[str, int]:
+        """The number of each place's colour."""
+        return dict(self._rows("SELECT name, number FROM colour WHERE person = ? ORDER BY number", (person,)))
+
     def forget(self, now: dt.datetime, retention: dt.timedelta = RETENTION) -> int:
         """Erase readings, truth, and why it was withheld, that are older than the retention; how many rows went."""
         edge = now - retention
@@ -261,9 +276,7 @@ class OwnStore:
 
     def people(self) -> list[str]:
         """Everybody of whom something is kept."""
-        asked = " UNION ".join(
-            f"SELECT person FROM {table}" for table in ("reading", "stamp", "truth", "why", "habits")
-        )
+        asked = " UNION ".join(f"SELECT person FROM {table}" for table in TABLES)
         return sorted(self._made(str, self._rows(asked, ())))
 
     def erase(self, person: str) -> None:

@@ -40,9 +40,9 @@ PATH = "/v1/owner/people/{person}"
 DAYS: Routes = {
     f"{PATH}/days": {
         "get": Operation(
-            "The first and the last date of which something was told",
+            "The first and the last date of which something was told, and when the next slot ends",
             "in person",
-            {"200": answer("dates", keyed({"first": maybe(DATE), "last": maybe(DATE)}))},
+            {"200": answer("dates", keyed({"first": maybe(DATE), "last": maybe(DATE), "next": TEXT, "zone": TEXT}))},
             also=NOBODY,
         )
     },
@@ -79,8 +79,14 @@ DAYS: Routes = {
             "in person",
             {
                 "200": answer(
-                    "sources, the latest first; refused has numbers by what was wrong",
-                    keyed({"sources": listed(SOURCE), "refused": {"type": "object", "additionalProperties": WHOLE}}),
+                    "sources, the latest first; refused has numbers by what was wrong; now is the gateway's time",
+                    keyed(
+                        {
+                            "sources": listed(SOURCE),
+                            "refused": {"type": "object", "additionalProperties": WHOLE},
+                            "now": NUMBER,
+                        }
+                    ),
                 )
             },
             also=NOBODY,
@@ -146,6 +152,14 @@ MAPS: Routes = {
             "Positions of the last days in no place",
             "in person",
             {"200": answer("positions, and places that are suggested", UNEXPLAINED)},
+            also=NOBODY,
+        )
+    },
+    f"{PATH}/colours": {
+        "get": Operation(
+            "The colour in which each place is drawn, for ever the same",
+            "in person",
+            {"200": answer("colours by name", {"type": "object", "additionalProperties": TEXT})},
             also=NOBODY,
         )
     },

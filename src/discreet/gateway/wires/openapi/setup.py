@@ -35,6 +35,7 @@ STEPS: Schema = keyed(
         "limit": WHOLE,
         "files": listed(ANY),
         "secrets": listed(TEXT),
+        "doubles": YES,
         "job": ANY,
         "problem": maybe(TEXT),
     }
@@ -84,7 +85,7 @@ SETUP: Routes = {
         )
     },
     f"{PATH}/places": {"post": _step("Names of places, by their numbers; null drops one", only({"names": NAMES}))},
-    f"{PATH}/secrets": {"post": _step("What is secret", only({"secrets": listed(TEXT)}))},
+    f"{PATH}/secrets": {"post": _step("What is secret", only({"secrets": listed(TEXT)}, {"doubles": YES}))},
     f"{PATH}/choice": {
         "post": _step("How strict, and what may be told", only({"delta": NUMBER, "vocabulary": TEXT, "accept": YES}))
     },

@@ -1,0 +1,50 @@
+import { useEffect, useState } from "preact/hooks";
+import { applications, type Gets, type Told } from "./api";
+import { colour, label, runs } from "./labels";
+import { clock, ownZone } from "./locale";
+import { texts } from "./texts";
+
+type Event = Told & { start: string; end: string };
+
+const AGAIN = 30_000; // milliseconds until it is asked for again
+
+/** The slots that a token was sent, from the answer of its stream. */
+export function eventsOf(gets: Gets): Event[] {
+  const stream = gets.answers.find((one) => one.request.endsWith("/stream"))?.body ?? "";
+  return stream.split("\n").filter((line) => line.startsWith("data: ")).map((line) => JSON.parse(line.slice(6)) as Event);
+}
+
+/** As this application sees one: a sentence, what it cannot tell apart, and its last slots. */
+export function Sees({ token, name }: { token: string; name: string }) {
+  const words = texts.applications;
+  const [gets, setGets] = useState<Gets | null>(null);
+  useEffect(() => {
+    const look = () => applications.gets(token).then(setGets, () => undefined);
+    void look();
+    const timer = setInterval(look, AGAIN);
+    return () => clearInterval(timer);
+  }, [token]);
+  if (!gets) return null;
+  const events = eventsOf(gets);
+  const last = events.at(-1);
+  if (!last) return <p class="sees">{words.seesNotYet(name)}</p>;
+  const time = clock(ownZone());
+  const labels = events.map(label);
+  const now = label(last);
+  let first = events.length - 1;
+  while (first > 0 && labels[first - 1] === now) first -= 1;
+  const since = time(events[first]?.start ?? last.start);
+  const joined = (now !== null && gets.groups?.[now]) || [];
+  return (
+    <div class="sees">
+      <p><strong>{now === null ? words.seesNothing(name, since) : words.sees(name, now, since)}</strong></p>
+      {joined.length > 1 && <p class="quiet">{words.apart(joined)}</p>}
+      <svg viewBox={`0 0 ${events.length} 10`} preserveAspectRatio="none" role="img" aria-label={words.seen(name)}>
+        <rect width={events.length} height="10" fill="var(--silence)" />
+        {runs(labels).map((run) => <rect key={run.from} x={run.from} width={run.length} height="10"
+          fill={colour(gets.groups?.[run.label]?.[0] ?? run.label)}><title>{run.label}</title></rect>)}
+      </svg>
+      <p class="hours" aria-hidden="true"><span>{time(events[0]?.start ?? last.start)}</span><span>{time(last.end)}</span></p>
+    </div>
+  );
+}
