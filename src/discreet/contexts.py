@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.errors import DiscreetError
+from discreet.given import as_date, words_for
 
 UNKNOWN = "unknown"
 """The context of a slot without a reading: learned like any other, because phones fall silent in particular places."""
@@ -24,11 +25,16 @@ class Day:
     date: dt.date | None = None
     person: str | None = None
 
-    def __post_init__(self) -> None:
-        given: object = self.contexts
-        if isinstance(given, str):
-            raise DiscreetError(f"a day is one string, {given!r}; give a tuple of labels, one a slot")
-        object.__setattr__(self, "contexts", tuple(self.contexts))
+    def __init__(self, contexts: Iterable[str], date: dt.date | str | None = None, person: str | None = None) -> None:
+        if isinstance(contexts, str):
+            raise DiscreetError(f"a day is one string, {contexts!r}; give a tuple of labels, one a slot")
+        if not isinstance(contexts, Iterable):
+            raise DiscreetError(f"a day's contexts are {words_for(contexts)}; give a tuple of labels, one a slot")
+        if person is not None and not isinstance(person, str):
+            raise DiscreetError(f"the person of a day is {words_for(person)}; give a name as text, or None")
+        object.__setattr__(self, "contexts", tuple(contexts))
+        object.__setattr__(self, "date", date if date is None else as_date(date, "the date of a day"))
+        object.__setattr__(self, "person", person)
         where = f" ({self.person or 'person not given'}, {self.date or 'date not given'})"
         if not self.contexts:
             raise DiscreetError(

@@ -17,8 +17,9 @@ import numpy as np
 from discreet.adversary.endless import EndlessAdversary
 from discreet.contracts import AnyMechanism, DayModel, Kernel, Needs, Utility, is_finite
 from discreet.errors import DiscreetError
+from discreet.given import as_date
 from discreet.kernels import FiniteKernel
-from discreet.models.kinds import MONDAY, ONE_DAY, as_date
+from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.routine.endless import EndlessChain
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, IntArray

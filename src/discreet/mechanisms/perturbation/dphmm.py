@@ -19,6 +19,7 @@ from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
 from discreet.contracts import DayModel, Needs, Utility
 from discreet.errors import DiscreetError, PolicyError
+from discreet.given import checked_model, checked_pair
 from discreet.mechanisms.perturbation.endless import CHANGES, EndlessFilter, EndlessState
 from discreet.mechanisms.perturbation.kernel import PerturbedKernel
 from discreet.mechanisms.perturbation.lattice import LatticeAnswers
@@ -114,6 +115,9 @@ class Dphmm:
         given: object = model
         if isinstance(given, Routine | Changing):
             raise DiscreetError("a routine has no first day; give routine.since(date), or the chain of one of its days")
+        if policy is not None:
+            checked_pair(model, policy, "Dphmm")
+        checked_model(model, "Dphmm")
         n = len(model.contexts)
         self.model: Any = model  # of one day, or without end
         self.policy = policy

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError
+from discreet.frames import Rows
 from discreet.models import arrays
 from discreet.models.learning.counts import Counts, Smoothing, divided, estimate, steps_of
 from discreet.models.sampling import drawn
@@ -65,7 +66,7 @@ class MarkovChain:
     @classmethod
     def fit(
         cls,
-        days: arrays.Labels,
+        days: arrays.Labels | Rows,
         smoothing: Smoothing = "auto",
         contexts: Iterable[str] | None = None,
         *,
@@ -76,7 +77,7 @@ class MarkovChain:
     @classmethod
     def fit(
         cls,
-        days: arrays.Labels,
+        days: arrays.Labels | Rows,
         smoothing: Smoothing = "auto",
         contexts: Iterable[str] | None = None,
         *,
@@ -86,7 +87,7 @@ class MarkovChain:
     @classmethod
     def fit(
         cls,
-        days: arrays.Labels,
+        days: arrays.Labels | Rows,
         smoothing: Smoothing = "auto",
         contexts: Iterable[str] | None = None,
         *,
@@ -95,9 +96,13 @@ class MarkovChain:
     ) -> MarkovChain | Models:
         """Learn from days, or from a (D, T) table of labels; contexts default to those seen, by falling frequency.
 
+        Days may also be what `read_days` gave, a table of days (`Readings.to_frame`), or readings in a data frame, an
+        Arrow table, an open file or a path, which `clock` cuts into days.
+
         `smoothing="none"` divides counts, and a row never seen stays put; `"auto"` backs off from the slot's row to the
         person's average row. `by="weekpart"` learns weekdays and weekends apart, over the same contexts.
         """
+        days = arrays.given_days(days, clock, "MarkovChain.fit")
         if by == "weekpart":
             from discreet.models.chain.week import fit_weekparts
 
@@ -132,11 +137,11 @@ class MarkovChain:
         """The chain that counts amount to."""
         return cls(counts.contexts, *estimate(counts), counts=counts, clock=clock)
 
-    def updated(self, days: arrays.Labels | Day) -> MarkovChain:
+    def updated(self, days: arrays.Labels | Rows | Day) -> MarkovChain:
         """The chain with more days learned: equal to fitting all days at once."""
         if self.counts is None:
             raise DiscreetError("this chain was not learned from days, so it cannot learn more; use MarkovChain.fit")
-        more = [days] if isinstance(days, Day) else days
+        more = [days] if isinstance(days, Day) else arrays.given_days(days, self.clock, "updated")
         return MarkovChain.from_counts(self.counts.with_days(arrays.as_rows(more)), clock=self.clock)
 
     @property

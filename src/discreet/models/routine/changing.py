@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from discreet.contexts import OTHER
 from discreet.errors import DiscreetError, ModelError
+from discreet.given import as_date
 from discreet.models.arrays import fingerprint
 from discreet.models.chain.markov import MarkovChain
-from discreet.models.kinds import as_date
 from discreet.models.routine.endless import EndlessChain
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray

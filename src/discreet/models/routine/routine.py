@@ -12,7 +12,7 @@ import datetime as dt
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,12 @@ import numpy.typing as npt
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.errors import DiscreetError, ModelError
+from discreet.frames import Rows
+from discreet.given import as_date
 from discreet.models import arrays
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.stationary import stationary
-from discreet.models.kinds import MONDAY, ONE_DAY, RULES, By, Kinds, as_date, checked_by, rule_for
+from discreet.models.kinds import MONDAY, ONE_DAY, RULES, By, Kinds, checked_by, rule_for
 from discreet.models.learning.routine import FLOOR, Learned, Learning, chains_of
 from discreet.models.routine.endless import EndlessChain
 from discreet.numerics import FloatArray, ordered_product
@@ -109,7 +111,7 @@ class Routine:
     @classmethod
     def fit(
         cls,
-        days: Sequence[Day],
+        days: Sequence[Day] | Rows,
         by: By | None = "weekpart",
         smoothing: Learning = "auto",
         floor: float = FLOOR,
@@ -120,11 +122,14 @@ class Routine:
     ) -> Routine:
         """Learn from dated days. Nights are counted between consecutive dates of one person.
 
+        Days may be a table, as for `MarkovChain.fit`.
+
         `other`, `unknown` and the contexts of declared secrets are always contexts, visited or not; a label outside the
         `contexts` given is `other`. `smoothing="calibrated"` counts recent dates more and claims less where habits
         change (`models/learning/calibrated.py`); "auto" and "none" are `MarkovChain.fit`'s. Every row is then mixed
         with `floor` of a broad distribution. A kind of which there is no day is learned from all days.
         """
+        days = cast(Sequence[Day], arrays.given_days(days, clock, "Routine.fit"))
         learned = Learned.of(days, checked_by(by), smoothing, floor, _declared(secrets), contexts)
         return cls.from_counts(learned, clock=clock)
 
@@ -134,7 +139,7 @@ class Routine:
         chains, nights = chains_of(learned, clock)
         return cls(chains, nights, kind_of=RULES[learned.by], learned=learned)
 
-    def updated(self, days: Sequence[Day] | Day, *, secrets: Policy | Iterable[str] = ()) -> Routine:
+    def updated(self, days: Sequence[Day] | Rows | Day, *, secrets: Policy | Iterable[str] = ()) -> Routine:
         """The routine with more days learned, by the same rules: equal to learning all days at once.
 
         Days are later than those learned, so that none is counted twice and the night before the first of them counts.
@@ -148,7 +153,7 @@ class Routine:
                 "the routine has observers, who saw some of its days and not others; learn anew from all days "
                 "(discreet learn --observers)"
             )
-        more = [days] if isinstance(days, Day) else days
+        more = [days] if isinstance(days, Day) else cast(Sequence[Day], arrays.given_days(days, self.clock, "updated"))
         return Routine.from_counts(self.learned.with_days(more, _declared(secrets)), clock=self.clock)
 
     def with_observers(self, observers: Sequence[Routine]) -> Routine:
