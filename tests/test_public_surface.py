@@ -13,7 +13,7 @@ SURFACE = {
     *("MarkovChain", "HiddenMarkovModel", "Models", "load", "save"),
     *("Policy", "Routine", "Secret", "Guarantee", "Utility", "DiscreetError"),
     *("Output", "Released", "Generalized", "Skipped", "Suppressed", "Perturbed", "PartialEvent"),
-    *("Session", "audit", "Audit", "compare"),
+    *("Session", "audit", "Audit", "attack", "Attack", "compare", "publish", "Plan", "Report"),
     *("evaluate", "Evaluation", "limit", "Limit", "laws", "mechanisms", "data", "warm"),
 }
 

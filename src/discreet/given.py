@@ -128,7 +128,8 @@ def checked_count(value: object, what: str, *, least: int = 1) -> int:
     except TypeError:
         number = least - 1
     if number < least:
-        raise DiscreetError(f"{what} is {value!r}; give a whole number, {least} or more, without quotes")
+        quoted = ", without quotes" if isinstance(value, str) else ""
+        raise DiscreetError(f"{what} is {value!r}; give a whole number, {least} or more{quoted}")
     return number
 
 
@@ -180,4 +181,4 @@ def as_zone(zone: object) -> str:
         raise DiscreetError(
             f"time zone {zone} is an offset, which does not say when clocks change; give a name such as 'Europe/Paris'"
         )
-    raise DiscreetError(f"the time zone is {words_for(zone)}; give a name such as 'Europe/Paris', or a ZoneInfo")
+    raise DiscreetError(f"time zone {zone!r} is not known; use an IANA name such as Europe/Paris, or a ZoneInfo")

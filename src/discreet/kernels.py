@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Rng
+from discreet.contracts import Rng, computed_once
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Events
 from discreet.numerics import (
@@ -49,7 +47,7 @@ class FiniteKernel:
             )
         out_of_range = (self.weights < 0) | (self.weights > total)  # also keeps the sums from overflowing
         if out_of_range.any() or (self.weights.sum(axis=1) != total).any():
-            raise DiscreetError(f"every row of a kernel's weights must be non-negative and sum to its total, {total}")
+            raise DiscreetError(f"every row of a kernel's weights must be non-negative and sum to {total}, its total")
         self.weights.setflags(write=False)
         self._cumulative: dict[int, IntArray] = {}
         self._index = {output: k for k, output in enumerate(outputs)}
@@ -64,14 +62,14 @@ class FiniteKernel:
         """
         return cls(outputs, integer_weights(np.asarray(probabilities, dtype=np.float64), filler), TOTAL)
 
-    @cached_property
+    @computed_once
     def matrix(self) -> FloatArray:
         """(P, O): weights / total."""
         matrix = self.weights / float(self.total)
         matrix.setflags(write=False)
         return matrix
 
-    @cached_property
+    @computed_once
     def digest(self) -> bytes:
         """Of outputs, weights and total."""
         return digest_of((self.outputs, self.total, self.weights.shape, self.weights))

@@ -156,7 +156,7 @@ def test_arrays_that_are_no_chain_are_refused_with_their_place(
 
 def test_other_misuse_says_what_to_do() -> None:
     chain = random_chain(0)
-    with pytest.raises(ModelError, match=r"a day of 0 slots is empty; give at least one slot"):
+    with pytest.raises(DiscreetError, match=r"the number of slots is 0; give a whole number, 1 or more"):
         MarkovChain.homogeneous(LABELS, I3, T3[0], 0)
     with pytest.raises(DiscreetError, match=r"the clock has 24 slots a day, the chain 4; use the same"):
         MarkovChain(LABELS, I3, T3, clock=Clock(24))

@@ -17,7 +17,7 @@ from cachetools import LRUCache
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.contracts import DayModel, Needs, Utility
+from discreet.contracts import DayModel, Needs, Utility, computed_once
 from discreet.errors import DiscreetError, PolicyError
 from discreet.given import checked_model, checked_pair
 from discreet.mechanisms.perturbation.endless import CHANGES, EndlessFilter, EndlessState
@@ -243,7 +243,7 @@ class Dphmm:
         """Not defined: supports of other habits would have to be joined, too."""
         raise DiscreetError(CHANGES)
 
-    @cached_property
+    @computed_once
     def settings(self) -> str:
         """What, beside model and policy, kernels depend on."""
         asked = [part for query in self.queries for part in (query.answers.step, query.answers.integers)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from discreet.clock import Clock
 from discreet.contexts import Day
+from discreet.contracts import computed_once
 from discreet.errors import DiscreetError
 from discreet.frames import Rows
 from discreet.models import arrays
@@ -149,7 +149,7 @@ class MarkovChain:
         """T."""
         return len(self.transitions) + 1
 
-    @cached_property
+    @computed_once
     def prior(self) -> FloatArray:
         """(T, n): P(X_t)."""
         prior = arrays.state_prior(self.initial, self.transitions)
@@ -176,10 +176,16 @@ class MarkovChain:
         """(T-1, n, n): the steps that occur."""
         return np.asarray((self.transitions > 0) & (self.prior[:-1, :, None] > 0))
 
-    @cached_property
+    @computed_once
     def fingerprint(self) -> str:
         """A digest: equal chains have equal fingerprints."""
         return arrays.fingerprint(["chain", self.contexts, self.initial, self.transitions])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MarkovChain) and (self.fingerprint, self.clock) == (other.fingerprint, other.clock)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         return f"MarkovChain({len(self.contexts)} contexts, {self.slots} slots)"

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from discreet.clock import Clock
 from discreet.contexts import Day
+from discreet.contracts import computed_once
 from discreet.errors import DiscreetError, ModelError
 from discreet.frames import Rows
 from discreet.given import as_date
@@ -248,7 +249,7 @@ class Routine:
         """Which date is of which kind."""
         return self._kinds
 
-    @cached_property
+    @computed_once
     def fingerprint(self) -> str:
         """A digest: equal routines have equal fingerprints."""
         parts: list[object] = ["routine", self.by, self.contexts]
@@ -257,6 +258,12 @@ class Routine:
         for pair, rows in sorted(self._nights.items()):
             parts += [pair, rows]
         return arrays.fingerprint(parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Routine) and (self.fingerprint, self.clock) == (other.fingerprint, other.clock)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         return f"Routine({', '.join(self.kinds)}; {len(self.contexts)} contexts, {self.slots} slots)"
