@@ -13,7 +13,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from discreet.errors import DiscreetError
-from discreet.given import as_zone, words_for
+from discreet.given import as_date, as_zone, words_for
 
 DAY_SECONDS = 86_400
 
@@ -119,7 +119,7 @@ class Clock:
         It has the clock's zone. Python compares and subtracts two times of one zone as wall clocks show them: turn them
         to UTC, or take their `timestamp()`, to compare instants.
         """
-        midnight = dt.datetime.combine(date, dt.time())
+        midnight = dt.datetime.combine(as_date(date), dt.time())
         wall = midnight + dt.timedelta(seconds=self.cut_seconds + slot * self.slot_seconds)
         start = wall.replace(tzinfo=self._zoneinfo)  # of a time that is shown twice, the first
         late, early = int(start.timestamp()), int(start.replace(fold=1).timestamp())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.errors import DiscreetError
-from discreet.given import as_date, words_for
+from discreet.given import as_date, checked_count, words_for
 
 UNKNOWN = "unknown"
 """The context of a slot without a reading: learned like any other, because phones fall silent in particular places."""
@@ -60,6 +60,8 @@ def carry_forward(days: Iterable[Day], slots: int, *, backward: bool = False) ->
     Readings carry over midnight between consecutive dates. `backward` also fills the unknown slots at the start of a
     day from its first reading. Days are taken in the order given.
     """
+    if isinstance(days, Day):
+        raise DiscreetError("carry_forward takes several days, and one is given; give a list, [day]")
     carried = Carry(slots)
     filled: list[Day] = []
     before: Day | None = None
@@ -79,9 +81,7 @@ class Carry:
     """Carries the last reading over slots without one, slot by slot: a stream and a file are filled alike."""
 
     def __init__(self, slots: int) -> None:
-        if slots < 0:
-            raise DiscreetError(f"readings cannot be carried for {slots} slots; give 0 or more")
-        self._slots = slots
+        self._slots = slots = checked_count(slots, "the number of slots that readings are carried for", least=0)
         self._last, self._age = UNKNOWN, slots
 
     def over(self, context: str) -> str:
@@ -121,8 +121,8 @@ def merge_rare(
 
     `unknown`, the labels in `keep` (secrets, say) and those of which `telling` is true are never merged.
     """
-    if not 0 <= share < 1:
-        raise DiscreetError(f"the share below which contexts are merged is {share}; give a number from 0 to below 1")
+    if not isinstance(share, int | float) or not 0 <= share < 1:
+        raise DiscreetError(f"the share below which contexts are merged is {share!r}; give a number from 0 to below 1")
     spared = {UNKNOWN, keep} if isinstance(keep, str) else {UNKNOWN, *keep}
     counts: dict[str | None, Counter[str]] = {}
     for day in days:

@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from discreet.errors import OneDayError
 from discreet.numerics import FloatArray, IntArray
@@ -270,8 +270,9 @@ class Mechanism(Machine[State], Protocol[State]):
     def guarantee(self) -> Guarantee:
         """What is promised."""
 
-    needs: ClassVar[Needs]
-    """What it needs of its model; the constructor refuses a model that lacks it."""
+    @property
+    def needs(self) -> Needs:
+        """What it needs of its model; the constructor refuses a model that lacks it."""
 
     def worth(self, context: str, output: Output) -> float:
         """What an output is worth in a context; `outputs.truthful` unless the mechanism has a measure of its own."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import operator
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, cast
 
 from discreet.errors import DiscreetError, ModelError, PolicyError
@@ -50,7 +51,7 @@ def checked_model(model: object, who: str) -> None:
     if not missing:
         return
     if not lacks(model, POLICY):
-        raise ModelError(f"{who}: the model is a policy; the model comes first, then the policy")
+        raise ModelError(f"{who}: the model is a policy; give a model in its place, such as MarkovChain.fit(days)")
     if not lacks(model, ("kinds", "since", "day")):
         raise ModelError(f"{who}: a routine has no first day; give routine.since(date), or routine.day(kind)")
     if not lacks(model, ("part_of", "for_date")):
@@ -69,7 +70,7 @@ def checked_policy(policy: object, who: str) -> None:
     if not lacks(policy, POLICY):
         return
     if not lacks(policy, MODEL):
-        raise PolicyError(f"{who}: the policy is a model; the model comes first, then the policy")
+        raise PolicyError(f"{who}: the policy is a model; give Policy(['clinic'], delta=0.1) in its place")
     remedy = "give Policy(['clinic'], delta=0.1)"
     if isinstance(policy, str | list | tuple | set | frozenset):
         remedy = "put the secrets into a policy: Policy([...], delta=0.1)"
@@ -88,9 +89,9 @@ def checked_pair(model: object, policy: object, who: str) -> None:
     checked_policy(policy, who)
 
 
-def checked_mechanism(mechanism: object, who: str) -> None:
-    """Refuse what is no mechanism."""
-    missing = lacks(mechanism, MECHANISM)
+def checked_mechanism(mechanism: object, who: str, also: tuple[str, ...] = ()) -> None:
+    """Refuse what is no mechanism, or lacks what is asked of it besides."""
+    missing = lacks(mechanism, MECHANISM + also)
     if not missing:
         return
     if isinstance(mechanism, type):
@@ -131,6 +132,12 @@ def checked_count(value: object, what: str, *, least: int = 1) -> int:
         quoted = ", without quotes" if isinstance(value, str) else ""
         raise DiscreetError(f"{what} is {value!r}; give a whole number, {least} or more{quoted}")
     return number
+
+
+def checked_path(path: object, who: str) -> None:
+    """Refuse what is no path."""
+    if not isinstance(path, str | PathLike):
+        raise DiscreetError(f"{who}: the path is {words_for(path)}; give the name of a file, first")
 
 
 # --- dates and zones, as people write them

@@ -73,7 +73,7 @@ def check(mechanism: AnyMechanism, *, walks: int = 4, seed: int = 0, budget: int
 
     One without end is held to them over its first days.
     """
-    checked_mechanism(mechanism, "laws.check")
+    checked_mechanism(mechanism, "laws.check", also=("expected_utility",))
     mechanism = ended(mechanism, ENDLESS_DAYS, ENDLESS_POSITIONS)
     _private_states(mechanism)
     _silence_is_accepted(mechanism)

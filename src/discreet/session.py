@@ -23,7 +23,7 @@ from discreet.adversary.process import remembers
 from discreet.contexts import UNKNOWN, fitted
 from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, Rng, covers_everything
 from discreet.errors import DiscreetError
-from discreet.given import as_date, checked_mechanism, words_for
+from discreet.given import as_date, checked_mechanism, lacks, words_for
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
@@ -63,6 +63,11 @@ class Session:
         state: Any = mechanism.start()
         self._in_state = in_state(mechanism)
         self._shares = self._in_state and self.adversary is self._stream.adversary  # so it is not computed twice
+        if rng is not None and lacks(rng, ("bits", "below")):
+            raise DiscreetError(
+                f"Session: rng is {words_for(rng)}; leave it out for the operating system's entropy, or give "
+                "discreet.randomness.SeededEntropy(seed) in an experiment"
+            )
         self._rng: Rng = SystemEntropy() if rng is None else rng
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
         self._remembers = remembers(mechanism.private_contexts, len(self._index))

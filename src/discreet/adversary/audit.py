@@ -184,6 +184,8 @@ def audit(
         raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")
     if budget is not None:
         checked_count(budget, "the audit's budget of kernels")
+    if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
+        raise DiscreetError(f"the audit may take {seconds!r} seconds; give a number, 0 or more, or leave it out")
     habits = mechanism.habits_of(model) if isinstance(mechanism, Unrolled) and isinstance(model, Routine) else model
     adversary = Adversary(mechanism, cast(Any, habits), policy)
     return _Search(mechanism, adversary, KERNELS if budget is None else budget, seconds, progress).run(method, budget)

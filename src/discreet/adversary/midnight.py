@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -148,7 +148,7 @@ class DaysJoined:
     by default all.
     """
 
-    needs: ClassVar[Needs] = "chain"
+    needs: Needs = "chain"
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class DaysJoined:
 class Unrolled:
     """A mechanism without end over its first days, or positions, as one model that ends: for the audit alone."""
 
-    needs: ClassVar[Needs] = "any"
+    needs: Needs = "any"
 
     def __init__(self, mechanism: Any, days: int, policy: Policy | None = None) -> None:
         self.model: DayModel = mechanism.model.unrolled(days)

@@ -20,7 +20,7 @@ from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table, check_option, positions_of
 from discreet.errors import DataError, DiscreetError
 from discreet.frames import Rows, Tabular, frame_of, is_frame
-from discreet.given import as_date
+from discreet.given import as_date, words_for
 from discreet.places import Cells
 
 DAYS = ("person", "date", "slot", "context")
@@ -112,6 +112,8 @@ def read_days(
     """
     kept = (keep,) if isinstance(keep, str) else tuple(keep)
     check_option("pick", pick, ("last", "modal"))
+    if not isinstance(clock, Clock):
+        raise DataError(f"the clock is {words_for(clock)}; give Clock(slots=48, zone='Europe/Paris')")
     _filled([], carry, backward, merge_below, kept, telling)  # a wrong option is told now, not after an hour of reading
     if isinstance(columns, PositionColumns) != (cells is not None):
         missing = "cells=, such as discreet.places.Grid" if cells is None else "columns=PositionColumns(...)"
@@ -146,9 +148,10 @@ def days_of(given: Readings | Source | Rows, clock: Clock | None, who: str) -> l
     if is_frame(given) and set(DAYS[1:]) <= set((frame := frame_of(given)).columns):
         return _days_in(frame, who)
     if clock is None:
+        give = "give" if who.endswith("fit") else "learn the model with"
         raise DiscreetError(
-            f"{who}: these are readings, and no clock says how days are cut; give clock=Clock(slots=48, "
-            "zone='Europe/Paris'), or days: read_days(table, clock).days"
+            f"{who}: these are readings, and no clock says how days are cut; {give} clock=Clock(slots=48, "
+            "zone='Europe/Paris'), or give days: read_days(table, clock).days"
         )
     return read_days(given, clock, naive_zone=clock.zone).days
 

@@ -35,7 +35,7 @@ from discreet.errors import DiscreetError, PolicyError
 from discreet.evaluation.shown import Features, Shown
 from discreet.factors import factor
 from discreet.frames import Rows, Tabular
-from discreet.given import checked_policy
+from discreet.given import checked_policy, words_for
 from discreet.models.arrays import given_days
 from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.outputs import Output
@@ -178,6 +178,8 @@ def attack(
     """
     checked_policy(policy, "attack")
     days = cast(Sequence[Day], given_days(days, None, "attack"))
+    if not isinstance(outputs, Sequence):
+        raise DiscreetError(f"the outputs are {words_for(outputs)}; give a list for each day, with one output a slot")
     _learner(Features.of({}, {}, 1), seed)  # what is not installed is told before the work
     if not 0 < false_alarms < 1:
         raise DiscreetError(f"the false-alarm rate is {false_alarms}; give a number above 0 and below 1, such as 0.01")

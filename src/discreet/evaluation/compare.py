@@ -16,7 +16,7 @@ from discreet.evaluation.replay import require_slots
 from discreet.evaluation.week import evaluate_parts, every_date
 from discreet.files import picture_format, written_picture
 from discreet.frames import Rows
-from discreet.given import checked_pair, checked_policy
+from discreet.given import checked_pair, checked_policy, words_for
 from discreet.mechanisms.named import Spec, kebab
 from discreet.models.arrays import given_days
 from discreet.models.routine.parts import AnyModel, Make, part_on, parts_of, secrets_by_part
@@ -129,9 +129,16 @@ def _named(mechanisms: Iterable[Compared] | Mapping[str, Compared]) -> dict[str,
     """What makes each, by name; a name that says two of them is an error."""
     if isinstance(mechanisms, str):
         mechanisms = (mechanisms,)
+    if not isinstance(mechanisms, Iterable):
+        raise DiscreetError(f"compare: the mechanisms are {words_for(mechanisms)}; give a list of names or classes")
     given = mechanisms.items() if isinstance(mechanisms, Mapping) else ((None, one) for one in mechanisms)
     found: dict[str, Maker] = {}
     for name, one in given:
+        if not isinstance(one, str | Spec) and not callable(one):
+            raise DiscreetError(
+                f"compare: a mechanism is {words_for(one)}, made already for one model and policy; give its class, a "
+                "name, or a Spec with options, and compare makes it"
+            )
         spec = Spec(one).checked() if isinstance(one, str) else one
         own = str(spec) if isinstance(spec, Spec) else kebab(getattr(one, "__name__", type(one).__name__))
         if (key := own if name is None else name) in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ class ContextMechanism(ABC):
     quicker or exact way; and `law_cases`, where the constructor needs options.
     """
 
-    needs: ClassVar[Needs] = "any"
+    needs: Needs = "any"
     guarantee: Guarantee
 
     def __init__(self, model: DayModel, policy: Policy) -> None:

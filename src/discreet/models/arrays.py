@@ -22,6 +22,8 @@ def labels(contexts: Iterable[str]) -> tuple[str, ...]:
     """The contexts as a tuple of distinct, non-empty labels."""
     if isinstance(contexts, str):
         raise ModelError(f"contexts is one string, {contexts!r}; give a tuple of labels")
+    if not isinstance(contexts, Iterable):
+        raise ModelError(f"contexts is {words_for(contexts)}; give a tuple of labels")
     given = tuple(contexts)
     if not given:
         raise ModelError("the model has no contexts; give at least one label")

@@ -222,7 +222,7 @@ class Plan:
         over them, and whoever is not in the sample has a model of the same form (`models.newcomers`).
         """
         checked_policy(policy, "Plan.learn")
-        if is_table(trajectories):
+        if is_table(trajectories) or not isinstance(trajectories, Collection):
             trajectories = trajectories_of(trajectories, "Plan.learn")
         trajectories = cast(Collection[Trajectory], trajectories)
         checked_length(piece_length)

@@ -71,7 +71,7 @@ class Adaptive:
     goes. `effort` counts programmes, those given up (silence instead), and kernels mended after rounding.
     """
 
-    needs: ClassVar[Needs] = "any"
+    needs: Needs = "any"
     forgets: ClassVar[bool] = True  # after a skip kernels do not look at memory
     shares_tables: ClassVar[Literal[True]] = True  # `since` begins with what was decided before
     pairs: ClassVar[int] = PAIRS  # of memory; a class of one's own may keep others, as an experiment does

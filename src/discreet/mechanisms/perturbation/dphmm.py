@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,7 +97,7 @@ class Dphmm:
     has cost since when. A policy promises nothing here; its secrets are those whose gains beliefs show.
     """
 
-    needs: ClassVar[Needs] = "any"
+    needs: Needs = "any"
 
     def __init__(
         self,

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.contracts import computed_once
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, ModelError, did_you_mean
 from discreet.frames import Rows
+from discreet.given import checked_count, words_for
 from discreet.models import arrays
 from discreet.models.learning.counts import Counts, Smoothing, divided, estimate, steps_of
 from discreet.models.sampling import drawn
@@ -42,12 +43,19 @@ class MarkovChain:
     ) -> None:
         self.contexts = arrays.labels(contexts)
         n = len(self.contexts)
+        if np.ndim(transitions) == 2:  # type: ignore[arg-type]  # whatever it is
+            raise ModelError(
+                "transitions is one matrix; give one for each step, (T-1, n, n), or use MarkovChain.homogeneous, which "
+                "takes one for all"
+            )
         self.initial = arrays.probabilities(initial, (n,), "initial")
         self.transitions = arrays.probabilities(transitions, (None, n, n), "transitions")
         self.counts = counts
         self._set_clock(clock)
 
     def _set_clock(self, clock: Clock | None) -> None:
+        if clock is not None and not isinstance(clock, Clock):
+            raise DiscreetError(f"the clock is {words_for(clock)}; give Clock(slots={self.slots}, zone='Europe/Paris')")
         if clock is not None and clock.slots != self.slots:
             raise DiscreetError(f"the clock has {clock.slots} slots a day, the chain {self.slots}; use the same")
         self.clock = clock
@@ -192,7 +200,10 @@ class MarkovChain:
 
     def index_of(self, context: str) -> int:
         """The index of a label."""
-        return int(arrays.encoded([[context]], self.contexts)[0, 0])
+        if context not in self.contexts:
+            hint = did_you_mean(str(context), self.contexts)
+            raise DiscreetError(f"{context!r} is not a context of the model; {hint}")
+        return self.contexts.index(context)
 
     def codes(self, days: arrays.Labels, missing: int | None = None) -> IntArray:
         """(D, T) indices of the days' labels; labels unknown to the chain are an error, or `missing` where given."""
@@ -225,7 +236,8 @@ class MarkovChain:
 
     def sample_codes(self, days: int, seed: int) -> IntArray:
         """(D, T) indices of drawn days."""
-        rng = np.random.default_rng(seed)
+        checked_count(days, "the number of days")
+        rng = np.random.default_rng(checked_count(seed, "the seed", least=0))
         codes = np.empty((days, self.slots), dtype=np.int64)
         codes[:, 0] = drawn(np.broadcast_to(self.initial, (days, len(self.initial))), rng)
         for t in range(1, self.slots):

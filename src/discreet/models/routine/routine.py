@@ -22,7 +22,7 @@ from discreet.contexts import Day
 from discreet.contracts import computed_once
 from discreet.errors import DiscreetError, ModelError
 from discreet.frames import Rows
-from discreet.given import as_date
+from discreet.given import as_date, words_for
 from discreet.models import arrays
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.stationary import stationary
@@ -57,6 +57,9 @@ class Routine:
         learned: Learned | None = None,
         observers: Sequence[Routine] = (),
     ) -> None:
+        for what, given, one in (("days", days, "{'day': chain}"), ("nights", nights, "{('day', 'day'): array}")):
+            if not isinstance(given, Mapping):
+                raise ModelError(f"the {what} of a routine are {words_for(given)}; give a mapping, such as {one}")
         self._days = dict(days)
         if not self._days:
             raise ModelError("a routine has no kinds of day; give a chain for at least one")
@@ -171,9 +174,9 @@ class Routine:
         """After how many days kinds repeat; None where the rule has no period."""
         return self._kinds.period
 
-    def kind_of(self, date: dt.date) -> str:
+    def kind_of(self, date: dt.date | str) -> str:
         """The kind of a date."""
-        kind = self._kinds.of(date)
+        kind = self._kinds.of(as_date(date))
         if kind not in self._days:
             raise DiscreetError(
                 f"{date} is of kind {kind!r}, which the routine does not have; kinds: {', '.join(self.kinds)}"
@@ -219,8 +222,9 @@ class Routine:
         priors.setflags(write=False)
         return priors
 
-    def prior(self, date: dt.date) -> FloatArray:
+    def prior(self, date: dt.date | str) -> FloatArray:
         """(T, n): what anybody who knows the routine believes of that date, long after it began."""
+        date = as_date(date)
         if self.cycle is None:
             raise DiscreetError(
                 "the routine has no one stationary distribution, so a date alone has no prior; "

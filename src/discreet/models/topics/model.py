@@ -230,7 +230,7 @@ class TopicModel:
         topics then need not stand for what attributes tell about each other (`EventModel` has that), and are left to
         tell what follows what. It takes more data to learn them where there are many events.
         """
-        if is_table(trajectories):
+        if is_table(trajectories) or not isinstance(trajectories, Iterable):
             from discreet.data.trajectories import trajectories_of
 
             trajectories = trajectories_of(trajectories, "TopicModel.fit")
