@@ -184,7 +184,7 @@ def test_carry_forward_crosses_midnight_only_to_the_next_date_of_the_same_person
         (Day((U, U, "c"), None, "ann"), (U, U, "c")),
     ):
         assert carry_forward([first, after], 1)[1].contexts == filled
-    with pytest.raises(DiscreetError, match=r"-1 slots; give 0 or more"):
+    with pytest.raises(DiscreetError, match=r"carried for is -1; give a whole number, 0 or more"):
         carry_forward([first], -1)
 
 

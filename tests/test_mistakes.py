@@ -1,4 +1,4 @@
-"""What newcomers get wrong, one row each: the call, what the error says was given and where, and the remedy it names."""
+"""What newcomers get wrong: the call, what the error says was given and where, and the remedy that it names."""
 
 from __future__ import annotations
 

@@ -257,9 +257,8 @@ def _checked_over(over: object, name: str) -> Over:
 def checked_share(value: object, what: str) -> float:
     """A probability, or a share of something."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # also catches NaN
-        raise PolicyError(
-            f"{what} is {value!r}; give a number from 0 to 1{', without quotes' * isinstance(value, str)}"
-        )
+        quoted = ", without quotes" if isinstance(value, str) else ""
+        raise PolicyError(f"{what} is {value!r}; give a number from 0 to 1{quoted}")
     return float(value)
 
 

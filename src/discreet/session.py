@@ -235,6 +235,15 @@ class Session:
             "hold the truth; keep session.checkpoint() and session.private, and go on with Session.resume"
         )
 
+    def branched(self) -> Session:
+        """A second session from here on, for a caller who draws first and decides later which of the two goes on.
+
+        Only one of them may: what both drew would be told twice. That is why `copy` refuses.
+        """
+        found = object.__new__(Session)
+        vars(found).update(vars(self))
+        return found
+
     def __copy__(self) -> NoReturn:
         self.__reduce_ex__(4)
 

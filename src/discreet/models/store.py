@@ -18,7 +18,7 @@ import numpy as np
 from discreet.clock import Clock
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.files import written_whole
-from discreet.given import checked_path, words_for
+from discreet.given import MODEL, checked_path, lacks, words_for
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.week import Models
 from discreet.models.hidden.endless import EndlessHidden
@@ -54,7 +54,7 @@ def save(
     `reading` how the readings were read, for whoever reads more of them.
     """
     checked_path(path, "save")
-    if not isinstance(model, MarkovChain | HiddenMarkovModel | EndlessHidden | Mapping | Routine):
+    if not isinstance(model, Mapping | Routine) and lacks(model, MODEL):
         raise DiscreetError(
             f"save: the model is {words_for(model)}; give habits: a MarkovChain, a HiddenMarkovModel, Models or a "
             "Routine, after the path"

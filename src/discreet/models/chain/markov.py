@@ -43,7 +43,7 @@ class MarkovChain:
     ) -> None:
         self.contexts = arrays.labels(contexts)
         n = len(self.contexts)
-        if np.ndim(transitions) == 2:  # type: ignore[arg-type]  # whatever it is
+        if arrays.dimensions(transitions) == 2:
             raise ModelError(
                 "transitions is one matrix; give one for each step, (T-1, n, n), or use MarkovChain.homogeneous, which "
                 "takes one for all"
