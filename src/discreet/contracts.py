@@ -370,10 +370,6 @@ def runs_without_end(mechanism: AnyMechanism) -> bool:
 class MechanismClass(Protocol):
     """What `discreet.mechanisms` exports: called with a model, a policy and options it gives a mechanism."""
 
-    @property
-    def needs(self) -> Needs:
-        """What its mechanisms need of their model."""
-
     def __call__(self, *model_and_policy: Any, **options: Any) -> AnyMechanism:
         """The mechanism: `Name(model, policy, *, options)`."""
 

@@ -79,7 +79,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class Audit(Tabular):
-    """worst_gain was found (witness has the outputs); no output gains more than `bound`. Equal where `exact`.
+    """What an audit found: some outputs gain `worst_gain` (`witness`), and none more than `bound`. Equal where `exact`.
 
     `excess` is the largest gain beyond its own row's delta that was found (negative: the room that is left), which is
     its secret's, or what the secret's cap leaves.
