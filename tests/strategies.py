@@ -182,3 +182,9 @@ hidden_models = st.builds(
 def with_states_seen(chain: MarkovChain) -> HiddenMarkovModel:
     """A chain as a hidden Markov model whose states are seen."""
     return HiddenMarkovModel(chain.contexts, chain.initial, chain.transitions, np.eye(len(chain.contexts)))
+
+
+def needs_of(kind: object) -> str:
+    """What the mechanisms of a class need of their model."""
+    needs: str = getattr(kind, "needs", "any")
+    return needs

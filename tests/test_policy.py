@@ -320,7 +320,7 @@ S = '[[secret]]\ncontexts = ["a"]\n'
         ("[clock]\nslots = 7", r"\[clock\]: a day cannot be cut into 7 slots.*use a divisor"),
         ("[clock]\nslots = '24'", r"\[clock\]: a day cannot be cut into '24' slots.*use a divisor"),
         ("[clock]\nslots = 24.0", r"\[clock\]: a day cannot be cut into 24.0 slots.*use a divisor"),
-        ("[clock]\nslots = 24\ncut = 04:00:00", r"\[clock\]: the clock's cut is .*; write it as HH:MM"),
+        ("[clock]\nslots = 24\ncut = 04:00:30", r"\[clock\]: the clock's cut is .*; write it as HH:MM"),
         ("[clock]\nslots = 24\nzone = 1", r"\[clock\]: time zone 1 is not known; use an IANA name"),
     ],
 )  # fmt: skip

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.contexts import UNKNOWN, Day, carry_forward, merge_rare
     from discreet.contracts import Utility
     from discreet.errors import DiscreetError
+    from discreet.evaluation.attack import Attack, attack
     from discreet.evaluation.compare import compare
     from discreet.evaluation.limit import Limit, limit
     from discreet.evaluation.metrics import Evaluation, evaluate
@@ -29,12 +30,16 @@ if TYPE_CHECKING:
     from discreet.models.topics.model import TopicModel
     from discreet.outputs import Generalized, Output, PartialEvent, Perturbed, Released, Skipped, Suppressed
     from discreet.policy import Guarantee, Policy, Secret
+    from discreet.publish.engines.local import publish
+    from discreet.publish.plan import Plan
+    from discreet.publish.report import Report
     from discreet.session import Session
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "UNKNOWN": "contexts",
+    "Attack": "evaluation.attack",
     "Audit": "adversary.audit",
     "Clock": "clock",
     "Day": "contexts",
@@ -53,8 +58,10 @@ _WHERE = {
     "Output": "outputs",
     "PartialEvent": "outputs",
     "Perturbed": "outputs",
+    "Plan": "publish.plan",
     "Policy": "policy",
     "Released": "outputs",
+    "Report": "publish.report",
     "Routine": "models.routine.routine",
     "Secret": "policy",
     "Session": "session",
@@ -63,6 +70,7 @@ _WHERE = {
     "TopicModel": "models.topics.model",
     "Trajectory": "events",
     "Utility": "contracts",
+    "attack": "evaluation.attack",
     "audit": "adversary.audit",
     "carry_forward": "contexts",
     "compare": "evaluation.compare",
@@ -73,12 +81,14 @@ _WHERE = {
     "load": "models.store",
     "mechanisms": "mechanisms",
     "merge_rare": "contexts",
+    "publish": "publish",
     "save": "models.store",
     "warm": "jit.warming",
 }
 
 __all__ = [
     "UNKNOWN",
+    "Attack",
     "Audit",
     "Clock",
     "Day",
@@ -97,8 +107,10 @@ __all__ = [
     "Output",
     "PartialEvent",
     "Perturbed",
+    "Plan",
     "Policy",
     "Released",
+    "Report",
     "Routine",
     "Secret",
     "Session",
@@ -107,6 +119,7 @@ __all__ = [
     "TopicModel",
     "Trajectory",
     "Utility",
+    "attack",
     "audit",
     "carry_forward",
     "compare",
@@ -117,6 +130,7 @@ __all__ = [
     "load",
     "mechanisms",
     "merge_rare",
+    "publish",
     "save",
     "warm",
 ]
@@ -124,7 +138,11 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name not in _WHERE:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+        from difflib import get_close_matches  # takes a while, and few need it
+
+        near = get_close_matches(name, __all__, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}{hint}")
     module = importlib.import_module(f"discreet.{_WHERE[name]}")
     value: object = module if name == _WHERE[name] else getattr(module, name)
     globals()[name] = value
@@ -132,4 +150,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from discreet.errors import DiscreetError
+from discreet.given import as_date, as_zone, words_for
 
 DAY_SECONDS = 86_400
 
@@ -70,8 +71,11 @@ class Clock:
     zone: str = "UTC"
     cut: str = "00:00"
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.slots, int) or self.slots < 1 or DAY_SECONDS % self.slots:
+    def __init__(self, slots: int, zone: str | dt.tzinfo = "UTC", cut: str | dt.time = "00:00") -> None:
+        object.__setattr__(self, "slots", slots)
+        object.__setattr__(self, "zone", zone if isinstance(zone, str) else as_zone(zone))
+        object.__setattr__(self, "cut", str(cut).removesuffix(":00") if isinstance(cut, dt.time) else cut)
+        if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1 or DAY_SECONDS % slots:
             raise DiscreetError(
                 f"a day cannot be cut into {self.slots!r} slots of whole seconds; "
                 "use a divisor of 86400 such as 24, 48, 96"
@@ -99,6 +103,11 @@ class Clock:
 
     def locate(self, timestamp: dt.datetime) -> tuple[dt.date, int]:
         """The (date, slot) of a timestamp; one without a zone is taken as wall-clock time in the clock's zone."""
+        if not isinstance(timestamp, dt.datetime):
+            raise DiscreetError(
+                f"the timestamp is {words_for(timestamp)}; give a datetime: datetime.fromisoformat(...) of text, "
+                "datetime.fromtimestamp(..., UTC) of epoch seconds"
+            )
         wall = timestamp if timestamp.tzinfo is None else timestamp.astimezone(self._zoneinfo)
         shifted = wall.replace(tzinfo=None) - dt.timedelta(seconds=self.cut_seconds)
         second = shifted.hour * 3600 + shifted.minute * 60 + shifted.second
@@ -110,7 +119,7 @@ class Clock:
         It has the clock's zone. Python compares and subtracts two times of one zone as wall clocks show them: turn them
         to UTC, or take their `timestamp()`, to compare instants.
         """
-        midnight = dt.datetime.combine(date, dt.time())
+        midnight = dt.datetime.combine(as_date(date), dt.time())
         wall = midnight + dt.timedelta(seconds=self.cut_seconds + slot * self.slot_seconds)
         start = wall.replace(tzinfo=self._zoneinfo)  # of a time that is shown twice, the first
         late, early = int(start.timestamp()), int(start.replace(fold=1).timestamp())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.errors import DiscreetError
+from discreet.given import as_date, checked_count, words_for
 
 UNKNOWN = "unknown"
 """The context of a slot without a reading: learned like any other, because phones fall silent in particular places."""
@@ -24,11 +25,16 @@ class Day:
     date: dt.date | None = None
     person: str | None = None
 
-    def __post_init__(self) -> None:
-        given: object = self.contexts
-        if isinstance(given, str):
-            raise DiscreetError(f"a day is one string, {given!r}; give a tuple of labels, one a slot")
-        object.__setattr__(self, "contexts", tuple(self.contexts))
+    def __init__(self, contexts: Iterable[str], date: dt.date | str | None = None, person: str | None = None) -> None:
+        if isinstance(contexts, str):
+            raise DiscreetError(f"a day is one string, {contexts!r}; give a tuple of labels, one a slot")
+        if not isinstance(contexts, Iterable):
+            raise DiscreetError(f"a day's contexts are {words_for(contexts)}; give a tuple of labels, one a slot")
+        if person is not None and not isinstance(person, str):
+            raise DiscreetError(f"the person of a day is {words_for(person)}; give a name as text, or None")
+        object.__setattr__(self, "contexts", tuple(contexts))
+        object.__setattr__(self, "date", date if date is None else as_date(date, "the date of a day"))
+        object.__setattr__(self, "person", person)
         where = f" ({self.person or 'person not given'}, {self.date or 'date not given'})"
         if not self.contexts:
             raise DiscreetError(
@@ -54,6 +60,8 @@ def carry_forward(days: Iterable[Day], slots: int, *, backward: bool = False) ->
     Readings carry over midnight between consecutive dates. `backward` also fills the unknown slots at the start of a
     day from its first reading. Days are taken in the order given.
     """
+    if isinstance(days, Day):
+        raise DiscreetError("carry_forward takes several days, and one is given; give a list, [day]")
     carried = Carry(slots)
     filled: list[Day] = []
     before: Day | None = None
@@ -73,9 +81,7 @@ class Carry:
     """Carries the last reading over slots without one, slot by slot: a stream and a file are filled alike."""
 
     def __init__(self, slots: int) -> None:
-        if slots < 0:
-            raise DiscreetError(f"readings cannot be carried for {slots} slots; give 0 or more")
-        self._slots = slots
+        self._slots = slots = checked_count(slots, "the number of slots that readings are carried for", least=0)
         self._last, self._age = UNKNOWN, slots
 
     def over(self, context: str) -> str:
@@ -119,8 +125,8 @@ def merge_rare(
 
     `unknown`, the labels in `keep` (secrets, say) and those of which `telling` is true are never merged.
     """
-    if not 0 <= share < 1:
-        raise DiscreetError(f"the share below which contexts are merged is {share}; give a number from 0 to below 1")
+    if not isinstance(share, int | float) or not 0 <= share < 1:
+        raise DiscreetError(f"the share below which contexts are merged is {share!r}; give a number from 0 to below 1")
     spared = {UNKNOWN, keep} if isinstance(keep, str) else {UNKNOWN, *keep}
     counts: dict[str | None, Counter[str]] = {}
     for day in days:

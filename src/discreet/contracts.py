@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from discreet.errors import OneDayError
 from discreet.numerics import FloatArray, IntArray
@@ -17,6 +18,13 @@ from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy
 
 State = TypeVar("State", bound=Hashable)
+
+if TYPE_CHECKING:
+    computed_once = property
+    """A property that is computed when it is first asked for, and kept. Checkers take it for what it stands for in the
+    protocols below, a property; of `cached_property` some of them say that it is none."""
+else:
+    computed_once = cached_property
 
 Needs = Literal["chain", "events", "any"]
 """What a mechanism needs of its model: a Markov chain over contexts, contexts that are events, or nothing special."""
@@ -361,10 +369,6 @@ def runs_without_end(mechanism: AnyMechanism) -> bool:
 
 class MechanismClass(Protocol):
     """What `discreet.mechanisms` exports: called with a model, a policy and options it gives a mechanism."""
-
-    @property
-    def needs(self) -> Needs:
-        """What its mechanisms need of their model."""
 
     def __call__(self, *model_and_policy: Any, **options: Any) -> AnyMechanism:
         """The mechanism: `Name(model, policy, *, options)`."""

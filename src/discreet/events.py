@@ -20,6 +20,7 @@ import numpy as np
 from discreet.clock import DAY_SECONDS, Clock, seconds_of
 from discreet.contexts import by_frequency
 from discreet.errors import DiscreetError, did_you_mean
+from discreet.given import as_zone
 from discreet.numerics import IntArray
 from discreet.outputs import MARK, PartialEvent
 from discreet.policy import At, Secret
@@ -93,6 +94,8 @@ class Intervals:
                     f"the parts of the day start at {', '.join(self.parts.values())}; give them in order of time, "
                     "the part that runs over midnight last"
                 )
+        if self.zone is not None:
+            object.__setattr__(self, "zone", as_zone(self.zone))
         _ = self._clock  # checks the zone
 
     @classmethod

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from discreet.errors import DiscreetError
 
@@ -99,3 +99,28 @@ def private_files() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+PICTURES: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+}
+"""The formats of pictures by the ending of their names, and what matplotlib would write of the day and itself."""
+
+
+def picture_format(path: str | Path) -> str:
+    """The format of a picture, by the ending of its name."""
+    ending = Path(path).suffix.lower()
+    if ending not in PICTURES:
+        raise DiscreetError(f"{path}: pictures are PNG, SVG or PDF; end the name in .png, .svg or .pdf")
+    return ending
+
+
+def written_picture(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib in the format of its name; the same figures give the same bytes."""
+    import matplotlib
+
+    ending = picture_format(path)
+    with matplotlib.rc_context({"svg.hashsalt": "discreet"}), written_whole(path) as file:
+        figure.savefig(file, format=ending[1:], metadata=PICTURES[ending])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Rng
+from discreet.contracts import Rng, computed_once
+from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Events
 from discreet.numerics import (
     TOTAL,
@@ -27,37 +26,50 @@ class FiniteKernel:
     """P(output | private state) = weights / total, exactly: total is a power of two, so the quotients are floats."""
 
     def __init__(self, outputs: tuple[Output, ...], weights: npt.ArrayLike, total: int) -> None:
-        self.outputs = outputs
-        self.weights: IntArray = np.array(weights, dtype=np.int64)  # a copy: the caller's may change
+        self.outputs = outputs = tuple(outputs)
+        given = np.asarray(weights)
+        if given.dtype.kind == "f" and given.size and not (given == np.floor(given)).all():
+            raise DiscreetError(
+                "a kernel's weights are probabilities; FiniteKernel.rounded(outputs, probabilities, filler) makes "
+                "integers of them"
+            )
+        self.weights: IntArray = np.array(given, dtype=np.int64)  # a copy: the caller's may change
         self.total = total
         if self.weights.ndim != 2 or self.weights.shape[1] != len(outputs) or not outputs:
-            raise ValueError(f"{len(outputs)} outputs need weights of shape (private states, {len(outputs)})")
+            raise DiscreetError(
+                f"a kernel's weights have shape {self.weights.shape}; {len(outputs)} outputs need weights of shape "
+                f"(private states, {len(outputs)})"
+            )
         if not power_of_two(total) or total > TOTAL:
-            raise ValueError(
-                f"total is {total}; use a power of two up to 2**{WEIGHT_BITS}, so that weights / total is exact"
+            raise DiscreetError(
+                f"a kernel's total is {total}; use a power of two up to 2**{WEIGHT_BITS}, so that weights / total is "
+                f"exact, or FiniteKernel.rounded(outputs, weights / {total}, filler)"
             )
         out_of_range = (self.weights < 0) | (self.weights > total)  # also keeps the sums from overflowing
         if out_of_range.any() or (self.weights.sum(axis=1) != total).any():
-            raise ValueError(f"every row of a kernel's weights must be non-negative and sum to {total}")
+            raise DiscreetError(f"every row of a kernel's weights must be non-negative and sum to {total}, its total")
         self.weights.setflags(write=False)
         self._cumulative: dict[int, IntArray] = {}
         self._index = {output: k for k, output in enumerate(outputs)}
         if len(self._index) < len(outputs):
-            raise ValueError("an output occurs twice in a kernel; merge the columns")
+            raise DiscreetError("an output occurs twice in a kernel; merge the columns")
 
     @classmethod
-    def rounded(cls, outputs: tuple[Output, ...], probabilities: FloatArray, filler: int) -> FiniteKernel:
-        """Round probabilities (private states, outputs) to weights; output `filler` takes what rounding leaves."""
-        return cls(outputs, integer_weights(probabilities, filler), TOTAL)
+    def rounded(cls, outputs: tuple[Output, ...], probabilities: npt.ArrayLike, filler: int = -1) -> FiniteKernel:
+        """Round probabilities (private states, outputs) to weights; output `filler` takes what rounding leaves.
 
-    @cached_property
+        Weights are over 2**52. With silence as the filler, no other output becomes more likely than asked for.
+        """
+        return cls(outputs, integer_weights(np.asarray(probabilities, dtype=np.float64), filler), TOTAL)
+
+    @computed_once
     def matrix(self) -> FloatArray:
         """(P, O): weights / total."""
         matrix = self.weights / float(self.total)
         matrix.setflags(write=False)
         return matrix
 
-    @cached_property
+    @computed_once
     def digest(self) -> bytes:
         """Of outputs, weights and total."""
         return digest_of((self.outputs, self.total, self.weights.shape, self.weights))

@@ -17,6 +17,7 @@ from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.midnight import ended
 from discreet.contracts import AnyMechanism, DayModel, Kernel, MechanismClass, is_finite, private_in
 from discreet.errors import DiscreetError
+from discreet.given import checked_mechanism
 from discreet.mechanisms.utility import TREE, tree_utility
 from discreet.models.sampling import sampled_days
 from discreet.numerics import SLACK, FloatArray, IntArray, exceeds
@@ -72,6 +73,7 @@ def check(mechanism: AnyMechanism, *, walks: int = 4, seed: int = 0, budget: int
 
     One without end is held to them over its first days.
     """
+    checked_mechanism(mechanism, "laws.check", also=("expected_utility",))
     mechanism = ended(mechanism, ENDLESS_DAYS, ENDLESS_POSITIONS)
     _private_states(mechanism)
     _silence_is_accepted(mechanism)

@@ -12,6 +12,8 @@ from typing import Any, Final, overload
 import numpy as np
 import numpy.typing as npt
 
+from discreet.errors import DiscreetError
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -119,7 +121,10 @@ def integer_weights(probabilities: FloatArray, filler: int, bits: int = WEIGHT_B
     wrong = (rest < -weights.shape[1]) | (weights < 0).any(axis=1)
     if wrong.any():
         first = int(np.argmax(wrong))
-        raise ValueError(f"row {first} of a kernel is not a row of probabilities: {probabilities[first]}")
+        raise DiscreetError(
+            f"row {first} of a kernel is not a row of probabilities: {probabilities[first]}; give numbers from 0 to 1 "
+            "that sum to 1"
+        )
     weights[:, filler] = np.maximum(rest, 0)
     for row in np.flatnonzero(rest < 0):  # floats that sum to a little over one: off the largest
         weights[row, weights[row].argmax()] += rest[row]

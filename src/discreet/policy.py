@@ -14,6 +14,7 @@ from discreet.clock import Clock
 from discreet.contexts import OTHER
 from discreet.errors import OneDayError, PolicyError, did_you_mean
 from discreet.factors import doubted_growth, gain_within
+from discreet.given import words_for
 from discreet.numerics import CLOSE, SLACK, BoolArray, FloatArray, IntArray, digest_of, read_only
 from discreet.policy_file import policy_content, toml_content
 from discreet.secret import NIGHT_BEFORE, At, Secret, checked_factor, checked_share, on_day
@@ -60,6 +61,11 @@ class Policy:
     ) -> None:
         if isinstance(secrets, str | Secret):
             secrets = (secrets,)
+        if not isinstance(secrets, Iterable) or isinstance(secrets, Mapping):
+            raise PolicyError(
+                f"the secrets of a policy are {words_for(secrets)}; give a list of contexts or of Secret(...), and "
+                "delta= by its name"
+            )
         named = tuple(secret if isinstance(secret, Secret) else Secret(secret) for secret in secrets)
         seen: set[str] = set()
         for secret in named:
@@ -77,6 +83,13 @@ class Policy:
                     f"the cap of secret {secret.name!r} is {secret.cap:g}, below half of its delta, "
                     f"{self.spent_of(secret):g}: it would apply to no prior; give a larger cap or a smaller delta"
                 )
+
+    def __repr__(self) -> str:
+        own = ", ".join(repr(one.name) if one == Secret(one.name) else repr(one) for one in self.secrets)
+        terms = {"delta": self.delta, "share": None if self.share == 1 else self.share}
+        terms |= {"odds": self.odds, "doubt": self.doubt}
+        shown = ", ".join(f"{key}={value!r}" for key, value in terms.items() if value is not None)
+        return f"Policy([{own}], {shown})"
 
     def delta_of(self, secret: Secret) -> float:
         """The gain tolerated on a secret. Its limits may leave less: see `row_delta`."""

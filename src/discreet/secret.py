@@ -6,10 +6,11 @@ import calendar
 import datetime as dt
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from discreet.errors import PolicyError
+from discreet.given import words_for
 
 At = Literal["each", "any"]
 Over = Literal["day", "week", "month"] | int
@@ -67,8 +68,12 @@ class Secret:
         sequence: Iterable[str] = (),
         within: int = 0,
     ) -> None:
+        if not isinstance(name, str):
+            raise PolicyError(f"the name of a secret is {words_for(name)}; give text, and its contexts after it")
         if contexts is None:
             contexts = {name}
+        elif not isinstance(contexts, Iterable):
+            raise PolicyError(f"the contexts of secret {name!r} are {words_for(contexts)}; give a set of labels")
         elif isinstance(contexts, str):
             contexts = {contexts}
         values = {
@@ -106,6 +111,17 @@ class Secret:
             )
 
         self._check_window()
+
+    def __repr__(self) -> str:
+        """In the words of the constructor, without what is as it is by default."""
+        own = [repr(self.name)]
+        if self.contexts != {self.name}:
+            own.append("{" + ", ".join(map(repr, sorted(self.contexts))) + "}")
+        for one in fields(self)[2:]:
+            value = getattr(self, one.name)
+            if value != one.default:
+                own.append(f"{one.name}={_listed(value) if one.name == 'slots' else repr(value)}")
+        return f"Secret({', '.join(own)})"
 
     @classmethod
     def pattern(
@@ -201,6 +217,14 @@ def on_day(name: str, day: int, last: int | None = None) -> str:
     return f"{name} (day {day})" if last is None or last == day else f"{name} (days {day} to {last})"
 
 
+def _listed(slots: frozenset[int]) -> str:
+    """Slot numbers in a few words: as a range where they are one."""
+    numbers = sorted(slots)
+    if numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"range({numbers[0]}, {numbers[-1] + 1})"
+    return "{" + ", ".join(map(str, numbers)) + "}"
+
+
 def _checked_slots(slots: Iterable[int], name: str) -> frozenset[int]:
     try:
         return frozenset(operator.index(slot) for slot in slots)
@@ -233,7 +257,8 @@ def _checked_over(over: object, name: str) -> Over:
 def checked_share(value: object, what: str) -> float:
     """A probability, or a share of something."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # also catches NaN
-        raise PolicyError(f"{what} is {value}; give a number from 0 to 1")
+        quoted = ", without quotes" if isinstance(value, str) else ""
+        raise PolicyError(f"{what} is {value!r}; give a number from 0 to 1{quoted}")
     return float(value)
 
 

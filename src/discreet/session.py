@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import TracebackType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, NoReturn, SupportsIndex, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from discreet.adversary.process import remembers
 from discreet.contexts import UNKNOWN, fitted
 from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, Rng, covers_everything
 from discreet.errors import DiscreetError
-from discreet.models.kinds import as_date
+from discreet.given import as_date, checked_mechanism, lacks, words_for
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
@@ -57,11 +57,17 @@ class Session:
     def __init__(
         self, mechanism: AnyMechanism, *, rng: Rng | None = None, adversary: AnyAdversary | None = None
     ) -> None:
+        checked_mechanism(mechanism, "Session")
         self.mechanism = mechanism
         self.adversary: Any = observer_of(mechanism) if adversary is None else adversary
         state: Any = mechanism.start()
         self._in_state = in_state(mechanism)
         self._shares = self._in_state and self.adversary is self._stream.adversary  # so it is not computed twice
+        if rng is not None and lacks(rng, ("bits", "below")):
+            raise DiscreetError(
+                f"Session: rng is {words_for(rng)}; leave it out for the operating system's entropy, or give "
+                "discreet.randomness.SeededEntropy(seed) in an experiment"
+            )
         self._rng: Rng = SystemEntropy() if rng is None else rng
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
         self._remembers = remembers(mechanism.private_contexts, len(self._index))
@@ -217,6 +223,32 @@ class Session:
         if not column[private] > 0 and not isinstance(output, Suppressed):
             unsure = math.inf
         self._now = self._now._replace(private=private, unsure=unsure)
+
+    def __repr__(self) -> str:
+        """What is public alone: neither readings nor memory, which a log or a notebook would keep."""
+        last = self.mechanism.model.slots
+        return f"Session({type(self.mechanism).__name__}, slot {self.slot}{f' of {last}' if last is not None else ''})"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise DiscreetError(
+            "a session is neither copied nor pickled: two of them would draw twice for one slot, and the copy would "
+            "hold the truth; keep session.checkpoint() and session.private, and go on with Session.resume"
+        )
+
+    def branched(self) -> Session:
+        """A second session from here on, for a caller who draws first and decides later which of the two goes on.
+
+        Only one of them may: what both drew would be told twice. That is why `copy` refuses.
+        """
+        found = object.__new__(Session)
+        vars(found).update(vars(self))
+        return found
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce_ex__(4)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        self.__reduce_ex__(4)
 
     def __enter__(self) -> Session:
         return self
@@ -458,7 +490,7 @@ class _Now(NamedTuple):
 def checked_label(reading: object) -> None:
     """Refuse a reading that is neither a label nor None, before anything depends on it."""
     if reading is not None and not isinstance(reading, str):
-        raise DiscreetError(f"the reading is {reading!r}; give one label, or None where there is no reading")
+        raise DiscreetError(f"the reading is {words_for(reading)}; give one label, or None where there is no reading")
 
 
 def _checked_outputs(outputs: object) -> Iterable[Output]:

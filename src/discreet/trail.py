@@ -14,7 +14,8 @@ from discreet.adversary.belief import Belief
 from discreet.adversary.endless_belief import EndlessBelief
 from discreet.contracts import AnyMechanism, Kernel
 from discreet.errors import DiscreetError
-from discreet.models.kinds import ONE_DAY, as_date
+from discreet.given import as_date
+from discreet.models.kinds import ONE_DAY
 from discreet.numerics import FloatArray, digest_of
 from discreet.outputs import Output
 

@@ -10,6 +10,7 @@ from discreet.contracts import MechanismClass
 from discreet.laws import cases
 from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
 from tests.laws.test_laws import each_slot, models_for
+from tests.strategies import needs_of
 from tests.test_docs import blocks
 
 KINDS = {"delta": "exact delta", "window": "window only", "none": "none", "epsilon": "epsilon"}
@@ -32,7 +33,7 @@ def test_what_is_said_of_a_promise_is_what_the_guarantee_says(name: str) -> None
     kind: MechanismClass = getattr(mechanisms, name)
     promised = KINDS[mechanisms.PROMISES[name].split(":")[0]]
     model, policy = next(models_for(kind, 0))
-    for mechanism in cases(kind, model, each_slot(policy) if kind.needs != "events" else policy):
+    for mechanism in cases(kind, model, each_slot(policy) if needs_of(kind) != "events" else policy):
         if name == "PaHmm":  # on a day as short as this one the window covers all of it
             assert mechanism.guarantee.kind in ("exact delta", "window only")
         elif name == "PaMarkov" and not mechanism.internal:  # type: ignore[attr-defined]

@@ -13,8 +13,8 @@ SLOTS = 5_000
 READ = """
 import resource, sys
 from discreet.clock import Clock
-from discreet.data import formats, read_days, slots
-formats.csv.BLOCK, formats.parquet.BATCH, slots.UNMERGED = 1 << 19, 10_000, 20_000
+from discreet.data import formats, frames, read_days, slots
+formats.csv.BLOCK, frames.BATCH, slots.UNMERGED = 1 << 19, 10_000, 20_000
 found = read_days(sys.argv[1], Clock(1440), pick="modal")
 assert found.rows == int(sys.argv[2])
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

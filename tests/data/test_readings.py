@@ -12,7 +12,7 @@ import pytest
 
 from discreet.clock import Clock
 from discreet.contexts import Day
-from discreet.data import Columns, formats, read_days, slots
+from discreet.data import Columns, formats, frames, read_days, slots
 from discreet.errors import DataError, DiscreetError
 from tests.data import twin
 
@@ -32,7 +32,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So small that rows, quotes and slots are cut by the ends of batches."""
     monkeypatch.setattr(formats.csv, "BLOCK", 300)
     monkeypatch.setattr(formats.csv, "LONGEST_ROW", 400)
-    monkeypatch.setattr(formats.parquet, "BATCH", 7)
+    monkeypatch.setattr(frames, "BATCH", 7)
     monkeypatch.setattr(slots, "UNMERGED", 10)
     monkeypatch.setattr(slots, "SPREAD", 20)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.data import EventColumns, formats, read_trajectories
+from discreet.data import EventColumns, formats, frames, read_trajectories
 from discreet.errors import DataError, DiscreetError
 from discreet.events import Event, Intervals, Trajectory
 from tests.data import twin
@@ -30,7 +30,7 @@ RULES = (
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So small that rows are cut by the ends of batches."""
     monkeypatch.setattr(formats.csv, "BLOCK", 300)
-    monkeypatch.setattr(formats.parquet, "BATCH", 7)
+    monkeypatch.setattr(frames, "BATCH", 7)
 
 
 def random_rows(rng: random.Random, zone: str | None, count: int) -> list[tuple[str, ...]]:

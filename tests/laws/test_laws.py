@@ -18,7 +18,7 @@ from discreet.mechanisms import Adaptive, Dphmm, MaskSensitive, NoMask
 from discreet.outputs import SUPPRESSED, Output, Perturbed, Released
 from discreet.policy import Guarantee
 from tests.mechanisms.events.event_models import event_models, event_policy
-from tests.strategies import random_chain, random_hidden, random_mechanism, random_policy, searches, with_caps
+from tests.strategies import needs_of, random_chain, random_hidden, random_mechanism, random_policy, searches, with_caps
 
 MECHANISMS = sorted(d.mechanisms.WHERE)
 
@@ -33,10 +33,10 @@ def each_slot(policy: d.Policy) -> d.Policy:
 def models_for(kind: MechanismClass, seed: int) -> Iterator[tuple[DayModel, d.Policy]]:
     """A chain and a hidden model, over events where it needs them, each with two policies; odd seeds have caps."""
     models: list[DayModel] = (
-        event_models(seed) if kind.needs == "events" else [random_chain(seed), random_hidden(seed, slots=2)]
+        event_models(seed) if needs_of(kind) == "events" else [random_chain(seed), random_hidden(seed, slots=2)]
     )
     for model in models:
-        policy = event_policy(seed) if kind.needs == "events" else random_policy(seed, model)
+        policy = event_policy(seed) if needs_of(kind) == "events" else random_policy(seed, model)
         policy = with_caps(seed, model, policy) if seed % 2 else policy
         yield from ((model, policy), (model, each_slot(policy)))
 
@@ -49,7 +49,7 @@ def test_every_mechanism_obeys_on_random_models(name: str) -> None:
     checked = 0
     for seed in searches(6):
         for model, policy in models_for(kind, seed):
-            if kind.needs == "chain" and model.emissions is not None:
+            if needs_of(kind) == "chain" and model.emissions is not None:
                 with pytest.raises(d.DiscreetError, match=f"{name} needs a Markov chain"):
                     list(cases(kind, model, policy))
                 continue
@@ -67,7 +67,7 @@ def test_every_mechanism_has_the_whole_contract(name: str) -> None:
     for mechanism in cases(kind, model, policy):
         for member in MEMBERS:
             assert hasattr(mechanism, member), member
-        assert mechanism.needs == kind.needs
+        assert mechanism.needs == needs_of(kind)
         assert mechanism.worth(model.contexts[0], SUPPRESSED) == 0
         try:
             utility = float(mechanism.expected_utility(5))

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from discreet.adversary.promise import promised_gains
 from discreet.contracts import AnyMechanism, DayModel, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
 from discreet.factors import factors
+from discreet.frames import Tabular
+from discreet.given import checked_count, checked_mechanism, checked_model, checked_policy
 from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.kinds import MONDAY
 from discreet.models.routine.endless import EndlessChain
@@ -27,6 +29,9 @@ from discreet.models.routine.routine import Routine
 from discreet.numerics import SLACK, FloatArray, exceeds
 from discreet.outputs import Output
 from discreet.policy import Policy
+
+if TYPE_CHECKING:
+    import polars as pl
 
 KERNELS = 100_000
 """Kernels that an audit looks at unless told otherwise: some ten seconds for a chain of 20 contexts."""
@@ -73,8 +78,8 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Audit:
-    """worst_gain was found (witness has the outputs); no output gains more than `bound`. Equal where `exact`.
+class Audit(Tabular):
+    """What an audit found: some outputs gain `worst_gain` (`witness`), and none more than `bound`. Equal where `exact`.
 
     `excess` is the largest gain beyond its own row's delta that was found (negative: the room that is left), which is
     its secret's, or what the secret's cap leaves.
@@ -106,6 +111,26 @@ class Audit:
         if self.excess > SLACK:
             return False
         return True if self.bound_excess <= SLACK else None
+
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each secret: the worst gain found, what none exceeds, both beyond the secret's limit, and odds."""
+        import polars as pl
+
+        rows = [
+            (name, gain, self.bound_by_secret[name], self.excess_by_secret[name], self.bound_excess_by_secret[name])
+            for name, gain in self.by_secret.items()
+        ]
+        names = ("worst_gain", "bound", "excess", "bound_excess")
+        frame = pl.DataFrame(rows, schema={"secret": pl.String, **dict.fromkeys(names, pl.Float64)}, orient="row")
+        odds = [self.odds_by_secret.get(name, 1.0) for name in self.by_secret]
+        return frame.with_columns(pl.Series("worst_odds", odds, dtype=pl.Float64))
+
+    def __repr__(self) -> str:
+        held = {True: "holds", False: "does not hold", None: "open"}[self.holds]
+        return (
+            f"Audit({held}: worst_gain={self.worst_gain:.4g}, bound={self.bound:.4g}, excess={self.excess:.3g}, "
+            f"rests on {self.rests_on})"
+        )
 
 
 def all_hold(audits: Iterable[Audit]) -> bool | None:
@@ -146,13 +171,21 @@ def audit(
 
     `progress` is told of each search that begins, and of each of its slots.
     """
+    for one in mechanism.values() if isinstance(mechanism, Mapping) else (mechanism,):
+        checked_mechanism(one, "audit")
+    if policy is not None:
+        checked_policy(policy, "audit")
+    if model is not None and not isinstance(model, Routine):
+        checked_model(model, "audit")
     given, mechanism = mechanism, _to_judge(mechanism, policy, model, days, routine, since, slots)
     if mechanism is not given:
         policy = None  # it is the joined days' own
     if method not in ("auto", "exact", "interval"):
         raise DiscreetError(f"method={method!r} is not known; use 'auto', 'exact' or 'interval'")
-    if budget is not None and budget < 1:
-        raise DiscreetError(f"an audit with a budget of {budget} kernels sees nothing; give at least 1")
+    if budget is not None:
+        checked_count(budget, "the audit's budget of kernels")
+    if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
+        raise DiscreetError(f"the audit may take {seconds!r} seconds; give a number, 0 or more, or leave it out")
     habits = mechanism.habits_of(model) if isinstance(mechanism, Unrolled) and isinstance(model, Routine) else model
     adversary = Adversary(mechanism, cast(Any, habits), policy)
     return _Search(mechanism, adversary, KERNELS if budget is None else budget, seconds, progress).run(method, budget)

@@ -10,15 +10,16 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.adversary.endless import EndlessAdversary
 from discreet.contracts import AnyMechanism, DayModel, Kernel, Needs, Utility, is_finite
 from discreet.errors import DiscreetError
+from discreet.given import as_date
 from discreet.kernels import FiniteKernel
-from discreet.models.kinds import MONDAY, ONE_DAY, as_date
+from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.routine.endless import EndlessChain
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, IntArray
@@ -147,7 +148,7 @@ class DaysJoined:
     by default all.
     """
 
-    needs: ClassVar[Needs] = "chain"
+    needs: Needs = "chain"
 
     def __init__(
         self,
@@ -221,7 +222,7 @@ class DaysJoined:
 class Unrolled:
     """A mechanism without end over its first days, or positions, as one model that ends: for the audit alone."""
 
-    needs: ClassVar[Needs] = "any"
+    needs: Needs = "any"
 
     def __init__(self, mechanism: Any, days: int, policy: Policy | None = None) -> None:
         self.model: DayModel = mechanism.model.unrolled(days)

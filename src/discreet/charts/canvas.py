@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.files import written_whole
+from discreet.files import picture_format, written_picture
 
 INK, QUIET, GRID = "#222222", "#6b6b6b", "#e3e3e3"
 BLUE, SKY, ORANGE, GREEN, RED, GREY, PALE = "#0072B2", "#56B4E9", "#D98200", "#009E73", "#D55E00", "#8f8f8f", "#d6d6d6"
@@ -58,11 +58,11 @@ def figure_at(title: str, note: str, path: Path, size: tuple[float, float]) -> I
     import matplotlib
     from matplotlib.figure import Figure
 
+    picture_format(path)  # a name that cannot be is told before the work
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size)
         left, inch = 0.1 / size[0], 1 / size[1]
         figure.text(left, 1 - 0.1 * inch, title, va="top", fontsize=11, fontweight="bold")
         figure.text(left, 1 - 0.34 * inch, note, va="top", fontsize=7.5, color=QUIET)
         yield figure
-        with written_whole(path) as file:
-            figure.savefig(file, format="png", metadata={"Software": None})  # the same bytes for the same figures
+        written_picture(figure, path)

@@ -45,7 +45,9 @@ def compare(
         ),
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the whole table as CSV.")] = None,
-    picture: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw utility and gains, a bar each.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="PICTURE", help="Draw utility and gains (.png, .svg, .pdf).")
+    ] = None,
     budget: Annotated[
         int | None, typer.Option(metavar="KERNELS", help="How many kernels each audit may look at.")
     ] = None,

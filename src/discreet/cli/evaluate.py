@@ -19,7 +19,7 @@ from discreet.cli import options
 from discreet.cli.inputs import read_spec
 from discreet.cli.terminal import TERMINAL, note, note_later, print_json, print_json_of_many, progress
 from discreet.cli.terminal import table as aligned
-from discreet.cli.truth import IF, AcceptModel, Picture, draw, print_known, print_truth
+from discreet.cli.truth import IF, AcceptModel, Picture, check_picture, draw, print_known, print_truth
 from discreet.errors import DiscreetError
 from discreet.files import folder_beside
 
@@ -67,6 +67,7 @@ def evaluate(
     spec = read_spec(mechanism, option)
     judging = partial(judge, spec, split, seed, note)
     engine.check(picture=picture)
+    check_picture(picture)
     if engine.engine == "spark":
         _by_spark(data, model, policy, spec, table, judging, engine.master, accept_model, json)
         return

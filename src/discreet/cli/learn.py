@@ -40,7 +40,7 @@ from discreet.cli.habits import (
 )
 from discreet.cli.inputs import in_options
 from discreet.cli.terminal import TERMINAL, note, note_later, print_json_of_many, progress
-from discreet.cli.truth import AcceptModel, Picture, print_known
+from discreet.cli.truth import AcceptModel, Picture, check_picture, print_known
 from discreet.clock import Clock
 from discreet.contexts import MERGE_BELOW, Day
 from discreet.errors import DiscreetError
@@ -169,7 +169,10 @@ def learn(
     picture: Picture = None,
     chart: Annotated[
         Path | None,
-        typer.Option(metavar="PNG", help="Draw where the time goes, by the hour, on weekdays and at weekends."),
+        typer.Option(
+            metavar="PICTURE",
+            help="Draw where the time goes, on weekdays and weekends (.png, .svg, .pdf).",
+        ),
     ] = None,
     table: options.TableOptions = options.TABLE,
     json: options.Json = False,
@@ -185,6 +188,8 @@ def learn(
     from discreet.models.store import move_models
 
     engine.check(picture=picture, chart=chart, places=table.places)
+    check_picture(picture)
+    check_picture(chart)
     reading = table.reading()
     if engine.engine == "local" and update is None:
         reading, zone = told_before(data, reading, table.carry, zone, note_later)

@@ -12,7 +12,7 @@ import typer
 from discreet.batch.inputs import read_model, read_policy_for
 from discreet.cli import options
 from discreet.cli.terminal import note, percent, print_json, progress, table
-from discreet.cli.truth import IF, if_true
+from discreet.cli.truth import IF, check_picture, if_true
 from discreet.errors import DiscreetError, PolicyError
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def suggest_policy(
         typer.Option(metavar="FILE", help="The map, from discreet places: what it says of places, and what is wider."),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Where the policy goes, to be edited.")] = None,
-    picture: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw what each choice shows.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="PICTURE", help="Draw what each choice shows (.png, .svg, .pdf).")
+    ] = None,
     secret: Annotated[
         list[str] | None, typer.Option(metavar="CONTEXT", help="Also a secret, whatever rules say; may be repeated.")
     ] = None,
@@ -81,7 +83,6 @@ def suggest_policy(
 
     Example: discreet policy suggest p01.model --places places.geojson --out policy.toml --picture choices.png
     """
-    from discreet.charts.canvas import available
     from discreet.choosing import choices, suggest
     from discreet.choosing.choices import DELTAS, hierarchy_for
     from discreet.choosing.policy_text import suggested_text
@@ -89,8 +90,7 @@ def suggest_policy(
     from discreet.models.store import truth_of
     from discreet.places import read_places
 
-    if picture is not None and not available():
-        raise DiscreetError("--picture needs matplotlib; install discreet with its extra, discreet[plots]")
+    check_picture(picture)
     if out is not None and out.exists():
         raise DiscreetError(f"{out}: is there already, and somebody may have edited it; write to another file")
     routine = read_routine(model)

@@ -41,8 +41,8 @@ AcceptModel = Annotated[
 Picture = Annotated[
     Path | None,
     typer.Option(
-        metavar="PNG",
-        help="Draw what was believed against how often it was so, a panel a secret.",
+        metavar="PICTURE",
+        help="Draw what was believed against how often it was so, a panel a secret: .png, .svg or .pdf.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -103,9 +103,13 @@ def if_true(summary: Mapping[str, Any] | None) -> str:
 def check_picture(picture: Path | None) -> None:
     """Refuse a picture that cannot be drawn, before the work rather than after it."""
     from discreet.charts.canvas import available
+    from discreet.files import picture_format
 
-    if picture is not None and not available():
+    if picture is None:
+        return
+    if not available():
         raise DiscreetError("--picture needs matplotlib; install discreet with its extra, discreet[plots]")
+    picture_format(picture)
 
 
 def draw(picture: Path | None, truth: Truth, title: str) -> None:

@@ -18,6 +18,7 @@ import polars as pl
 
 from discreet.clock import LAST_YEAR, unknown_zone
 from discreet.errors import DataError
+from discreet.given import as_zone
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 """Where instants, and the days of slots, are counted from."""
@@ -106,8 +107,9 @@ def _micros(seconds: list[int]) -> pl.Series:
     return pl.Series([second * SECOND for second in seconds], dtype=pl.Int64)
 
 
-def stated_zone(naive_zone: str | None, zone: str | None) -> str | None:
+def stated_zone(naive_zone: str | dt.tzinfo | None, zone: str | dt.tzinfo | None) -> str | None:
     """Where timestamps are that do not say it: readers call it `naive_zone`, and once called it `zone`."""
+    naive_zone, zone = (None if one is None else as_zone(one) for one in (naive_zone, zone))
     if naive_zone is not None and zone is not None and naive_zone != zone:
         raise DataError(f"naive_zone={naive_zone!r} and zone={zone!r} are two words for one thing; leave zone= out")
     return zone if naive_zone is None else naive_zone

@@ -33,6 +33,7 @@ from discreet.data.table import Codes, Progress, Table
 from discreet.data.trajectories import interval_of
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Event, Events, Intervals, Trajectory
+from discreet.frames import Rows
 from discreet.numerics import IntArray, digest_of
 
 RUN_ROWS = 250_000
@@ -103,7 +104,7 @@ class Population:
 
 
 def read_population(
-    source: Source | str | Path,
+    source: Source | Rows,
     folder: Path,
     intervals: Intervals = Intervals(),  # noqa: B008  frozen, so one for all calls is safe
     *,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from discreet.data.instants import SECOND, Epoch, stated_zone
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table, positions_of
 from discreet.errors import DataError
+from discreet.frames import Rows, Tabular
 from discreet.numerics import FloatArray, IntArray
 from discreet.places import Cells, distances
 
@@ -48,7 +49,7 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Positions:
+class Positions(Tabular):
     """The tracks of the people in a table, in the order in which they first appear there."""
 
     people: Mapping[str, Track]
@@ -64,16 +65,27 @@ class Positions:
         """(m, 2): the positions of everybody."""
         return np.concatenate([track.positions for track in self.people.values()])
 
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each position, under the columns that `read_positions` reads: user, timestamp (UTC), lat, lon."""
+        instants = np.concatenate([track.instants for track in self.people.values()])
+        names = [name for name, track in self.people.items() for _ in range(len(track))]
+        where = self.all
+        columns = {"user": names, "timestamp": instants, "lat": where[:, 0], "lon": where[:, 1]}
+        return pl.DataFrame(columns).with_columns(pl.col("timestamp").cast(pl.Datetime("us", "UTC")))
+
+    def __repr__(self) -> str:
+        return f"Positions({len(self.people)} people, {self.rows} rows, {len(self.bad)} bad)"
+
 
 def read_positions(
-    source: Source | str | Path,
+    source: Source | Rows,
     *,
     columns: PositionColumns = PositionColumns(),  # noqa: B008  frozen, so one for all calls is safe
-    naive_zone: str | None = None,
+    naive_zone: str | dt.tzinfo | None = None,
     epoch: Epoch = "auto",
     skip_bad: bool = False,
     progress: Progress | None = None,
-    zone: str | None = None,
+    zone: str | dt.tzinfo | None = None,
 ) -> Positions:
     """The positions of each person in a file (`formats.FORMATS`) or other `Source`.
 

@@ -19,6 +19,7 @@ from discreet.data.source import Source
 from discreet.data.streams import as_text, ending_of, written_as
 from discreet.errors import DataError, did_you_mean
 from discreet.files import folder_whole
+from discreet.frames import Rows
 from discreet.outputs import PartialEvent
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -36,7 +37,7 @@ Row = tuple[str, PartialEvent]
 """(person, what is shown)."""
 
 
-def published_columns(source: Source | str | Path, columns: EventColumns) -> tuple[dict[str, str], list[str]]:
+def published_columns(source: Source | Rows, columns: EventColumns) -> tuple[dict[str, str], list[str]]:
     """({role: column} in the order of the table, the columns that are not read)."""
     source = open_source(source)
     header = source.header
@@ -173,7 +174,7 @@ def write_published(path: str | Path, roles: dict[str, str], rows: Iterable[Row]
     return count
 
 
-def read_published(source: Source | str | Path, columns: EventColumns) -> dict[str, list[PartialEvent]]:
+def read_published(source: Source | Rows, columns: EventColumns) -> dict[str, list[PartialEvent]]:
     """What a published table shows of each person's events, people and rows in the order of the table.
 
     With `columns.user` None all rows are one person's, named after the file.

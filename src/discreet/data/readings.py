@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +18,17 @@ from discreet.data.instants import EPOCH, Epoch, stated_zone
 from discreet.data.slots import Pick, Standing, of_intervals, of_readings
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table, check_option, positions_of
-from discreet.errors import DataError
+from discreet.errors import DataError, DiscreetError
+from discreet.frames import Rows, Tabular, frame_of, is_frame
+from discreet.given import as_date, words_for
 from discreet.places import Cells
+
+DAYS = ("person", "date", "slot", "context")
+"""The columns of `Readings.to_frame`: a table of days, a row for each slot."""
 
 
 @dataclass(frozen=True)
-class Readings:
+class Readings(Tabular):
     """The days of the people in a table, in the order in which they first appear there."""
 
     people: Mapping[str, list[Day]]
@@ -44,14 +48,25 @@ class Readings:
         """The days of all people, one person after another."""
         return [day for days in self.people.values() for day in days]
 
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each slot: person, date, slot, context. `MarkovChain.fit` and `evaluate` take it as days."""
+        rows = [(day.person, day.date, slot, context) for day in self.days for slot, context in enumerate(day.contexts)]
+        return pl.DataFrame(
+            rows, schema=dict(zip(DAYS, (pl.String, pl.Date, pl.Int64, pl.String), strict=True)), orient="row"
+        )
+
+    def __repr__(self) -> str:
+        days = sum(len(own) for own in self.people.values())
+        return f"Readings({len(self.people)} people, {days} days, {self.rows} rows, {len(self.bad)} bad)"
+
 
 def read_days(
-    source: Source | str | Path,
+    source: Source | Rows,
     clock: Clock,
     *,
     columns: Columns | PositionColumns = Columns(),  # noqa: B008  frozen, so one for all calls is safe
     cells: Cells | None = None,
-    naive_zone: str | None = None,
+    naive_zone: str | dt.tzinfo | None = None,
     epoch: Epoch = "auto",
     time_format: str | None = None,
     pick: Pick = "last",
@@ -63,7 +78,7 @@ def read_days(
     empty_days: bool = False,
     skip_bad: bool = False,
     progress: Progress | None = None,
-    zone: str | None = None,
+    zone: str | dt.tzinfo | None = None,
 ) -> Readings:
     """The days of each person in readings or intervals: a file (`formats.FORMATS`) or other `Source`.
 
@@ -97,6 +112,8 @@ def read_days(
     """
     kept = (keep,) if isinstance(keep, str) else tuple(keep)
     check_option("pick", pick, ("last", "modal"))
+    if not isinstance(clock, Clock):
+        raise DataError(f"the clock is {words_for(clock)}; give Clock(slots=48, zone='Europe/Paris')")
     _filled([], carry, backward, merge_below, kept, telling)  # a wrong option is told now, not after an hour of reading
     if isinstance(columns, PositionColumns) != (cells is not None):
         missing = "cells=, such as discreet.places.Grid" if cells is None else "columns=PositionColumns(...)"
@@ -119,6 +136,40 @@ def read_days(
         table.passed_over,
         tuple(contexts.names),
     )
+
+
+def days_of(given: Readings | Source | Rows, clock: Clock | None, who: str) -> list[Day]:
+    """Days from whatever holds them: `Readings`, a table of days (`DAYS`), or rows that `read_days` reads.
+
+    Timestamps that do not say their time zone are on the wall clock of `clock`, which readings need.
+    """
+    if isinstance(given, Readings):
+        return given.days
+    if is_frame(given) and set(DAYS[1:]) <= set((frame := frame_of(given)).columns):
+        return _days_in(frame, who)
+    if clock is None:
+        give = "give" if who.endswith("fit") else "learn the model with"
+        raise DiscreetError(
+            f"{who}: these are readings, and no clock says how days are cut; {give} clock=Clock(slots=48, "
+            "zone='Europe/Paris'), or give days: read_days(table, clock).days"
+        )
+    return read_days(given, clock, naive_zone=clock.zone).days
+
+
+def _days_in(frame: pl.DataFrame, who: str) -> list[Day]:
+    """The days of a table with a row for each slot, people and dates in the order in which they first appear."""
+    keys = [name for name in DAYS[:2] if name in frame.columns]
+    days = []
+    for key, rows in frame.group_by(keys, maintain_order=True):
+        *person, date = key
+        own = rows.sort("slot")
+        if own["slot"].to_list() != list(range(own.height)):
+            raise DiscreetError(
+                f"{who}: {date} of {person[0] if person else 'the person'} has slots {own['slot'].to_list()[:5]}...; "
+                "give each slot once, counted from 0"
+            )
+        days.append(Day(own["context"].to_list(), as_date(date), str(person[0]) if person and person[0] else None))
+    return days
 
 
 def _days(

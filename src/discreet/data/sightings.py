@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,6 +18,7 @@ from discreet.data.readings import Readings
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table, positions_of
 from discreet.errors import DataError
+from discreet.frames import Rows
 from discreet.places.dwell import day_contexts
 from discreet.places.named import Places
 from discreet.places.sightings import Sightings
@@ -41,7 +41,7 @@ class Seen:
 
 
 def read_sightings(
-    source: Source | str | Path,
+    source: Source | Rows,
     *,
     columns: SightingColumns = SightingColumns(),  # noqa: B008  frozen, so one for all calls is safe
     naive_zone: str | None = None,
@@ -106,7 +106,7 @@ def _sightings(sound: pl.DataFrame, people: Codes, labels: Codes, accuracy: floa
 
 
 def read_place_days(
-    source: Source | str | Path,
+    source: Source | Rows,
     clock: Clock,
     places: Places,
     *,

@@ -7,8 +7,9 @@ import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import IO, Any, BinaryIO, NamedTuple, TextIO
 
 from discreet.errors import DataError
 from discreet.files import written_whole
@@ -21,6 +22,54 @@ MAGIC = {
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
 }
 """First bytes of what is often taken for text, and what to do about it."""
+
+
+class FileSize(NamedTuple):
+    """As much of `os.stat_result` as readers look at."""
+
+    st_size: int
+
+
+@dataclass(frozen=True)
+class OpenedFile:
+    """What a file holds that the caller has opened, with as much of a path as formats ask for."""
+
+    name: str
+    content: bytes
+
+    @classmethod
+    def of(cls, file: IO[Any], otherwise: str) -> OpenedFile:
+        """The rest of an open file, decompressed; one without a name, such as `io.StringIO`, has the other one."""
+        name = getattr(file, "name", None)
+        name = Path(name).name if isinstance(name, str) and name else otherwise
+        try:
+            held = file.read()
+            content = held.encode() if isinstance(held, str) else bytes(held)
+            if content.startswith(b"\x1f\x8b"):
+                content, name = gzip.decompress(content), name.removesuffix(".gz")
+        except (OSError, ValueError, EOFError, TypeError, zlib.error) as error:
+            raise DataError(f"{name}: cannot be read ({error}); open the file for reading, and give it open") from None
+        return cls(name, content)
+
+    @property
+    def suffix(self) -> str:
+        """The ending."""
+        return Path(self.name).suffix
+
+    def open(self, _mode: str = "rb") -> io.BufferedReader:
+        """The content, from its start."""
+        return io.BufferedReader(io.BytesIO(self.content))
+
+    def stat(self) -> FileSize:
+        """How large it is."""
+        return FileSize(len(self.content))
+
+    def is_dir(self) -> bool:
+        """A file is none."""
+        return False
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @contextmanager

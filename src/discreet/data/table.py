@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,6 +16,7 @@ from discreet.data.formats import open_source
 from discreet.data.instants import LATEST, Epoch, with_instant
 from discreet.data.source import Batch, Fault, Source
 from discreet.errors import DataError, did_you_mean
+from discreet.frames import Rows
 from discreet.numerics import FloatArray
 
 IMPORTED = ("user", "timestamp", "latitude", "longitude", "accuracy", "context", "source")
@@ -66,7 +66,7 @@ class Table:
 
     def __init__(
         self,
-        source: Source | str | Path,
+        source: Source | Rows,
         columns: ColumnNames,
         *,
         zone: str | None,

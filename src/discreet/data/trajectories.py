@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import overload
+from typing import cast, overload
 
 import numpy as np
 import polars as pl
@@ -17,13 +16,15 @@ from discreet.data.columns import EventColumns
 from discreet.data.instants import EPOCH, SECOND, Epoch, stated_zone, zone_named
 from discreet.data.source import Source
 from discreet.data.table import Codes, Progress, Table
-from discreet.errors import DiscreetError, did_you_mean
+from discreet.errors import DataError, DiscreetError, did_you_mean
 from discreet.events import Event, Intervals, Trajectory
+from discreet.frames import TABLES, Rows, Tabular, is_table
+from discreet.given import words_for
 from discreet.numerics import IntArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectories(Sequence[Trajectory]):
+class Trajectories(Sequence[Trajectory], Tabular):
     """The trajectories of the people in a table, in the order in which they first appear there.
 
     They are held as numbers and made one at a time, when asked for: `for trajectory in read` holds one person's events.
@@ -57,6 +58,21 @@ class Trajectories(Sequence[Trajectory]):
         """How many events there are in all."""
         return len(self._codes)
 
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each event, under the columns that `read_trajectories` reads, and the part of the day, `time`."""
+        activities, times, locations = (np.array(words, dtype=object) for words in self._words)
+        names = np.repeat(np.array(self.people, dtype=object), np.diff(self._bounds))
+        columns = {
+            "user": names,
+            "timestamp": self._instants,
+            "location": locations[self._codes[:, 2]],
+            "activity": activities[self._codes[:, 0]],
+            "time": times[self._codes[:, 1]],
+        }
+        texts = {name: pl.String for name in columns if name != "timestamp"}
+        frame = pl.DataFrame(columns, schema_overrides=texts)
+        return frame.with_columns(pl.col("timestamp").cast(pl.Datetime("us", "UTC")))
+
     @cached_property
     def _made(self) -> dict[tuple[int, ...], Event]:
         """One object for each distinct event."""
@@ -88,15 +104,15 @@ class Trajectories(Sequence[Trajectory]):
 
 
 def read_trajectories(
-    source: Source | str | Path,
+    source: Source | Rows,
     intervals: Intervals = Intervals(),  # noqa: B008  frozen, so one for all calls is safe
     *,
     columns: EventColumns = EventColumns(),  # noqa: B008  likewise
-    naive_zone: str | None = None,
+    naive_zone: str | dt.tzinfo | None = None,
     epoch: Epoch = "auto",
     skip_bad: bool = False,
     progress: Progress | None = None,
-    zone: str | None = None,
+    zone: str | dt.tzinfo | None = None,
 ) -> Trajectories:
     """The trajectory of each person in a table with one event a row: a file (`formats.FORMATS`) or other `Source`.
 
@@ -143,6 +159,21 @@ def read_trajectories(
         _instants=ordered["instant"].to_numpy(),
         _bounds=np.searchsorted(ordered["person"].to_numpy(), np.arange(len(people.names) + 1)),
     )
+
+
+def trajectories_of(given: Iterable[Trajectory] | Rows, who: str) -> Sequence[Trajectory]:
+    """Trajectories from whatever holds them: as they are, or events that `read_trajectories` reads."""
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return cast(Sequence[Trajectory], given)
+    if is_table(given):
+        try:
+            return read_trajectories(cast(Rows, given))
+        except DataError as error:
+            remedy = ", to d.data.read_trajectories, and give what it returns" * ("naive_zone=" in str(error))
+            raise DataError(f"{who}: {error}{remedy}") from None
+    if isinstance(given, Trajectory) or not isinstance(given, Iterable):
+        raise DiscreetError(f"{who}: the trajectories are {words_for(given)}; give a list of them, or {TABLES}")
+    return list(cast(Iterable[Trajectory], given))
 
 
 def interval_of(intervals: Intervals) -> pl.Expr:

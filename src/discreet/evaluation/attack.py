@@ -26,7 +26,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -34,9 +34,15 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError, PolicyError
 from discreet.evaluation.shown import Features, Shown
 from discreet.factors import factor
+from discreet.frames import Rows, Tabular
+from discreet.given import checked_policy, words_for
+from discreet.models.arrays import given_days
 from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import At, Policy, Secret
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Split = Literal["auto", "people", "days"]
 Word = Literal["beyond", "within", "open", "not tested"]
@@ -103,7 +109,7 @@ class Attacked:
 
 
 @dataclass(frozen=True)
-class Attack:
+class Attack(Tabular):
     """An attack on every secret of a policy; `false_alarms` is for all of them together, on either side."""
 
     secrets: tuple[Attacked, ...]
@@ -123,6 +129,16 @@ class Attack:
         """Whether some secret was found out beyond its limit."""
         return any(one.verdict == "beyond" for one in self.secrets)
 
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each secret."""
+        import polars as pl
+
+        return pl.DataFrame([asdict(one) | {"odds": one.odds} for one in self.secrets])
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{one.name!r}: {one.verdict}" for one in self.secrets)
+        return f"Attack({self.people} people, {self.days} days; {said})"
+
     def to_wire(self) -> dict[str, Any]:
         """All of it as a JSON object; numbers that JSON does not have are None."""
         document = {**asdict(self), "found": self.found}
@@ -139,7 +155,7 @@ class Attack:
 
 
 def attack(
-    days: Sequence[Day],
+    days: Sequence[Day] | Rows,
     outputs: Sequence[Sequence[Output]],
     policy: Policy,
     *,
@@ -160,6 +176,10 @@ def attack(
     (which says that this observer found nothing, not that there is nothing), `open` where neither is proven, and
     `not tested`, with the reason, where there is too little to learn from or to judge by.
     """
+    checked_policy(policy, "attack")
+    days = cast(Sequence[Day], given_days(days, None, "attack"))
+    if not isinstance(outputs, Sequence):
+        raise DiscreetError(f"the outputs are {words_for(outputs)}; give a list for each day, with one output a slot")
     _learner(Features.of({}, {}, 1), seed)  # what is not installed is told before the work
     if not 0 < false_alarms < 1:
         raise DiscreetError(f"the false-alarm rate is {false_alarms}; give a number above 0 and below 1, such as 0.01")

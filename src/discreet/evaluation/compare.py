@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from discreet.adversary.audit import Audit, all_hold, audit, audit_observers, audit_parts
 from discreet.contexts import Day
@@ -14,10 +14,14 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import Evaluation
 from discreet.evaluation.replay import require_slots
 from discreet.evaluation.week import evaluate_parts, every_date
-from discreet.files import written_whole
+from discreet.files import picture_format, written_picture
+from discreet.frames import Rows
+from discreet.given import checked_pair, checked_policy, words_for
 from discreet.mechanisms.named import Spec, kebab
+from discreet.models.arrays import given_days
 from discreet.models.routine.parts import AnyModel, Make, part_on, parts_of, secrets_by_part
 from discreet.models.routine.routine import Routine
+from discreet.numerics import SLACK
 from discreet.policy import Policy
 
 if TYPE_CHECKING:
@@ -41,7 +45,7 @@ HOLDS = {True: "holds", False: "does not hold", None: "open"}
 def compare(
     model: AnyModel,
     policy: Policy,
-    days: Sequence[Day],
+    days: Sequence[Day] | Rows,
     mechanisms: Iterable[Compared] | Mapping[str, Compared] = COMPARED,
     *,
     carry: int = 0,
@@ -54,18 +58,24 @@ def compare(
     """One row for each mechanism, in the order given: what it did on the days, and what the audit says of it.
 
     A mechanism is a name (`"adaptive"`, `"module:Class"`), a `Spec` with options, or a class of your own; a mapping
-    names them. `carry` and `seed` are those of `evaluate_parts`, `budget` and `seconds` those of each `audit`. One that
-    cannot run with this model or policy has nothing but nulls and, in `why`, the reason. `picture` draws the table as
-    PNG (the extra discreet[plots]).
+    names them. Days may also be a table, as for `evaluate`. `carry` and `seed` are those of `evaluate_parts`, `budget`
+    and `seconds` those of each `audit`. One that cannot run with this model or policy has nothing but nulls and, in
+    `why`, the reason. `picture` draws the table as PNG, SVG or PDF, as its name ends (the extra discreet[plots]).
 
     Of the days: `utility`, `silent`, `worst_gain`, `breach_rate`, `breached_days`, `off_model`, `seconds_per_decision`.
-    Of all that could be output: `audit` ("holds", "does not hold", "open"), `found` (the worst gain that was met) and
-    `bound` (what none exceeds), `rests_on`. `promise` is the guarantee's kind, and `kept` whether the secrets that it
-    promises to bound are: null where it promises no delta, or where that is left open. What is promised of a day is
-    looked at on a day alone, whereas `audit` joins the days of a routine.
+    Of all that could be output: `audit` ("holds", "does not hold", "open"; a breach on the days is one), `found` (the
+    worst gain that was met) and `bound` (what none exceeds), `rests_on`. `promise` is the guarantee's kind, and `kept`
+    whether the secrets that it promises to bound are: null where it promises no delta, or where that is left open. What
+    is promised of a day is looked at on a day alone, whereas `audit` joins the days of a routine.
     """
     import polars as pl
 
+    if not isinstance(model, Routine | Mapping):
+        checked_pair(model, policy, "compare")
+    checked_policy(policy, "compare")
+    days = cast(Sequence[Day], given_days(days, getattr(model, "clock", None), "compare"))
+    if picture is not None:
+        picture_format(picture)
     made = _named(mechanisms)
     secrets_by_part(model, policy)  # what no mechanism could do anything about is an error, not a row
     slots = next(iter(parts_of(model).values())).slots
@@ -119,9 +129,16 @@ def _named(mechanisms: Iterable[Compared] | Mapping[str, Compared]) -> dict[str,
     """What makes each, by name; a name that says two of them is an error."""
     if isinstance(mechanisms, str):
         mechanisms = (mechanisms,)
+    if not isinstance(mechanisms, Iterable):
+        raise DiscreetError(f"compare: the mechanisms are {words_for(mechanisms)}; give a list of names or classes")
     given = mechanisms.items() if isinstance(mechanisms, Mapping) else ((None, one) for one in mechanisms)
     found: dict[str, Maker] = {}
     for name, one in given:
+        if not isinstance(one, str | Spec) and not callable(one):
+            raise DiscreetError(
+                f"compare: a mechanism is {words_for(one)}, made already for one model and policy; give its class, a "
+                "name, or a Spec with options, and compare makes it"
+            )
         spec = Spec(one).checked() if isinstance(one, str) else one
         own = str(spec) if isinstance(spec, Spec) else kebab(getattr(one, "__name__", type(one).__name__))
         if (key := own if name is None else name) in found:
@@ -157,22 +174,26 @@ class _One:
             did = evaluate_parts(self.model, self.make, days, carry=carry, seed=seed, progress=progress)
             audits = list(audit_parts(self.model, self.make, **self.limits).values())
             audits += audit_observers(self.model, self.make, **self.limits)
-            promised = self._promised(audits)
+            promised = self._promised(audits, did.values())
         except DiscreetError as error:
             return {"why": str(error)}
         assert self.last is not None  # it was made, or there would be nothing to evaluate
+        held, results = all_hold(audits), list(did.values())
+        found = max(one.worst_gain for one in audits)
+        if held is None and any(one.breached for one in results):  # what the search missed, the days have shown
+            held, found = False, max(found, *(one.worst_gain for one in results))
         return {
             "promise": self.last.guarantee.kind,
             "kept": promised,
-            **_did(list(did.values())),
-            "audit": HOLDS[all_hold(audits)],
-            "found": max(one.worst_gain for one in audits),
-            "bound": max(one.bound for one in audits),
+            **_did(results),
+            "audit": HOLDS[held],
+            "found": found,
+            "bound": max(found, *(one.bound for one in audits)),
             "rests_on": ", ".join(dict.fromkeys(one.rests_on for one in audits)),
             "without_end": self.endless,
         }
 
-    def _promised(self, audits: Sequence[Audit]) -> bool | None:
+    def _promised(self, audits: Sequence[Audit], did: Iterable[Evaluation]) -> bool | None:
         """Whether what is promised is kept, of the days that it is promised of; None where that is not known."""
         assert self.last is not None
         guarantee = self.last.guarantee
@@ -181,6 +202,7 @@ class _One:
             return None
         if isinstance(self.model, Routine) and not self.endless:  # the promise is of one day, the audit of several
             audits = [audit(self.make(habits), **self.limits) for habits in parts_of(self.model).values()]
+            did = ()
         words = {
             one.word
             for result in audits
@@ -192,7 +214,10 @@ class _One:
             )
             if one.secret in covered
         }
-        return False if "exceeded" in words else None if "open" in words else True
+        if "open" not in words or "exceeded" in words:
+            return "exceeded" not in words
+        excess = [self.policy.worst(secret, one.excess_by_secret) for one in did for secret in covered]
+        return False if any(one is not None and one > SLACK for one in excess) else None
 
 
 def _did(results: Sequence[Evaluation]) -> dict[str, object]:
@@ -222,7 +247,7 @@ BLUE, RED, GREY, INK = "#0072B2", "#D55E00", "#8f8f8f", "#222222"
 
 
 def draw(frame: pl.DataFrame, policy: Policy, path: Path) -> None:
-    """Write the table of `compare` as PNG: utility on the left, gains on the days and of the audit on the right."""
+    """Draw the table of `compare`: utility on the left, gains on the days and of the audit on the right."""
     if importlib.util.find_spec("matplotlib") is None:
         raise DiscreetError("a picture needs matplotlib; install discreet with its extra, discreet[plots]")
     from matplotlib.figure import Figure
@@ -252,8 +277,7 @@ def draw(frame: pl.DataFrame, policy: Policy, path: Path) -> None:
     figure.legend(loc="outside upper left", ncols=2, fontsize=8, frameon=False)
     for axes in (shown, told):
         _plain(axes)
-    with written_whole(path) as file:
-        figure.savefig(file, format="png", metadata={"Software": None})  # the same bytes for the same figures
+    written_picture(figure, path)
 
 
 def _plain(axes: Any) -> None:

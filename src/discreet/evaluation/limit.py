@@ -35,6 +35,7 @@ import numpy as np
 from discreet.contracts import DayModel, require_end
 from discreet.errors import DiscreetError
 from discreet.evaluation.limit_programme import Booleans, Integers, Level, Programme
+from discreet.given import checked_pair
 from discreet.numerics import FloatArray, slack_of
 from discreet.policy import Policy
 
@@ -82,6 +83,7 @@ def limit(
     """
     if outputs not in get_args(Outputs):
         raise DiscreetError(f"outputs={outputs!r} is not known; use 'suppress' or 'deceive'")
+    checked_pair(model, policy, "limit")
     require_end(model, "give routine.since(date).unrolled(days)")
     tree = _Tree(model, outputs, _labels(model.contexts, shown))
     below, above = tree.programme(*_events(tree, policy, slack)).solve()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,17 +19,23 @@ from discreet.errors import DiscreetError
 from discreet.evaluation import joined
 from discreet.evaluation.replay import Moment, replay
 from discreet.factors import factors
+from discreet.frames import Rows, Tabular
+from discreet.given import checked_mechanism, checked_policy
+from discreet.models.arrays import given_days
 from discreet.models.routine.routine import Routine
 from discreet.numerics import exceeds
 from discreet.outputs import Output, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Worth = Callable[[str, Output], float]
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Tabular):
     """What a mechanism did on days. Gains are realised ones, by the exact adversary, after every output.
 
     Where days are joined, gains are those of live rows alone, over the whole stream: what is not live is within its
@@ -61,10 +67,24 @@ class Evaluation:
         """Whether some belief was over its limit on some day."""
         return self.breached_days > 0
 
+    def to_frame(self) -> pl.DataFrame:
+        """One row with what holds for all secrets together, so that several evaluations can be stacked."""
+        import polars as pl
+
+        named = ("utility", "breach_rate", "worst_gain", "worst_odds", "off_model", "suppressed")
+        counted = ("seconds_per_decision", "slots", "days", "breached_days")
+        return pl.DataFrame({name: [getattr(self, name)] for name in (*named, *counted)})
+
+    def __repr__(self) -> str:
+        return (
+            f"Evaluation({self.days} days, utility={self.utility:.3f}, worst_gain={self.worst_gain:.3f}, "
+            f"{self.breached_days} breached days, {self.off_model} slots off the model)"
+        )
+
 
 def evaluate(
     mechanism: Daily,
-    days: Iterable[Day],
+    days: Iterable[Day] | Rows,
     *,
     policy: Policy | None = None,
     model: DayModel | Routine | None = None,
@@ -75,6 +95,7 @@ def evaluate(
 ) -> Evaluation:
     """Release each day once and judge what an observer learned; `policy` and `model` as in `audit`.
 
+    Days may also be a table, as for `MarkovChain.fit`; readings are cut by the clock that the model was learned with.
     Who judges changes nothing that is released: `model` and `policy` are the observer's, the mechanism keeps its own.
     Outputs are worth what the mechanism holds them to be worth, as in its `expected_utility`, unless `worth` is given.
     The draws are seeded, so that an experiment can be repeated.
@@ -85,6 +106,13 @@ def evaluate(
     days, does not. Either way dates that repeat or go backwards are an error. Over positions without end, each day is a
     trajectory of its own, of any length.
     """
+    several = list(mechanism.values()) if isinstance(mechanism, Mapping) else [mechanism]
+    for one in several:
+        checked_mechanism(one, "evaluate")
+    if policy is not None:
+        checked_policy(policy, "evaluate")
+    clock = getattr(several[0].model, "clock", None) if several else None
+    days = cast(Sequence[Day], given_days(days, clock, "evaluate"))
     if routine is None and (isinstance(mechanism, Mapping) or not runs_without_end(mechanism)):
         if isinstance(mechanism, Mapping):
             raise DiscreetError("mechanisms for kinds of day need routine=, which says which day is of which kind")

@@ -16,6 +16,7 @@ from discreet.adversary.endless_belief import EndlessBelief
 from discreet.contexts import Day
 from discreet.contracts import Mechanism, Rng
 from discreet.errors import DiscreetError
+from discreet.given import words_for
 from discreet.outputs import Output
 from discreet.policy import Policy
 from discreet.session import Session
@@ -59,6 +60,8 @@ def replay(
 
 def require_slots(day: Day, slots: int) -> None:
     """Refuse a day of another number of slots than the model's."""
+    if not isinstance(day, Day):
+        raise DiscreetError(f"a day is {words_for(day)}; give Day(contexts, date=...)")
     if len(day) != slots:
         raise DiscreetError(
             f"the day of {day.person or 'a person'} on {day.date or 'an unknown date'} has {len(day)} slots, "

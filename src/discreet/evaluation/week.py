@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from discreet.contexts import UNKNOWN, Day, carry_forward
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import Evaluation, evaluate
+from discreet.given import words_for
 from discreet.live import span
 from discreet.live.slots import ONE_DAY
 from discreet.models.routine.parts import AnyModel, Make, days_by_part, parts_of, without_end
@@ -55,6 +56,9 @@ def evaluate_parts(
 
 def every_date(days: Sequence[Day]) -> list[Day]:
     """One person's days with those in between on which nothing was read: days of `unknown`, released like any other."""
+    for day in days:
+        if not isinstance(day, Day):
+            raise DiscreetError(f"a day is {words_for(day)}; give Day(contexts, date=...)")
     following, _ = span(days)
     person, silence = days[0].person, (UNKNOWN,) * len(days[0])
     every: list[Day] = []

@@ -253,7 +253,7 @@ class Stream:
         """Copies to decide the next slot with: what is drawn counts when they are taken over."""
         if not self.slot:
             self._check(self.date)
-        return copy(self.session), copy(self._now.carry)
+        return self.session.branched(), copy(self._now.carry)
 
     def _drawn(self, session: Session, carry: Carry, output: Output) -> Drawn:
         start = None if self.clock is None else self.clock.start_of(self.date, self.slot)

@@ -73,7 +73,11 @@ def __getattr__(name: str) -> object:
     ):  # no mechanism: a model with what was released under it; the name stays for those who use it
         return importlib.import_module("discreet.models.bundle").Published
     if name not in WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, WHERE, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     found: object = getattr(importlib.import_module(f"{__name__}.{WHERE[name]}"), name)
     globals()[name] = found
     return found

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.contracts import DayModel, Kernel, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.events import Events
+from discreet.given import checked_pair
 from discreet.mechanisms.utility import mean_worth
 from discreet.models.arrays import require
 from discreet.models.routine.changing import Changing
 from discreet.models.routine.routine import Routine
-from discreet.numerics import IntArray
+from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output, truthful
 from discreet.policy import Guarantee, Policy, SecretTable
 
 
-def refuse_routine(model: object) -> None:
-    """A routine is no model before it has a first day: an easy slip, worth its own words."""
+def checked_given(model: object, policy: object, name: str) -> None:
+    """Refuse what a mechanism of this name cannot be made of; a routine has no first day, an easy slip."""
     if isinstance(model, Routine | Changing):
         raise DiscreetError("a routine has no first day; give routine.since(date), or routine.day(kind)")
+    checked_pair(model, policy, name)
 
 
 class ContextMechanism(ABC):
@@ -34,11 +37,11 @@ class ContextMechanism(ABC):
     quicker or exact way; and `law_cases`, where the constructor needs options.
     """
 
-    needs: ClassVar[Needs] = "any"
+    needs: Needs = "any"
     guarantee: Guarantee
 
     def __init__(self, model: DayModel, policy: Policy) -> None:
-        refuse_routine(model)
+        checked_given(model, policy, type(self).__name__)
         require(self.needs, model, type(self).__name__)
         self.model = model
         self.policy = policy
@@ -77,6 +80,37 @@ class ContextMechanism(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, {len(self.policy.secrets)} secrets, delta={self.policy.delta:g})"
+
+
+class MemoryMechanism(ContextMechanism):
+    """A mechanism that remembers the context before: its private states are pairs of contexts.
+
+    With n contexts, private state `before * n + now` is being at `now` after `before`; in the first slot of a day,
+    where there is none before, a context follows itself. Kernels have n * n rows, in this order: `rows(per_pair)` makes
+    them from an array (n, n, outputs). What is left to write is as for `ContextMechanism`.
+    """
+
+    def __init__(self, model: DayModel, policy: Policy) -> None:
+        super().__init__(model, policy)
+        n = len(model.contexts)
+        self.private_contexts = np.tile(np.arange(n), n)
+        self.private_contexts.setflags(write=False)
+
+    def remember(self, memory: int | None, context: int) -> int:
+        """The pair of the context before, which is what memory ended with, and this one."""
+        n = len(self.model.contexts)
+        before = context if memory is None else memory % n
+        return before * n + context
+
+    def rows(self, per_pair: npt.ArrayLike) -> FloatArray:
+        """(n * n, outputs): the rows of a kernel from (n, n, outputs): the context before, this one, the output."""
+        given = np.asarray(per_pair, dtype=np.float64)
+        n = len(self.model.contexts)
+        if given.ndim != 3 or given.shape[:2] != (n, n):
+            raise DiscreetError(
+                f"a kernel's rows have shape {given.shape}; give ({n}, {n}, outputs): context before, context, output"
+            )
+        return given.reshape(n * n, -1)
 
 
 class SlotMechanism(ContextMechanism):

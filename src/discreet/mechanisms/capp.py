@@ -29,7 +29,7 @@ outputs s, s bring it to 9/13, gain 0.192.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +90,7 @@ class Deception(SlotMechanism, ABC):
     average row there; a session suppresses such a reading.
     """
 
-    needs: ClassVar[Needs] = "chain"
+    needs: Needs = "chain"
 
     def __init__(self, model: DayModel, policy: Policy, *, constraints: Constraints = "published") -> None:
         if constraints not in get_args(Constraints):

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Fdh(ContextMechanism):
     and `budget` are the hybrid checks' own options; `checks` are these checks, leaves first, the root having none.
     """
 
-    needs: ClassVar[Needs] = "chain"
+    needs: Needs = "chain"
 
     def __init__(
         self,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, Day
 from discreet.contracts import DayModel, Needs
 from discreet.errors import DiscreetError, ModelError, did_you_mean
+from discreet.frames import TABLES, Rows, is_table
+from discreet.given import checked_count, words_for
 from discreet.numerics import ROW_SUM, BoolArray, FloatArray, IntArray, digest_of, normalised, ordered_product
 
 
@@ -18,6 +22,8 @@ def labels(contexts: Iterable[str]) -> tuple[str, ...]:
     """The contexts as a tuple of distinct, non-empty labels."""
     if isinstance(contexts, str):
         raise ModelError(f"contexts is one string, {contexts!r}; give a tuple of labels")
+    if not isinstance(contexts, Iterable):
+        raise ModelError(f"contexts is {words_for(contexts)}; give a tuple of labels")
     given = tuple(contexts)
     if not given:
         raise ModelError("the model has no contexts; give at least one label")
@@ -70,8 +76,7 @@ def dimensions(values: npt.ArrayLike) -> int:
 
 def homogeneous(transition: npt.ArrayLike, states: int, slots: int) -> FloatArray:
     """One transition matrix seen at every slot, without copies: (slots-1, states, states)."""
-    if slots < 1:
-        raise ModelError(f"a day of {slots} slots is empty; give at least one slot")
+    slots = checked_count(slots, "the number of slots")
     one = probabilities(transition, (states, states), "transition")
     return np.broadcast_to(one, (slots - 1, states, states))
 
@@ -101,6 +106,19 @@ def at_slot(array: FloatArray, t: int, what: str) -> FloatArray:
     return np.asarray(array[t])
 
 
+def given_days(days: Labels | Iterable[Day] | Rows, clock: Clock | None, who: str) -> Labels:
+    """Days as they are, or those of a table: a data frame, a file, or what `read_days` gave."""
+    if isinstance(days, Sequence | np.ndarray) and not isinstance(days, str):
+        return cast(Labels, days)
+    if not is_table(days):
+        if isinstance(days, Day) or not isinstance(days, Iterable):
+            raise DiscreetError(f"{who}: the days are {words_for(days)}; give a list of days, or {TABLES}")
+        return list(cast(Iterable[Day], days))
+    from discreet.data.readings import days_of
+
+    return days_of(cast(Rows, days), clock, who)
+
+
 def as_rows(days: Labels) -> list[Sequence[str]]:
     """Days, or a (D, T) table of labels, as rows of equal length."""
     rows: list[Sequence[str]] = [
@@ -108,9 +126,9 @@ def as_rows(days: Labels) -> list[Sequence[str]]:
     ]
     if not rows:
         raise DiscreetError("there are no days; give at least one")
-    slots = len(rows[0])
+    slots = len(rows[0]) if hasattr(rows[0], "__len__") else 0
     for number, row in enumerate(rows):
-        if isinstance(row, str) or not len(row):
+        if isinstance(row, str) or not hasattr(row, "__len__") or not len(row):
             raise DiscreetError(f"day {number} is {row!r}; a day is a sequence of labels, one a slot")
         if len(row) != slots:
             raise DiscreetError(

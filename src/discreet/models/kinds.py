@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.errors import DiscreetError, ModelError
+from discreet.errors import ModelError
 from discreet.models.chain.week import WEEKPARTS, weekpart
 
 By = Literal["weekpart"]
@@ -33,7 +33,12 @@ class Kinds:
             )
 
 
-RULES: dict[By | None, Kinds] = {None: Kinds(lambda date: ALIKE, 1), "weekpart": Kinds(weekpart, 7)}
+def alike(date: dt.date) -> str:
+    """The one kind of all days."""
+    return ALIKE
+
+
+RULES: dict[By | None, Kinds] = {None: Kinds(alike, 1), "weekpart": Kinds(weekpart, 7)}
 """The rules that a file can name."""
 
 KINDS: dict[By | None, tuple[str, ...]] = {None: (ALIKE,), "weekpart": WEEKPARTS}
@@ -62,11 +67,3 @@ def rule_for(kinds: Collection[str], kind_of: Kinds | None) -> tuple[Kinds, By |
         f"kinds of day are {', '.join(kinds)}; name them {' and '.join(WEEKPARTS)}, or the only one {ALIKE!r}, or give "
         "kind_of=Kinds(rule, period) that says which date is of which kind"
     )
-
-
-def as_date(date: dt.date | str) -> dt.date:
-    """A date, or text that is one."""
-    try:
-        return dt.date.fromisoformat(date) if isinstance(date, str) else date
-    except ValueError:
-        raise DiscreetError(f"{date!r} is no date; write it as YYYY-MM-DD") from None

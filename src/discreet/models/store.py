@@ -16,8 +16,9 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from discreet.clock import Clock
-from discreet.errors import FileFormatError
+from discreet.errors import DiscreetError, FileFormatError
 from discreet.files import written_whole
+from discreet.given import MODEL, checked_path, lacks, words_for
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.week import Models
 from discreet.models.hidden.endless import EndlessHidden
@@ -52,6 +53,12 @@ def save(
     `truth` says how true they were on held-out days (`Truth.summary`), for whoever states what is promised of them;
     `reading` how the readings were read, for whoever reads more of them.
     """
+    checked_path(path, "save")
+    if not isinstance(model, Mapping | Routine) and lacks(model, MODEL):
+        raise DiscreetError(
+            f"save: the model is {words_for(model)}; give habits: a MarkovChain, a HiddenMarkovModel, Models or a "
+            "Routine, after the path"
+        )
     header: dict[str, Any] = {"format": FORMAT, "version": 1, "parts": {}}
     for name, given in (("truth", truth), ("reading", reading)):
         if given is not None:
@@ -129,6 +136,7 @@ def move_models(made: Path, out: Path, people: int) -> None:
 
 def load(path: str | Path) -> AnyModel | EndlessHidden:
     """Read what `save` wrote; a damaged, foreign or newer file is an error that says so."""
+    checked_path(path, "load")
     return _read(Path(path))[0]
 
 

@@ -9,13 +9,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol, cast, get_args
 
 import numpy as np
 
 from discreet.contracts import DayModel
+from discreet.data.trajectories import trajectories_of
 from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Events, Trajectory
+from discreet.frames import Rows, is_table
+from discreet.given import checked_policy
 from discreet.mechanisms.named import Spec
 from discreet.models.topics.choice import CANDIDATES, TopicChoice, choose_topics
 from discreet.models.topics.event_model import EventModel
@@ -196,7 +199,7 @@ class Plan:
     @classmethod
     def learn(
         cls,
-        trajectories: Collection[Trajectory],
+        trajectories: Collection[Trajectory] | Rows,
         policy: Policy,
         mechanism: Spec = ADAPTIVE,
         *,
@@ -209,6 +212,8 @@ class Plan:
     ) -> Plan:
         """The plan for these people, gone through twice: the policy is laid over their events, and habits are learned.
 
+        Trajectories may also be a table of events, as for `publish`.
+
         `habits` are topics of all people together over whole events, `topics` of them or as many as predict held-out
         secrets and events, by at most `sweeps` of the sampler; or "topics", the same with activity, time and location
         independent within a topic, as Li and Sun (2020) have them; or a "chain" over each person's own events.
@@ -216,6 +221,10 @@ class Plan:
         Where these people are a sample of those who are to be published, `events` are everybody's: the policy is laid
         over them, and whoever is not in the sample has a model of the same form (`models.newcomers`).
         """
+        checked_policy(policy, "Plan.learn")
+        if is_table(trajectories) or not isinstance(trajectories, Collection):
+            trajectories = trajectories_of(trajectories, "Plan.learn")
+        trajectories = cast(Collection[Trajectory], trajectories)
         checked_length(piece_length)
         if habits not in get_args(HabitsName):
             raise DiscreetError(f"habits={habits!r} are not known; use 'events', 'topics' or 'chain'")

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from discreet.adversary.known import Known, merged
 from discreet.errors import DiscreetError
+from discreet.frames import Tabular
 from discreet.policy import Guarantee, GuaranteeKind
+
+if TYPE_CHECKING:
+    import polars as pl
 
 STRENGTH: tuple[GuaranteeKind, ...] = ("none", "epsilon", "window only", "exact delta")
 """Kinds of guarantees, from the one that bounds a belief least."""
@@ -97,17 +102,32 @@ class PersonReport:
         return self.breached / self.events
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Tabular):
     """What became of all people, in order of their names whatever the order they are given in."""
 
     people: tuple[PersonReport, ...]
+    published: pl.DataFrame | None = field(default=None, compare=False)
+    """The table that was published, where nothing else took its rows: person, activity, time, location."""
 
     def __post_init__(self) -> None:
         if not self.people:
             raise DiscreetError("there is nobody to report on; publish at least one person")
         refuse_twice(one.person for one in self.people)
         object.__setattr__(self, "people", tuple(sorted(self.people, key=lambda one: one.person)))
+
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each person: private, as all of the report but `published`."""
+        import polars as pl
+
+        names = ("person", "events", "pieces", "utility", "silent", "breached", "off_model", "settled", "worst_gain")
+        return pl.DataFrame({name: [getattr(one, name) for one in self.people] for name in names})
+
+    def __repr__(self) -> str:
+        return (
+            f"Report({len(self.people)} people, {self.events} events, utility={self.utility:.3f}, "
+            f"worst_gain={self.worst_gain:.3f}, breach_rate={self.breach_rate:.3g})"
+        )
 
     @classmethod
     def merged(cls, parts: Iterable[Report]) -> Report:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path, PurePath
+from typing import IO, Any, cast
+
+import polars as pl
 
 from discreet import plugins
 from discreet.data.formats.csv import Csv
@@ -23,12 +26,16 @@ from discreet.data.formats.gpx import Gpx
 from discreet.data.formats.home_assistant import HomeAssistantCsv, HomeAssistantDatabase, HomeAssistantJson
 from discreet.data.formats.kml import Kml
 from discreet.data.formats.owntracks import OwnTracksJson, OwnTracksRecording
-from discreet.data.formats.parquet import Parquet
+from discreet.data.formats.parquet import MAGIC, Parquet
 from discreet.data.formats.tcx import Tcx
+from discreet.data.frames import FrameSource
 from discreet.data.many import ManyFiles, is_many
 from discreet.data.rows import LogFormat
 from discreet.data.source import Format, Source
+from discreet.data.streams import OpenedFile
 from discreet.errors import DataError, did_you_mean
+from discreet.frames import TABLES, Rows, frame_of, is_file, is_frame
+from discreet.given import words_for
 
 FORMATS: tuple[Format, ...] = (
     Csv(),
@@ -62,17 +69,50 @@ HEAD = 4096
 """First bytes that a file is recognised by."""
 
 
-def open_source(source: Source | str | Path, format: str | None = None) -> Source:
-    """A file as a source of rows, in the format that recognises it, or in the one named; a source as it is.
+def open_source(source: Source | Rows, format: str | None = None) -> Source:
+    """Whatever holds rows as a source of them: the one place that knows what can be given.
 
-    A folder, or a pattern such as events/*.csv.gz, is one source of all its files (`ManyFiles`).
+    A path is a file in the format that recognises it, or in the one named; a folder, or a pattern such as
+    events/*.csv.gz, is one source of all its files (`ManyFiles`). An open file is read from where it stands, into
+    memory. A data frame of pandas or polars and an Arrow table are their rows. A source is as it is.
     """
     if not isinstance(source, str | Path):
-        return source
+        return _in_memory(source, format)
     path = Path(source)
     if is_many(path):
         return ManyFiles(path, lambda file: _opened(file, format))
     return _opened(path, format)
+
+
+def _in_memory(given: Any, format: str | None) -> Source:
+    """The rows of what is no path."""
+    if is_frame(given):
+        return FrameSource(frame_of(given))
+    if is_file(given):
+        return _of_file(given, format)
+    if not isinstance(given, type) and hasattr(given, "batches") and hasattr(given, "header"):
+        return cast(Source, given)
+    remedy = f"give {TABLES}"
+    if isinstance(given, bytes):
+        remedy = "give io.BytesIO(...) of it, or the path"
+    elif isinstance(given, dict | list | tuple):
+        remedy = "give a data frame of it, such as polars.DataFrame(...)"
+    raise DataError(f"the rows are {words_for(given)}; {remedy}")
+
+
+def _of_file(given: IO[Any], format: str | None) -> Source:
+    """The rows of an open file; without a name that says something else, it is CSV."""
+    file = OpenedFile.of(given, "the open file")
+    if file.content.startswith(MAGIC):
+        try:
+            return FrameSource(pl.read_parquet(file.open()), file.name)
+        except pl.exceptions.PolarsError as error:
+            why = next(iter(str(error).splitlines()), type(error).__name__)
+            raise DataError(f"{file}: the Parquet file is damaged ({why}); copy or write it again") from None
+    path = cast(Path, file)  # as much of one as formats ask for
+    if format is not None or file.suffix:
+        return _opened(path, format)
+    return Csv().open(path)
 
 
 def _opened(path: Path, format: str | None) -> Source:

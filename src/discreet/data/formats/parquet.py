@@ -8,21 +8,12 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.data.columns import ColumnNames, Kind
+from discreet.data.columns import ColumnNames
+from discreet.data.frames import table_batches
 from discreet.data.source import Batch, Origin, ends_with, stem
 from discreet.errors import DataError
 
-BATCH = 100_000
-"""Rows at a time. Polars decodes a row group at a time beneath, so a file's own row groups add to memory."""
-
 MAGIC = b"PAR1"
-
-EXPECTED: dict[Kind, str] = {
-    "text": "text or whole numbers",
-    "degrees": "numbers, in degrees",
-    "time": "a datetime, epoch seconds, or ISO 8601 text",
-}
-"""What a column must hold to be of a kind."""
 
 
 class Parquet:
@@ -64,32 +55,8 @@ class ParquetSource:
     def batches(self, columns: ColumnNames) -> Iterator[Batch]:
         """The rows, text columns as text."""
         with _scanned(self._path) as table:
-            schema = table.collect_schema()
-            self._header = schema.names()
-            columns.find(self.name, self._header)
-            kinds = columns.kinds()
-            roles = [
-                self._column(role, name, schema[name], kinds[role]).alias(role)
-                for role, name in columns.names().items()
-            ]
-            total = int(table.select(pl.len()).collect().item())
-            numbered = table.with_row_index("__number", offset=1)
-            rows = numbered.select(pl.col("__number").cast(pl.Int64).alias("number"), *roles)
-            for start in range(0, total, BATCH):
-                # Slices, because a stream of batches is decoded far ahead of who takes them.
-                frame = rows.slice(start, BATCH).collect()
-                yield Batch(self._origin, frame, done=start + frame.height, total=total)
-
-    def _column(self, role: str, name: str, held: pl.DataType, kind: Kind) -> pl.Expr:
-        """A column, or an error where its type cannot hold values of the kind."""
-        fits = {
-            "text": isinstance(held, pl.String | pl.Categorical | pl.Enum) or held.is_integer(),
-            "degrees": isinstance(held, pl.String) or held.is_numeric(),
-            "time": isinstance(held, pl.String | pl.Datetime) or held.is_numeric(),
-        }
-        if not fits[kind]:
-            raise DataError(f"{self.name}: column {name!r} holds {held}; the {role} must be {EXPECTED[kind]}")
-        return pl.col(name).cast(pl.String) if kind == "text" else pl.col(name)
+            self._header = table.collect_schema().names()
+            yield from table_batches(table, self._origin, columns)
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def _described(one: Any, policy: Policy) -> dict[str, Any]:
 def _would(work: PreviewWork, day_done: Callable[[], object]) -> dict[str, list[dict[str, Any]]]:
     """{date: what would have been told in each slot}, in a stream that begins on the first of the days."""
     from discreet.evaluation.joined import streams, without_end
-    from discreet.models.kinds import as_date
+    from discreet.given import as_date
     from discreet.outputs import to_wire
     from discreet.randomness import SeededEntropy
 

@@ -14,7 +14,6 @@ import itertools
 import json
 import tempfile
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -89,7 +88,7 @@ def mechanism_of(
 def changed(session: Session, before: HabitsFrom, routine: Routine, policy: Policy) -> tuple[Session, HabitsFrom]:
     """The session with these habits and this policy from a later cut on; the one that is given stays as it is."""
     other = _name(routine) != _name(before.routine)
-    after = copy(session)
+    after = session.branched()
     date = after.change(
         policy=policy if policy.fingerprint != before.policy.fingerprint else None, routine=routine if other else None
     )

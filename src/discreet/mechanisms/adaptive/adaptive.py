@@ -13,6 +13,7 @@ from discreet.adversary.belief import Adversary
 from discreet.contracts import DayModel, Kernel, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.events import Events
+from discreet.given import as_date
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.adaptive.changing import Change, Changes
 from discreet.mechanisms.adaptive.family import Observer, fingerprints, observers_of, observing
@@ -21,11 +22,10 @@ from discreet.mechanisms.adaptive.slots import Pacing
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
 from discreet.mechanisms.adaptive.withheld import Withheld, withheld
-from discreet.mechanisms.base import refuse_routine
+from discreet.mechanisms.base import checked_given
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.utility import DAYS, STREAM_DAYS, TREE, simulated_utility, stream_utility, tree_utility
 from discreet.models.hidden.endless import EndlessHidden
-from discreet.models.kinds import as_date
 from discreet.models.routine.changing import ChangingChain
 from discreet.models.routine.endless import EndlessChain
 from discreet.models.routine.routine import Routine
@@ -71,7 +71,7 @@ class Adaptive:
     goes. `effort` counts programmes, those given up (silence instead), and kernels mended after rounding.
     """
 
-    needs: ClassVar[Needs] = "any"
+    needs: Needs = "any"
     forgets: ClassVar[bool] = True  # after a skip kernels do not look at memory
     shares_tables: ClassVar[Literal[True]] = True  # `since` begins with what was decided before
     pairs: ClassVar[int] = PAIRS  # of memory; a class of one's own may keep others, as an experiment does
@@ -92,7 +92,7 @@ class Adaptive:
         _like: AdaptiveMachine | None = None,
         _policies: tuple[tuple[dt.date, Policy], ...] = (),
     ) -> None:
-        refuse_routine(model)
+        checked_given(model, policy, "Adaptive")
         if plan not in ("full", "lazy"):
             raise DiscreetError(f"plan={plan!r} is not known; use 'full' or 'lazy'")
         self.model: Any = model  # of one day, or without end

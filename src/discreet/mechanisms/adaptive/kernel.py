@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
-from discreet.contracts import Rng
+from discreet.contracts import Rng, computed_once
 from discreet.numerics import TOTAL, WEIGHT_BITS, FloatArray, IntArray, digest_of
 from discreet.outputs import SUPPRESSED, Output
 
@@ -46,7 +46,7 @@ class ReleaseKernel:
         """Bytes of its weights."""
         return self._release.nbytes
 
-    @cached_property
+    @computed_once
     def weights(self) -> IntArray:
         """(P, n + 1)."""
         weights = np.zeros((len(self._release), len(self.outputs)), dtype=np.int64)
@@ -55,12 +55,12 @@ class ReleaseKernel:
         weights.setflags(write=False)
         return weights
 
-    @cached_property
+    @computed_once
     def matrix(self) -> FloatArray:
         """(P, n + 1): weights / total."""
         return self.weights / float(TOTAL)
 
-    @cached_property
+    @computed_once
     def digest(self) -> bytes:
         """Of what the weights are made from."""
         return digest_of((self.outputs, self.total, self._contexts, self._release))

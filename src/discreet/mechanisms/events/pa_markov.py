@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -69,7 +68,7 @@ class PaMarkov(ContextMechanism):
     internal check, as `NoInternal` does. `checks` are the external ones.
     """
 
-    needs: ClassVar[Needs] = "events"
+    needs: Needs = "events"
 
     def __init__(
         self,

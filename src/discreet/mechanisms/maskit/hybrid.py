@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from discreet.contracts import AnyMechanism, DayModel, Kernel, Needs, Utility
 from discreet.mechanisms.base import ContextMechanism
@@ -20,7 +20,7 @@ class Hybrid(ContextMechanism):
     nothing, and the chosen check's guarantee holds.
     """
 
-    needs: ClassVar[Needs] = "chain"
+    needs: Needs = "chain"
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,7 @@ class Probabilistic(SlotMechanism):
     (Theorem 1). Contexts that the model holds impossible at a slot are always suppressed there.
     """
 
-    needs: ClassVar[Needs] = "chain"
+    needs: Needs = "chain"
 
     def __init__(
         self,

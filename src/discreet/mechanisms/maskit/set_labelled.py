@@ -7,7 +7,7 @@ the habits, and their belief is counted from a lower prior (the paper's Example 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class SetLabelled(ContextMechanism):
     knows the habits as well.
     """
 
-    needs: ClassVar[Needs] = "chain"
+    needs: Needs = "chain"
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ slots and their proof are the same.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Simulatable(ContextMechanism):
     nothing: the check goes on as after any silence.
     """
 
-    needs: ClassVar[Needs] = "chain"
+    needs: Needs = "chain"
     guarantee = Guarantee(
         "exact delta",
         "whatever is output, the gain on each secret at each slot stays within its delta: release slots depend on "

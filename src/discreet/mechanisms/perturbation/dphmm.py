@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ from cachetools import LRUCache
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.contracts import DayModel, Needs, Utility
+from discreet.contracts import DayModel, Needs, Utility, computed_once
 from discreet.errors import DiscreetError, PolicyError
+from discreet.given import checked_model, checked_pair
 from discreet.mechanisms.perturbation.endless import CHANGES, EndlessFilter, EndlessState
 from discreet.mechanisms.perturbation.kernel import PerturbedKernel
 from discreet.mechanisms.perturbation.lattice import LatticeAnswers
@@ -96,7 +97,7 @@ class Dphmm:
     has cost since when. A policy promises nothing here; its secrets are those whose gains beliefs show.
     """
 
-    needs: ClassVar[Needs] = "any"
+    needs: Needs = "any"
 
     def __init__(
         self,
@@ -114,6 +115,9 @@ class Dphmm:
         given: object = model
         if isinstance(given, Routine | Changing):
             raise DiscreetError("a routine has no first day; give routine.since(date), or the chain of one of its days")
+        if policy is not None:
+            checked_pair(model, policy, "Dphmm")
+        checked_model(model, "Dphmm")
         n = len(model.contexts)
         self.model: Any = model  # of one day, or without end
         self.policy = policy
@@ -239,7 +243,7 @@ class Dphmm:
         """Not defined: supports of other habits would have to be joined, too."""
         raise DiscreetError(CHANGES)
 
-    @cached_property
+    @computed_once
     def settings(self) -> str:
         """What, beside model and policy, kernels depend on."""
         asked = [part for query in self.queries for part in (query.answers.step, query.answers.integers)]

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.contracts import Rng
+from discreet.contracts import Rng, computed_once
 from discreet.mechanisms.perturbation.exponential import exponential
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.noise import LatticeNoise
@@ -114,7 +114,7 @@ class PerturbedKernel:
             for ball, answers in zip(self.balls, self.answers, strict=True)
         )
 
-    @cached_property
+    @computed_once
     def digest(self) -> bytes:
         """Of the support, the answers and the noise around them: integers and epsilons, whence all else follows."""
         balls = [sorted(ball.vertices.tolist()) for ball in self.balls]

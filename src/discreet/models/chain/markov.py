@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -11,7 +10,10 @@ import numpy.typing as npt
 
 from discreet.clock import Clock
 from discreet.contexts import Day
-from discreet.errors import DiscreetError
+from discreet.contracts import computed_once
+from discreet.errors import DiscreetError, ModelError, did_you_mean
+from discreet.frames import Rows
+from discreet.given import checked_count, words_for
 from discreet.models import arrays
 from discreet.models.learning.counts import Counts, Smoothing, divided, estimate, steps_of
 from discreet.models.sampling import drawn
@@ -41,12 +43,19 @@ class MarkovChain:
     ) -> None:
         self.contexts = arrays.labels(contexts)
         n = len(self.contexts)
+        if arrays.dimensions(transitions) == 2:
+            raise ModelError(
+                "transitions is one matrix; give one for each step, (T-1, n, n), or use MarkovChain.homogeneous, which "
+                "takes one for all"
+            )
         self.initial = arrays.probabilities(initial, (n,), "initial")
         self.transitions = arrays.probabilities(transitions, (None, n, n), "transitions")
         self.counts = counts
         self._set_clock(clock)
 
     def _set_clock(self, clock: Clock | None) -> None:
+        if clock is not None and not isinstance(clock, Clock):
+            raise DiscreetError(f"the clock is {words_for(clock)}; give Clock(slots={self.slots}, zone='Europe/Paris')")
         if clock is not None and clock.slots != self.slots:
             raise DiscreetError(f"the clock has {clock.slots} slots a day, the chain {self.slots}; use the same")
         self.clock = clock
@@ -65,7 +74,7 @@ class MarkovChain:
     @classmethod
     def fit(
         cls,
-        days: arrays.Labels,
+        days: arrays.Labels | Rows,
         smoothing: Smoothing = "auto",
         contexts: Iterable[str] | None = None,
         *,
@@ -76,7 +85,7 @@ class MarkovChain:
     @classmethod
     def fit(
         cls,
-        days: arrays.Labels,
+        days: arrays.Labels | Rows,
         smoothing: Smoothing = "auto",
         contexts: Iterable[str] | None = None,
         *,
@@ -86,7 +95,7 @@ class MarkovChain:
     @classmethod
     def fit(
         cls,
-        days: arrays.Labels,
+        days: arrays.Labels | Rows,
         smoothing: Smoothing = "auto",
         contexts: Iterable[str] | None = None,
         *,
@@ -95,9 +104,13 @@ class MarkovChain:
     ) -> MarkovChain | Models:
         """Learn from days, or from a (D, T) table of labels; contexts default to those seen, by falling frequency.
 
+        Days may also be what `read_days` gave, a table of days (`Readings.to_frame`), or readings in a data frame, an
+        Arrow table, an open file or a path, which `clock` cuts into days.
+
         `smoothing="none"` divides counts, and a row never seen stays put; `"auto"` backs off from the slot's row to the
         person's average row. `by="weekpart"` learns weekdays and weekends apart, over the same contexts.
         """
+        days = arrays.given_days(days, clock, "MarkovChain.fit")
         if by == "weekpart":
             from discreet.models.chain.week import fit_weekparts
 
@@ -132,11 +145,11 @@ class MarkovChain:
         """The chain that counts amount to."""
         return cls(counts.contexts, *estimate(counts), counts=counts, clock=clock)
 
-    def updated(self, days: arrays.Labels | Day) -> MarkovChain:
+    def updated(self, days: arrays.Labels | Rows | Day) -> MarkovChain:
         """The chain with more days learned: equal to fitting all days at once."""
         if self.counts is None:
             raise DiscreetError("this chain was not learned from days, so it cannot learn more; use MarkovChain.fit")
-        more = [days] if isinstance(days, Day) else days
+        more = [days] if isinstance(days, Day) else arrays.given_days(days, self.clock, "updated")
         return MarkovChain.from_counts(self.counts.with_days(arrays.as_rows(more)), clock=self.clock)
 
     @property
@@ -144,7 +157,7 @@ class MarkovChain:
         """T."""
         return len(self.transitions) + 1
 
-    @cached_property
+    @computed_once
     def prior(self) -> FloatArray:
         """(T, n): P(X_t)."""
         prior = arrays.state_prior(self.initial, self.transitions)
@@ -171,17 +184,26 @@ class MarkovChain:
         """(T-1, n, n): the steps that occur."""
         return np.asarray((self.transitions > 0) & (self.prior[:-1, :, None] > 0))
 
-    @cached_property
+    @computed_once
     def fingerprint(self) -> str:
         """A digest: equal chains have equal fingerprints."""
         return arrays.fingerprint(["chain", self.contexts, self.initial, self.transitions])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MarkovChain) and (self.fingerprint, self.clock) == (other.fingerprint, other.clock)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         return f"MarkovChain({len(self.contexts)} contexts, {self.slots} slots)"
 
     def index_of(self, context: str) -> int:
         """The index of a label."""
-        return int(arrays.encoded([[context]], self.contexts)[0, 0])
+        if context not in self.contexts:
+            hint = did_you_mean(str(context), self.contexts)
+            raise DiscreetError(f"{context!r} is not a context of the model; {hint}")
+        return self.contexts.index(context)
 
     def codes(self, days: arrays.Labels, missing: int | None = None) -> IntArray:
         """(D, T) indices of the days' labels; labels unknown to the chain are an error, or `missing` where given."""
@@ -214,7 +236,8 @@ class MarkovChain:
 
     def sample_codes(self, days: int, seed: int) -> IntArray:
         """(D, T) indices of drawn days."""
-        rng = np.random.default_rng(seed)
+        checked_count(days, "the number of days")
+        rng = np.random.default_rng(checked_count(seed, "the seed", least=0))
         codes = np.empty((days, self.slots), dtype=np.int64)
         codes[:, 0] = drawn(np.broadcast_to(self.initial, (days, len(self.initial))), rng)
         for t in range(1, self.slots):

@@ -32,6 +32,9 @@ class Models(Mapping[str, MarkovChain]):
     def __len__(self) -> int:
         return len(self._chains)
 
+    def __repr__(self) -> str:
+        return f"Models({', '.join(f'{part}: {chain!r}' for part, chain in self._chains.items())})"
+
     def part_of(self, date: dt.date | None) -> str:
         """The part of the week that a date belongs to; one that was not learned is an error."""
         if date is None:

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from discreet.contracts import computed_once
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import arrays
 from discreet.models.chain.stationary import stationary
@@ -148,12 +149,18 @@ class EndlessHidden:
         if t < 0:
             raise DiscreetError(f"position {t} is before the first, 0; give that or a later one")
 
-    @cached_property
+    @computed_once
     def fingerprint(self) -> str:
         """A digest: equal models have equal fingerprints."""
         return arrays.fingerprint(
             ["endless hidden", self.contexts, self.initial, self._transition, self.emissions],
         )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EndlessHidden) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         return f"EndlessHidden({len(self.initial)} states, {len(self.contexts)} contexts)"

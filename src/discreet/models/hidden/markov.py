@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from discreet.clock import Clock
 from discreet.contexts import Day
+from discreet.contracts import computed_once
 from discreet.errors import DiscreetError, ModelError
 from discreet.models import arrays
 from discreet.models.sampling import drawn
@@ -100,7 +101,7 @@ class HiddenMarkovModel:
         """(T, K): P(Y_t)."""
         return arrays.state_prior(self.initial, self.transitions)
 
-    @cached_property
+    @computed_once
     def prior(self) -> FloatArray:
         """(T, n): P(X_t)."""
         rows = [ordered_product(*pair) for pair in zip(self.state_prior, self.emissions, strict=True)]
@@ -124,10 +125,16 @@ class HiddenMarkovModel:
         """(n,): P(X_t)."""
         return arrays.at_slot(self.prior, t, "prior")
 
-    @cached_property
+    @computed_once
     def fingerprint(self) -> str:
         """A digest: equal models have equal fingerprints."""
         return arrays.fingerprint(["hidden", self.contexts, self.initial, self.transitions, self.emissions])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HiddenMarkovModel) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         return f"HiddenMarkovModel({len(self.initial)} states, {len(self.contexts)} contexts, {self.slots} slots)"

@@ -10,16 +10,16 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.contexts import OTHER
+from discreet.contracts import computed_once
 from discreet.errors import DiscreetError, ModelError
+from discreet.given import as_date
 from discreet.models.arrays import fingerprint
 from discreet.models.chain.markov import MarkovChain
-from discreet.models.kinds import as_date
 from discreet.models.routine.endless import EndlessChain
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
@@ -110,7 +110,7 @@ class ChangingChain(EndlessChain):
             return None
         return leg * PLACES + place
 
-    @cached_property
+    @computed_once
     def fingerprint(self) -> str:
         """A digest: equal chains have equal fingerprints."""
         parts: list[object] = ["changing", self.legs[0].fingerprint]

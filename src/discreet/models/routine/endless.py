@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.contracts import computed_once
 from discreet.errors import DiscreetError
 from discreet.models import arrays
 from discreet.models.chain.markov import MarkovChain
@@ -171,11 +171,17 @@ class EndlessChain:
         if t < self.first:
             raise DiscreetError(f"slot {t} is before the chain's first, {self.first}; give that or a later one")
 
-    @cached_property
+    @computed_once
     def fingerprint(self) -> str:
         """A digest: equal chains have equal fingerprints."""
         parts = ["endless", self.routine.fingerprint, self.start, self.periodic, self.initial, self.first]
         return arrays.fingerprint(parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EndlessChain) and (self.fingerprint, self.clock) == (other.fingerprint, other.clock)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         return f"EndlessChain({self.routine!r} since {self.start})"

@@ -12,18 +12,21 @@ import datetime as dt
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.clock import Clock
 from discreet.contexts import Day
+from discreet.contracts import computed_once
 from discreet.errors import DiscreetError, ModelError
+from discreet.frames import Rows
+from discreet.given import as_date, words_for
 from discreet.models import arrays
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.stationary import stationary
-from discreet.models.kinds import MONDAY, ONE_DAY, RULES, By, Kinds, as_date, checked_by, rule_for
+from discreet.models.kinds import MONDAY, ONE_DAY, RULES, By, Kinds, checked_by, rule_for
 from discreet.models.learning.routine import FLOOR, Learned, Learning, chains_of
 from discreet.models.routine.endless import EndlessChain
 from discreet.numerics import FloatArray, ordered_product
@@ -54,6 +57,9 @@ class Routine:
         learned: Learned | None = None,
         observers: Sequence[Routine] = (),
     ) -> None:
+        for what, given, one in (("days", days, "{'day': chain}"), ("nights", nights, "{('day', 'day'): array}")):
+            if not isinstance(given, Mapping):
+                raise ModelError(f"the {what} of a routine are {words_for(given)}; give a mapping, such as {one}")
         self._days = dict(days)
         if not self._days:
             raise ModelError("a routine has no kinds of day; give a chain for at least one")
@@ -109,7 +115,7 @@ class Routine:
     @classmethod
     def fit(
         cls,
-        days: Sequence[Day],
+        days: Sequence[Day] | Rows,
         by: By | None = "weekpart",
         smoothing: Learning = "auto",
         floor: float = FLOOR,
@@ -120,11 +126,14 @@ class Routine:
     ) -> Routine:
         """Learn from dated days. Nights are counted between consecutive dates of one person.
 
+        Days may be a table, as for `MarkovChain.fit`.
+
         `other`, `unknown` and the contexts of declared secrets are always contexts, visited or not; a label outside the
         `contexts` given is `other`. `smoothing="calibrated"` counts recent dates more and claims less where habits
         change (`models/learning/calibrated.py`); "auto" and "none" are `MarkovChain.fit`'s. Every row is then mixed
         with `floor` of a broad distribution. A kind of which there is no day is learned from all days.
         """
+        days = cast(Sequence[Day], arrays.given_days(days, clock, "Routine.fit"))
         learned = Learned.of(days, checked_by(by), smoothing, floor, _declared(secrets), contexts)
         return cls.from_counts(learned, clock=clock)
 
@@ -134,7 +143,7 @@ class Routine:
         chains, nights = chains_of(learned, clock)
         return cls(chains, nights, kind_of=RULES[learned.by], learned=learned)
 
-    def updated(self, days: Sequence[Day] | Day, *, secrets: Policy | Iterable[str] = ()) -> Routine:
+    def updated(self, days: Sequence[Day] | Rows | Day, *, secrets: Policy | Iterable[str] = ()) -> Routine:
         """The routine with more days learned, by the same rules: equal to learning all days at once.
 
         Days are later than those learned, so that none is counted twice and the night before the first of them counts.
@@ -148,7 +157,7 @@ class Routine:
                 "the routine has observers, who saw some of its days and not others; learn anew from all days "
                 "(discreet learn --observers)"
             )
-        more = [days] if isinstance(days, Day) else days
+        more = [days] if isinstance(days, Day) else cast(Sequence[Day], arrays.given_days(days, self.clock, "updated"))
         return Routine.from_counts(self.learned.with_days(more, _declared(secrets)), clock=self.clock)
 
     def with_observers(self, observers: Sequence[Routine]) -> Routine:
@@ -165,9 +174,9 @@ class Routine:
         """After how many days kinds repeat; None where the rule has no period."""
         return self._kinds.period
 
-    def kind_of(self, date: dt.date) -> str:
+    def kind_of(self, date: dt.date | str) -> str:
         """The kind of a date."""
-        kind = self._kinds.of(date)
+        kind = self._kinds.of(as_date(date))
         if kind not in self._days:
             raise DiscreetError(
                 f"{date} is of kind {kind!r}, which the routine does not have; kinds: {', '.join(self.kinds)}"
@@ -213,8 +222,9 @@ class Routine:
         priors.setflags(write=False)
         return priors
 
-    def prior(self, date: dt.date) -> FloatArray:
+    def prior(self, date: dt.date | str) -> FloatArray:
         """(T, n): what anybody who knows the routine believes of that date, long after it began."""
+        date = as_date(date)
         if self.cycle is None:
             raise DiscreetError(
                 "the routine has no one stationary distribution, so a date alone has no prior; "
@@ -243,7 +253,7 @@ class Routine:
         """Which date is of which kind."""
         return self._kinds
 
-    @cached_property
+    @computed_once
     def fingerprint(self) -> str:
         """A digest: equal routines have equal fingerprints."""
         parts: list[object] = ["routine", self.by, self.contexts]
@@ -252,6 +262,12 @@ class Routine:
         for pair, rows in sorted(self._nights.items()):
             parts += [pair, rows]
         return arrays.fingerprint(parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Routine) and (self.fingerprint, self.clock) == (other.fingerprint, other.clock)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         return f"Routine({', '.join(self.kinds)}; {len(self.contexts)} contexts, {self.slots} slots)"

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from discreet.errors import DiscreetError, ModelError, did_you_mean
 from discreet.events import ATTRIBUTES, Events, Trajectory
+from discreet.frames import Rows, is_table
 from discreet.models import arrays
 from discreet.models.hidden.markov import HiddenMarkovModel
 from discreet.numerics import FloatArray, IntArray, normalised
@@ -206,7 +207,7 @@ class TopicModel:
     @classmethod
     def fit(
         cls,
-        trajectories: Iterable[Trajectory],
+        trajectories: Iterable[Trajectory] | Rows,
         topics: int,
         *,
         events: Events | None = None,
@@ -229,7 +230,11 @@ class TopicModel:
         topics then need not stand for what attributes tell about each other (`EventModel` has that), and are left to
         tell what follows what. It takes more data to learn them where there are many events.
         """
-        given = _checked(trajectories, topics, chains, sweeps)
+        if is_table(trajectories) or not isinstance(trajectories, Iterable):
+            from discreet.data.trajectories import trajectories_of
+
+            trajectories = trajectories_of(trajectories, "TopicModel.fit")
+        given = _checked(cast(Iterable[Trajectory], trajectories), topics, chains, sweeps)
         vocabulary = Events.from_trajectories(given) if events is None else events
         return _Fit(given, topics, vocabulary, whole_events, concentrations, chains, seed).run(sweeps, progress)
 

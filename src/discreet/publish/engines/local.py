@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from discreet.data.trajectories import trajectories_of as trajectories_in
 from discreet.errors import DiscreetError
 from discreet.events import Trajectory
+from discreet.frames import Rows
+from discreet.given import words_for
 from discreet.outputs import PartialEvent
 from discreet.publish.draws import RunKey
 from discreet.publish.engines.pool import checked_workers, in_order
@@ -44,8 +47,8 @@ CHUNK = 1_000
 
 def publish(
     plan: Plan,
-    trajectories: Sequence[Trajectory],
-    write: Callable[[Iterable[Row]], object],
+    trajectories: Iterable[Trajectory] | Rows,
+    write: Callable[[Iterable[Row]], object] | None = None,
     *,
     seed: int | None = None,
     progress: Progress | None = None,
@@ -53,6 +56,9 @@ def publish(
     unfinished: Unfinished | None = None,
 ) -> Report:
     """Hand every row to `write`, people in order of their names, and say what the rows tell.
+
+    Trajectories may also be events in a data frame, an Arrow table, an open file or a path (`read_trajectories`).
+    Without `write` the report has the rows as a table, `published`.
 
     The order in which people come would tell who was first in the data, so it is left behind. `write` takes the rows
     one after another, as they are made: `rows.extend` of a list, or a function that writes a file. Draws come from a
@@ -62,6 +68,8 @@ def publish(
 
     `unfinished` keeps those who are done, and has the key: the run goes on from them.
     """
+    _check(plan, write)
+    trajectories = trajectories_in(trajectories, "publish")
     people = [trajectory.person for trajectory in trajectories]
     if not people:
         raise DiscreetError("there is nobody to publish; give at least one trajectory")
@@ -69,7 +77,12 @@ def publish(
     order = sorted(range(len(people)), key=people.__getitem__)
     reports: list[PersonReport] = []
 
+    kept: list[pl.DataFrame] = []
+
     def write_rows(frames: Iterator[pl.DataFrame]) -> None:
+        if write is None:
+            kept.extend(frames)
+            return
         write((person, PartialEvent(*shown)) for frame in frames for person, *shown in frame.iter_rows())
 
     publish_people(
@@ -83,7 +96,20 @@ def publish(
         unfinished=unfinished,
         each=reports.append,
     )
-    return Report(tuple(reports))
+    return Report(tuple(reports), pl.concat(kept) if write is None else None)
+
+
+def _check(plan: object, write: object) -> None:
+    """Refuse what is no plan, and what cannot take rows."""
+    if not isinstance(plan, Plan):
+        raise DiscreetError(
+            f"publish: the plan is {words_for(plan)}; make one, Plan.learn(trajectories, policy), and give it first"
+        )
+    if write is not None and not callable(write):
+        raise DiscreetError(
+            f"publish: write is {words_for(write)}; give a function of the rows, such as rows.extend of a list, or "
+            "nothing, and take report.published"
+        )
 
 
 def publish_people(

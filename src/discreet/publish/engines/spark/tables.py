@@ -19,7 +19,8 @@ import polars as pl
 
 from discreet.data.columns import ColumnNames, EventColumns
 from discreet.data.formats import open_source
-from discreet.data.formats.parquet import EXPECTED, Parquet
+from discreet.data.formats.parquet import Parquet
+from discreet.data.frames import EXPECTED
 from discreet.data.instants import Epoch, zone_named
 from discreet.data.many import files_of, is_many
 from discreet.data.source import Batch, Origin, stem
