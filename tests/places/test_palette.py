@@ -82,3 +82,4 @@ def test_a_number_is_that_of_the_place_and_never_changes() -> None:
     assert numbered(without, ["pool", "work"], first) == {**first, "pool": 5}, "what is gone is not given to another"
     assert colours_of(first)["home"] == PALETTE[0]
     assert len({*colours_of(first).values()}) == len(first)
+    assert numbered(None, ["cafe", "home"]) == {"home": 0, "cafe": 1}

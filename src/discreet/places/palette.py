@@ -20,6 +20,10 @@ PALETTE = (
 """Those of places with most time first, for which they differ most; after the last they begin anew."""
 
 
+HOME = "home"
+"""What is seen most has the first colour that is free."""
+
+
 def colour_of(number: int) -> str:
     """The colour of a number."""
     return PALETTE[number % len(PALETTE)]
@@ -43,7 +47,7 @@ def numbered(places: Places | None, contexts: Iterable[str], kept: Mapping[str, 
             numbers[place.name] = wanted
     taken = set(numbers.values())
     free = (number for number in count() if number not in taken)
-    for name in (*(place.name for place in by_map), *contexts):
+    for name in sorted((*(place.name for place in by_map), *contexts), key=lambda name: name != HOME):
         if name not in numbers and name != UNKNOWN:
             numbers[name] = next(free)
     return numbers
