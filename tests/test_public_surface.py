@@ -59,11 +59,12 @@ def test_what_is_public_says_what_it_is() -> None:
 
 def test_publishing_is_called_by_the_name_of_its_package() -> None:
     """`d.publish` is the package once something of it is imported, and a function all the same."""
-    import discreet.publish
+    from discreet.publish import Plan
 
+    found: object = d.publish
+    assert found is sys.modules["discreet.publish"]
     assert callable(d.publish)
-    assert d.Plan is discreet.publish.Plan
-    assert discreet.publish.__name__ == "discreet.publish"
+    assert d.Plan is Plan
 
 
 CHAIN = d.MarkovChain.homogeneous(("home", "clinic"), [0.9, 0.1], [[0.8, 0.2], [0.7, 0.3]], slots=3)

@@ -120,3 +120,31 @@ def test_a_picture_and_progress(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"\x89PNG")
     assert told == sorted(told)
     assert told[-1] == (15, 15)
+
+
+def test_a_breach_in_hand_is_not_called_open() -> None:
+    """An audit that may look at one kernel finds nothing; what happened on the days is a breach all the same."""
+    (row,) = d.compare(CHAIN, POLICY, DAYS, [Liar], budget=1).to_dicts()
+    assert d.audit(Liar(CHAIN, POLICY), budget=1).holds is None
+    assert (row["audit"], row["kept"], row["breached_days"] > 0) == ("does not hold", False, True)
+    assert row["found"] >= row["worst_gain"] > 0.1
+    assert row["bound"] >= row["found"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "starts"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF"), (".PDF", b"%PDF")]
+)
+def test_a_picture_is_in_the_format_of_its_name(ending: str, starts: bytes, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}{ending}" for number in range(2)]
+    for path in paths:
+        d.compare(CHAIN, POLICY, DAYS[:1], ["no-mask"], budget=10, picture=path)
+    first, second = (path.read_bytes() for path in paths)
+    assert first.startswith(starts)
+    assert first == second
+
+
+@pytest.mark.parametrize("name", ["x.jpg", "x", "x.png.gz"])
+def test_a_picture_of_another_format_is_refused_before_the_work(name: str, tmp_path: Path) -> None:
+    with pytest.raises(d.DiscreetError, match=r"pictures are PNG, SVG or PDF; end the name in \.png, \.svg or \.pdf"):
+        d.compare(CHAIN, POLICY, DAYS, ["no-mask"], picture=tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -187,3 +187,11 @@ def reachable(model: DayModel) -> BoolArray:
     for t in range(1, model.slots):
         possible[t] = (possible[t - 1][:, None] & (model.transitions[t - 1] > 0)).any(axis=0)
     return possible
+
+
+def possible_steps(model: Any) -> BoolArray:
+    """(steps, n, n): those that occur in a chain; a model of one's own need not say it of itself."""
+    own = getattr(model, "possible_steps", None)
+    if own is not None:
+        return np.asarray(own())
+    return np.asarray((model.transitions > 0) & (model.prior[:-1, :, None] > 0))

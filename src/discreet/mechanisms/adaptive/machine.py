@@ -26,7 +26,8 @@ from discreet.mechanisms.adaptive.family import Beliefs, FamilySlots
 from discreet.mechanisms.adaptive.kernel import ReleaseKernel
 from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, PACING, DaySlots, LiveSlots, Pacing
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Vocabulary
-from discreet.numerics import BoolArray, FloatArray, IntArray
+from discreet.models.arrays import possible_steps
+from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released, Skipped
 from discreet.policy import Policy
 
@@ -330,7 +331,7 @@ def _groups(model: Any, pairs: int) -> IntArray:
     n = len(model.contexts)
     if model.emission(model.first) is not None or model.slots == 1:
         return np.arange(n)
-    steps: BoolArray = model.possible_steps()
+    steps = possible_steps(model)
     if not len(steps) or steps.sum() / len(steps) <= pairs:
         return np.arange(n)
     kept = max(1, pairs // n - 1)
