@@ -25,7 +25,7 @@ from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.filters import ChainFilter, Filter, HiddenFilter
 from discreet.adversary.rows import Front, Rows, Tables, Window
 from discreet.adversary.window_tables import BLOCKS, WindowTables
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, HorizonError
 from discreet.jit import product
 from discreet.models.routine.changing import PLACES
 from discreet.numerics import BoolArray, FloatArray, IntArray, read_only
@@ -195,7 +195,7 @@ class EndlessAdversary(WindowTables):
         for t, rows, _, _ in self._back_from(opening[-1], first, opening):
             reach = max(reach, int((rows.opens - t).max(initial=0)))
             if reach >= HORIZON:
-                raise DiscreetError(
+                raise HorizonError(
                     f"what is known of a slot still tells of a secret {HORIZON} slots later: habits this regular, or a "
                     f"delta this small, would need tables without end. {self._milder}, or give the secret a larger "
                     "delta (larger odds, or less doubt)"
