@@ -259,8 +259,18 @@ class EndlessAdversary(WindowTables):
     def opened(self, t: int, *, every: bool = False, over_cuts: bool = False) -> tuple[Rows, FloatArray, FloatArray]:
         """The rows that open at slot t and could exceed their limit (or all), with P(j | X_t) as a pair (F, n).
 
-        `over_cuts`: also those open at the next cut, where habits may change, and with them priors.
+        `over_cuts`: also those open at the next cut, where habits may change, and with them priors. Positions that are
+        alike are computed once.
         """
+        if self.model.day_slots is not None or self.place(t) is None:
+            return self._opened(t, every, over_cuts)
+        key = every, over_cuts
+        if key not in self.tables.opened:
+            self.tables.opened[key] = self._opened(t, every, over_cuts)
+        rows, high, low = self.tables.opened[key]
+        return rows._replace(opens=np.full_like(rows.opens, t), closes=np.full_like(rows.closes, t)), high, low
+
+    def _opened(self, t: int, every: bool, over_cuts: bool) -> tuple[Rows, FloatArray, FloatArray]:
         table = self.secrets
         rows, high, low = [], [], []
         for g in range(len(table.names)):

@@ -53,6 +53,7 @@ class TrajectoryJudge:
         self._position: IntArray = self._secret
         self._prior: FloatArray = np.zeros(0)
         self._delta: FloatArray = np.zeros(0)
+        self._fresh: list[tuple[IntArray, IntArray, FloatArray, FloatArray]] = []  # rows that are not yet among these
         self._unvisited = np.tile(np.array(model.initial), (len(self._any), 1))  # P(not yet, Y), of those at="any"
         self._filter: HiddenFilter | None = None
         self._began = 0
@@ -98,6 +99,7 @@ class TrajectoryJudge:
 
     def end(self) -> None:
         """Judge what is left."""
+        self._gather()
         if len(self._secret):
             self._prior[: len(self._any)] = 1 - self._unvisited.sum(axis=1)
             for r, g in enumerate(self._any.tolist()):
@@ -132,10 +134,16 @@ class TrajectoryJudge:
             fresh = np.concatenate([self._any, self._each])
             prior, delta = (np.concatenate([np.zeros(len(self._any)), one]) for one in (prior, delta))
         self.settled += bool((prior + delta >= 1).any())
-        self._secret = np.concatenate([self._secret, fresh])
-        self._position = np.concatenate([self._position, np.full(len(fresh), t)])
-        self._prior, self._delta = np.concatenate([self._prior, prior]), np.concatenate([self._delta, delta])
+        self._fresh.append((fresh, np.full(len(fresh), t), prior, delta))
         return fresh
+
+    def _gather(self) -> None:
+        """Add what has opened since rows were last looked at."""
+        kept = (self._secret, self._position, self._prior, self._delta)
+        self._secret, self._position, self._prior, self._delta = (
+            np.concatenate(parts) for parts in zip(kept, *self._fresh, strict=True)
+        )
+        self._fresh = []
 
     def _terms(self, t: int) -> tuple[FloatArray, FloatArray]:
         """Priors and deltas of the secrets at each position, at position t."""
@@ -164,6 +172,7 @@ class TrajectoryJudge:
 
     def _let_go(self) -> None:
         """Judge rows on which hidden states agree."""
+        self._gather()
         weights = self._stack[0]
         possible = weights > 0
         chance = self._stack[1:, possible] / weights[possible]

@@ -8,7 +8,7 @@ grow with the length of the trajectory, but for what is shown of each event.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from discreet.adversary.trajectory import TrajectoryJudge, times
 from discreet.errors import HorizonError
 from discreet.events import Events, Trajectory
 from discreet.models.hidden.endless import EndlessHidden
+from discreet.numerics import FloatArray
 from discreet.outputs import SUPPRESSED, Output, truthful
 from discreet.policy import Guarantee, Policy
 from discreet.publish.draws import PieceDraws, RunKey, stream_decision_of
@@ -123,22 +124,50 @@ def streamed(
 def _run(
     mechanism: Any, judge: TrajectoryJudge, labels: Sequence[str], draws: PieceDraws
 ) -> tuple[list[Output], array[float], int]:
-    """A session from the first event to the last, and the judge beside it."""
+    """All events from the first to the last, and the judge beside it."""
     outputs: list[Output] = []
     worth, known, off_model = array("d"), dict[tuple[str, Output], float](), 0
     judge.begin(mechanism)
+    remembers = len(mechanism.private_contexts) > len(mechanism.model.contexts)
+    for label, told in zip(labels, (_by_session if remembers else _by_states)(mechanism, labels, draws), strict=True):
+        judge.after(told.likelihood)
+        if (label, told.output) not in known:
+            known[label, told.output] = truthful(label, told.output)
+        outputs.append(told.output)
+        worth.append(known[label, told.output])
+        off_model += told.off_model
+    return outputs, worth, off_model
+
+
+class _Told(NamedTuple):
+    """What was output for an event, its likelihood, and whether the habits have no place for the event or for it."""
+
+    output: Output
+    likelihood: FloatArray
+    off_model: bool
+
+
+def _by_session(mechanism: Any, labels: Sequence[str], draws: PieceDraws) -> Iterator[_Told]:
+    """By a session, which knows what to do where memory is lost."""
     with Session(mechanism, rng=draws) as session:
         for position, label in enumerate(labels):
             draws.at(position)
             kernel, before = session.kernel, session.off_model
             output = session.release(label)
-            judge.after(kernel.likelihood(output))
-            off_model += session.off_model > before or session.belief.off_model
-            if (label, output) not in known:
-                known[label, output] = truthful(label, output)
-            outputs.append(output)
-            worth.append(known[label, output])
-    return outputs, worth, off_model
+            yield _Told(output, kernel.likelihood(output), session.off_model > before or session.belief.off_model)
+
+
+def _by_states(mechanism: Any, labels: Sequence[str], draws: PieceDraws) -> Iterator[_Told]:
+    """The same where nothing is remembered: the rows that a session gives, without what it keeps to be resumed."""
+    model, state = mechanism.model, mechanism.start()
+    codes, emitted = {label: code for code, label in enumerate(model.contexts)}, model.emissions > 0
+    for position, label in enumerate(labels):
+        draws.at(position)
+        kernel, code = mechanism.kernel(state), codes.get(label)
+        possible = code is not None and bool((state.belief.stack[0] > 0)[emitted[:, code]].any())
+        output = kernel.sample(code, draws) if possible else SUPPRESSED
+        state = mechanism.advance(state, output)
+        yield _Told(output, kernel.likelihood(output), not possible or state.belief.off_model)
 
 
 class _Silent:

@@ -169,6 +169,8 @@ class Pacing(NamedTuple):
 
     held: float
     fading: float
+    kept: float = 0.0
+    """Of what is held back, what is never given back: see HIDDEN_PACING."""
 
 
 PACING = {
@@ -179,7 +181,7 @@ PACING = {
 }
 """On chains, by vocabulary and memory; of other vocabularies, as for "deceive"."""
 
-HIDDEN_PACING = Pacing(HELD, FADING)
+HIDDEN_PACING = Pacing(HELD, FADING, 0.2)
 """Over hidden models, whose outputs never settle the past.
 
 `python -m benchmarks._hidden_pacing`, over 20 random streams: with "suppress" 0.189 of the positions are released, with
@@ -197,7 +199,8 @@ class LiveSlots:
     def __init__(self, pacing: Pacing) -> None:
         self.pacing = pacing
         # Repeated products, not powers: a library's power may differ in the last bit from machine to machine.
-        self._fading = np.cumprod(np.concatenate([[1.0], np.full(LONG - 1, pacing.fading), [0.0]]))
+        fading = np.cumprod(np.concatenate([[1.0], np.full(LONG - 1, pacing.fading), [0.0]]))
+        self._fading = np.maximum(fading, pacing.kept)
 
     def slot(self, belief: EndlessBelief) -> Slot:
         """Private states and coefficients, from the belief."""
