@@ -117,6 +117,7 @@ class EndlessAdversary(WindowTables):
         self.held_from = self._held_from()
         self._own_windows: dict[tuple[int, int, int], Window] = {}  # of the first days: of no other stream
         self._own_fronts: dict[int, list[Front]] = {}
+        self._asked: tuple[int, Front] | None = None
         self.whole = whole  # the day, counted from the first, of which every row is kept, live or not
         self._mechanism = mechanism
         read_only(vars(self).values())
@@ -301,6 +302,12 @@ class EndlessAdversary(WindowTables):
 
     def front(self, t: int) -> Front:
         """The rows that have not opened before slot t and are live."""
+        asked = self._asked
+        if asked is None or asked[0] != t:  # a decision asks twice
+            asked = self._asked = t, self._front(t)
+        return asked[1]
+
+    def _front(self, t: int) -> Front:
         slots = self._block
         begin, end = max(t // slots * slots, int(self.model.first)), (t // slots + 1) * slots
         if begin <= self._last_cut:  # windows that are cut open here, as on no other day

@@ -210,6 +210,4 @@ def product_of(weights: FloatArray, step: tuple[FloatArray, FloatArray]) -> Floa
 
 def times(one: Known, positions: int) -> Known:
     """The same at so many positions."""
-    return replace(
-        one, rows=positions * one.rows, told=positions * one.told, uncapped=positions * one.uncapped
-    )
+    return replace(one, rows=positions * one.rows, told=positions * one.told, uncapped=positions * one.uncapped)

@@ -90,9 +90,7 @@ def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Mechanism
     return PublishedPerson(tuple(rows), replace(person, pieces=len(pieces)), given)
 
 
-def _published_whole(
-    plan: Plan, trajectory: Trajectory, key: RunKey, tables: MechanismCache | None
-) -> PublishedPerson:
+def _published_whole(plan: Plan, trajectory: Trajectory, key: RunKey, tables: MechanismCache | None) -> PublishedPerson:
     """One stream from the first event to the last."""
     labels, decided = _labels(trajectory), stream_decision(plan, trajectory, tables)
     found = streamed(plan, decided, trajectory.person, labels, key, tables)

@@ -251,7 +251,6 @@ class Plan:
             )
         return cls(known, laid, mechanism, piece_length)
 
-
     def streams(self, events: int) -> bool:
         """Whether a trajectory of so many events is published as a stream."""
         return self.piece_length is None and events > PIECE and self.mechanism.name in STREAMING

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from discreet.adversary.known import Known, merged
 from discreet.errors import DiscreetError
 from discreet.policy import Guarantee, GuaranteeKind
+
+Scope = Literal["whole trajectory", "each piece alone"]
+"""What a guarantee is about: all of a person's events together, or each of several pieces for itself."""
 
 STRENGTH: tuple[GuaranteeKind, ...] = ("none", "epsilon", "window only", "exact delta")
 """Kinds of guarantees, from the one that bounds a belief least."""
@@ -80,6 +84,11 @@ class PersonReport:
             known=merged(piece.known for piece in pieces),
             guarantee=weakest(piece.guarantee for piece in pieces),
         )
+
+    @property
+    def scope(self) -> Scope:
+        """What the guarantee and the gains are about."""
+        return scope_of(self.pieces, 1)
 
     @property
     def worst_gain(self) -> float:
@@ -173,6 +182,16 @@ class Report:
     def guarantee(self) -> Guarantee:
         """The weakest that holds for somebody: no more than this is promised of the table."""
         return weakest(one.guarantee for one in self.people)
+
+    @property
+    def scope(self) -> Scope:
+        """What the guarantee and the gains are about: pieces, where somebody has several."""
+        return scope_of(sum(one.pieces for one in self.people), len(self.people))
+
+
+def scope_of(pieces: int, people: int) -> Scope:
+    """Of so many people in so many pieces."""
+    return "each piece alone" if pieces > people else "whole trajectory"
 
 
 def worst_of(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:

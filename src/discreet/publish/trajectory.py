@@ -1,4 +1,4 @@
-"""A person's events as one stream: a hidden Markov model without end, the belief carried over from the first to the last.
+"""A person's events as one stream, over a hidden Markov model without end: the belief is carried over to the last one.
 
 Nothing is cut, so there are no pieces that an observer could join. The mechanism keeps the rows that are still live
 (`adversary.endless`), and the judge those on which hidden states still differ (`adversary.trajectory`): memory does not
@@ -90,8 +90,9 @@ def _within(secret: Any, length: int) -> Any:
 
 def stream_mechanism(plan: Plan, decided: StreamDecision) -> Any:
     """The mechanism; None where the habits are too regular for one."""
+    model: Any = decided.model  # mechanisms by name are declared for days
     try:
-        return plan.mechanism.make(decided.model, decided.held, events=decided.events)
+        return plan.mechanism.make(model, decided.held, events=decided.events)
     except HorizonError:
         return None
 
@@ -211,7 +212,5 @@ def _known(policy: Policy, decided: StreamDecision, judge: TrajectoryJudge) -> t
         if secret.name not in found:
             anytime, prior = secret.at == "any", 1.0 if contexts <= secret.contexts else 0.0
             (one,) = known_of(policy, [Row(secret.name, None if anytime else 0, prior)])
-            found[secret.name] = replace(
-                times(one, 1 if anytime else judge.events), told_at=(), uncapped_at=()
-            )
+            found[secret.name] = replace(times(one, 1 if anytime else judge.events), told_at=(), uncapped_at=())
     return tuple(found[secret.name] for secret in policy.secrets)

@@ -36,8 +36,8 @@ from discreet.randomness import SeededEntropy
 from discreet.session import Session
 
 EVENTS = 10_000
-"""Events that are looked at, of people chosen by lot: enough to tell two percent from three, in less than a minute. Of a
-stream that is longer, so many of its first."""
+"""Events that are looked at, of people chosen by lot: enough to tell two percent from three, in less than a minute. Of
+a stream that is longer, so many of its first."""
 
 EARLIER = 0.8
 """The share of everybody's events from which habits are learned that are then tried on the rest."""
