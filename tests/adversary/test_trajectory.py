@@ -61,8 +61,7 @@ def slow(model: HiddenMarkovModel, machine: Plain, own: Policy, columns: FloatAr
                 prior[key] += chance
                 inside[key] += chance * seen
     return {
-        key: (inside[key] / total - prior[key], own.row_delta(secret, prior[key]))
-        for key, (secret, _) in rows.items()
+        key: (inside[key] / total - prior[key], own.row_delta(secret, prior[key])) for key, (secret, _) in rows.items()
     }
 
 

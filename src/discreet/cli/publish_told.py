@@ -112,8 +112,9 @@ class About:
         self._print_people()
         guarantee = report.guarantee
         proven = f"proven, {IF}" if guarantee.proven else "not proven"
-        print(f"\nguarantee ({guarantee.kind}, {proven}; {report.scope}): {guarantee.statement}")
-        if report.scope == "each piece alone":
+        alone = report.scope == "each piece alone"
+        print(f"\nguarantee ({guarantee.kind}, {proven}): {guarantee.statement}{'; each piece alone' * alone}")
+        if alone:
             found = "nobody in the sample has several" if self.joined is None else self.joined.in_words
             print(f"What pieces tell about each other is not bounded: {found}.")
         print(f"How true they are: {truth.figure}.")

@@ -76,8 +76,8 @@ TABLE: tuple[Column, ...] = (
     Column(
         "scope",
         _TEXT,
-        "What guarantee and gains are about: 'whole trajectory', or 'each piece alone', which says nothing of an observer "
-        "who joins the pieces.",
+        "What guarantee and gains are about: 'whole trajectory', or 'each piece alone', which says nothing of an "
+        "observer who joins the pieces.",
         lambda one: one.scope,
     ),
 )
