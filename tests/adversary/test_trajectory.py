@@ -42,7 +42,9 @@ def policy(any_too: bool) -> Policy:
     return Policy([*secrets, Secret("ever", {"c1"}, at="any", delta=0.15)] if any_too else secrets)
 
 
-def slow(model: HiddenMarkovModel, machine: Plain, own: Policy, columns: FloatArray, piece: int) -> dict[str, Any]:
+def slow(
+    model: HiddenMarkovModel, machine: Plain, own: Policy, columns: FloatArray, piece: int
+) -> dict[tuple[str, int | None], tuple[float, float]]:
     """Gains and deltas of every row at the end, by every path of contexts."""
     n, slots = len(model.contexts), model.slots
     rows = {(s.name, t): (s, t) for s in own.secrets for t in (range(slots) if s.at == "each" else (None,))}
@@ -55,9 +57,9 @@ def slow(model: HiddenMarkovModel, machine: Plain, own: Policy, columns: FloatAr
             seen *= columns[t][private]
         chance = float(weight.sum())
         total += chance * seen
-        for key, (secret, t) in rows.items():
+        for key, (secret, at) in rows.items():
             there = [model.contexts[c] in secret.contexts for c in path]
-            if there[t] if t is not None else any(there):
+            if there[at] if at is not None else any(there):
                 prior[key] += chance
                 inside[key] += chance * seen
     return {

@@ -71,6 +71,7 @@ class Pieces:
     def __init__(self, mechanism: Any, length: int) -> None:
         self.mechanism, self.length = mechanism, length
         self.private_contexts, self.model = mechanism.private_contexts, mechanism.model
+        self.policy = mechanism.policy
 
     def remember(self, memory: int | None, context: int) -> int:
         return context
