@@ -309,6 +309,36 @@ def utilities() -> None:
             )
 
 
+def seams(people: int = 4, events: int = 150) -> None:
+    """The same people in pieces of 50 and as one stream each: what is shown, and processor time, person by person."""
+    from dataclasses import replace
+
+    from discreet.mechanisms.named import Spec
+    from discreet.models.topics.simulate import topic_model, trajectories
+    from discreet.publish import Plan, RunKey, TopicHabits, policy_for
+    from discreet.publish.person import published
+
+    truth = topic_model(people=people, topics=4, sizes=(4, 3, 6), seed=1)
+    everybody = trajectories(truth, length=(events, events), seed=1)
+    policy, key = policy_for(Policy("activity=activity 1", delta=0.1), truth.events), RunKey.of_seed(1)
+    for outputs in ("suppress", "attributes"):
+        whole = Plan(TopicHabits(truth), policy, Spec("adaptive", {"outputs": outputs}))
+        plans = {"pieces of 50": replace(whole, piece_length=50), "one stream": whole}
+        shown, spent = dict.fromkeys(plans, 0.0), dict.fromkeys(plans, 0.0)
+        for one in everybody:
+            for name, plan in plans.items():
+                began = time.process_time()
+                shown[name] += published(plan, one, key).report.attributes
+                spent[name] += time.process_time() - began
+        pieces, stream = (spent[name] * 1e3 / (people * events) for name in plans)
+        told = ", ".join(f"{name} {worth / (people * events):.3f}" for name, worth in shown.items())
+        print(
+            f"Adaptive {outputs}, {people} people of {events} events: utility in {told}; {pieces:.1f} and {stream:.1f} "
+            f"ms an event, the stream's speed {pieces / stream:.2f} of the pieces' (bar: 0.8)",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Print the tables."""
     pa_markov()
@@ -317,4 +347,5 @@ def main() -> None:
     for states, delta in ((4, 0.1), (8, 0.1), (8, 0.3)):
         adaptive("attributes", 400, states, delta)
     utilities()
+    seams()
     million()

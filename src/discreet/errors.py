@@ -22,6 +22,10 @@ class OneDayError(DiscreetError):
     """A model without end was given to something that is for one day."""
 
 
+class HorizonError(DiscreetError):
+    """Habits so regular, or a delta so small, that what is known now tells of a secret too far ahead."""
+
+
 class HierarchyError(DiscreetError):
     """A hierarchy that is not a tree of even depth; the message names the node."""
 

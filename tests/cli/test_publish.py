@@ -223,7 +223,8 @@ def test_topics_are_learned_and_the_report_is_for_people(discreet: Discreet, car
     assert ran.code == 0, ran.err
     assert "judged by: event HMM of 2 topics over whole events" in ran.out
     assert "WARNING" not in ran.out
-    assert "pieces of 50 events" in ran.out
+    assert "whole trajectories" in ran.out
+    assert "each piece alone" not in ran.out
     assert "guarantee (exact delta, proven, if the habits are as learned)" in ran.out
     assert "location=location 1" in ran.out
     assert all(f"p{number}" in ran.out for number in (1, 2, 3, 4))
@@ -274,6 +275,24 @@ def test_the_old_name_of_piece_still_counts_with_a_note(discreet: Discreet, card
     assert all(one["pieces"] == -(-one["events"] // 6) for one in new.json["people"])
     assert "--window is now called --piece" in old.err
     assert "--window" not in new.err
+
+
+def test_pieces_are_said_to_be_alone_with_what_a_joined_observer_found(
+    discreet: Discreet, cards: Path, tmp_path: Path
+) -> None:
+    asked = given(cards, tmp_path / "out.csv", "--secret", "activity=activity 1")
+    ran = discreet(*asked)
+    assert "stays within its delta; each piece alone\n" in ran.out
+    assert "What pieces tell about each other is not bounded: who joins the pieces of " in ran.out
+    report = tmp_path / "report.csv"
+    found = discreet(*asked, "--json", "--report", report).json
+    assert found["scope"] == "each piece alone"
+    assert found["joined"]["people"] > 1
+    assert found["joined"]["worst_gain"] == max(found["joined"]["by_secret"].values())
+    scopes = dict(pl.read_csv(report).select("pieces", "scope").rows())
+    assert {pieces > 1: scope for pieces, scope in scopes.items()}[True] == "each piece alone"
+    whole = discreet(*asked, "--piece", 0, "--json").json
+    assert (whole["scope"], whole["joined"], whole["piece"]) == ("whole trajectory", None, None)
 
 
 def test_pa_markov_says_that_nothing_is_proven(discreet: Discreet, cards: Path, tmp_path: Path) -> None:

@@ -15,9 +15,11 @@ import pytest
 from discreet.data import read_trajectories
 from discreet.data.published import Row
 from discreet.events import Trajectory
+from discreet.mechanisms.named import Spec
 from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.policy import Policy
-from discreet.publish import Plan, Report, RunKey, publish, publish_person
+from discreet.publish import Plan, Report, RunKey, TopicHabits, policy_for, publish, publish_person
+from discreet.publish.plan import PIECE
 from tests.publish.plans import SPECS, plan_of
 from tests.publish.sparks import CLUSTER, LOCAL, by_spark, report_rows, session_at, stop_spark
 
@@ -114,6 +116,21 @@ def test_people_are_published_as_each_of_them_alone(engine: Engine, name: str) -
         [(people[1].person, event) for event in alone[1][0]],
         report_rows(Report((alone[1][1],))),
     )
+
+
+def test_long_trajectories_are_streams_on_every_engine(engine: Engine) -> None:
+    truth = topic_model(people=2, topics=2, sizes=(2, 2, 2), seed=1)
+    people = trajectories(truth, length=(PIECE + 2, PIECE + 6), seed=1)
+    policy = policy_for(Policy("activity=activity 1", delta=0.1), truth.events)
+    plan = Plan(TopicHabits(truth), policy, Spec("adaptive", {"outputs": "suppress"}))
+    assert all(plan.streams(len(one)) for one in people)
+    rows, report = engine(plan, people, 3)
+    alone = [publish_person(plan, one, RunKey.of_seed(3)) for one in people]
+    assert rows == [(own.person, event) for shown, own in alone for event in shown]
+    assert report == report_rows(Report(tuple(own for _, own in alone)))
+    assert {(one["pieces"], one["scope"], one["guarantee"]) for one in report} == {
+        (1, "whole trajectory", "exact delta")
+    }
 
 
 def test_equal_seeds_publish_equally_and_others_do_not(engine: Engine) -> None:

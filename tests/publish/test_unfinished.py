@@ -21,10 +21,11 @@ from discreet.data import write_published
 from discreet.data.published import Row
 from discreet.errors import DiscreetError
 from discreet.events import Events, Trajectory
+from discreet.mechanisms.named import Spec
 from discreet.outputs import PartialEvent
 from discreet.publish import ChainHabits, Plan, Report, publish
 from discreet.publish.person import published
-from discreet.publish.plan import Habits
+from discreet.publish.plan import PIECE, Habits
 from discreet.publish.resume import Unfinished, unfinished
 from tests.publish.plans import plan_of
 
@@ -134,6 +135,17 @@ def test_a_part_that_was_not_written_to_its_end_is_made_again(
     done = Unfinished.beside(table) / "done"
     done.write_bytes(done.read_bytes()[:-7])
     write(plan, people, table, resume=True)
+    assert table.read_bytes() == whole.read_bytes()
+
+
+def test_a_run_of_streams_goes_on_to_the_same_table(tmp_path: Path) -> None:
+    plan = replace(plan_of(None, 0.1)[0], mechanism=Spec("adaptive", {"outputs": "suppress"}))
+    people = [replace(one, events=(one.events * PIECE)[: PIECE + 3], timestamps=None) for one in plan_of()[1]]
+    whole, table = tmp_path / "whole.csv", tmp_path / "table.csv"
+    report = write(plan, people, whole)
+    assert [one.pieces for one in report.people] == [1, 1, 1]
+    interrupt(plan, people, table, 2)
+    assert write(plan, people, table, resume=True) == report
     assert table.read_bytes() == whole.read_bytes()
 
 

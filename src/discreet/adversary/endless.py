@@ -25,7 +25,7 @@ from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.filters import ChainFilter, Filter, HiddenFilter
 from discreet.adversary.rows import Front, Rows, Tables, Window
 from discreet.adversary.window_tables import BLOCKS, WindowTables
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, HorizonError
 from discreet.jit import product
 from discreet.models.routine.changing import PLACES
 from discreet.numerics import BoolArray, FloatArray, IntArray, read_only
@@ -117,6 +117,7 @@ class EndlessAdversary(WindowTables):
         self.held_from = self._held_from()
         self._own_windows: dict[tuple[int, int, int], Window] = {}  # of the first days: of no other stream
         self._own_fronts: dict[int, list[Front]] = {}
+        self._asked: tuple[int, Front] | None = None
         self.whole = whole  # the day, counted from the first, of which every row is kept, live or not
         self._mechanism = mechanism
         read_only(vars(self).values())
@@ -195,7 +196,7 @@ class EndlessAdversary(WindowTables):
         for t, rows, _, _ in self._back_from(opening[-1], first, opening):
             reach = max(reach, int((rows.opens - t).max(initial=0)))
             if reach >= HORIZON:
-                raise DiscreetError(
+                raise HorizonError(
                     f"what is known of a slot still tells of a secret {HORIZON} slots later: habits this regular, or a "
                     f"delta this small, would need tables without end. {self._milder}, or give the secret a larger "
                     "delta (larger odds, or less doubt)"
@@ -259,8 +260,18 @@ class EndlessAdversary(WindowTables):
     def opened(self, t: int, *, every: bool = False, over_cuts: bool = False) -> tuple[Rows, FloatArray, FloatArray]:
         """The rows that open at slot t and could exceed their limit (or all), with P(j | X_t) as a pair (F, n).
 
-        `over_cuts`: also those open at the next cut, where habits may change, and with them priors.
+        `over_cuts`: also those open at the next cut, where habits may change, and with them priors. Positions that are
+        alike are computed once.
         """
+        if self.model.day_slots is not None or self.place(t) is None:
+            return self._opened(t, every, over_cuts)
+        key = every, over_cuts
+        if key not in self.tables.opened:
+            self.tables.opened[key] = self._opened(t, every, over_cuts)
+        rows, high, low = self.tables.opened[key]
+        return rows._replace(opens=np.full_like(rows.opens, t), closes=np.full_like(rows.closes, t)), high, low
+
+    def _opened(self, t: int, every: bool, over_cuts: bool) -> tuple[Rows, FloatArray, FloatArray]:
         table = self.secrets
         rows, high, low = [], [], []
         for g in range(len(table.names)):
@@ -291,6 +302,12 @@ class EndlessAdversary(WindowTables):
 
     def front(self, t: int) -> Front:
         """The rows that have not opened before slot t and are live."""
+        asked = self._asked
+        if asked is None or asked[0] != t:  # a decision asks twice
+            asked = self._asked = t, self._front(t)
+        return asked[1]
+
+    def _front(self, t: int) -> Front:
         slots = self._block
         begin, end = max(t // slots * slots, int(self.model.first)), (t // slots + 1) * slots
         if begin <= self._last_cut:  # windows that are cut open here, as on no other day

@@ -87,6 +87,7 @@ class Tables:
         self.fronts: OrderedDict[tuple[bool, int], list[Front]] = OrderedDict()  # by (repeating, place or slot)
         self.windows: OrderedDict[tuple[int, bool, int, int], Window] = OrderedDict()
         self.steps: dict[tuple[str | int, ...], tuple[FloatArray, FloatArray]] = {}
+        self.opened: dict[tuple[bool, bool], tuple[Rows, FloatArray, FloatArray]] = {}  # of positions that are alike
         self.reach: dict[int, int] = {}  # of each cycle
         self.far: dict[bytes, int] = {}  # of states that are possible, where all steps are alike
         self.horizon: int | None = None

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from discreet.publish import Plan, Summary, TopicHabits
     from discreet.publish.engines.spark.publish import SparkRun
     from discreet.publish.engines.spark.tables import EventTable
+    from discreet.publish.joined import JoinedPieces
+    from discreet.publish.plan import PieceLength
     from discreet.publish.resume import Unfinished
 
 
@@ -46,7 +48,7 @@ class PublishOrder:
     mechanism: Spec
     partition_by: Sequence[str] = ()
     report: Path | None = None
-    piece_length: int | None = 50
+    piece_length: PieceLength = "auto"
     habits: Literal["events", "topics", "chain"] = "events"
     topics: int | None = None
     sweeps: int | None = None
@@ -64,11 +66,11 @@ class PublishOrder:
         from discreet.data.published import check_target
         from discreet.publish.draws import checked_sample
         from discreet.publish.engines.pool import checked_workers
-        from discreet.publish.plan import checked_length
+        from discreet.publish.plan import length_for
         from discreet.publish.report_file import check_report
         from discreet.publish.resume import Unfinished
 
-        checked_length(self.piece_length)
+        length_for(self.mechanism, self.piece_length)
         checked_workers(self.workers)
         checked_sample(self.learn_from)
         if self.engine == "spark":
@@ -90,6 +92,7 @@ class PublishOrder:
     def carried_out(self, listener: Listener = NOBODY) -> PublishedOrder:
         """Publish it; `summary` is None where the habits do not hold and were not accepted."""
         from discreet.publish.engines.pool import begin
+        from discreet.publish.joined import join_pieces
 
         self.check()
         if self.workers > 1:
@@ -103,10 +106,12 @@ class PublishOrder:
                     truth = self._truth(plan, sample, tell)
                 if refused(truth, self.accept_model):
                     raise _RefusedError  # as a failed run: what a resumed one has drawn before is kept
+                with listener.progress("joining pieces of a sample") as tell:
+                    joined = join_pieces(plan, sample, progress=tell)
                 summary = run.publish(plan)
         except _RefusedError:
             return PublishedOrder(plan, truth, None, None, len(sample), run.left_out, run.target)
-        return PublishedOrder(plan, truth, summary, run.read, len(sample), run.left_out, run.target)
+        return PublishedOrder(plan, truth, summary, run.read, len(sample), run.left_out, run.target, joined)
 
     def _begun(self, listener: Listener) -> AbstractContextManager[LocalEngine | SparkEngine]:
         if self.engine == "spark":
@@ -124,10 +129,12 @@ class PublishOrder:
         """The plan by habits that were kept, or by habits that are learned now, and kept if a folder is named."""
         from discreet.publish import Plan, policy_for
         from discreet.publish.habits_file import save_habits
+        from discreet.publish.plan import length_for
 
         if self.models is not None and self.models.exists():
             habits = self._loaded(self.models, sample)
-            return Plan(habits, policy_for(self.policy, events), self.mechanism, self.piece_length)
+            length = length_for(self.mechanism, self.piece_length)
+            return Plan(habits, policy_for(self.policy, events), self.mechanism, length)
         plan = Plan.learn(
             sample, self.policy, self.mechanism, topics=self.topics, events=events, progress=tell, **self._rules
         )
@@ -169,6 +176,8 @@ class PublishedOrder:
     """People whom habits were learned from."""
     left_out: list[str]
     target: Target
+    joined: JoinedPieces | None = None
+    """What an observer gains who joins the pieces of a sample; None where nobody has several."""
 
 
 @contextmanager

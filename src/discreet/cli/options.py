@@ -18,6 +18,7 @@ from discreet.cli.terminal import note, note_later
 
 if TYPE_CHECKING:
     from discreet.batch.reading import ReadingOptions
+    from discreet.publish.plan import PieceLength
 
 COLUMNS = "Columns of the data"
 READING = "Reading the data"
@@ -60,6 +61,11 @@ def piece_length(piece: int, window: int | None) -> int | None:
     if window is not None:
         note_later("--window is now called --piece; the old name will go")
     return (piece if window is None else window) or None
+
+
+def published_length(piece: int | None, window: int | None) -> PieceLength:
+    """The same of `publish`, where the mechanism decides if nothing is given."""
+    return "auto" if piece is None and window is None else piece_length(piece or 0, window)
 
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")]

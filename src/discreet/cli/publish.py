@@ -88,7 +88,15 @@ def publish(
         typer.Option(metavar="NAME", help="Who decides what is shown: adaptive, pa-markov, pa-hmm, ..."),
     ] = "adaptive",
     option: options.MechanismOptions = None,
-    piece: options.Piece = 50,
+    piece: Annotated[
+        int | None,
+        typer.Option(
+            "--piece",
+            metavar="N",
+            help="Split trajectories into pieces of N events, each protected on its own; 0: whole. Unless given, whole "
+            "for adaptive, and pieces of 50 for others.",
+        ),
+    ] = None,
     window: options.Window = None,
     habits: Annotated[
         Literal["events", "topics", "chain"],
@@ -189,7 +197,7 @@ def publish(
         read_spec(mechanism, option),
         partition_by=partition_by or (),
         report=report_file,
-        piece_length=options.piece_length(piece, window),
+        piece_length=options.published_length(piece, window),
         habits=habits,
         topics=topics,
         sweeps=sweeps,
@@ -208,7 +216,7 @@ def publish(
         _refuse(done.truth, out, json)
         return
     draw_published(picture, done.truth, done.summary)
-    about = About(done.plan, done.summary, done.read, done.sample, done.left_out, done.target, seed)
+    about = About(done.plan, done.summary, done.read, done.sample, done.left_out, done.target, seed, done.joined)
     if json:
         print_json(about.document() | {"truth": truth_json(done.truth, accept_model)})
     else:

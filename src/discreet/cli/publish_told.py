@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.evaluation.truth import Truth
     from discreet.policy import Policy
     from discreet.publish import Plan, Summary
+    from discreet.publish.joined import JoinedPieces
 
 LISTED = 10
 """People in the terminal's table; --json has more, --report all."""
@@ -35,6 +36,7 @@ class About:
     left_out: list[str]
     target: Target
     seed: int | None
+    joined: JoinedPieces | None = None
 
     def document(self) -> dict[str, Any]:
         """As JSON; of more people than a summary holds, those with the largest gains."""
@@ -59,6 +61,8 @@ class About:
             "learned": _learned(plan),
             "learned_from": self.sample,
             "piece": plan.piece_length,
+            "scope": report.scope,
+            "joined": _joined(self.joined),
             "seed": self.seed,
             "policy": _policy(plan.policy),
             "rows": _rows(read),
@@ -108,7 +112,11 @@ class About:
         self._print_people()
         guarantee = report.guarantee
         proven = f"proven, {IF}" if guarantee.proven else "not proven"
-        print(f"\nguarantee ({guarantee.kind}, {proven}): {guarantee.statement}")
+        alone = report.scope == "each piece alone"
+        print(f"\nguarantee ({guarantee.kind}, {proven}): {guarantee.statement}{'; each piece alone' * alone}")
+        if alone:
+            found = "nobody in the sample has several" if self.joined is None else self.joined.in_words
+            print(f"What pieces tell about each other is not bounded: {found}.")
         print(f"How true they are: {truth.figure}.")
 
     def tell(self) -> None:
@@ -155,6 +163,11 @@ def _policy(policy: Policy) -> dict[str, Any]:
 
 def _rows(read: CountedEvents) -> dict[str, int]:
     return {"read": read.rows, "bad": read.bad.count, "duplicates": read.duplicates, "unordered": read.unordered}
+
+
+def _joined(found: JoinedPieces | None) -> dict[str, Any] | None:
+    """What a joined observer found in a sample."""
+    return None if found is None else asdict(found) | {"worst_gain": found.worst_gain}
 
 
 def _learned(plan: Plan) -> dict[str, Any] | None:

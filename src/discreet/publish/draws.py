@@ -36,6 +36,7 @@ from discreet.contracts import DayModel
 from discreet.errors import DiscreetError
 from discreet.events import Events
 from discreet.mechanisms.named import Spec
+from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.routine.parts import AnyModel, parts_of
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, digest_of
@@ -122,6 +123,12 @@ def decision_of(model: DayModel, policy: Policy, mechanism: Spec, events: Events
     habits = [model.contexts, model.slots, model.initial, *_slots(model.transitions), "emissions", *emissions]
     attributes = [events.activities, events.times, events.locations, events.contexts]
     return digest_of([policy.fingerprint, *in_words(mechanism), *attributes, *habits]).hex()
+
+
+def stream_decision_of(model: EndlessHidden, policy: Policy, mechanism: Spec, events: Events) -> str:
+    """The same for a stream of events without end."""
+    attributes = [events.activities, events.times, events.locations, events.contexts]
+    return digest_of(["stream", policy.fingerprint, *in_words(mechanism), *attributes, model.fingerprint]).hex()
 
 
 def habits_decision_of(habits: AnyModel, policy: Policy, mechanism: Spec) -> str:

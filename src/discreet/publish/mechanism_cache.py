@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from cachetools import LRUCache
@@ -39,6 +39,16 @@ NOT_ENTERED = (type, ModuleType, FunctionType, BuiltinFunctionType)
 
 
 Decided = TypeVar("Decided")
+
+
+class Keepable(Protocol):
+    """What can be kept: with a walk it may rest without its parts."""
+
+    walk: Any
+    parts: Any
+
+
+Kept = TypeVar("Kept", bound=Keepable)
 
 
 @dataclass(eq=False)
@@ -85,9 +95,9 @@ class MechanismCache:
             raise DiscreetError(f"tables cannot take {most_bytes} bytes; give 0 or more")
         self._most = most_bytes
         self._recent: LRUCache[str, None] = LRUCache(RECENT)
-        self._kept: OrderedDict[str, tuple[Made, int, int]] = OrderedDict()  # with uses and bytes
+        self._kept: OrderedDict[str, tuple[Any, int, int]] = OrderedDict()  # with uses and bytes
         self._whole: OrderedDict[str, None] = OrderedDict()  # those kept whose mechanism could be laid aside
-        self._fresh: dict[str, Made] = {}  # of the person who is being published
+        self._fresh: dict[str, Keepable] = {}  # of the person who is being published
         self._bytes = 0
         self._decided: LRUCache[tuple[int, ...], tuple[object, Any]] = LRUCache(DECIDED)
         self._lets_go: dict[type, bool] = {}
@@ -106,13 +116,14 @@ class MechanismCache:
         decision: Decided = found[1]
         return decision
 
-    def get(self, source: str, make: Callable[[], Made]) -> Made:
+    def get(self, source: str, make: Callable[[], Kept]) -> Kept:
         """What is kept of what this digest stands for, or else made now."""
         found = self._kept.pop(source, None)
         if found is not None:
             self._bytes -= found[2]
             self._keep(source, *found)
-            return found[0]
+            kept: Kept = found[0]
+            return kept
         self.made += 1
         made = make()
         if source in self._recent:
@@ -142,7 +153,7 @@ class MechanismCache:
                 self._keep(source, made, 0, 0)
         self._fresh.clear()
 
-    def _can_rest(self, made: Made) -> bool:
+    def _can_rest(self, made: Keepable) -> bool:
         """Whether mechanism and adversary can be let go while the walk stays: it is so of all of one kind, or of none.
 
         Some mechanisms' public states hold on to beliefs, and these to their adversary.
@@ -154,7 +165,7 @@ class MechanismCache:
             self._lets_go[kind] = not _holds(made.walk, made.parts)
         return self._lets_go[kind]
 
-    def _keep(self, source: str, made: Made, uses: int, size: int) -> None:
+    def _keep(self, source: str, made: Keepable, uses: int, size: int) -> None:
         uses += 1
         if power_of_two(uses):
             size = weight(made)

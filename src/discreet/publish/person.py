@@ -27,6 +27,7 @@ from discreet.publish.draws import PieceDraws, RunKey, build, decision_of
 from discreet.publish.mechanism_cache import Made, MechanismCache
 from discreet.publish.plan import Plan, cut, settled
 from discreet.publish.report import PersonReport, PieceReport, largest_of, weakest
+from discreet.publish.trajectory import stream_decision, streamed
 from discreet.publish.walk import Judge, Parts
 
 NOTHING = PartialEvent()
@@ -55,12 +56,13 @@ def publish_person(
 
 
 def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: MechanismCache | None = None) -> PublishedPerson:
-    """The same, with what it was made from.
+    """The same, with what it was made from: one stream, or pieces that are published one after another.
 
-    Pieces are published one after another. What is kept of each is its rows, where equal ones are one object, and what
-    each event is worth: 60 bytes an event, its label and the trajectory included. What it tells is joined with what
-    those before it have told.
+    What is kept of each event is its row, where equal ones are one object, and what it is worth: 60 bytes an event, its
+    label and the trajectory included.
     """
+    if plan.streams(len(trajectory)):
+        return _published_whole(plan, trajectory, key, tables)
     pieces = cut(trajectory, plan.piece_length)
     own = {slots: _Own(plan, pieces, slots, tables) for slots in _lengths(pieces)}
     every = _labels(trajectory)
@@ -88,6 +90,18 @@ def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Mechanism
     return PublishedPerson(tuple(rows), replace(person, pieces=len(pieces)), given)
 
 
+def _published_whole(plan: Plan, trajectory: Trajectory, key: RunKey, tables: MechanismCache | None) -> PublishedPerson:
+    """One stream from the first event to the last."""
+    labels, decided = _labels(trajectory), stream_decision(plan, trajectory, tables)
+    found = streamed(plan, decided, trajectory.person, labels, key, tables)
+    rows = tuple(map(shown, found.outputs))
+    if tables is not None:
+        tables.person_done()
+    attributes, silent = sum(found.worth), rows.count(NOTHING)
+    report = PersonReport.of(trajectory.person, [found.report], attributes=attributes, silent=silent)
+    return PublishedPerson(rows, report, _given(plan, trajectory.person, labels, [decided.decision]))
+
+
 def _labels(trajectory: Trajectory) -> list[str]:
     """The label of each event; events that are one object have one, however often they happen."""
     different = {id(event): event for event in trajectory.events}
@@ -111,6 +125,9 @@ def joined(one: PieceReport, other: PieceReport) -> PieceReport:
 
 def given_of(plan: Plan, trajectory: Trajectory) -> str:
     """`PublishedPerson.given` before anything is published."""
+    if plan.streams(len(trajectory)):
+        decision = stream_decision(plan, trajectory).decision
+        return _given(plan, trajectory.person, _labels(trajectory), [decision])
     pieces = cut(trajectory, plan.piece_length)
     decisions = [_decided(plan, pieces, slots).decision for slots in _lengths(pieces)]
     return _given(plan, trajectory.person, _labels(trajectory), decisions)

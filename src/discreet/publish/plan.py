@@ -20,6 +20,7 @@ from discreet.events import Events, Trajectory
 from discreet.frames import Rows, is_table
 from discreet.given import checked_policy
 from discreet.mechanisms.named import Spec
+from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.topics.choice import CANDIDATES, TopicChoice, choose_topics
 from discreet.models.topics.event_model import EventModel
 from discreet.models.topics.model import TopicModel
@@ -39,11 +40,19 @@ SWEEPS = 2_000
 SAMPLE = 20_000
 """Events that the number of topics is chosen from, about: more choose no better, and a choice takes twelve fits."""
 
+PIECE = 50
+"""Events that are judged as a day of their own: of a piece, for mechanisms without streams, unless told otherwise; and
+of a trajectory that is published whole, up to which all of its rows are kept."""
+
+STREAMING = ("adaptive",)
+"""Mechanisms that have streams of positions without end."""
+
 HabitsName = Literal["events", "topics", "chain"]
+PieceLength = int | Literal["auto"] | None
 
 
 class Habits(Protocol):
-    """The model of each person, which observers are taken to know."""
+    """The model of each person, which observers are taken to know: all steps of it are alike (`endless_of`)."""
 
     @property
     def name(self) -> str:
@@ -183,8 +192,9 @@ class Plan:
     `policy` is over all people's events, see `policy_for`. `mechanism` is made for each person's habits; Adaptive shows
     attributes unless its options say otherwise.
 
-    Trajectories are cut to pieces of `piece_length` events, each a day of its own: what pieces tell about each other is
-    not bounded. None leaves them whole.
+    Trajectories are whole (`piece_length` None): by Adaptive a long one is published as a stream over a hidden Markov
+    model without end, so that the promise is about all of it; by other mechanisms it is a day of its own. Otherwise
+    they are cut to pieces of so many events, each a day of its own: what pieces tell about each other is not bounded.
     """
 
     habits: Habits
@@ -206,7 +216,7 @@ class Plan:
         habits: HabitsName = "events",
         topics: int | None = None,
         sweeps: int | None = None,
-        piece_length: int | None = 50,
+        piece_length: PieceLength = "auto",
         events: Events | None = None,
         progress: Progress | None = None,
     ) -> Plan:
@@ -220,12 +230,14 @@ class Plan:
 
         Where these people are a sample of those who are to be published, `events` are everybody's: the policy is laid
         over them, and whoever is not in the sample has a model of the same form (`models.newcomers`).
+
+        `piece_length="auto"` leaves trajectories whole for Adaptive, and cuts them to pieces of PIECE for others.
         """
         checked_policy(policy, "Plan.learn")
         if is_table(trajectories) or not isinstance(trajectories, Collection):
             trajectories = trajectories_of(trajectories, "Plan.learn")
         trajectories = cast(Collection[Trajectory], trajectories)
-        checked_length(piece_length)
+        piece_length = length_for(mechanism, piece_length)
         if habits not in get_args(HabitsName):
             raise DiscreetError(f"habits={habits!r} are not known; use 'events', 'topics' or 'chain'")
         if habits == "chain" and (topics is not None or sweeps is not None):
@@ -247,6 +259,27 @@ class Plan:
                 progress=progress,
             )
         return cls(known, laid, mechanism, piece_length)
+
+    def streams(self, events: int) -> bool:
+        """Whether a trajectory of so many events is published as a stream."""
+        return self.piece_length is None and events > PIECE and self.mechanism.name in STREAMING
+
+
+def length_for(mechanism: Spec, piece_length: PieceLength) -> int | None:
+    """The length of pieces, of this mechanism where it is left open; None where trajectories are whole."""
+    if piece_length == "auto":
+        return None if mechanism.name in STREAMING else PIECE
+    checked_length(piece_length)
+    return piece_length
+
+
+def endless_of(model: DayModel) -> EndlessHidden:
+    """The model without end of which this is the first part, all steps being alike; states of a chain are its contexts.
+
+    Two positions are enough to tell.
+    """
+    emission = np.eye(len(model.contexts)) if model.emissions is None else model.emissions[0]
+    return EndlessHidden(model.contexts, model.initial, model.transitions[0], emission)
 
 
 def for_events(mechanism: Spec) -> Spec:

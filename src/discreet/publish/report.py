@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from discreet.adversary.known import Known, merged
 from discreet.errors import DiscreetError
@@ -17,6 +17,9 @@ from discreet.policy import Guarantee, GuaranteeKind
 
 if TYPE_CHECKING:
     import polars as pl
+
+Scope = Literal["whole trajectory", "each piece alone"]
+"""What a guarantee is about: all of a person's events together, or each of several pieces for itself."""
 
 STRENGTH: tuple[GuaranteeKind, ...] = ("none", "epsilon", "window only", "exact delta")
 """Kinds of guarantees, from the one that bounds a belief least."""
@@ -85,6 +88,11 @@ class PersonReport:
             known=merged(piece.known for piece in pieces),
             guarantee=weakest(piece.guarantee for piece in pieces),
         )
+
+    @property
+    def scope(self) -> Scope:
+        """What the guarantee and the gains are about."""
+        return scope_of(self.pieces, 1)
 
     @property
     def worst_gain(self) -> float:
@@ -193,6 +201,16 @@ class Report(Tabular):
     def guarantee(self) -> Guarantee:
         """The weakest that holds for somebody: no more than this is promised of the table."""
         return weakest(one.guarantee for one in self.people)
+
+    @property
+    def scope(self) -> Scope:
+        """What the guarantee and the gains are about: pieces, where somebody has several."""
+        return scope_of(sum(one.pieces for one in self.people), len(self.people))
+
+
+def scope_of(pieces: int, people: int) -> Scope:
+    """Of so many people in so many pieces."""
+    return "each piece alone" if pieces > people else "whole trajectory"
 
 
 def worst_of(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -53,7 +53,7 @@ _COUNT, _SHARE, _TEXT = pl.Int64(), pl.Float64(), pl.String()
 TABLE: tuple[Column, ...] = (
     Column("person", _TEXT, "Whose events these are, as in the published table.", lambda one: one.person),
     Column("events", _COUNT, "Events of the person.", lambda one: one.events),
-    Column("pieces", _COUNT, "Pieces that the events were split into (--piece).", lambda one: one.pieces),
+    Column("pieces", _COUNT, "Pieces that the events were split into (--piece); 1 if not.", lambda one: one.pieces),
     Column("attributes", _SHARE, "Events' worth of attributes shown: a third for each.", lambda one: one.attributes),
     Column("utility", _SHARE, "The share of the attributes that is shown.", lambda one: one.utility),
     Column("silent", _COUNT, "Events of which nothing is shown.", lambda one: one.silent),
@@ -73,6 +73,13 @@ TABLE: tuple[Column, ...] = (
         lambda one: one.settled,
     ),
     Column("guarantee", _TEXT, "The weakest guarantee of the person's pieces.", lambda one: one.guarantee.kind),
+    Column(
+        "scope",
+        _TEXT,
+        "What guarantee and gains are about: 'whole trajectory', or 'each piece alone', which says nothing of an "
+        "observer who joins the pieces.",
+        lambda one: one.scope,
+    ),
 )
 """The columns that every report has, in their order."""
 

@@ -19,7 +19,7 @@ from discreet.data.bad_rows import SHOWN
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES
 from discreet.policy import Guarantee
-from discreet.publish.report import PersonReport, largest_of, weakest, worst_of
+from discreet.publish.report import PersonReport, Scope, largest_of, scope_of, weakest, worst_of
 from discreet.publish.report_schema import RECORD, guarantee_of, known_of_plain, plain_report, report_of, reports_in
 
 WORST = 10_000
@@ -195,6 +195,11 @@ class Summary:
         if self.weakest is None:
             raise DiscreetError("there is nobody to report on; publish at least one person")
         return self.weakest
+
+    @property
+    def scope(self) -> Scope:
+        """What the guarantee and the gains are about: pieces, where somebody has several."""
+        return scope_of(self.counts["pieces"], self.people)
 
     @property
     def worst(self) -> tuple[PersonReport, ...]:

@@ -25,15 +25,19 @@ from discreet.evaluation.calibration import ALARMS, DRAWS, Calibration, ClaimCou
 from discreet.evaluation.paths import paths
 from discreet.evaluation.truth import FEWEST, Classes, Likelihood, Look, Stretch, Truth, remembered
 from discreet.events import Trajectory
+from discreet.models.hidden.endless import EndlessHidden
+from discreet.numerics import FloatArray
 from discreet.outputs import MARK, PartialEvent
 from discreet.policy import Secret
 from discreet.publish.person import shown
 from discreet.publish.plan import Plan, Progress, cut, settled
+from discreet.publish.trajectory import stream_decision, stream_mechanism
 from discreet.randomness import SeededEntropy
 from discreet.session import Session
 
 EVENTS = 10_000
-"""Events that are looked at, of people chosen by lot: enough to tell two percent from three, in less than a minute."""
+"""Events that are looked at, of people chosen by lot: enough to tell two percent from three, in less than a minute. Of
+a stream that is longer, so many of its first."""
 
 EARLIER = 0.8
 """The share of everybody's events from which habits are learned that are then tried on the rest."""
@@ -65,7 +69,7 @@ def check_table(
     progress: Progress | None = None,
 ) -> Truth:
     """Whether the habits of a plan hold for these people; `relearn` learns from the earlier of their events."""
-    chosen = _chosen(trajectories, events, seed)
+    chosen = by_lot(trajectories, events, seed)
     number = sum(map(len, chosen))
     on = f"{number} events of {len(chosen)} people"
     empty = Truth(on, (), None, REMEDY)
@@ -87,7 +91,7 @@ def check_table(
     return replace(empty, looks=tuple(looks))
 
 
-def _chosen(trajectories: Sequence[Trajectory], events: int, seed: int) -> list[Trajectory]:
+def by_lot(trajectories: Sequence[Trajectory], events: int, seed: int) -> list[Trajectory]:
     """People by lot, whatever their order, until they have so many events."""
     ordered = sorted(trajectories, key=lambda one: one.person)
     found, total = [], 0
@@ -107,17 +111,33 @@ class _Piece:
     """Events of one person, what the habits say, and what is shown of each."""
 
     labels: tuple[str, ...]
-    model: DayModel
+    model: DayModel | EndlessHidden
     seen: Sequence[Likelihood]
     shown: Sequence[str]
+    first: int = 0
+    """The position of the first of them, of a stream."""
+
+    @property
+    def initial(self) -> FloatArray:
+        """What the habits say of the first of them."""
+        model = self.model
+        return model.state_prior_at(self.first) if isinstance(model, EndlessHidden) else model.initial
 
 
 def _unseen(plan: Plan, people: Sequence[Trajectory]) -> Iterator[_Piece]:
     for one in people:
+        if plan.streams(len(one)):
+            yield _of_stream(stream_decision(plan, one).model, _part(one, slice(0, EVENTS)))
+            continue
         pieces = cut(one, plan.piece_length)
         models: dict[int, DayModel] = {}
         for piece in pieces:
             yield _hidden(plan, pieces, piece, models)
+
+
+def _of_stream(model: EndlessHidden, part: Trajectory, first: int = 0) -> _Piece:
+    """Events of a stream of which nothing is seen."""
+    return _Piece(tuple(event.label for event in part.events), model, [None] * len(part), [], first)
 
 
 def _hidden(plan: Plan, learned: Sequence[Trajectory], piece: Trajectory, models: dict[int, DayModel]) -> _Piece:
@@ -130,7 +150,13 @@ def _hidden(plan: Plan, learned: Sequence[Trajectory], piece: Trajectory, models
 
 def _seen(plan: Plan, people: Sequence[Trajectory], seed: int, progress: Progress | None) -> Iterator[_Piece]:
     for number, one in enumerate(people, 1):
-        pieces, rng = cut(one, plan.piece_length), _entropy_of(one.person, seed)
+        rng = entropy_of(one.person, seed)
+        if plan.streams(len(one)):
+            mechanism = stream_mechanism(plan, stream_decision(plan, one))
+            if mechanism is not None:  # otherwise nothing is shown
+                yield _released((mechanism, remembered(mechanism)), _part(one, slice(0, EVENTS)), rng)
+            continue
+        pieces = cut(one, plan.piece_length)
         made: dict[int, tuple[AnyMechanism, Any]] = {}
         for piece in pieces:
             if len(piece) not in made:
@@ -142,7 +168,7 @@ def _seen(plan: Plan, people: Sequence[Trajectory], seed: int, progress: Progres
             progress(number, len(people))
 
 
-def _entropy_of(person: str, seed: int) -> SeededEntropy:
+def entropy_of(person: str, seed: int) -> SeededEntropy:
     """A stream of each person's own, so that the test comes out the same whoever else is looked at."""
     return SeededEntropy(int.from_bytes(hashlib.sha256(f"discreet:publish:{int(seed)}:{person}".encode()).digest()))
 
@@ -183,6 +209,10 @@ def _later(
 
     def pieces() -> Iterator[_Piece]:
         for one in later:
+            if plan.streams(len(before[one.person])):
+                model = stream_decision(plan, before[one.person]).model
+                yield _of_stream(model, _part(one, slice(0, EVENTS)), split[one.person])
+                continue
             learned = cut(before[one.person], plan.piece_length)
             models: dict[int, DayModel] = {}
             for piece in cut(one, plan.piece_length):
@@ -219,10 +249,10 @@ def _count_piece(tally: ClaimCounts, secrets: Sequence[Secret], piece: _Piece, r
     model, labels, classes = piece.model, piece.labels, Classes(secrets)
     true_class = classes.of([*labels, *model.contexts])[: len(labels)]
     in_class = classes.one_hot(model.contexts)
-    emissions = model.emissions
-    emission = None if emissions is None else lambda t: emissions[t]
-    found = paths(Stretch(model.initial, model.transition, emission, in_class, piece.seen), tally.draws, rng)
-    places: list[tuple[Kind, Sequence[str]]] = [("position", [position(k) for k in range(len(labels))])]
+    emission: Any = None if model.emission(0) is None else model.emission
+    found = paths(Stretch(piece.initial, model.transition, emission, in_class, piece.seen), tally.draws, rng)
+    positions = [position(piece.first + k) for k in range(len(labels))]
+    places: list[tuple[Kind, Sequence[str]]] = [("position", positions)]
     if piece.shown:
         places.append(("shown", piece.shown))
     for g, secret in enumerate(secrets):
