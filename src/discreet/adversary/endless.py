@@ -259,8 +259,21 @@ class EndlessAdversary(WindowTables):
     def opened(self, t: int, *, every: bool = False, over_cuts: bool = False) -> tuple[Rows, FloatArray, FloatArray]:
         """The rows that open at slot t and could exceed their limit (or all), with P(j | X_t) as a pair (F, n).
 
-        `over_cuts`: also those open at the next cut, where habits may change, and with them priors.
+        `over_cuts`: also those open at the next cut, where habits may change, and with them priors. Where habits and
+        windows repeat, they are found once for each place of the cycle.
         """
+        place = None if t <= self._last_cut else self.place(t)
+        if place is None:
+            return self._opened(t, every, over_cuts)
+        key = place, every, over_cuts
+        found = self.tables.opened.get(key)
+        if found is None:
+            rows, high, low = self._opened(t, every, over_cuts)
+            found = self.tables.opened[key] = rows.shifted(-t), high, low
+            read_only((*found[0], high, low))
+        return found[0].shifted(t), *found[1:]
+
+    def _opened(self, t: int, every: bool, over_cuts: bool) -> tuple[Rows, FloatArray, FloatArray]:
         table = self.secrets
         rows, high, low = [], [], []
         for g in range(len(table.names)):

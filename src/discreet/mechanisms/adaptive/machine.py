@@ -24,7 +24,7 @@ from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.decision import Decider, Decision
 from discreet.mechanisms.adaptive.family import Beliefs, FamilySlots
 from discreet.mechanisms.adaptive.kernel import ReleaseKernel
-from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, PACING, DaySlots, LiveSlots, Pacing
+from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, PACING, DaySlots, LiveSlots, Pacing, Slot
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Vocabulary
 from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released, Skipped
@@ -40,6 +40,10 @@ ROOM = 16_000_000
 
 DAY_ROOM = 64_000_000
 """The same of a day, whose first slots many days and people share."""
+
+SAME_SLOTS = 16_000_000
+"""Bytes of kernels that are kept by what they were made from: where the same programme comes again, in another week or
+after another past, it is not solved again."""
 
 
 class Remembering:
@@ -163,6 +167,7 @@ class AdaptiveMachine(Remembering):
         if like is not None:
             self.decider.effort = like.decider.effort
         self._known: DecisionCache = DecisionCache(room) if like is None else like._known
+        self._alike: DecisionCache = DecisionCache(SAME_SLOTS) if like is None else like._alike
 
     def _streams(
         self, habits: Sequence[Any], like: AdaptiveMachine | None, before: tuple[AdaptiveMachine, int] | None
@@ -235,9 +240,10 @@ class AdaptiveMachine(Remembering):
         return tuple(found)
 
     def _decided(self, state: AdaptiveState) -> DecidedKernel:
-        decision = self._decision(state)
+        slot, ready = self.decider.slot(state.beliefs), all(one.ready for one in state.beliefs.each)
         if not self.tabled:
-            return DecidedKernel(self._spread(decision) if state.skipped else self.decider.kernel(decision), None)
+            return self._of_slot(slot, ready, state.skipped)
+        decision = self._decision(slot, ready, state.skipped)
         release = np.zeros(len(self.private_contexts), dtype=np.int64)
         contexts = self.private_contexts[decision.private]
         weights = decision.weights[np.arange(len(contexts)), contexts]
@@ -250,16 +256,25 @@ class AdaptiveMachine(Remembering):
         kernel = ReleaseKernel(self.decider.vocabulary.outputs, self.private_contexts, release)
         return DecidedKernel(kernel, state.beliefs.after(kernel.likelihood(SUPPRESSED)))
 
-    def _decision(self, state: AdaptiveState) -> Decision:
+    def _of_slot(self, slot: Slot, ready: bool, skipped: bool) -> DecidedKernel:
+        """The kernel of a slot; of one that differs in no bit from another, that one's."""
+        key = slot.digest(), ready, skipped
+        told = self._alike.get(key)
+        if told is None:
+            decision = self._decision(slot, ready, skipped)
+            told = DecidedKernel(self._spread(decision) if skipped else self.decider.kernel(decision), None)
+            self._alike.keep(key, told)
+        return told
+
+    def _decision(self, slot: Slot, ready: bool, skipped: bool) -> Decision:
         """Silence where there are too many rows, or rows too far ahead, or a state too unlikely to divide by.
 
         Alike after a skip.
         """
-        slot = self.decider.slot(state.beliefs)
-        if not all(one.ready for one in state.beliefs.each):
+        if not ready:
             self.decider.effort.given_up += 1
             return self.decider.silent(slot)
-        return self.decider.decided(slot.by_context() if state.skipped else slot)
+        return self.decider.decided(slot.by_context() if skipped else slot)
 
     def _spread(self, decision: Decision) -> FiniteKernel:
         """Equal rows for all private states of a context: nothing depends on what memory would say."""
