@@ -125,7 +125,7 @@ def trackintel(given):
     )
 
 
-def timed(count, call):
+def timed(count: int, call) -> float:
     """Processor seconds of one of `count` units, the best of up to nine calls within some seconds."""
     call()
     best, until = float("inf"), time.monotonic() + 3.0

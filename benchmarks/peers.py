@@ -133,7 +133,7 @@ def our_programmes(given: Inputs) -> Prepared:
 
     count = int(given["programmes"])
     each = [[given[f"{name}{k}"] for name in ("m", "s", "o", "v", "a")] for k in range(count)]
-    return count, lambda: [solve(*one, int(given[f"n{k}"])) for k, one in enumerate(each)]
+    return count, lambda: [solve(*one, outputs=int(given[f"n{k}"])) for k, one in enumerate(each)]
 
 
 # --- a trace of cells
@@ -302,7 +302,7 @@ OWN: dict[str, Callable[[Inputs], Prepared]] = {"loop": loop}
 def side(name: str, path: Path) -> None:
     """In a process of its own: measure one of ours, and say what was found."""
     given = dict(np.load(path)) if path.exists() else {}
-    seconds = timed(*(OWN[name] if name in OWN else CASES[name].ours)(given))
+    seconds: float = timed(*(OWN[name] if name in OWN else CASES[name].ours)(given))
     print(json.dumps({"seconds": seconds, "memory": memory(), "version": ""}))
 
 
@@ -332,9 +332,7 @@ def of_peer(peer: Peer, path: Path) -> dict[str, Any]:
 
 def told(seconds: float) -> str:
     """In a unit that fits."""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            break
+    unit, scale = next(((u, v) for u, v in (("s", 1.0), ("ms", 1e-3)) if seconds >= v), ("us", 1e-6))
     return f"{seconds / scale:.3g} {unit}"
 
 

@@ -1,8 +1,8 @@
 """What people wait for: each command on the shipped example, and the preview of the owner's page.
 
 Each runs in a process of its own, with a warm cache of compiled loops. Processor time is that of the command and of the
-processes that it starts. `first row` is when the first result is told, where there are several; `waited` is the clock's.
-`--only NAME` runs one of them.
+processes that it starts; `waited` is by the clock. `first row` is when the first of several results is told. `--only
+NAME` runs one of them.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def preview(model: Path, policy: Path) -> Wait:
     after = Policy([*before.secrets, Secret("gym today", {"gym"}, at="any")], delta=before.delta)
     week = [Day(day.contexts, START + k * ONE_DAY, "p01") for k, day in enumerate(person("p01", days=7, seed=7))]
     work = PreviewWork(routine, Spec("adaptive"), before, after, tuple(week), 1)
-    return Wait("preview on the page", tuple(command()), 22.0, lambda line: '"part"' in line, packed(work))
+    ends = (0, -6)  # a thread of it still reads its pipe; the gateway ends it
+    return Wait("preview on the page", tuple(command()), 22.0, given=packed(work), exits=ends)
 
 
 # --- one of them
