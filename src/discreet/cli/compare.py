@@ -181,8 +181,8 @@ class _Rows:
         if self.ran:
             print(
                 "\nutility: the worth of a slot, 1 where it is shown as it was; worst gain: belief minus prior, on "
-                "these days;\nkept: whether what it promises is, as far as deltas go; audit: whether every delta holds, "
-                "whatever is shown;\nup to: what no gain exceeds; ms: milliseconds a decision"
+                "these days;\nkept: whether what it promises is, as far as deltas go; audit: whether every delta "
+                "holds, whatever is shown;\nup to: what no gain exceeds; ms: milliseconds a decision"
             )
         for row in self.failed:
             print(f"\n{row['mechanism']} cannot run here: {row['why']}")

@@ -33,7 +33,12 @@ class Kinds:
             )
 
 
-RULES: dict[By | None, Kinds] = {None: Kinds(lambda date: ALIKE, 1), "weekpart": Kinds(weekpart, 7)}
+def alike(date: dt.date) -> str:
+    """All days are of one kind."""
+    return ALIKE
+
+
+RULES: dict[By | None, Kinds] = {None: Kinds(alike, 1), "weekpart": Kinds(weekpart, 7)}
 """The rules that a file can name."""
 
 KINDS: dict[By | None, tuple[str, ...]] = {None: (ALIKE,), "weekpart": WEEKPARTS}
