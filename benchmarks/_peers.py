@@ -15,7 +15,10 @@ import time
 import warnings
 from importlib.metadata import version
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:  # no peer works without
+    np = None
 
 
 def hmmlearn(given):
@@ -138,17 +141,27 @@ def timed(count: int, call) -> float:
     return best / count
 
 
+def memory() -> float:
+    """The most that this process has had, in MB; what `getrusage` says includes the parent's, before the start."""
+    try:
+        with open("/proc/self/status", encoding="utf-8") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def main(name, path):
     """Print what was measured."""
     warnings.simplefilter("ignore")
     try:
-        count, call, told = globals()[name](np.load(path))
+        if np is None:
+            raise ImportError("numpy")
+        count, call, told = globals()[name](dict(np.load(path)))
     except ImportError as error:
         print(json.dumps({"absent": str(error)}))
         return
     seconds = timed(count, call)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": seconds, "memory": memory, "version": told}))
+    print(json.dumps({"seconds": seconds, "memory": memory(), "version": told}))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks._peers import timed
-from benchmarks.start import memory
+from benchmarks._peers import memory, timed
 
 Inputs = dict[str, Any]
 Prepared = tuple[int, Callable[[], object]]
@@ -132,8 +131,10 @@ def our_programmes(given: Inputs) -> Prepared:
     from discreet.mechanisms.programme import solve
 
     count = int(given["programmes"])
-    each = [[given[f"{name}{k}"] for name in ("m", "s", "o", "v", "a")] for k in range(count)]
-    return count, lambda: [solve(*one, outputs=int(given[f"n{k}"])) for k, one in enumerate(each)]
+    each: list[tuple[Any, ...]] = [
+        (*(given[f"{name}{k}"] for name in ("m", "s", "o", "v", "a")), int(given[f"n{k}"])) for k in range(count)
+    ]
+    return count, lambda: [solve(*one) for one in each]
 
 
 # --- a trace of cells
@@ -338,8 +339,8 @@ def told(seconds: float) -> str:
 
 def line(*cells: str) -> str:
     """A line of the table."""
-    widths = (42, 15, 9, 9, 7)
-    return " ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)) + f" {cells[-1]}"
+    widths = (44, 17, 8, 6, 7)
+    return " ".join(f"{cell:<{width}}" for cell, width in zip(cells[:-1], widths, strict=True)) + f" {cells[-1]}"
 
 
 def main(options: list[str] | None = None) -> None:
@@ -363,7 +364,7 @@ def main(options: list[str] | None = None) -> None:
                     absent.append(f"{peer.name.replace('_', ' ')} ({peer.had})")
                     continue
                 ratio, size = found["seconds"] / ours["seconds"], f"{found['memory']:.0f} MB"
-                who = f"{peer.name.replace('_', ' ')} {found['version']}"[:15]
+                who = f"{peer.name.replace('_', ' ')} {found['version']}"[:17]
                 print(line("", who, told(found["seconds"]), f"{ratio:.3g}", size, peer.promises), flush=True)
     print("times: the peer's processor time over ours; memory: the most that the process had, Python included")
     if absent:

@@ -17,7 +17,8 @@ BY_TWO: Any = partial(each_person, workers=2)
 
 @pytest.mark.slow("starts processes")
 def test_two_processes_say_what_one_says() -> None:
-    names, told = ["mask-sensitive", "adaptive"], []
+    names = ["mask-sensitive", "adaptive"]
+    told: list[Any] = []
     alone = d.compare(ROUTINE, POLICY, DAYS, names, seconds=None)
     both = d.compare(ROUTINE, POLICY, DAYS, names, seconds=None, each=BY_TWO, known=told.append)
     timed = "seconds_per_decision"
