@@ -26,7 +26,7 @@ def adaptive(outputs: str = "suppress") -> d.mechanisms.Adaptive:
 
 def weeks(mechanism: d.mechanisms.Adaptive, days: int = 30) -> tuple[str, list[d.Output]]:
     """The digest of a stream's outputs and of all the kernels that gave them, one slot skipped."""
-    told = []
+    told: list[d.Output] = []
     with d.Session(mechanism, rng=SeededEntropy(3)) as session:
         for day in range(days):
             for context in ("home", "clinic" if day % 5 == 0 else "work", "home", "home"):
@@ -62,7 +62,7 @@ def test_a_mechanism_is_made_once_and_goes_on_from_another_date_with_what_it_dec
         calls.append(model)
         return d.mechanisms.Adaptive(model, POLICY)  # type: ignore[arg-type]
 
-    once = made_once(make)  # type: ignore[arg-type]
+    once = made_once(make)
     first = once(ROUTINE.since(MONDAY))
     assert once(ROUTINE.since(MONDAY)) is first
     digest, _ = weeks(first)  # type: ignore[arg-type]
