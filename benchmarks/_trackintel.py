@@ -1,4 +1,4 @@
-"""What trackintel finds, for `benchmarks.peers`; run by a Python of its own that has trackintel and not discreet.
+"""What trackintel finds, for `benchmarks.stays`; run by a Python of its own that has trackintel and not discreet.
 
 `python _trackintel.py positions.csv RADIUS MINUTES GAP_MINUTES stays.csv locations.csv` prints each step's seconds.
 """

@@ -34,6 +34,8 @@ def test_the_table_and_what_cannot_run(discreet: Discreet, given: list[str]) -> 
     ran = discreet("compare", READINGS, *using)
     assert ran.code == 0
     assert "mask-sensitive" in ran.out
+    assert "comparing: mask-sensitive is done, 1 of 2" in ran.err  # no terminal, so lines and no bar
+    assert "comparing: pa-markov is done, 2 of 2" in ran.err
     assert "does not hold" in ran.out
     assert "pa-markov cannot run here: 'home' is not the label of an event" in ran.out
     alone = discreet("compare", READINGS, *given[:4], "--mechanism", "pa-markov")

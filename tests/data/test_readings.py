@@ -193,7 +193,7 @@ def test_progress_rises_to_the_whole(tmp_path: Path, ending: str) -> None:
     [
         ({"pick": "first"}, "pick is 'first'"),
         ({"epoch": "minutes"}, "epoch is 'minutes'"),
-        ({"carry": -1}, "carried for -1 slots"),
+        ({"carry": -1}, "carried for is -1; give a whole number"),
         ({"merge_below": 1.5}, "merged is 1.5"),
     ],
 )

@@ -16,7 +16,7 @@ PART = Guarantee("window only", "some gains")
 
 def piece(events: int = 4, breached: int = 0, guarantee: Guarantee = EXACT, **gains: float) -> PieceReport:
     over = {name: gain - 0.1 for name, gain in gains.items()}
-    policy = Policy(gains, delta=0.1)
+    policy = Policy(list(gains), delta=0.1)
     known = known_of(policy, [Row(name, slot, 0.2 * slot) for name in gains for slot in range(events)])
     return PieceReport(events, breached, 1, 2, by_secret=gains, excess_by_secret=over, known=known, guarantee=guarantee)
 

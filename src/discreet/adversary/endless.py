@@ -260,16 +260,19 @@ class EndlessAdversary(WindowTables):
     def opened(self, t: int, *, every: bool = False, over_cuts: bool = False) -> tuple[Rows, FloatArray, FloatArray]:
         """The rows that open at slot t and could exceed their limit (or all), with P(j | X_t) as a pair (F, n).
 
-        `over_cuts`: also those open at the next cut, where habits may change, and with them priors. Positions that are
-        alike are computed once.
+        `over_cuts`: also those open at the next cut, where habits may change, and with them priors. Where habits and
+        windows repeat, they are found once for each place of the cycle.
         """
-        if self.model.day_slots is not None or self.place(t) is None:
+        place = None if t <= self._last_cut else self.place(t)
+        if place is None:
             return self._opened(t, every, over_cuts)
-        key = every, over_cuts
-        if key not in self.tables.opened:
-            self.tables.opened[key] = self._opened(t, every, over_cuts)
-        rows, high, low = self.tables.opened[key]
-        return rows._replace(opens=np.full_like(rows.opens, t), closes=np.full_like(rows.closes, t)), high, low
+        key = place, every, over_cuts
+        found = self.tables.opened.get(key)
+        if found is None:
+            rows, high, low = self._opened(t, every, over_cuts)
+            found = self.tables.opened[key] = rows.shifted(-t), high, low
+            read_only((*found[0], high, low))
+        return found[0].shifted(t), *found[1:]
 
     def _opened(self, t: int, every: bool, over_cuts: bool) -> tuple[Rows, FloatArray, FloatArray]:
         table = self.secrets

@@ -86,8 +86,8 @@ class Tables:
     def __init__(self) -> None:
         self.fronts: OrderedDict[tuple[bool, int], list[Front]] = OrderedDict()  # by (repeating, place or slot)
         self.windows: OrderedDict[tuple[int, bool, int, int], Window] = OrderedDict()
+        self.opened: dict[tuple[int, bool, bool], tuple[Rows, FloatArray, FloatArray]] = {}  # counted from the slot
         self.steps: dict[tuple[str | int, ...], tuple[FloatArray, FloatArray]] = {}
-        self.opened: dict[tuple[bool, bool], tuple[Rows, FloatArray, FloatArray]] = {}  # of positions that are alike
         self.reach: dict[int, int] = {}  # of each cycle
         self.far: dict[bytes, int] = {}  # of states that are possible, where all steps are alike
         self.horizon: int | None = None

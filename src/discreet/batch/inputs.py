@@ -58,17 +58,22 @@ def check_policy(path: Path, policy: Policy, clock: Clock | None, model: AnyMode
 
 
 class Maker:
-    """Makes the mechanism for a model and a policy, and knows afterwards whether what it made runs without end."""
+    """Makes the mechanism for a model and a policy, and knows afterwards whether what it made runs without end.
+
+    Each model's is made once: a command that goes over the same days again finds what was decided before.
+    """
 
     def __init__(self, spec: Spec, policy: Policy) -> None:
-        self._spec, self._policy = spec, policy
+        from discreet.models.routine.parts import made_once
+
+        self._make = made_once(lambda model: spec.make(model, policy))
         self.endless = False
 
     def __call__(self, model: Any) -> AnyMechanism:
         """The mechanism."""
         from discreet.contracts import runs_without_end
 
-        made = self._spec.make(model, self._policy)
+        made = self._make(model)
         self.endless = self.endless or runs_without_end(made)
         return made
 

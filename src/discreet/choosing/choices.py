@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from discreet.contexts import Day
 from discreet.contracts import AnyMechanism, Utility
 from discreet.errors import DiscreetError, did_you_mean
 from discreet.evaluation import joined
+from discreet.evaluation.compare import Each
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.named import Spec
 from discreet.models.kinds import MONDAY, ONE_DAY
@@ -132,6 +134,11 @@ def drawn_weeks(routine: Routine, weeks: int, seed: int) -> list[Day]:
     return [Day(tuple(labels[k * slots : (k + 1) * slots]), MONDAY + k * ONE_DAY, "drawn") for k in range(7 * weeks)]
 
 
+def possible(hierarchy: Hierarchy | None) -> list[str]:
+    """The vocabularies that there are: generalize where there is a hierarchy."""
+    return [one for one in VOCABULARIES if one != "generalize" or hierarchy is not None]
+
+
 def choices(
     routine: Routine,
     policy: Policy,
@@ -142,32 +149,52 @@ def choices(
     weeks: int = WEEKS,
     seed: int = 0,
     progress: Progress | None = None,
+    each: Each | None = None,
+    known: Callable[[Choice], object] | None = None,
 ) -> Choices:
     """Each delta with each vocabulary; without `vocabularies` all that there are, generalize where a hierarchy is.
 
     `utility` is that of `evaluate(mechanism, drawn_weeks(routine, weeks, seed), seed=seed)`. A secret with a delta of
-    its own keeps its proportion to the policy's.
+    its own keeps its proportion to the policy's. `each` may work on several choices at a time, and changes none of
+    them; `known` is told of each as soon as it is, in order.
     """
     if weeks < 2:
         raise DiscreetError(f"{weeks} weeks say nothing of how sure a figure is; give at least 2")
-    if vocabularies is None:
-        vocabularies = [one for one in VOCABULARIES if one != "generalize" or hierarchy is not None]
+    vocabularies = possible(hierarchy) if vocabularies is None else vocabularies
     specs = {name: spec_of(name, hierarchy) for name in dict.fromkeys(vocabularies)}
     days = drawn_weeks(routine, weeks, seed)
     policies = [at_delta(policy, delta) for delta in sorted(set(deltas))]
-    found, total, done = [], len(specs) * len(policies) * len(days), 0
+    jobs = [(secrets, name, spec) for secrets in policies for name, spec in specs.items()]
+    chosen, total, done = partial(_chosen, routine, days, seed), len(jobs) * len(days), 0
 
-    def one_more() -> None:
+    def more(count: int) -> None:
         nonlocal done
-        done += 1
+        done += count
         if progress is not None:
             progress(done, total)
 
-    for secrets in policies:
-        for name, spec in specs.items():
-            mechanism = spec.make(routine.since(MONDAY), secrets)  # type: ignore[arg-type]  # without end, for adaptive
-            found.append(choice_of(mechanism, secrets.delta, name, days, seed, one_more))
+    found: list[Choice] = []
+    answers = (chosen(job, partial(more, 1)) for job in jobs) if each is None else each(chosen, jobs)
+    for one in answers:
+        found.append(one)
+        if each is not None:
+            more(len(days))
+        if known is not None:
+            known(one)
     return Choices(tuple(found), weeks, seed)
+
+
+def _chosen(
+    routine: Routine,
+    days: Sequence[Day],
+    seed: int,
+    job: tuple[Policy, str, Spec],
+    day_done: Callable[[], object] = lambda: None,
+) -> Choice:
+    """One of the choices."""
+    secrets, name, spec = job
+    mechanism = spec.make(routine.since(MONDAY), secrets)  # type: ignore[arg-type]  # without end, for adaptive
+    return choice_of(mechanism, secrets.delta, name, days, seed, day_done)
 
 
 def choice_of(

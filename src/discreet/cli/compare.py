@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,9 +13,9 @@ import typer
 from discreet.batch.inputs import read_model, read_policy_for
 from discreet.batch.truth import already_learned
 from discreet.cli import options
+from discreet.cli.compiling import on_cores
 from discreet.cli.inputs import look_here_too, read_spec
-from discreet.cli.terminal import TERMINAL, note, print_json, progress
-from discreet.cli.terminal import table as aligned
+from discreet.cli.terminal import TERMINAL, note, print_json, progress, table_line
 from discreet.cli.truth import if_true
 from discreet.errors import DiscreetError, did_you_mean
 
@@ -75,6 +76,7 @@ def compare(
     reading = table.reading(model)
     carried = reading.carried(habits.clock)
     days, readings = reading.as_they_came().read_one(data, habits, TERMINAL)
+    rows = _Rows(specs, quiet=json)
     with progress("comparing") as report:
         frame = compared(
             habits,
@@ -87,6 +89,8 @@ def compare(
             seconds=seconds,
             picture=picture,
             progress=report,
+            each=on_cores(),
+            known=rows.known,
         )
     if csv is not None:
         _write(frame, csv)
@@ -94,7 +98,7 @@ def compare(
         found = {"seed": seed, "truth": truth_of(model), "bad_rows": readings.bad.count}
         print_json({"mechanisms": frame.to_dicts(), **found, "learned_days": already_learned(habits, days)})
     else:
-        _print(frame)
+        rows.end()
         print(if_true(truth_of(model)))
         if readings.bad.count:
             note(f"{readings.bad.count} bad rows were skipped")
@@ -145,25 +149,49 @@ def _write(frame: pl.DataFrame, path: Path) -> None:
         frame.write_csv(file)
 
 
-def _print(frame: pl.DataFrame) -> None:
-    rows = frame.to_dicts()
-    ran = [row for row in rows if row["why"] is None]
-    if ran:
-        print(f"{ran[0]['days']} days, released by each:\n")
-        header = ["mechanism", "utility", "worst gain", "breached days", "promise", "kept", "audit", "up to", "ms"]
-        print(aligned(header, [_cells(row) for row in ran]))
-        print(
-            "\nutility: the worth of a slot, 1 where it is shown as it was; worst gain: belief minus prior, on these "
-            "days;\nkept: whether what it promises is, as far as deltas go; audit: whether every delta holds, whatever "
-            "is shown;\nup to: what no gain exceeds; ms: milliseconds a decision"
-        )
-    for row in rows:
+HEADER = {
+    "mechanism": 9, "utility": 7, "worst gain": 10, "breached days": 13, "promise": 11, "kept": 4, "audit": 19,
+    "up to": 6, "ms": 8,
+}  # fmt: skip
+"""The columns, and how wide they are: what a row may say is known before it is."""
+
+
+class _Rows:
+    """The table, a row as soon as it is known. Where nobody watches a bar, each is also a line of progress."""
+
+    def __init__(self, specs: Sequence[Spec], *, quiet: bool) -> None:
+        self.total, self.quiet = len(specs), quiet
+        self.widths = [max(9, *(len(str(spec)) for spec in specs)), *list(HEADER.values())[1:]]
+        self.done, self.ran = 0, False
+        self.failed: list[Mapping[str, Any]] = []
+
+    def known(self, row: Mapping[str, Any]) -> None:
+        """Another row."""
+        self.done += 1
+        if not sys.stderr.isatty():
+            note(f"comparing: {row['mechanism']} is done, {self.done} of {self.total}")
         if row["why"] is not None:
+            self.failed.append(row)
+        elif not self.quiet:
+            if not self.ran:
+                print(f"{row['days']} days, released by each:\n\n{table_line(list(HEADER), self.widths)}")
+            print(table_line(_cells(row), self.widths), flush=True)
+            self.ran = True
+
+    def end(self) -> None:
+        """What the columns say, and who cannot run."""
+        if self.ran:
+            print(
+                "\nutility: the worth of a slot, 1 where it is shown as it was; worst gain: belief minus prior, on "
+                "these days;\nkept: whether what it promises is, as far as deltas go; audit: whether every delta "
+                "holds, whatever is shown;\nup to: what no gain exceeds; ms: milliseconds a decision"
+            )
+        for row in self.failed:
             print(f"\n{row['mechanism']} cannot run here: {row['why']}")
-    print()
+        print()
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(row: Mapping[str, Any]) -> list[str]:
     return [
         row["mechanism"],
         f"{row['utility']:.4f}",

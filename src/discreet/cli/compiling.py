@@ -11,9 +11,12 @@ import functools
 import os
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.cli.terminal import busy, note
+
+if TYPE_CHECKING:
+    from discreet.evaluation.compare import Each
 
 VARIABLE = "DISCREET_COMPILE"
 
@@ -29,6 +32,13 @@ def in_own_process() -> None:
     """To be said where a process is the command's own: what it sets does not outlive it."""
     global _own_process
     _own_process = True
+
+
+def on_cores() -> Each | None:
+    """How a command works on several choices: on all cores, where its process is its own; else one after the other."""
+    from discreet.batch.workers import on_all_cores
+
+    return on_all_cores if _own_process else None
 
 
 def batch(verb: Verb, *, everything: bool = False) -> Verb:

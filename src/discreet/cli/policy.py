@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,8 @@ import typer
 
 from discreet.batch.inputs import read_model, read_policy_for
 from discreet.cli import options
-from discreet.cli.terminal import note, percent, print_json, progress, table
+from discreet.cli.compiling import on_cores
+from discreet.cli.terminal import note, percent, print_json, progress, table_line
 from discreet.cli.truth import IF, check_picture, if_true
 from discreet.errors import DiscreetError, PolicyError
 
@@ -84,7 +86,7 @@ def suggest_policy(
     Example: discreet policy suggest p01.model --places places.geojson --out policy.toml --picture choices.png
     """
     from discreet.choosing import choices, suggest
-    from discreet.choosing.choices import DELTAS, hierarchy_for
+    from discreet.choosing.choices import DELTAS, hierarchy_for, possible
     from discreet.choosing.policy_text import suggested_text
     from discreet.files import private_files, written_whole
     from discreet.models.store import truth_of
@@ -101,16 +103,23 @@ def suggest_policy(
         if json:
             print_json({"suggestions": [], "choices": []})
         raise typer.Exit(1)
+    tree = hierarchy_for(routine, drawn)
+    rows = ChoiceRows(vocabulary or possible(tree), weeks)
+    if not json:
+        print_suggested(found, routine)
+        print(flush=True)
     with progress("comparing choices") as report:
         compared = choices(
             routine,
             found.policy(),
             deltas=delta or DELTAS,
             vocabularies=vocabulary,
-            hierarchy=hierarchy_for(routine, drawn),
+            hierarchy=tree,
             weeks=weeks,
             seed=seed,
             progress=report,
+            each=on_cores(),
+            known=None if json else rows.known,
         )
     if out is not None:
         with private_files(), written_whole(out) as file:
@@ -122,9 +131,7 @@ def suggest_policy(
     if json:
         print_json(_document(found, compared, routine))
         return
-    print_suggested(found, routine)
-    print()
-    print_choices(compared)
+    rows.end(compared)
     print(f"\n{textwrap.fill(if_true(truth_of(model)), WIDTH)}")
     written = [str(path) for path in (out, picture) if path is not None]
     print(f"written: {', '.join(written)}" if written else "Write the policy with --out policy.toml, then edit it.")
@@ -201,25 +208,40 @@ def _wrapped(name: str, text: str) -> str:
     return f"{name}\n{body}"
 
 
-def print_choices(compared: Choices) -> None:
-    """A line a delta, a column a vocabulary: the share of the time that is shown as it was."""
-    coarse = "generalize" in compared.vocabularies
-    said = "What applications would see as it was, of the time" + (" (a wider place counts half)" if coarse else "")
-    print(textwrap.fill(f"{said}, over {compared.weeks} weeks drawn from the habits:", WIDTH) + "\n")
-    rows = []
-    for delta in compared.deltas:
-        own = [compared.of(delta, vocabulary) for vocabulary in compared.vocabularies]
-        rows.append([f"{delta:g}", *map(_shown, own), _worst(own)])
-    print(table(["delta", *compared.vocabularies, "worst found"], rows))
-    print("\ndelta: how much anybody's belief in a secret may rise, unless it has its own")
-    for vocabulary in compared.vocabularies:
-        print(f"{vocabulary}: {VOCABULARY_WORDS[vocabulary]}")
-    false = [one.false for one in compared.choices if one.vocabulary == "deceive"]
-    if false:
-        least, most = percent(min(false)), percent(max(false))
-        print(f"Of deceive, {least if least == most else f'{least} to {most}'} of the time is told falsely.")
-    print("worst found: from what to what the audit saw a belief rise, the most of all")
-    print(_verdict(compared))
+class ChoiceRows:
+    """A line a delta, a column a vocabulary: the share of the time that is shown as it was. Each as soon as known."""
+
+    def __init__(self, vocabularies: Sequence[str], weeks: int) -> None:
+        self.vocabularies, self.weeks = list(dict.fromkeys(vocabularies)), weeks
+        self.widths = [5, *(max(8, len(one)) for one in self.vocabularies), 15]
+        self.own: list[Choice] = []
+        self.first = True
+
+    def known(self, one: Choice) -> None:
+        """Another choice: they come in the order of deltas."""
+        self.own.append(one)
+        if len(self.own) < len(self.vocabularies):
+            return
+        if self.first:
+            coarse = " (a wider place counts half)" if "generalize" in self.vocabularies else ""
+            said = f"What applications would see as it was, of the time{coarse}"
+            print(textwrap.fill(f"{said}, over {self.weeks} weeks drawn from the habits:", WIDTH) + "\n")
+            print(table_line(["delta", *self.vocabularies, "worst found"], self.widths))
+            self.first = False
+        print(table_line([f"{one.delta:g}", *map(_shown, self.own), _worst(self.own)], self.widths), flush=True)
+        self.own = []
+
+    def end(self, compared: Choices) -> None:
+        """What the columns say."""
+        print("\ndelta: how much anybody's belief in a secret may rise, unless it has its own")
+        for vocabulary in self.vocabularies:
+            print(f"{vocabulary}: {VOCABULARY_WORDS[vocabulary]}")
+        false = [one.false for one in compared.choices if one.vocabulary == "deceive"]
+        if false:
+            least, most = percent(min(false)), percent(max(false))
+            print(f"Of deceive, {least if least == most else f'{least} to {most}'} of the time is told falsely.")
+        print("worst found: from what to what the audit saw a belief rise, the most of all")
+        print(_verdict(compared))
 
 
 def _shown(one: Choice) -> str:

@@ -55,14 +55,16 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
     """
     header, rows = [printable(cell) for cell in header], [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
-    lines = []
-    for row in [header, *rows]:
-        cells = [
-            cell.ljust(width) if k < left else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    return "\n".join(table_line(row, widths, left=left) for row in [header, *rows])
+
+
+def table_line(row: Sequence[str], widths: Sequence[int], *, left: int = 1) -> str:
+    """One line of a table whose widths are known before its rows: each can be shown as soon as it is."""
+    cells = [
+        printable(cell).ljust(width) if k < left else printable(cell).rjust(width)
+        for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
+    return "  ".join(cells).rstrip()
 
 
 def percent(share: float) -> str:
@@ -124,7 +126,8 @@ def stages(what: str) -> Iterator[Stages]:
         bars.TextColumn("{task.percentage:>3.0f} %"),
         bars.TimeRemainingColumn(),
     )
-    with bars.Progress(*parts, console=console, transient=True) as bar:
+    above = sys.stdout.isatty()  # else what is printed meanwhile would go to the terminal and not where it should
+    with bars.Progress(*parts, console=console, transient=True, redirect_stdout=above) as bar:
         task = bar.add_task(what, total=None)
 
         def report(stage: str, done: int, total: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,7 @@ from discreet.frames import Rows
 from discreet.given import checked_pair, checked_policy, words_for
 from discreet.mechanisms.named import Spec, kebab
 from discreet.models.arrays import given_days
-from discreet.models.routine.parts import AnyModel, Make, part_on, parts_of, secrets_by_part
+from discreet.models.routine.parts import AnyModel, Make, made_once, part_on, parts_of, secrets_by_part
 from discreet.models.routine.routine import Routine
 from discreet.numerics import SLACK
 from discreet.policy import Policy
@@ -38,6 +39,9 @@ Maker = Callable[[Any, Policy], AnyMechanism]
 
 Compared = str | Spec | Maker
 
+Each = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+"""Gives what comes of each item, in order, perhaps by several processes."""
+
 HOLDS = {True: "holds", False: "does not hold", None: "open"}
 """What the audit says."""
 
@@ -54,6 +58,8 @@ def compare(
     seconds: float | None = SECONDS,
     picture: str | Path | None = None,
     progress: Callable[[int, int], object] | None = None,
+    each: Each | None = None,
+    known: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> pl.DataFrame:
     """One row for each mechanism, in the order given: what it did on the days, and what the audit says of it.
 
@@ -67,6 +73,9 @@ def compare(
     worst gain that was met) and `bound` (what none exceeds), `rests_on`. `promise` is the guarantee's kind, and `kept`
     whether the secrets that it promises to bound are: null where it promises no delta, or where that is left open. What
     is promised of a day is looked at on a day alone, whereas `audit` joins the days of a routine.
+
+    `each` may work on several mechanisms at a time: `each(work, items)` gives what comes of each, in order. `known` is
+    told of each row as soon as it is known.
     """
     import polars as pl
 
@@ -83,21 +92,40 @@ def compare(
     for day in dates:
         require_slots(day, slots)
         part_on(model, day.date)
-    total = len(made) * (len(dates) + 1)
-    rows = []
-    for number, (name, maker) in enumerate(made.items()):
+    size, done = len(dates) + 1, 0
+    work = partial(_row, model, policy, days, carry, seed, {"budget": budget, "seconds": seconds})
 
-        def along(done: int, _: int, before: int = number * (len(dates) + 1)) -> None:
-            if progress is not None:
-                progress(before + done, total)
+    def along(within: int, _: int = 0) -> None:
+        if progress is not None:
+            progress(done * size + within, len(made) * size)
 
-        one = _One(model, maker, policy, budget, seconds)
-        rows.append({"mechanism": name, **one.row(days, carry=carry, seed=seed, progress=along)})
-        along(len(dates) + 1, 0)
+    rows: list[dict[str, Any]] = []
+    for row in (work(one, along) for one in made.items()) if each is None else each(work, list(made.items())):
+        rows.append(row)
+        done += 1
+        along(0)
+        if known is not None:
+            known(row)
     frame = pl.DataFrame(rows, schema=_schema())
     if picture is not None:
         draw(frame, policy, Path(picture))
     return frame
+
+
+def _row(
+    model: AnyModel,
+    policy: Policy,
+    days: Sequence[Day],
+    carry: int,
+    seed: int,
+    limits: Mapping[str, Any],
+    named: tuple[str, Maker],
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> dict[str, Any]:
+    """The row of one mechanism: what it did, and what it could do; or why it cannot."""
+    name, maker = named
+    one = _One(model, maker, policy, limits)
+    return {"mechanism": name, **one.row(days, carry=carry, seed=seed, progress=progress)}
 
 
 def _schema() -> dict[str, Any]:
@@ -152,14 +180,12 @@ def _named(mechanisms: Iterable[Compared] | Mapping[str, Compared]) -> dict[str,
 class _One:
     """One mechanism, before one model and policy."""
 
-    def __init__(
-        self, model: AnyModel, maker: Maker, policy: Policy, budget: int | None, seconds: float | None
-    ) -> None:
-        self.model, self.policy = model, policy
-        self.limits: dict[str, Any] = {"budget": budget, "seconds": seconds}
+    def __init__(self, model: AnyModel, maker: Maker, policy: Policy, limits: Mapping[str, Any]) -> None:
+        self.model, self.policy, self.limits = model, policy, limits
         self.last: AnyMechanism | None = None
         self.endless = False
-        self.make: Make = lambda habits: self._kept(maker(habits, policy))
+        made = made_once(lambda habits: maker(habits, policy))
+        self.make: Make = lambda habits: self._kept(made(habits))
 
     def _kept(self, made: AnyMechanism) -> AnyMechanism:
         self.last = made
@@ -191,6 +217,7 @@ class _One:
             "bound": max(found, *(one.bound for one in audits)),
             "rests_on": ", ".join(dict.fromkeys(one.rests_on for one in audits)),
             "without_end": self.endless,
+            "why": None,
         }
 
     def _promised(self, audits: Sequence[Audit], did: Iterable[Evaluation]) -> bool | None:

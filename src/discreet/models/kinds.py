@@ -34,7 +34,7 @@ class Kinds:
 
 
 def alike(date: dt.date) -> str:
-    """The one kind of all days."""
+    """All days are of one kind."""
     return ALIKE
 
 

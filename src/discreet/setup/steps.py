@@ -7,13 +7,13 @@ may do one again, so what a step leaves is a file of the draft's folder. Neither
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from discreet.choosing import Choices, Suggested, choices, suggest
+from discreet.choosing import Choice, Choices, Suggested, choices, suggest
 from discreet.choosing.choices import hierarchy_for, spec_of
 from discreet.choosing.keeping import worth_keeping
 from discreet.choosing.policy_text import suggested_text
@@ -21,6 +21,7 @@ from discreet.clock import Clock, duration_text
 from discreet.contexts import Day
 from discreet.data import read_days, read_place_days, read_sightings
 from discreet.errors import DataError, DiscreetError, did_you_mean
+from discreet.evaluation.compare import Each
 from discreet.evaluation.truth import Truth
 from discreet.hierarchy import Hierarchy
 from discreet.models.routine.routine import Routine
@@ -189,8 +190,13 @@ class Setup:
         vocabularies: Sequence[str] | None,
         weeks: int,
         progress: Progress | None = None,
+        each: Each | None = None,
+        known: Callable[[Choice], object] | None = None,
     ) -> Choices:
-        """What each delta and vocabulary would show and tell, on drawn weeks; without `vocabularies`, all there are."""
+        """What each delta and vocabulary would show and tell, on drawn weeks; without `vocabularies`, all there are.
+
+        `each` and `known` are those of `choices`.
+        """
         return choices(
             self.routine,
             policy,
@@ -199,6 +205,8 @@ class Setup:
             hierarchy=self.tree,
             weeks=weeks,
             progress=progress,
+            each=each,
+            known=known,
         )
 
     def shown(self, policy: Policy) -> Day:

@@ -12,10 +12,11 @@ from typing import Any
 import typer
 
 from discreet.choosing import Choice, Choices, Suggested
-from discreet.choosing.choices import DELTAS, VOCABULARIES, at_delta, choice_json
+from discreet.choosing.choices import DELTAS, VOCABULARIES, at_delta, choice_json, possible
 from discreet.choosing.keeping import is_unnamed
+from discreet.cli.compiling import on_cores
 from discreet.cli.inputs import seconds_of_duration
-from discreet.cli.policy import WIDTH, print_choices
+from discreet.cli.policy import WIDTH, ChoiceRows
 from discreet.cli.setup import steps
 from discreet.cli.setup.asking import Asker
 from discreet.cli.setup.steps import Given
@@ -237,10 +238,11 @@ class SetupWalk:
             deltas = DELTAS
         else:
             deltas = (float(DELTA) if self.given.delta is None else self.given.delta,)
-        compared = self._compared(policy, deltas, vocabularies)
-        several = self.ask.asks and len(compared.choices) > 1
+        rows = ChoiceRows(vocabularies or possible(self.setup.tree), self.given.weeks)
+        several = self.ask.asks and len(deltas) * len(rows.vocabularies) > 1
+        compared = self._compared(policy, deltas, vocabularies, rows.known if several else None)
         if several:
-            print_choices(compared)
+            rows.end(compared)
         while True:
             delta, vocabulary = self._chosen(compared)
             if delta not in compared.deltas:
@@ -255,9 +257,15 @@ class SetupWalk:
                 note("nothing was written")
                 raise typer.Exit(1)
 
-    def _compared(self, policy: Policy, deltas: Sequence[float], vocabularies: Sequence[str] | None) -> Choices:
+    def _compared(
+        self,
+        policy: Policy,
+        deltas: Sequence[float],
+        vocabularies: Sequence[str] | None,
+        known: Callable[[Choice], object] | None = None,
+    ) -> Choices:
         with progress("drawing weeks") as report:
-            return self.setup.compare(policy, deltas, vocabularies, self.given.weeks, report)
+            return self.setup.compare(policy, deltas, vocabularies, self.given.weeks, report, on_cores(), known)
 
     def _chosen(self, compared: Choices) -> tuple[float, str]:
         """Any delta, and one of the vocabularies."""

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -27,6 +28,7 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.gateway.owner.trial import Trial
 from discreet.mechanisms.named import Spec
+from discreet.models.routine.parts import Make, made_once
 from discreet.models.routine.routine import Routine
 from discreet.policy import Policy
 
@@ -84,18 +86,19 @@ def preview(work: PreviewWork, told: Told) -> dict[str, Any]:
 
     told(0, total)
 
-    def choice(policy: Policy) -> Choice:
-        mechanism: Any = work.spec.make(work.routine.since(MONDAY), policy)  # type: ignore[arg-type]  # without end
-        return choice_of(mechanism, policy.delta, work.spec.name, drawn, work.seed, one_more)
+    def choice(policy: Policy, make: Make) -> Choice:
+        return choice_of(make(work.routine.since(MONDAY)), policy.delta, work.spec.name, drawn, work.seed, one_more)
 
-    before, after = choice(work.before), choice(work.after)
+    make = made_once(partial(work.spec.make, policy=work.after))  # for the real days too
+    before = choice(work.before, partial(work.spec.make, policy=work.before))
+    after = choice(work.after, make)
     difference = mean_of_weeks(np.array(after.by_week) - np.array(before.by_week))
     return {
         "weeks": work.weeks,
         "before": _described(before, work.before),
         "after": _described(after, work.after),
         "difference": {"mean": difference.mean, "half_width": difference.half_width},
-        "would": _would(work, one_more),
+        "would": _would(work, make, one_more),
     }
 
 
@@ -109,7 +112,7 @@ def _described(one: Any, policy: Policy) -> dict[str, Any]:
     return {"utility": dataclasses.asdict(one.utility), **shares, "worst": worst}
 
 
-def _would(work: PreviewWork, day_done: Callable[[], object]) -> dict[str, list[dict[str, Any]]]:
+def _would(work: PreviewWork, make: Make, day_done: Callable[[], object]) -> dict[str, list[dict[str, Any]]]:
     """{date: what would have been told in each slot}, in a stream that begins on the first of the days."""
     from discreet.evaluation.joined import streams, without_end
     from discreet.given import as_date
@@ -118,7 +121,7 @@ def _would(work: PreviewWork, day_done: Callable[[], object]) -> dict[str, list[
 
     found: dict[str, list[dict[str, Any]]] = {}
     for days in streams(work.days, work.routine.slots, work.routine.contexts).values():
-        mechanism: Any = work.spec.make(work.routine.since(as_date(days[0].date)), work.after)  # type: ignore[arg-type]
+        mechanism: Any = make(work.routine.since(as_date(days[0].date)))
         for moment in without_end(mechanism, days, rng=SeededEntropy(work.seed + 1)):
             found.setdefault(str(moment.day.date), []).append(to_wire(moment.output))
             if moment.ends_day:

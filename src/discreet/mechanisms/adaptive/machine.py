@@ -1,10 +1,10 @@
 """The machine of adaptive release: public states, the kernel of each, and the beliefs that outputs lead to.
 
 One machine serves a day and a stream without end. A public state is the slot and the belief of every observer; kernels
-are decided for each as it occurs, and the latest are kept. Over a stream, beliefs hold live rows alone (endless.md).
-Truth or silence on secrets at each slot of a chain is tabled: a release settles the past, so a belief is a function of
-(place in the cycle of the last release, its context, how long ago), and so are kernels, for as long as habits repeat;
-table.py does the same for a day.
+are decided for each as it occurs, and the latest are kept, by what they were made from. Over a stream, beliefs hold
+live rows alone (endless.md). Truth or silence on secrets at each slot of a chain is tabled: a release settles the past,
+so a belief is a function of (place in the cycle of the last release, its context, how long ago), and so are kernels,
+for as long as habits repeat; table.py does the same for a day.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.decision import Decider, Decision
 from discreet.mechanisms.adaptive.family import Beliefs, FamilySlots
 from discreet.mechanisms.adaptive.kernel import ReleaseKernel
-from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, PACING, DaySlots, LiveSlots, Pacing
+from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, PACING, DaySlots, LiveSlots, Pacing, Slot
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Vocabulary
 from discreet.models.arrays import possible_steps
 from discreet.numerics import FloatArray, IntArray
@@ -36,11 +36,14 @@ Memory = Literal["last", "none"]
 PAIRS = 400
 """Pairs (previous, current) of a slot that memory keeps apart; programmes grow with them."""
 
-ROOM = 16_000_000
-"""Bytes of kernels and beliefs that a stream keeps for public states seen before."""
+ROOM = 32_000_000
+"""Bytes of kernels, and of beliefs where they are tabled, that a stream keeps."""
 
 DAY_ROOM = 64_000_000
 """The same of a day, whose first slots many days and people share."""
+
+STATES = 16_384
+"""Public states of which it is known what their kernel was made from."""
 
 
 class Remembering:
@@ -102,11 +105,16 @@ class DecidedKernel(NamedTuple):
 
 
 class DecisionCache:
-    """Decisions seen before, the latest up to so many bytes."""
+    """Kernels made before, the latest up to so many bytes.
+
+    Where truth or silence is tabled, by the place in the table. Elsewhere by what they were made from (`Slot.digest`):
+    another week, or another past, often leads to a slot that differs in no bit. Its programme is not solved again.
+    """
 
     def __init__(self, room: int) -> None:
         self.room = room
         self.found: OrderedDict[Hashable, DecidedKernel] = OrderedDict()
+        self.slots: OrderedDict[Hashable, Hashable] = OrderedDict()  # by public state, the key in `found`
         self.nbytes = 0
 
     def get(self, key: Hashable) -> DecidedKernel | None:
@@ -122,6 +130,17 @@ class DecisionCache:
         self.nbytes += told.nbytes
         while self.nbytes > self.room and len(self.found) > 1:
             self.nbytes -= self.found.popitem(last=False)[1].nbytes
+
+    def of_state(self, state: Hashable) -> DecidedKernel | None:
+        """The one that was made for a public state."""
+        key = self.slots.get(state)
+        return None if key is None else self.get(key)
+
+    def same(self, state: Hashable, key: Hashable) -> None:
+        """Take note of what a public state's kernel is made from."""
+        self.slots[state] = key
+        if len(self.slots) > STATES:
+            self.slots.popitem(last=False)
 
 
 class AdaptiveMachine(Remembering):
@@ -206,9 +225,11 @@ class AdaptiveMachine(Remembering):
 
     def _told(self, state: AdaptiveState) -> DecidedKernel:
         key = self._place(state)
+        if not self.tabled:
+            return self._known.of_state(key) or self._of_slot(state, key)
         told = self._known.get(key)
         if told is None:
-            told = self._decided(state)
+            told = self._tabled(state)
             self._known.keep(key, told)
         silent, after = told.silent, state.slot + 1
         if silent is not None and (silent.slot != after or silent.own.adversary is not self.adversary):
@@ -235,10 +256,24 @@ class AdaptiveMachine(Remembering):
             found.append(place)
         return tuple(found)
 
-    def _decided(self, state: AdaptiveState) -> DecidedKernel:
-        decision = self._decision(state)
-        if not self.tabled:
-            return DecidedKernel(self._spread(decision) if state.skipped else self.decider.kernel(decision), None)
+    def _of_slot(self, state: AdaptiveState, place: Hashable) -> DecidedKernel:
+        """The kernel of a slot; of one that differs in no bit from another, that one's."""
+        slot, ready = self._slot(state)
+        key = slot.digest(), ready, state.skipped
+        told = self._known.get(key)
+        if told is None:
+            decision = self._decision(slot, ready, state.skipped)
+            told = DecidedKernel(self._spread(decision) if state.skipped else self.decider.kernel(decision), None)
+            self._known.keep(key, told)
+        self._known.same(place, key)
+        return told
+
+    def _slot(self, state: AdaptiveState) -> tuple[Slot, bool]:
+        """What the kernel of a public state is made from, and whether a programme can be made of it."""
+        return self.decider.slot(state.beliefs), all(one.ready for one in state.beliefs.each)
+
+    def _tabled(self, state: AdaptiveState) -> DecidedKernel:
+        decision = self._decision(*self._slot(state), state.skipped)
         release = np.zeros(len(self.private_contexts), dtype=np.int64)
         contexts = self.private_contexts[decision.private]
         weights = decision.weights[np.arange(len(contexts)), contexts]
@@ -251,16 +286,15 @@ class AdaptiveMachine(Remembering):
         kernel = ReleaseKernel(self.decider.vocabulary.outputs, self.private_contexts, release)
         return DecidedKernel(kernel, state.beliefs.after(kernel.likelihood(SUPPRESSED)))
 
-    def _decision(self, state: AdaptiveState) -> Decision:
+    def _decision(self, slot: Slot, ready: bool, skipped: bool) -> Decision:
         """Silence where there are too many rows, or rows too far ahead, or a state too unlikely to divide by.
 
         Alike after a skip.
         """
-        slot = self.decider.slot(state.beliefs)
-        if not all(one.ready for one in state.beliefs.each):
+        if not ready:
             self.decider.effort.given_up += 1
             return self.decider.silent(slot)
-        return self.decider.decided(slot.by_context() if state.skipped else slot)
+        return self.decider.decided(slot.by_context() if skipped else slot)
 
     def _spread(self, decision: Decision) -> FiniteKernel:
         """Equal rows for all private states of a context: nothing depends on what memory would say."""

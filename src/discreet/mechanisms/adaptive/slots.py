@@ -17,7 +17,7 @@ from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.process import SeenProcess
 from discreet.adversary.rows import DROPPED, Rows
 from discreet.jit import product
-from discreet.numerics import SLACK, FloatArray, IntArray, tightness
+from discreet.numerics import SLACK, FloatArray, IntArray, digest_of, tightness
 
 SOLVED = SLACK / 4
 """What programmes are solved for beyond delta, so that a bound met with equality is not refused."""
@@ -103,6 +103,10 @@ class Slot(NamedTuple):
     def sound(self) -> bool:
         """Whether all of it is a number, which it is not after underflow."""
         return all(np.isfinite(view.mass).all() and np.isfinite(view.beyond).all() for view in self.views)
+
+    def digest(self) -> bytes:
+        """Of all that a kernel is made from: slots of equal digests have equal kernels."""
+        return digest_of((self.private, self.context, self.mass, *(part for view in self.views for part in view)))
 
     def by_context(self) -> Slot:
         """The states of one context as one: rows are then equal for all that memory could tell apart."""

@@ -11,11 +11,12 @@ from typing import Any
 
 from discreet.clock import Clock
 from discreet.contexts import Day
-from discreet.contracts import AnyMechanism, runs_without_end
+from discreet.contracts import AnyMechanism, SharesTables, runs_without_end
 from discreet.errors import DiscreetError, OneDayError, PolicyError
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.week import Models
 from discreet.models.hidden.markov import HiddenMarkovModel
+from discreet.models.routine.endless import EndlessChain
 from discreet.models.routine.routine import Routine
 from discreet.policy import Policy, SecretTable
 
@@ -52,6 +53,33 @@ def without_end(routine: Routine, make: Make, start: dt.date | str, first: int =
     except OneDayError:
         return None
     return made if runs_without_end(made) else None
+
+
+def made_once(make: Make) -> Make:
+    """The same, with each model's mechanism made once: who evaluates and audits it finds what was decided before.
+
+    Of a routine from another date on, where tables are shared, it is the first one's `since`.
+    """
+    made: dict[str, AnyMechanism] = {}
+
+    def kept(model: Any) -> AnyMechanism:
+        found = made.get(model.fingerprint)
+        if found is None:
+            earlier = (
+                one for one in made.values() if isinstance(one, SharesTables) and _same_routine(one.model, model)
+            )
+            first = next(earlier, None)
+            found = make(model) if first is None else first.since(model.start, model.first)
+            made[model.fingerprint] = found
+        return found
+
+    return kept
+
+
+def _same_routine(one: Any, other: Any) -> bool:
+    """Whether they differ by where they begin alone."""
+    alike = isinstance(one, EndlessChain) and isinstance(other, EndlessChain) and one.periodic and other.periodic
+    return alike and one.routine is other.routine
 
 
 def secrets_by_part(model: AnyModel, policy: Policy, clock: Clock | None = None) -> dict[str | None, SecretTable]:
