@@ -192,7 +192,8 @@ def test_the_owner_reads_notices_that_came_after_the_start(tmp_path: Path) -> No
         notice = look(web.served.gateway.keeper.own, "jane", ROUTINE, Policy(["clinic"], delta=0.1), START.date())
         web.served.notices["jane"] = notice
         (shown,) = (await web.client.get("/v1/owner/notices", headers=owner)).json()["notices"]
-        assert shown == {"person": "jane", "date": "2026-03-02", "drifted": notice.drifted, "words": notice.words}
+        seen = {"drifted": notice.drifted, "holds": notice.truth.holds, "words": notice.words}
+        assert shown == {"person": "jane", "date": "2026-03-02", **seen}
         assert (await web.client.get("/v1/owner/notices", headers=web.bearer("source"))).status_code == 403
 
     told(tmp_path, story)
@@ -206,7 +207,7 @@ def test_an_owners_token_makes_no_owners_token(tmp_path: Path) -> None:
         path = "/v1/owner/tokens"
         made = await web.client.post(path, json={"purpose": "owner"}, headers=owner)
         assert made.status_code == 403
-        assert "is made by password" in made.json()["error"]
+        assert "log in with the password" in made.json()["error"]
         others = {"purpose": "application", "person": "jane"}
         assert (await web.client.post(path, json=others, headers=owner)).status_code == 201
         cookie = web.served.owner._opened()

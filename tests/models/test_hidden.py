@@ -124,7 +124,7 @@ def test_other_misuse_says_what_to_do() -> None:
         HiddenMarkovModel(LABELS, I2, T2, E2, clock=Clock(24))
     with pytest.raises(ModelError, match=r"initial has shape \(\); it must be"):
         HiddenMarkovModel.homogeneous(LABELS, 1.0, T2[0], E2, 4)
-    with pytest.raises(ModelError, match=r"a day of 0 slots is empty"):
+    with pytest.raises(DiscreetError, match=r"the number of slots is 0; give a whole number, 1 or more"):
         HiddenMarkovModel.homogeneous(LABELS, I2, T2[0], E2, 0)
     with pytest.raises(DiscreetError, match=r"the days have 2 slots, the model has 4; cut them with its clock"):
         HiddenMarkovModel(LABELS, I2, T2, E2).log_likelihood([["a", "a"]])

@@ -86,7 +86,7 @@ def suggest_policy(
     Example: discreet policy suggest p01.model --places places.geojson --out policy.toml --picture choices.png
     """
     from discreet.choosing import choices, suggest
-    from discreet.choosing.choices import DELTAS, hierarchy_for, possible
+    from discreet.choosing.choices import DELTAS, checked_delta, hierarchy_for, possible, spec_of
     from discreet.choosing.policy_text import suggested_text
     from discreet.files import private_files, written_whole
     from discreet.models.store import truth_of
@@ -105,6 +105,10 @@ def suggest_policy(
         raise typer.Exit(1)
     tree = hierarchy_for(routine, drawn)
     rows = ChoiceRows(vocabulary or possible(tree), weeks)
+    for name in vocabulary or ():  # bad use is refused before the first line is printed
+        spec_of(name, tree)
+    for one in delta or ():
+        checked_delta(one, "delta")
     if not json:
         print_suggested(found, routine)
         print(flush=True)
