@@ -173,7 +173,19 @@ OWNER: Routes = {
                 "200": answer(
                     "a notice a person",
                     keyed(
-                        {"notices": listed(keyed({"person": TEXT, "date": DATE, "drifted": maybe(YES), "words": ANY}))}
+                        {
+                            "notices": listed(
+                                keyed(
+                                    {
+                                        "person": TEXT,
+                                        "date": DATE,
+                                        "drifted": maybe(YES),
+                                        "holds": maybe(YES),
+                                        "words": ANY,
+                                    }
+                                )
+                            )
+                        }
                     ),
                 )
             },
