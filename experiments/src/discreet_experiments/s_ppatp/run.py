@@ -24,7 +24,7 @@ FILES: dict[EventData, tuple[str, EventColumns]] = {
     "dining": (MEALS, EventColumns(location="context", activity="meal")),
     "check-ins": (CHECK_INS, EventColumns(location="region", activity="category_l1")),
 }
-"""The paper's D11 and D15 are not to be had: the dining data are the nearest to them, check-ins are another thing."""
+"""The paper's D11 and D15 were not used here: the dining data are the nearest to them, check-ins are another thing."""
 
 PEOPLE = 30
 """In each data set, at most, unless more are asked for; the paper has 50."""
