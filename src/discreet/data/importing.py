@@ -24,8 +24,9 @@ from discreet.data.notation.roles import NoSuchTableError
 from discreet.data.rows import LogFormat, stamp_text
 from discreet.data.source import Fault, Format, Origin
 from discreet.data.streams import ending_of, written_as
-from discreet.data.table import IMPORTED, Codes, Progress
+from discreet.data.table import IMPORTED, Codes
 from discreet.errors import DataError
+from discreet.listener import Progress
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 

@@ -29,11 +29,12 @@ from discreet.data.formats import open_source
 from discreet.data.instants import Epoch, stated_zone
 from discreet.data.many import ManyFiles
 from discreet.data.source import Source
-from discreet.data.table import Codes, Progress, Table
+from discreet.data.table import Codes, Table
 from discreet.data.trajectories import interval_of
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Event, Events, Intervals, Trajectory
 from discreet.frames import Rows
+from discreet.listener import Progress
 from discreet.numerics import IntArray, digest_of
 
 RUN_ROWS = 250_000

@@ -14,9 +14,10 @@ from discreet.data.bad_rows import BadRows
 from discreet.data.columns import PositionColumns
 from discreet.data.instants import SECOND, Epoch, stated_zone
 from discreet.data.source import Source
-from discreet.data.table import Codes, Progress, Table, positions_of
+from discreet.data.table import Codes, Table, positions_of
 from discreet.errors import DataError
 from discreet.frames import Rows, Tabular
+from discreet.listener import Progress
 from discreet.numerics import FloatArray, IntArray
 from discreet.places import Cells, distances
 

@@ -17,10 +17,11 @@ from discreet.data.columns import Columns, PositionColumns
 from discreet.data.instants import EPOCH, Epoch, stated_zone
 from discreet.data.slots import Pick, Standing, of_intervals, of_readings
 from discreet.data.source import Source
-from discreet.data.table import Codes, Progress, Table, check_option, positions_of
+from discreet.data.table import Codes, Table, check_option, positions_of
 from discreet.errors import DataError, DiscreetError
 from discreet.frames import Rows, Tabular, frame_of, is_frame
 from discreet.given import as_date, words_for
+from discreet.listener import Progress
 from discreet.places import Cells
 
 DAYS = ("person", "date", "slot", "context")

@@ -16,9 +16,10 @@ from discreet.data.formats import open_source
 from discreet.data.instants import Epoch, stated_zone
 from discreet.data.readings import Readings
 from discreet.data.source import Source
-from discreet.data.table import Codes, Progress, Table, positions_of
+from discreet.data.table import Codes, Table, positions_of
 from discreet.errors import DataError
 from discreet.frames import Rows
+from discreet.listener import Progress
 from discreet.places.dwell import day_contexts
 from discreet.places.named import Places
 from discreet.places.sightings import Sightings

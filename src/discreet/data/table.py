@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from discreet.data.instants import LATEST, Epoch, with_instant
 from discreet.data.source import Batch, Fault, Source
 from discreet.errors import DataError, did_you_mean
 from discreet.frames import Rows
+from discreet.listener import Progress
 from discreet.numerics import FloatArray
 
 IMPORTED = ("user", "timestamp", "latitude", "longitude", "accuracy", "context", "source")
@@ -25,9 +26,6 @@ record of something else, not a bad row."""
 
 DEGREES = {"latitude": 90, "longitude": 180}
 """How far from zero they go."""
-
-Progress = Callable[[int, int], None]
-"""Called with how much of the source is read, and how much there is: bytes of a CSV file, rows of a Parquet file."""
 
 
 def check_option(name: str, value: str, known: Collection[str]) -> None:

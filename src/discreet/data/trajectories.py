@@ -15,11 +15,12 @@ from discreet.data.bad_rows import BadRows
 from discreet.data.columns import EventColumns
 from discreet.data.instants import EPOCH, SECOND, Epoch, stated_zone, zone_named
 from discreet.data.source import Source
-from discreet.data.table import Codes, Progress, Table
+from discreet.data.table import Codes, Table
 from discreet.errors import DataError, DiscreetError, did_you_mean
 from discreet.events import Event, Intervals, Trajectory
 from discreet.frames import TABLES, Rows, Tabular, is_table
 from discreet.given import words_for
+from discreet.listener import Progress
 from discreet.numerics import IntArray
 
 

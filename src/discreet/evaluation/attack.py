@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -36,6 +36,7 @@ from discreet.evaluation.shown import Features, Shown
 from discreet.factors import factor
 from discreet.frames import Rows, Tabular
 from discreet.given import checked_policy, words_for
+from discreet.listener import Progress
 from discreet.models.arrays import given_days
 from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.outputs import Output
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
 Split = Literal["auto", "people", "days"]
 Word = Literal["beyond", "within", "open", "not tested"]
-Progress = Callable[[int, int], None]
-
 LEARN, CALIBRATE, JUDGE = 0, 1, 2
 SHARES = (0.4, 0.2, 0.4)
 """Of the people or days: to learn from, to calibrate on, to be judged by."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from discreet.adversary.trajectory import TrajectoryJudge
 from discreet.contracts import AnyMechanism
 from discreet.events import Trajectory
-from discreet.publish.plan import Plan, Progress, cut, endless_of, settled
+from discreet.listener import Progress
+from discreet.publish.plan import Plan, cut, endless_of, settled
 from discreet.publish.report import largest_of, worst_of
 from discreet.publish.truth import by_lot, entropy_of
 from discreet.randomness import SeededEntropy

@@ -5,7 +5,7 @@ All of it is public: an observer is taken to know the plan, the learned habits i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from discreet.errors import DiscreetError, PolicyError
 from discreet.events import Events, Trajectory
 from discreet.frames import Rows, is_table
 from discreet.given import checked_policy
+from discreet.listener import Progress
 from discreet.mechanisms.named import Spec
 from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.topics.choice import CANDIDATES, TopicChoice, choose_topics
@@ -29,8 +30,6 @@ from discreet.models.topics.trajectories import fit_event_chain
 from discreet.numerics import digest_of
 from discreet.outputs import MARK
 from discreet.policy import Policy, Secret
-
-Progress = Callable[[int, int], None]
 
 ADAPTIVE = Spec("adaptive")
 

@@ -25,12 +25,13 @@ from discreet.evaluation.calibration import ALARMS, DRAWS, Calibration, ClaimCou
 from discreet.evaluation.paths import paths
 from discreet.evaluation.truth import FEWEST, Classes, Likelihood, Look, Stretch, Truth, remembered
 from discreet.events import Trajectory
+from discreet.listener import Progress
 from discreet.models.hidden.endless import EndlessHidden
 from discreet.numerics import FloatArray
 from discreet.outputs import MARK, PartialEvent
 from discreet.policy import Secret
 from discreet.publish.person import shown
-from discreet.publish.plan import Plan, Progress, cut, settled
+from discreet.publish.plan import Plan, cut, settled
 from discreet.publish.trajectory import stream_decision, stream_mechanism
 from discreet.randomness import SeededEntropy
 from discreet.session import Session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from discreet.listener import Progress
 from discreet.numerics import IntArray
 from discreet.places import Sightings
 from discreet.places.zones import Zones, zones_of
 
 if TYPE_CHECKING:
     from discreet.data.importing import Imported
-
-Progress = Callable[[int, int], None]
-"""Called with how much is done and how much there is."""
 
 
 @dataclass(frozen=True)

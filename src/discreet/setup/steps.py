@@ -24,6 +24,7 @@ from discreet.errors import DataError, DiscreetError, did_you_mean
 from discreet.evaluation.compare import Each
 from discreet.evaluation.truth import Truth
 from discreet.hierarchy import Hierarchy
+from discreet.listener import Progress
 from discreet.models.routine.routine import Routine
 from discreet.models.store import load_days, save
 from discreet.outputs import Output
@@ -35,7 +36,7 @@ from discreet.session import Session
 from discreet.setup import habits
 from discreet.setup.files import READ, Names, SetupResult
 from discreet.setup.habits import Mapped
-from discreet.setup.history import History, Progress
+from discreet.setup.history import History
 
 READINGS, FOUND, PLACES, MODEL = "readings.parquet", "found.geojson", "places.geojson", "habits.model"
 """What a draft's folder holds."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.events import Events, Trajectory
+from discreet.listener import Progress
 from discreet.models.topics.event_model import EventModel, HeldOutEvents, Strengths, chosen_strengths
-from discreet.models.topics.model import Concentrations, Progress, TopicModel
+from discreet.models.topics.model import Concentrations, TopicModel
 from discreet.numerics import FloatArray
 
 Key = TypeVar("Key")

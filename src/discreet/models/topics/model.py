@@ -8,7 +8,7 @@ and a row of transitions is divided by the transitions that leave (their Eq. 12 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -18,15 +18,13 @@ import numpy as np
 from discreet.errors import DiscreetError, ModelError, did_you_mean
 from discreet.events import ATTRIBUTES, Events, Trajectory
 from discreet.frames import Rows, is_table
+from discreet.listener import Progress
 from discreet.models import arrays
 from discreet.models.hidden.markov import HiddenMarkovModel
 from discreet.numerics import FloatArray, IntArray, normalised
 
 if TYPE_CHECKING:
     from discreet.models.topics.gibbs import DirichletPrior, Sampler, Tokens
-
-Progress = Callable[[int, int], None]
-"""Called with the sweeps done, and how many there are at most."""
 
 WARM_UP, HOT = 200, 0.2
 """Sweeps before the first that counts. Conditionals are raised to a power that rises from HOT to 1 meanwhile: from

@@ -16,12 +16,13 @@ from discreet.errors import DiscreetError
 from discreet.events import Trajectory
 from discreet.frames import Rows
 from discreet.given import words_for
+from discreet.listener import Progress
 from discreet.outputs import PartialEvent
 from discreet.publish.draws import RunKey
 from discreet.publish.engines.pool import checked_workers, in_order
 from discreet.publish.mechanism_cache import MOST_BYTES
 from discreet.publish.person import given_of
-from discreet.publish.plan import Plan, Progress
+from discreet.publish.plan import Plan
 from discreet.publish.report import PersonReport, Report, refuse_twice
 from discreet.publish.report_schema import reports_in
 from discreet.publish.summary import Summary
