@@ -18,6 +18,7 @@ from discreet.publish import Plan, RunKey, Summary, publish_people, publish_pers
 from discreet.publish import person as person_work
 from discreet.publish.person import PublishedPerson
 from discreet.publish.report_schema import TABLE, json_schema
+from discreet.publish.resume import Unfinished, digest_of
 from discreet.publish.work import trajectories_of
 from tests.cli.conftest import Discreet, error_of
 
@@ -235,7 +236,7 @@ def test_habits_that_did_not_settle_are_told_of_with_a_remedy(
 ) -> None:
     monkeypatch.setattr("discreet.models.topics.model.CONVERGED", 0.0)  # R-hat is never that small
     asked = ["publish", cards, "--out", tmp_path / "out.csv", *COLUMNS, "--secret", "location=location 1"]
-    asked += ["--topics", 2, "--sweeps", 450, "--seed", 1]
+    asked += ["--topics", 2, "--sweeps", 450, "--seed", 1, "--again"]
     ran = discreet(*asked)
     assert "over whole events, not converged" in ran.out
     for where in (ran.out, ran.err):
@@ -280,7 +281,7 @@ def test_the_old_name_of_piece_still_counts_with_a_note(discreet: Discreet, card
 def test_pieces_are_said_to_be_alone_with_what_a_joined_observer_found(
     discreet: Discreet, cards: Path, tmp_path: Path
 ) -> None:
-    asked = given(cards, tmp_path / "out.csv", "--secret", "activity=activity 1")
+    asked = given(cards, tmp_path / "out.csv", "--secret", "activity=activity 1", "--again")
     ran = discreet(*asked)
     assert "stays within its delta; each piece alone\n" in ran.out
     assert "What pieces tell about each other is not bounded: who joins the pieces of " in ran.out
@@ -410,3 +411,40 @@ def test_people_by_utility_are_a_chart(discreet: Discreet, tmp_path: Path) -> No
     bars = [line.split() for line in shown.out.splitlines() if " to " in line and line[0] in "01"]
     assert [int(row[3]) for row in bars] == counts
     assert [len(row[4]) if len(row) > 4 else 0 for row in bars] == [-(-50 * one // max(counts)) for one in counts]
+
+
+GAMBLING = ["--secret", "activity=activity 1", "--accept-model"]
+
+
+def test_a_table_that_is_there_is_replaced_only_when_asked_to(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    out.write_text("of somebody\n", encoding="utf-8")
+    assert "is there already. Fresh draws" in error_of(discreet(*given(cards, out, *GAMBLING)))
+    assert "--again" in error_of(discreet(*given(cards, out, *GAMBLING, "--resume")))
+    assert out.read_text(encoding="utf-8") == "of somebody\n"
+    assert discreet(*given(cards, out, *GAMBLING, "--again")).code in (0, 1)
+    assert len(rows_of(out)) > 10
+
+
+def test_resuming_takes_the_data_that_it_was_begun_with(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    out, other = tmp_path / "out.csv", tmp_path / "other.csv"
+    other.write_bytes(cards.read_bytes() + cards.read_bytes().splitlines(keepends=True)[-1])
+    Unfinished.begun(out, 1, digest_of([cards]))
+    refused = discreet(*given(other, out, *GAMBLING, "--resume"))
+    assert refused.code == 2
+    assert "begun with other data" in refused.err
+    ran = discreet(*given(cards, out, *GAMBLING, "--resume"))
+    assert ran.code in (0, 1)
+    assert "nothing to resume" not in ran.err
+
+
+def test_nothing_to_resume_is_said(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    ran = discreet(*given(cards, tmp_path / "out.csv", *GAMBLING, "--resume"))
+    assert ran.code in (0, 1)
+    assert "there is nothing to resume" in ran.err
+
+
+def test_an_address_is_named_as_one(discreet: Discreet, tmp_path: Path) -> None:
+    given = ["s3://bucket/events.csv", "--out", tmp_path / "out.csv", "--secret", "activity=y"]
+    told = error_of(discreet("publish", *given))
+    assert "s3://bucket/events.csv: is an address" in told

@@ -59,6 +59,8 @@ class PublishOrder:
     engine: Literal["local", "spark"] = "local"
     master: str | None = None
     resume: bool = False
+    again: bool = False
+    """Whether a table that is there may be replaced."""
     accept_model: bool = False
 
     def check(self) -> None:
@@ -82,6 +84,11 @@ class PublishOrder:
             check_report(self.report, self.out, self.table.data)
         if not self.resume:
             Unfinished.refuse(self.out)
+        if not self.again and self.out.exists() and not Unfinished.beside(self.out).exists():
+            raise DataError(
+                f"{self.out}: is there already. Fresh draws for the same people are a second look at the truth: who "
+                "has both tables learns more than delta allows. If nobody has the first one, --again replaces it"
+            )
         if not self.policy.secrets:
             raise PolicyError("nothing is secret; give --secret activity=gambling, or secrets in a --policy file")
         if self.habits == "chain" and (self.topics is not None or self.sweeps is not None):
@@ -93,8 +100,13 @@ class PublishOrder:
         """Publish it; `summary` is None where the habits do not hold and were not accepted."""
         from discreet.publish.engines.pool import begin
         from discreet.publish.joined import join_pieces
+        from discreet.publish.resume import Unfinished
 
         self.check()
+        if self.resume and not Unfinished.beside(self.out).exists():
+            listener.note(
+                f"there is nothing to resume: no run that writes {self.out} was left unfinished; a new one begins"
+            )
         if self.workers > 1:
             begin()  # processes have imported what they need when the habits are learned
         try:
@@ -301,13 +313,15 @@ def local_engine(
 ) -> Iterator[LocalEngine]:
     """A run of this machine, from its key to its end."""
     from discreet.data import open_source, published_columns
+    from discreet.data.many import ManyFiles
     from discreet.data.published import checked_parts
-    from discreet.publish.resume import unfinished
+    from discreet.publish.resume import digest_of, unfinished
 
     source = open_source(reading.data)
     roles, left_out = published_columns(source, reading.columns)
     target = Target(out, roles, checked_parts(partition_by, roles), report)
-    with unfinished(out, seed, resume=resume) as run:
+    files = source.files if isinstance(source, ManyFiles) else [reading.data]
+    with unfinished(out, seed, resume=resume, data=digest_of(files)) as run:
         read = _read(source, run.people, reading, listener)
         yield LocalEngine(read, run, left_out, target, seed, workers, listener)
 

@@ -169,6 +169,14 @@ def publish(
             "--resume", help="Go on with the run that was to write this table, from the people that are done."
         ),
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Replace a table that is there. Fresh draws for the same people are a second look at the truth: only "
+            "if nobody has the first one.",
+        ),
+    ] = False,
     accept_model: AcceptModel = False,
     picture: Picture = None,
     json: options.Json = False,
@@ -208,6 +216,7 @@ def publish(
         engine=engine.engine,
         master=engine.master,
         resume=resume,
+        again=again,
         accept_model=accept_model,
     )
     done = order.carried_out(TERMINAL)

@@ -15,7 +15,7 @@ import hashlib
 import io
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from discreet.publish.work import Done
 
 KEY = "key"
 DONE = "done"
+DATA = "data"
+"""The digest of the data that the run was begun with."""
 PEOPLE = "people"
 """The folder where people may be sorted (`data.population`)."""
 LOCK = "lock"
@@ -55,7 +57,7 @@ class Unfinished:
         return table.with_name(f".{table.name}.unfinished")
 
     @classmethod
-    def begun(cls, table: Path, seed: int | None) -> Unfinished:
+    def begun(cls, table: Path, seed: int | None, data: str = "") -> Unfinished:
         """A new run; one that was not finished is not thrown away unasked."""
         cls.refuse(table)
         folder = cls.beside(table)
@@ -68,6 +70,7 @@ class Unfinished:
             ) from None
         try:
             write_key(folder / KEY, key)
+            (folder / DATA).write_text(data, encoding="utf-8")
             (folder / DONE).touch(0o600, exist_ok=False)
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
@@ -86,14 +89,20 @@ class Unfinished:
             )
 
     @classmethod
-    def resumed(cls, table: Path, seed: int | None) -> Unfinished:
-        """The run that was not finished, or a new one where there is none."""
+    def resumed(cls, table: Path, seed: int | None, data: str = "") -> Unfinished:
+        """The run that was not finished, or a new one where there is none; other data than it was begun with are
+        refused, because the people who are done are of those."""
         folder = cls.beside(table)
         if not folder.exists():
-            return cls.begun(table, seed)
+            return cls.begun(table, seed, data)
         if (folder / LOCK).exists():
             raise DiscreetError(f"{folder}: the run was begun with --engine spark; go on with it likewise")
         key = key_begun_with(folder, seed)
+        was = folder / DATA
+        if data and was.exists() and was.read_text(encoding="utf-8") not in ("", data):  # an older run has none
+            raise DiscreetError(
+                f"{folder}: the run was begun with other data; give those again, or delete the folder and begin anew"
+            )
         try:
             return cls(folder, key, _whole_bytes(folder / DONE))
         except OSError as error:
@@ -146,9 +155,12 @@ class Unfinished:
 
 
 @contextmanager
-def unfinished(table: Path, seed: int | None = None, *, resume: bool = False) -> Iterator[Unfinished]:
-    """The run that writes a table in the block: forgotten at its end, kept where it fails after somebody was done."""
-    run = Unfinished.resumed(table, seed) if resume else Unfinished.begun(table, seed)
+def unfinished(table: Path, seed: int | None = None, *, resume: bool = False, data: str = "") -> Iterator[Unfinished]:
+    """The run that writes a table in the block: forgotten at its end, kept where it fails after somebody was done.
+
+    `data` is the digest of what is published (`digest_of`).
+    """
+    run = Unfinished.resumed(table, seed, data) if resume else Unfinished.begun(table, seed, data)
     with alone(run.folder / DONE):
         try:
             yield run
@@ -157,6 +169,15 @@ def unfinished(table: Path, seed: int | None = None, *, resume: bool = False) ->
                 run.erase()
             raise
         run.erase()
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """SHA-256 over the bytes of files, in order."""
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def key_begun_with(folder: Path, seed: int | None) -> RunKey:
