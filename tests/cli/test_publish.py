@@ -269,7 +269,7 @@ def test_the_report_has_a_schema_that_needs_no_data(discreet: Discreet) -> None:
 
 def test_the_old_name_of_piece_still_counts_with_a_note(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
     asked = ["publish", cards, *COLUMNS, "--habits", "chain", "--seed", 1, "--secret", "activity=activity 1"]
-    asked += ["--mechanism", "no-mask", "--json"]
+    asked += ["--mechanism", "no-mask", "--again", "--json"]
     new, old = (discreet(*asked, "--out", tmp_path / "out.csv", name, 6) for name in ("--piece", "--window"))
     assert new.json == old.json
     assert new.json["piece"] == 6

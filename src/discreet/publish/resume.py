@@ -70,7 +70,9 @@ class Unfinished:
             ) from None
         try:
             write_key(folder / KEY, key)
-            (folder / DATA).write_text(data, encoding="utf-8")
+            if data:
+                (folder / DATA).touch(0o600)
+                (folder / DATA).write_text(data, encoding="utf-8")
             (folder / DONE).touch(0o600, exist_ok=False)
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
@@ -99,7 +101,7 @@ class Unfinished:
             raise DiscreetError(f"{folder}: the run was begun with --engine spark; go on with it likewise")
         key = key_begun_with(folder, seed)
         was = folder / DATA
-        if data and was.exists() and was.read_text(encoding="utf-8") not in ("", data):  # an older run has none
+        if data and was.exists() and was.read_text(encoding="utf-8") != data:  # an older run has none
             raise DiscreetError(
                 f"{folder}: the run was begun with other data; give those again, or delete the folder and begin anew"
             )
