@@ -13,21 +13,22 @@ import numpy as np
 
 import discreet as d
 from discreet.mechanisms.adaptive import machine
-from discreet.mechanisms.adaptive.slots import Pacing
+from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, Pacing
 from discreet.models.hidden.endless import EndlessHidden
 from discreet.outputs import Released
 from discreet.randomness import SeededEntropy
 
 PACINGS = [
-    (0.0, 0.8),
-    (0.02, 0.95),
-    (0.1, 0.95),
-    (0.2, 0.95),
-    (0.3, 0.6),
-    (0.3, 0.8),
-    (0.3, 0.9),
-    (0.5, 0.8),
-    (0.7, 0.8),
+    HIDDEN_PACING,
+    Pacing(0.0, 0.8),
+    Pacing(0.02, 0.95),
+    Pacing(0.1, 0.95),
+    Pacing(0.2, 0.95),
+    Pacing(0.3, 0.6),
+    Pacing(0.3, 0.8),
+    Pacing(0.3, 0.9),
+    Pacing(0.5, 0.8),
+    Pacing(0.7, 0.8),
 ]
 MODELS, POSITIONS = 20, 120
 
@@ -66,10 +67,12 @@ def measured(seed: int, outputs: Literal["suppress", "deceive"], pacing: Pacing)
 def main() -> None:
     """Print the table."""
     for outputs in ("suppress", "deceive"):
-        for held, fading in PACINGS:
-            found = [measured(seed, outputs, Pacing(held, fading)) for seed in range(MODELS)]
+        for pacing in PACINGS:
+            found = [measured(seed, outputs, pacing) for seed in range(MODELS)]
             utility, milliseconds = np.mean(found, axis=0)
-            print(f"{outputs:9} held {held:4} fading {fading:4}: {utility:.3f} released, {milliseconds:.1f} ms")
+            held, fading, kept = pacing
+            told = f"held {held:4} fading {fading:4} kept {kept:3}"
+            print(f"{outputs:9} {told}: {utility:.3f} released, {milliseconds:.1f} ms")
 
 
 if __name__ == "__main__":
