@@ -305,7 +305,7 @@ POSTS = ("/v1/people/jane/readings", "/pub", "/v1/owner/tokens", "/v1/owner/peop
 
 @pytest.mark.parametrize("path", POSTS)
 def test_a_strangers_body_is_not_waited_for(tmp_path: Path, path: str) -> None:
-    """They are refused by the head alone, and hung up on: nothing of the body is held or waited for."""
+    """They are refused by the head alone, and hung up on: nothing of the body is held, and little waited for."""
 
     async def story() -> None:
         async with listening_web(tmp_path) as web:
