@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -25,6 +26,9 @@ from discreet.errors import DiscreetError
 from discreet.publish.draws import RunKey
 from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.work import Done
+
+if TYPE_CHECKING:
+    from discreet.publish.manifest import FileDigest
 
 KEY = "key"
 DONE = "done"
@@ -173,13 +177,9 @@ def unfinished(table: Path, seed: int | None = None, *, resume: bool = False, da
         run.erase()
 
 
-def digest_of(files: Iterable[Path]) -> str:
-    """SHA-256 over the bytes of files, in order."""
-    digest = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
+def digest_of(files: Iterable[FileDigest]) -> str:
+    """SHA-256 over the digests of files, in order."""
+    return hashlib.sha256(b"".join(bytes.fromhex(one.sha256 or "") for one in files)).hexdigest()
 
 
 def key_begun_with(folder: Path, seed: int | None) -> RunKey:
