@@ -1,8 +1,8 @@
 """`discreet import` of many positions in every format against a plain pass of the best parser over the same bytes.
 
-Seconds of processor time, the best of 3, with the peak memory of the import in a process of its own. Then the memory of importing a Records.json of
-300 MB, nearly all of which are scans of wireless networks. `--positions N` changes how many there are, and `--only
-a.csv,a.gpx` which formats.
+Seconds of processor time, the best of 3, with the peak memory of the import in a process of its own. Then the memory of
+importing a Records.json of 300 MB, nearly all of which are scans of wireless networks. `--positions N` changes how many
+there are, and `--only a.csv,a.gpx` which formats.
 """
 
 from __future__ import annotations
