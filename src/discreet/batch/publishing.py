@@ -353,7 +353,7 @@ def local_engine(
     target = Target(out, roles, checked_parts(partition_by, roles), report)
     files = source.files if isinstance(source, ManyFiles) else [reading.data]
     digests = digests_of(files)
-    with unfinished(out, seed, resume=resume, data=digest_of(digests)) as run:
+    with unfinished(out, seed, resume=resume, data=digest_of(one.sha256 or "" for one in digests)) as run:
         read = _read(source, run.people, reading, listener)
         yield LocalEngine(read, run, left_out, target, seed, workers, listener, digests)
 

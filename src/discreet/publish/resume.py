@@ -18,7 +18,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -26,9 +25,6 @@ from discreet.errors import DiscreetError
 from discreet.publish.draws import RunKey
 from discreet.publish.key_file import erase_key, read_key, write_key
 from discreet.publish.work import Done
-
-if TYPE_CHECKING:
-    from discreet.publish.manifest import FileDigest
 
 KEY = "key"
 DONE = "done"
@@ -177,9 +173,9 @@ def unfinished(table: Path, seed: int | None = None, *, resume: bool = False, da
         run.erase()
 
 
-def digest_of(files: Iterable[FileDigest]) -> str:
+def digest_of(digests: Iterable[str]) -> str:
     """SHA-256 over the digests of files, in order."""
-    return hashlib.sha256(b"".join(bytes.fromhex(one.sha256 or "") for one in files)).hexdigest()
+    return hashlib.sha256(b"".join(map(bytes.fromhex, digests))).hexdigest()
 
 
 def key_begun_with(folder: Path, seed: int | None) -> RunKey:
