@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import polars as pl
 
-from discreet.data.line_blocks import line_blocks, plain_fields, plain_instants
+from discreet.data.notation.lines import line_blocks, plain_fields, plain_instants
 from discreet.data.rows import Alike, LogFile, Stay, Told, instant_of, number_of, numbered, words
 from discreet.data.source import Fault
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, depth_of, loads, parsed_objects
-from discreet.data.line_blocks import line_blocks
+from discreet.data.notation.lines import line_blocks
 from discreet.data.records import Parsed
 from discreet.data.rows import AWAY, FARTHEST, Alike, LogFile, Told, instant_of_seconds, number_of, parsed, shown, words
 from discreet.data.source import Fault
