@@ -175,7 +175,7 @@ def test_people_have_secrets_and_deltas_of_their_own(engine: Engine) -> None:
     }
 
 
-def order_of(first: Sequence[Secret]) -> Callable[[Secret], tuple[bool, str]]:
+def order_of(first: Sequence[Secret]) -> Callable[[Any], tuple[bool, str]]:
     """Everybody's secrets before a person's own, which are in order of their names."""
     names = [secret.name for secret in first]
     return lambda secret: (secret.name not in names, secret.name)

@@ -118,9 +118,9 @@ def test_unknown_people_and_secrets_are_named() -> None:
 
     whole = {name: Policy("activity=activity 1") for name in names}
     with pytest.raises(DataError, match="'nobody' has no events in the data"):
-        publish(planned(whole | {"nobody": Policy("activity=activity 1")}), people, [].extend, seed=1)
+        publish(planned(whole | {"nobody": Policy("activity=activity 1")}), people, seed=1)
     with pytest.raises(DataError, match=rf"'{names[1]}' has no secret here"):
-        publish(planned({name: whole[name] for name in names if name != names[1]}), people, [].extend, seed=1)
+        publish(planned({name: whole[name] for name in names if name != names[1]}), people, seed=1)
     with pytest.raises(DataError, match=r"activity=sleeping.*sleeping"):
         planned(whole | {names[0]: Policy("activity=sleeping")})
     frame = pl.DataFrame({"person": [names[0]], "secret": ["a=b"], "delta": [0.4], "cap": [0.1]})
@@ -133,7 +133,7 @@ def test_each_persons_gain_is_within_their_own_delta() -> None:
     deltas = {one.person: 0.05 * (k + 1) for k, one in enumerate(people)}
     own = {name: Policy("activity=activity 1", delta=delta) for name, delta in deltas.items()}
     learned = Plan.learn(people, Policy(), own_secrets=own, habits="chain", piece_length=4)
-    report = publish(learned, people, [].extend, seed=1)
+    report = publish(learned, people, seed=1)
     assert not report.breached
     gains = {one.person: one.worst_gain for one in report.people}
     assert all(gains[name] <= deltas[name] + 2**-40 for name in deltas)
