@@ -342,6 +342,7 @@ def test_observers_are_kept_with_the_routine_and_the_audit_says_so(discreet: Dis
     assert "--observers are for routines" in error_of(refused)
 
 
+@pytest.mark.slow("learns twice, and releases six weeks")
 def test_habits_over_two_contexts_go_through_the_commands(discreet: Discreet, tmp_path: Path) -> None:
     out, chosen = tmp_path / "two.model", tmp_path / "chosen.model"
     ran = discreet("learn", READINGS, *PARIS, "--slots", 8, "--keep", "hospital", "--order", 2, "--out", out)

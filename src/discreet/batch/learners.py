@@ -154,6 +154,7 @@ class FitNew:
     def _by_plug_in(self, name: str, days: Sequence[Day]) -> Fitted:
         """What somebody else's learner makes of the days."""
         from discreet import plugins
+        from discreet.models.learning.held_out import Fitted
 
         known = plugins.names(plugins.LEARNERS)
         if name not in known:
