@@ -86,7 +86,7 @@ class Fdh(ContextMechanism):
         weights: Sequence[float] | None = None,
         chains: Sequence[DayModel] | None = None,
         lookahead: bool = False,
-        search: Search = "exact",
+        search: Search = "best",
         grid: int = 10,
         budget: int | None = None,
     ) -> None:
