@@ -80,7 +80,7 @@ BUILT := src/discreet/dashboard
 dashboard:
 	cd dashboard && npm install --no-audit --no-fund && npm run build
 	{ find dashboard -name node_modules -prune -o -type f -print; \
-	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg; } \
+	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg $(BUILT)/*.webmanifest; } \
 	  | LC_ALL=C sort | xargs sha256sum > $(BUILT)/sources.sha256
 
 # The pictures of README and docs, taken of the page itself. It takes Chromium, and `make dashboard` before.
