@@ -155,7 +155,6 @@ def published() -> Iterator[Case]:
         yield f"capp bayes {seed}", partial(m.Capp, *given, constraints="bayes")
         yield f"efficient fake {seed}", partial(m.EfficientFake, *given)
         yield f"fdh {seed}", partial(m.Fdh, *given, hierarchy=tree(n))
-        yield f"fdh exact {seed}", partial(m.Fdh, *given, hierarchy=tree(n), search="exact")
 
 
 def of_events() -> Iterator[Case]:

@@ -86,7 +86,7 @@ class Fdh(ContextMechanism):
         weights: Sequence[float] | None = None,
         chains: Sequence[DayModel] | None = None,
         lookahead: bool = False,
-        search: Search = "best",
+        search: Search = "exact",
         grid: int = 10,
         budget: int | None = None,
     ) -> None:
