@@ -218,7 +218,7 @@ def test_best_is_never_below_either_and_the_same_each_time() -> None:
         assert best.search == "best"
         assert best.exhaustive
         for search in ("exact", "algpr"):
-            other = Probabilistic(chain, policy, search=search, grid=4, budget=best.budget)  # type: ignore[arg-type]
+            other = Probabilistic(chain, policy, search=search, grid=4, budget=best.budget)
             assert float(best.expected_utility()) >= float(other.expected_utility()) - 1e-12, (seed, search)
             ahead[search] += float(best.expected_utility()) > float(other.expected_utility()) + 1e-9
         assert (Probabilistic(chain, policy, grid=4).p == best.p).all()
