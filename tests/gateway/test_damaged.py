@@ -21,7 +21,7 @@ from discreet.gateway.store.integrity import TAIL, check_all, check_some
 from discreet.gateway.store.journal import SqliteJournal
 from discreet.gateway.store.journal.base import broken_link
 from discreet.gateway.store.own_store import OwnStore
-from tests.gateway.people import CLOCK, KEY, START, closed, habits, keeper, readings, settled
+from tests.gateway.people import CLOCK, KEY, START, closed, habits, keeper, person_config, readings
 from tests.gateway.test_runtime import eventually
 from tests.gateway.web import opened
 
@@ -33,7 +33,7 @@ FLIPS = 60
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of a gateway that has run for three weeks."""
     folder = tmp_path_factory.mktemp("whole")
-    one = keeper(folder, START.timestamp(), settled(routine=ROUTINE, outputs="suppress"))
+    one = keeper(folder, START.timestamp(), person_config(routine=ROUTINE, outputs="suppress"))
     one.read(list(readings(("home",) * CLOCK.slots, START.date())), 2e9)
     for _ in range(21 * CLOCK.slots):
         one.turn(one.next)
@@ -64,7 +64,7 @@ def everything(folder: Path) -> None:
     with closing(Access(folder / "access.db")) as access:
         access.list()
         access.look()
-    one = keeper(folder, START.timestamp() + 30 * 86_400, settled(routine=ROUTINE, outputs="suppress"))
+    one = keeper(folder, START.timestamp() + 30 * 86_400, person_config(routine=ROUTINE, outputs="suppress"))
     closed(one)
 
 

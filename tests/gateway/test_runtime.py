@@ -13,7 +13,7 @@ import pytest
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.store.journal import JournalError, JournalRow
 from discreet.gateway.store.journal.base import Key
-from tests.gateway.people import START, closed, habits, keeper, readings, settled
+from tests.gateway.people import START, closed, habits, keeper, person_config, readings
 
 ROUTINE = habits()
 
@@ -38,7 +38,7 @@ async def eventually(holds: Callable[[], bool]) -> None:
 
 
 def opened(folder: Path, wall: Wall) -> Gateway:
-    return Gateway(keeper(folder, wall(), settled(routine=ROUTINE, outputs="suppress"), margin=2.0), wall=wall)
+    return Gateway(keeper(folder, wall(), person_config(routine=ROUTINE, outputs="suppress"), margin=2.0), wall=wall)
 
 
 async def hear(gateway: Gateway, heard: list[JournalRow], after: Key | None) -> None:
@@ -123,7 +123,7 @@ def test_the_last_row_is_told_again_after_a_start_and_a_sender_that_fails_keeps_
 ) -> None:
     """A machine that stopped between writing and telling: the row leaves with the same identity, when it is due."""
     wall = Wall(START.timestamp())
-    before = keeper(tmp_path, wall(), settled(routine=ROUTINE, outputs="suppress"))
+    before = keeper(tmp_path, wall(), person_config(routine=ROUTINE, outputs="suppress"))
     end = before.next
     (row,) = before.turn(end)
     closed(before)

@@ -101,8 +101,8 @@ class _Looks:
         keeper = self.gateway.keeper
 
         def read() -> tuple[Policy, dict[str, Any]]:
-            settled = keeper.people[person].settled
-            policy = draft_of(given["secrets"], settled.policy, settled.routine)
+            config = keeper.people[person].config
+            policy = draft_of(given["secrets"], config.policy, config.routine)
             return policy, checked(keeper, person, policy)
 
         return await _asked(partial(run_in_threadpool, read))
@@ -119,10 +119,10 @@ def _preview_routes(looks: _Looks, previews: Previews, path: str) -> list[Route]
         person = auth.present(request)
         policy, _ = await looks.draft(person, await document(request, DRAFT))
         trial = await looks.trial(person, policy)
-        settled = gateway.keeper.people[person].settled
+        config = gateway.keeper.people[person].config
         real = await run_in_threadpool(real_days, gateway, person)
         seed = secrets.randbits(62)
-        work = PreviewWork(settled.routine, settled.spec, settled.policy, policy, tuple(real), seed, trial=trial)
+        work = PreviewWork(config.routine, config.spec, config.policy, policy, tuple(real), seed, trial=trial)
         shown = await run_in_threadpool(_shown, gateway, person, real)
         try:
             name = await previews.start(person, work, partial(_beside, shown))
@@ -153,12 +153,12 @@ def real_days(gateway: Gateway, person: str) -> list[Day]:
     shown = gateway.shown(person)
     if shown is None:
         return []
-    slots = gateway.keeper.people[person].settled.clock.slots
+    slots = gateway.keeper.people[person].config.clock.slots
     return days_of(gateway.keeper.own, person, slots, shown[0] - dt.timedelta(days=REAL_DAYS - 1), shown[0])
 
 
 def _shown(gateway: Gateway, person: str, real: list[Day]) -> list[dict[str, Any]]:
-    clock = gateway.keeper.people[person].settled.clock
+    clock = gateway.keeper.people[person].config.clock
     return [day_of(gateway, person, clock, day.date) for day in real if day.date is not None]
 
 
