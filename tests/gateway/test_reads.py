@@ -158,7 +158,7 @@ def test_a_crowd_and_the_owners_questions_hold_up_no_event(tmp_path: Path, monke
     """Every read takes half a second, and trying a change three; an event leaves at its margin all the same."""
     real = time.sleep
     watched(monkeypatch, lambda: real(0.5))
-    monkeypatch.setattr("discreet.gateway.slots.keeper.Keeper.tried", lambda *given: real(3))
+    monkeypatch.setattr("discreet.gateway.slots.keeper.changed", lambda *given: real(3))
     people = [person_config(name, ROUTINE, outputs="suppress") for name in ("jane", "joe")]
 
     async def story() -> None:

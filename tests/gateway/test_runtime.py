@@ -171,3 +171,28 @@ def test_whatever_fails_at_a_boundary_the_clock_goes_on(tmp_path: Path) -> None:
             assert gateway.at_work
 
     asyncio.run(story())
+
+
+def test_a_slot_that_ends_waits_for_one_persons_kernel_and_not_for_everybodys(tmp_path: Path) -> None:
+    async def story() -> None:
+        now = START.timestamp()
+        wall = Wall(now)
+        one = keeper(tmp_path, now, person_config("jane", ROUTINE), person_config("joe", ROUTINE))
+        gateway, asked = Gateway(one, wall=wall), []
+        prepare, step = one.prepare, one.step
+
+        def preparing(*names: str) -> None:
+            asked.append(names)
+            wall.now = max(wall.now, one.next + 3)  # it takes until after the slot's end
+            prepare(*names)
+
+        def stepping(now: float) -> bool:
+            asked.append(("a step",))
+            return step(now)
+
+        one.prepare, one.step = preparing, stepping  # type: ignore[method-assign]
+        async with gateway.running():
+            await eventually(lambda: ("a step",) in asked)
+        assert asked[:2] == [("jane",), ("a step",)]
+
+    asyncio.run(story())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import importlib
 import os
 import stat
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -542,6 +544,38 @@ def test_secrets_over_http(tmp_path: Path) -> None:
         assert [one["name"] for one in found["in_force"]["secrets"]] == ["clinic", "work at night"]
 
     told(tmp_path, story)
+
+
+def test_the_thread_that_decides_computes_a_change_once_and_no_odds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What habits tell of many secrets over weeks takes many seconds: no slot waits for that."""
+    asked: list[tuple[str, str]] = []
+
+    def watch(module: str, name: str) -> None:
+        real = getattr(importlib.import_module(module), name)
+
+        def call(*given: Any) -> Any:
+            asked.append((name, threading.current_thread().name.split("_")[0]))
+            return real(*given)
+
+        monkeypatch.setattr(f"{module}.{name}", call)
+
+    watch("discreet.gateway.owner.secrets", "odds")
+    watch("discreet.gateway.slots.keeper", "changed")
+
+    async def story(web: Web) -> None:
+        await logged_in(web)
+        await web.pass_slots(1)
+        found = (await web.client.get(PATH)).json()
+        asked.clear()
+        saving = {"secrets": [terms(delta=0.05)], "of": found["draft"]["of"]}
+        assert (await web.client.put(PATH, json=saving, headers=await csrf(web))).status_code == 200
+
+    told(tmp_path, story)
+    assert [where for name, where in asked if name == "changed"] == ["slots"]
+    assert "slots" not in {where for name, where in asked if name == "odds"}
+    assert [name for name, _ in asked][:2] == ["odds", "changed"], "checked before it is saved"
 
 
 def test_a_preview_over_http_has_what_would_have_been_told(tmp_path: Path) -> None:

@@ -248,7 +248,7 @@ from discreet.gateway.store.folder import Folder
 from discreet.gateway.server import listening, run
 
 served = PreparedGateway(plan_for(Wall()), Folder.made(Path(sys.argv[1])))
-served.gateway.keeper.prepare = lambda: time.sleep(60)
+served.gateway.keeper.prepare = lambda *names: time.sleep(60)
 run(served, listening("127.0.0.1", 0), lambda: print("ready", flush=True))
 """
 

@@ -49,7 +49,7 @@ from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.slots.restore import mended
 from discreet.gateway.slots.wall_clock import boot_time
 from discreet.gateway.store.folder import Folder
-from discreet.gateway.store.integrity import check_all, check_some
+from discreet.gateway.store.integrity import CHECK, check_all, check_some
 from discreet.gateway.store.journal import Journal, SqliteJournal
 from discreet.gateway.store.own_store import OwnStore
 from discreet.gateway.wires.guard import Guard
@@ -72,6 +72,9 @@ NIGHTLY = 600.0
 
 DAILY, PAUSE = 86_400.0, 0.05
 """Seconds between two checks of the whole journal, and between two pages of one: others want the disk, too."""
+
+RECHECK = 600.0
+"""Seconds after which a check that could not be made is made again: the database was away, say."""
 
 DONE = object()
 
@@ -286,13 +289,15 @@ class PreparedGateway:
             await asyncio.sleep(NIGHTLY)
 
     async def _check_nightly(self) -> None:
-        """Is the journal as it was written? All of it after the start, and again every day."""
-        keeper = self.gateway.keeper
+        """Is the journal as it was written? All of it after the start, and again every day; sooner where a check could
+        not be made. A stop waits for a page that is being read: a closed file would look like a damaged one.
+        """
+        gateway = self.gateway
         while True:
-            steps = check_all(keeper.journal, self._key, self.gateway.health)
-            while await asyncio.to_thread(next, steps, DONE) is not DONE:
+            steps = check_all(gateway.keeper.journal, self._key, gateway.health)
+            while await gateway.read(partial(next, steps, DONE)) is not DONE:
                 await asyncio.sleep(PAUSE)
-            await asyncio.sleep(DAILY)
+            await asyncio.sleep(RECHECK if any(one.what == CHECK for one in gateway.health.reasons) else DAILY)
 
     async def admit(self, settings: Settings, name: str) -> None:
         """Serve somebody whom the settings name since the gateway was started."""

@@ -43,8 +43,9 @@ BACKLOG = 1_000
 TOLD_AGAIN = 2
 """Rows of a person that are told again after a start: more than one slot ends at an instant where clocks go forward."""
 
-LONG = 5.0
-"""Seconds that a change of somebody's policy or habits may take."""
+CHANGE_TAKES = 5.0
+"""Seconds that a change of somebody's policy or habits may take, and one more person to serve."""
+
 SLOTS, READINGS, JOURNAL, DISK = "slots", "readings", "journal", "disk"
 """What health calls deciding and writing slots, keeping readings, and what both need."""
 
@@ -152,13 +153,12 @@ class Gateway:
     # --- slots
 
     async def _keep_slots(self) -> None:
-        loop = asyncio.get_running_loop()
         rows: Sequence[JournalRow] = self._untold
         while True:
             try:
                 await self._tell_when_due(rows)
                 self.precedence.deciding.shut(False)
-                await loop.run_in_executor(self._decider, self.keeper.prepare)
+                await self._prepare()
                 await self._until_next()
                 self.precedence.deciding.shut(True)
                 rows = await self._decided()
@@ -174,6 +174,14 @@ class Gateway:
                 continue
             rows = ()
             await asyncio.sleep(CLOCK_CHECK)
+
+    async def _prepare(self) -> None:
+        """Compute everybody's next kernel, a person at a time: a slot that ends meanwhile waits for one person's."""
+        loop, due = asyncio.get_running_loop(), self.keeper.next
+        for name in self.keeper.people:  # another mapping where somebody is admitted meanwhile
+            if self.wall() >= due:  # the rest are computed when their slots end
+                return
+            await loop.run_in_executor(self._decider, self.keeper.prepare, name)
 
     async def _decided(self) -> Sequence[JournalRow]:
         """Decide what has ended, a boundary at a time: the clock is read anew for each, and a stop waits for one.
@@ -269,7 +277,7 @@ class Gateway:
 
     async def admit(self, config: PersonConfig) -> None:
         """Serve one more person, from the slot that is under way on."""
-        await self.between_slots(partial(self.keeper.admit, config, self.wall()), takes=LONG)
+        await self.between_slots(partial(self.keeper.admit, config, self.wall()), takes=CHANGE_TAKES)
         self._go_on(config.name, self.wall())
 
     def on_told(self, send: Listener) -> None:

@@ -105,8 +105,11 @@ def described(policy: Policy, routine: Routine) -> list[dict[str, Any]]:
     `prior` is what they tell where they tell most, over the slots (or windows) at which it is held and all days of the
     week; `limit` is what belief may rise to there, `mean` their average.
     """
-    told = odds(routine, policy)
-    return [_described(policy, one, told.get(one.name), routine) for one in policy.secrets]
+    return _with_odds(policy, routine, odds(routine, policy))
+
+
+def _with_odds(policy: Policy, routine: Routine, known: Mapping[str, Known]) -> list[dict[str, Any]]:
+    return [_described(policy, one, known.get(one.name), routine) for one in policy.secrets]
 
 
 def _described(policy: Policy, secret: Secret, known: Known | None, routine: Routine) -> dict[str, Any]:
@@ -207,21 +210,20 @@ def begins_of(held: Sequence[int] | None, slots: int) -> int:
     return first
 
 
-def refuse_idle(policy: Policy, before: Policy, routine: Routine) -> None:
-    """Refuse a secret that habits leave no doubt of, unless it was declared like this before."""
-    known = odds(routine, policy)
+def checked(keeper: Keeper, name: str, policy: Policy) -> dict[str, Any]:
+    """What the secrets of a draft mean, by habits alone.
+
+    A secret that habits leave no doubt of is refused, unless it was declared like this before. For many secrets over
+    weeks this takes many seconds, so it is never asked in the thread that decides.
+    """
+    config = keeper.people[name].config
+    known = odds(config.routine, policy)
     for secret in policy.secrets:
         one = known.get(secret.name)
-        if one is not None and one.hides_nothing and secret not in before.secrets:
-            raise PolicyError("; ".join(one.warnings(routine.clock)))
-
-
-def checked(keeper: Keeper, name: str, policy: Policy) -> dict[str, Any]:
-    """What the secrets of a draft mean, by habits alone; one that says nothing is refused."""
-    config = keeper.people[name].config
-    refuse_idle(policy, config.policy, config.routine)
+        if one is not None and one.hides_nothing and secret not in config.policy.secrets:
+            raise PolicyError("; ".join(one.warnings(config.routine.clock)))
     return {
-        "secrets": described(policy, config.routine),
+        "secrets": _with_odds(policy, config.routine, known),
         "same": policy.fingerprint == config.policy.fingerprint,
     }
 
@@ -241,7 +243,8 @@ def trial_of(keeper: Keeper, name: str, policy: Policy) -> Trial:
 def save(keeper: Keeper, files: PolicyFiles, name: str, policy: Policy, of: str) -> dt.date:
     """Write the policy file, then announce the change; the date from which it holds. Called between two slots.
 
-    `of` is the fingerprint of the policy that the draft was made from: another one since is not overwritten unseen.
+    The draft has been `checked`. `of` is the fingerprint of the policy that it was made from: another one since is not
+    overwritten unseen.
     """
     keeper.finish_change()
     config = keeper.people[name].config
@@ -254,8 +257,6 @@ def save(keeper: Keeper, files: PolicyFiles, name: str, policy: Policy, of: str)
         )
     if files.changed(name, config.policy, config.routine):
         raise PolicyChangedError("the policy file was edited by hand; restart discreet to use it, then try again")
-    refuse_idle(policy, config.policy, config.routine)
-    keeper.tried(name, policy)  # what cannot be announced is refused before anything is written
     return keeper.change(name, policy, partial(files.write, name, policy, config.routine)).date
 
 

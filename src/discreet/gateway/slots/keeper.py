@@ -97,13 +97,11 @@ class Keeper:
             person.config = replace(wanted, history=(first,))
         elif not history[-1].same(wanted.routine, wanted.policy):
             self._finish(person)
-            after = self._announced(person, wanted)
+            after = self._announced(person, wanted, *_changed(person, wanted))
             self.notes.append(in_words(person.name, history[-1], after))
 
-    def _announced(self, person: PersonStream, wanted: PersonConfig) -> HabitsFrom:
-        history = person.config.history
-        session, after = changed(person.session, history[-1], wanted.routine, wanted.policy)
-        self._changing = (person, session, replace(wanted, history=(*history, after)))
+    def _announced(self, person: PersonStream, wanted: PersonConfig, session: Session, after: HabitsFrom) -> HabitsFrom:
+        self._changing = (person, session, replace(wanted, history=(*person.config.history, after)))
         self.finish_change()
         return after
 
@@ -116,16 +114,12 @@ class Keeper:
             person.go_on_with(session, config)
             self._changing = None
 
-    def tried(self, name: str, policy: Policy) -> HabitsFrom:
-        """What a change to this policy would be if it were made now; nothing changes."""
-        person = self.people[name]
-        return changed(person.session, person.config.history[-1], person.config.routine, policy)[1]
-
     def change(self, name: str, policy: Policy, write: Callable[[], None] = lambda: None) -> HabitsFrom:
         """Announce another policy for the cut after next, between two slots; the same again changes nothing.
 
-        `write` writes the file that a start reads, before the rest: after a stop in between, the start announces it.
-        What fails because of the disk is gone on with before the next slot is decided.
+        What cannot be announced is refused before anything is written. `write` writes the file that a start reads,
+        before the rest: after a stop in between, the start announces it. What fails because of the disk is resumed
+        before the next slot is decided.
         """
         self.finish_change()
         self._settle()
@@ -134,8 +128,10 @@ class Keeper:
             raise JournalError(f"{name}: a slot is being decided, and waits for the disk; try again when it is written")
         if person.config.history[-1].same(person.config.routine, policy):
             return person.config.history[-1]
+        wanted = replace(person.config, policy=policy)
+        session, after = _changed(person, wanted)
         write()
-        return self._announced(person, replace(person.config, policy=policy))
+        return self._announced(person, wanted, session, after)
 
     def _finish(self, person: PersonStream) -> None:
         """Erase the bits of the last slot, if a stop came before that: its private state is about to be renumbered."""
@@ -232,10 +228,10 @@ class Keeper:
         last = self.journal.last(row.person)
         return last is not None and last == row
 
-    def prepare(self) -> None:
-        """Compute everybody's next kernel, between boundaries."""
-        for person in self.people.values():
-            person.prepare()
+    def prepare(self, *names: str) -> None:
+        """Compute the next kernel of these people, or of everybody, between boundaries."""
+        for name in names or self.people:
+            self.people[name].prepare()
 
     def explain(self, name: str, date: dt.date) -> Iterator[None]:
         """Find out why something was withheld on a date, a slot a step; only ever because the owner asks."""
@@ -245,3 +241,8 @@ class Keeper:
     def leaves(self, row: JournalRow, now: float) -> float:
         """When a row may leave: the first multiple of the margin after its boundary that is not past."""
         return row.ends + self.margin * max(1, math.ceil((now - row.ends) / self.margin))
+
+
+def _changed(person: PersonStream, wanted: PersonConfig) -> tuple[Session, HabitsFrom]:
+    """The stream with other habits or another policy from a later cut on; nothing has changed yet."""
+    return changed(person.session, person.config.history[-1], wanted.routine, wanted.policy)
