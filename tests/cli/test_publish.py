@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import hashlib
 import json
 import os
 import pickle
@@ -141,7 +142,10 @@ def test_two_workers_write_what_one_does(discreet: Discreet, cards: Path, tmp_pa
     assert one.read_bytes() == two.read_bytes()
     assert {**alone.json, "out": None} == {**shared.json, "out": None}
     assert "0 workers; give 1 or more" in error_of(discreet(*given(cards, one, *options, "--workers", 0)))
-    assert {path.name for path in tmp_path.iterdir()} == {"cards.csv", one.name, two.name}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "cards.csv",
+        *(name for path in (one, two) for name in (path.name, f"{path.name}.manifest.json")),
+    }
 
 
 def test_ctrl_c_leaves_no_table_and_resume_goes_on(
@@ -170,7 +174,13 @@ def test_ctrl_c_leaves_no_table_and_resume_goes_on(
     assert discreet(*given(cards, out, *options, "--resume")).code == 0
     assert asked == ["p1", "p2", "p3", "p3", "p4"]
     assert out.read_bytes() == whole.read_bytes()
-    assert {path.name for path in tmp_path.iterdir()} == {"cards.csv", "whole.csv", "out.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "cards.csv",
+        "whole.csv",
+        "whole.csv.manifest.json",
+        "out.csv",
+        "out.csv.manifest.json",
+    }
 
 
 @pytest.mark.parametrize(
@@ -465,7 +475,7 @@ def test_people_with_secrets_of_their_own(
 def test_resuming_takes_the_data_that_it_was_begun_with(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
     out, other = tmp_path / "out.csv", tmp_path / "other.csv"
     other.write_bytes(cards.read_bytes() + cards.read_bytes().splitlines(keepends=True)[-1])
-    Unfinished.begun(out, 1, digest_of([cards]))
+    Unfinished.begun(out, 1, digest_of([hashlib.sha256(cards.read_bytes()).hexdigest()]))
     refused = discreet(*given(other, out, *GAMBLING, "--resume"))
     assert refused.code == 2
     assert "begun with other data" in refused.err

@@ -32,6 +32,7 @@ from discreet.live import Stream
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.named import Spec
 from discreet.models.bundle import Published
+from discreet.models.chain.week import Models
 from discreet.models.learning.observers import observers_of
 from discreet.models.routine.parts import AnyModel
 from discreet.models.store import save
@@ -472,7 +473,7 @@ def write_models(folder: Path, made: dict[str, AnyModel]) -> dict[str, Any]:
 
 def fingerprints(model: AnyModel) -> list[str]:
     """What a model is known by: its contexts, its clock, its digest, and those of its parts or observers."""
-    if not isinstance(model, (d.Routine, d.MarkovChain, d.HiddenMarkovModel)):
+    if isinstance(model, Models):
         return [text for part, chain in model.items() for text in (part, *fingerprints(chain))]
     observers = model.observers if isinstance(model, d.Routine) else ()
     clock = "" if model.clock is None else f"{model.clock.slots} {model.clock.zone} {model.clock.cut}"

@@ -36,6 +36,7 @@ from discreet.gateway.config.views import WHOLE, View
 from discreet.gateway.wires.home_assistant import HomeAssistantSource
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from discreet.mechanisms.named import Spec
+from discreet.models.routine.pairs import PairRoutine
 from discreet.models.routine.parts import secrets_by_part
 from discreet.models.routine.routine import Routine
 from discreet.models.store import load_days
@@ -115,6 +116,8 @@ class PersonSettings:
             model = load_days(self.routine)
         except DiscreetError as error:
             raise at.error("routine", str(error)) from None
+        if isinstance(model, PairRoutine):
+            raise at.error("routine", f"{self.routine} has habits over two contexts; learn it again with --order 1")
         if not isinstance(model, Routine):
             raise at.error("routine", f"{self.routine} has habits of single days; learn it without --day-by-day")
         if model.clock != clock:
