@@ -96,9 +96,9 @@ class Life:
         """A gateway for this life."""
         policy = Policy([Secret(SECRET), Secret(f"{SECRET} today", {SECRET}, at="any")], delta=0.1)
         routine = Routine.fit(self.past, clock=CLOCK, secrets=policy)
-        settled = PersonConfig(NAME, CLOCK, routine, Spec("adaptive"), policy, self.places, hold=3600.0)
+        config = PersonConfig(NAME, CLOCK, routine, Spec("adaptive"), policy, self.places, hold=3600.0)
         keeping = Keeping(margin=self.pace * 0.05, grace=CLOCK.slot_seconds * 0.9)
-        return GatewayPlan([settled], {VIEW.name: VIEW}, server, keeping, wall=self.wall, pace=self.pace, beat=5.0)
+        return GatewayPlan([config], {VIEW.name: VIEW}, server, keeping, wall=self.wall, pace=self.pace, beat=5.0)
 
 
 def _somewhere(number: int) -> tuple[float, float]:
