@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.publish.stream.people import Following
 
-LOOK = 1.0
+QUERY_CHECK = 1.0
 """Seconds between looks at how far the query is."""
 
 PATIENCE = 60.0
@@ -177,7 +177,7 @@ def _watch(query: Any, following: Following, *, replay: bool) -> dict[str, Any]:
     try:
         ended = False
         while not ended:
-            ended = query.awaitTermination(LOOK)
+            ended = query.awaitTermination(QUERY_CHECK)
             for progress in query.recentProgress:
                 if progress["batchId"] > last and "addBatch" in progress["durationMs"]:
                     last = progress["batchId"]

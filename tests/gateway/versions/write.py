@@ -206,7 +206,7 @@ def released(stream: Stream) -> list[str]:
     return [wire(stream.release(reading).output) for reading in (None, None, None, *contexts_of(6, seed=10))]
 
 
-def settled(routine: d.Routine, policy: d.Policy) -> PersonConfig:
+def person_config(routine: d.Routine, policy: d.Policy) -> PersonConfig:
     """The person of the journal."""
     return PersonConfig(
         "jane", CLOCK, routine, Spec("adaptive", {"outputs": "deceive"}), policy, PLACES, hold=4 * 3600.0
@@ -258,7 +258,7 @@ def write_journal(folder: Path, made: dict[str, Any]) -> dict[str, Any]:
     work = folder / "work"
     work.mkdir()
     due = ends(TURNS + AFTER)
-    before, after = settled(made["routine"], FIRST), settled(made["routine-later"], LATER)
+    before, after = person_config(made["routine"], FIRST), person_config(made["routine-later"], LATER)
     one = keeper(work, due[0] - 60, before, seed=1)
     one.read(list(readings_of(TURNS + AFTER)), due[-1])
     for slot, end in enumerate(due[:TURNS]):
