@@ -1,4 +1,4 @@
-"""A chain from perturbed reports alone, by expectation maximisation (DPHMM, Section 2: "unknown habits").
+"""A chain from perturbed reports alone, by expectation maximisation (DPHMM, Section 3.4).
 
 Nobody saw the contexts; what is known of slot t is the likelihood L_t(c) of what was output, which public outputs and
 the mechanism give (`Dphmm.told`). One transition matrix serves all slots. With f_t the forward vectors, b_t the
