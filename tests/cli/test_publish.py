@@ -490,7 +490,32 @@ def test_nothing_to_resume_is_said(discreet: Discreet, cards: Path, tmp_path: Pa
     assert "there is nothing to resume" in ran.err
 
 
-def test_an_address_is_named_as_one(discreet: Discreet, tmp_path: Path) -> None:
-    given = ["s3://bucket/events.csv", "--out", tmp_path / "out.csv", "--secret", "activity=y"]
-    told = error_of(discreet("publish", *given))
-    assert "s3://bucket/events.csv: is an address" in told
+@pytest.mark.parametrize(
+    ("address", "remedy"),
+    [("s3://bucket/events.csv", "with --engine spark"), ("https://host.example/t.csv", "copy it here")],
+)
+def test_an_address_is_named_as_one(discreet: Discreet, cards: Path, tmp_path: Path, address: str, remedy: str) -> None:
+    secret = ["--secret", "activity=y"]
+    for given in (
+        ["publish", address, "--out", tmp_path / "out.csv", *secret],
+        ["publish", cards, "--out", address, *secret],
+        ["import", address, "--out", tmp_path / "out.csv"],
+        ["learn", address, "--zone", "Europe/Paris", "--out", tmp_path / "out.model"],
+        ["places", address, "--out", tmp_path / "out.geojson"],
+    ):
+        told = error_of(discreet(*given))
+        assert f"{address}: addresses are not on this engine" in told
+        assert remedy in told
+    assert [path.name for path in tmp_path.iterdir()] == ["cards.csv"]
+
+
+def test_clock_times_are_not_for_events(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    secret = '[[secret]]\nname = "g"\ncontexts = ["activity=activity 1"]\n'
+    for clock in ("", '[clock]\nslots = 24\nzone = "Europe/Paris"\n\n'):
+        policy.write_text(f'{clock}{secret}between = ["08:00", "10:00"]\n', encoding="utf-8")
+        told = error_of(discreet(*given(cards, tmp_path / "out.csv", "--policy", policy)))
+        assert "'g' is limited to slots, which events do not have" in told
+        assert "contexts = ['time=night'], with its hours in --intervals" in told
+    told = error_of(discreet(*given(cards, tmp_path / "out.csv", *GAMBLING, "--piece", "-3")))
+    assert "pieces of -3 events; give 1 or more, or 0 to leave them whole" in told

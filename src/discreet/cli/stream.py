@@ -116,6 +116,11 @@ def stream(
         raise DiscreetError(lacks)
     if not data.is_dir():
         raise DiscreetError(f"{data}: is no folder; make it, and move files of readings there")
+    if model.is_file():
+        raise DiscreetError(
+            f"{model}: is the model of one person, and a stream has a folder with one for each; make a folder, and "
+            "move it there under the person's name, such as people/jane.model"
+        )
     if not model.is_dir():
         raise DiscreetError(
             f"{model}: is no folder; give one with a model for each person, as discreet learn writes it"
