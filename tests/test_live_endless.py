@@ -201,12 +201,13 @@ def test_the_parts_of_a_routine_are_its_kinds_of_day() -> None:
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "Dphmm": {"graph": PolicyGraph.complete(5), "query": np.arange(10.0).reshape(5, 2), "epsilon": 1.0},
+    "Dpls": {"query": np.arange(10.0).reshape(5, 2), "epsilon": 1.0},
     "Fdh": {"hierarchy": d.Hierarchy({"all": ["home", "work", "clinic", "other", "unknown"]})},
     "SetLabelled": {"labels": {label: frozenset({"all"}) for label in (*LABELS, "other")}},
 }
 
 
-WITHOUT_END = {"Adaptive", "Dphmm"}
+WITHOUT_END = {"Adaptive", "Dphmm", "Dpls"}
 
 
 @pytest.mark.parametrize("name", sorted(mechanisms.WHERE))
