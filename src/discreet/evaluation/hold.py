@@ -26,11 +26,13 @@ from typing import Any, Literal
 from discreet.contexts import Day
 from discreet.contracts import AnyMechanism
 from discreet.errors import DiscreetError
-from discreet.evaluation.metrics import evaluate
+from discreet.evaluation.joined import before_several, streams
 from discreet.evaluation.week import every_date
 from discreet.models.learning.observers import tilted
 from discreet.models.routine.routine import Routine
+from discreet.numerics import exceeds
 from discreet.policy import Policy
+from discreet.randomness import SeededEntropy
 
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 """The grid; 0 is total silence, which no observer learns anything from."""
@@ -252,18 +254,21 @@ def _judged(plan: _Plan, kept: Policy, promised: Policy, make: Make, seed: int) 
     """The share of a week's days beyond delta before any of the observers, and what was shown."""
     if not kept.share:  # total silence: no output depends on the truth
         return _Judged(0.0, 0.0)
-    start = _date(plan.week[0])
-    mechanism = make(plan.habits.since(start), kept)
+    mechanism = make(plan.habits.since(_date(plan.week[0])), kept)
     whole = replace(promised, share=1.0)
-    released = every_date(plan.week)
     recorded = {_date(day) for day in plan.week}
+    known = frozenset(mechanism.model.contexts)
     beyond: set[dt.date] = set()
-    utility = 0.0
-    for observer in plan.observers.values():
-        found = evaluate(mechanism, released, policy=whole, model=observer, seed=seed)
-        beyond |= recorded.intersection(found.breached_dates)
-        utility = found.utility  # the same before each: who judges changes nothing that is released
-    return _Judged(len(beyond) / len(recorded), utility)
+    worth, slots = 0.0, 0
+    (days,) = streams(every_date(plan.week), plan.habits.slots, mechanism.model.contexts).values()
+    for moment, beliefs in before_several(mechanism, days, plan.observers, rng=SeededEntropy(seed), policy=whole):
+        slots += 1
+        worth += mechanism.worth(moment.context, moment.output) if moment.context in known else 0.0
+        for belief in beliefs.values():
+            rows, believed = belief.live()
+            opens = rows.opens[exceeds(believed - rows.prior, rows.delta)]
+            beyond.update(belief.adversary.model.date_of(slot)[0] for slot in opens.tolist())
+    return _Judged(len(beyond & recorded) / len(recorded), worth / slots)
 
 
 def holding(

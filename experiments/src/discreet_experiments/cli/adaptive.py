@@ -23,7 +23,7 @@ def adaptive(
     data: shared.Data,
     out: shared.Out = Path("out/adaptive"),
     part: Annotated[
-        Literal["people", "weeks", "truth", "odds", "picture", "limits", "memory", "all"],
+        Literal["people", "weeks", "truth", "attack", "odds", "picture", "limits", "memory", "all"],
         typer.Option(
             help="Recorded people; days in a row; how true habits are, observers who learned elsewhere, or only have "
             "data; what bounds on odds cost; every mechanism on every data set; the causal limit; what capping loses."
