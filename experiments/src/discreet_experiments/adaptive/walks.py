@@ -90,11 +90,14 @@ class Walk:
     """The highest gain of every row, by observer."""
     day_slots: int
 
-    def beyond(self, name: str) -> set[int]:
-        """The days of the run, from 0 on, on which this observer gains more than delta."""
-        judge = self.watching[name]
-        over = np.flatnonzero(exceeds(self.highest[name], judge.deltas))
-        return set((judge.row_slot[over] // self.day_slots).tolist())
+    def beyond(self, *names: str) -> set[int]:
+        """The days of the run, from 0 on, on which any of these observers gains more than delta."""
+        found: set[int] = set()
+        for name in names:
+            judge = self.watching[name]
+            over = np.flatnonzero(exceeds(self.highest[name], judge.deltas))
+            found.update((judge.row_slot[over] // self.day_slots).tolist())
+        return found
 
     def excess(self, name: str) -> float:
         """How far the worst gain is beyond delta, or 0."""
