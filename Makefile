@@ -17,7 +17,7 @@ QUICK := -n 2 --dist loadgroup -m 'not (audit or broker or postgres or browser o
 STORIES := choosing cli demo endless evaluation experiments gateway live publish test_docs.py test_docs_commands.py
 QUICK += $(STORIES:%=--ignore=tests/%)
 
-.PHONY: demo serve warm quick test slowest check format bench audit lowest update dashboard pictures clean
+.PHONY: demo serve warm quick test slowest check docs format bench audit lowest update release dashboard pictures clean
 
 demo: .venv
 	$(BIN)/discreet demo --out out/demo.html
@@ -56,6 +56,11 @@ check: .venv
 	$(BIN)/mypy
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# The site, in out/site: strict, so that a link that leads nowhere or a page that nobody finds is an error.
+docs: .venv
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 format: .venv
 	$(BIN)/ruff check --fix .
@@ -75,7 +80,7 @@ BUILT := src/discreet/dashboard
 dashboard:
 	cd dashboard && npm install --no-audit --no-fund && npm run build
 	{ find dashboard -name node_modules -prune -o -type f -print; \
-	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg; } \
+	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg $(BUILT)/*.webmanifest; } \
 	  | LC_ALL=C sort | xargs sha256sum > $(BUILT)/sources.sha256
 
 # The pictures of README and docs, taken of the page itself. It takes Chromium, and `make dashboard` before.
@@ -100,6 +105,11 @@ lowest: .venv-lowest
 # pyproject.toml too, which tools/update.py renews first.
 update:
 	$(PYTHON) tools/update.py
+
+# What is released, in dist: a clean tree, checks, all tests, packages built twice with the same bytes, checksums, notes.
+# Nothing is uploaded.
+release: check test
+	$(BIN)/python tools/release.py
 
 # Rebuilt only when pyproject.toml or constraints.txt changes; a failed install leaves nothing behind that looks finished.
 .venv: pyproject.toml experiments/pyproject.toml constraints.txt

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from _pytest.nodeid import NodeId
 
 from tests.processor_time import CACHE, Took, spent
 
@@ -66,7 +67,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         why = BY_FOLDER.get(_room(item))
         if why is not None and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.slow(why))
+        _name_by_group(item)
     items.sort(key=_turn)
+
+
+def _name_by_group(item: pytest.Item) -> None:
+    """End the name of a test with its group, which is all that the scheduler reads.
+
+    pytest-xdist 3.8 writes it where pytest 9.2 no longer looks (pytest-xdist, issue 1386), and nobody says so: each
+    worker starts a Java of its own.
+    """
+    group = item.get_closest_marker("xdist_group")
+    if group is not None and item.config.getoption("loadgroup", False):
+        item._id = NodeId.parse(f"{item.nodeid}@{group.args[0]}")
 
 
 def _room(item: pytest.Item) -> str:

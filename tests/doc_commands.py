@@ -110,9 +110,8 @@ def _arguments(part: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def readme(folder: Path) -> None:
-    """The checkout's examples, and an archive of a phone's history."""
+    """The checkout's examples."""
     shutil.copytree(ROOT / "examples", folder / "examples")
-    takeout(folder)
 
 
 def command(folder: Path) -> None:

@@ -44,7 +44,6 @@ ANSWERS: dict[str, list[str]] = {
     "docs/setup.md": [
         "jane", "Europe/Paris", "friend", "cafe", "gym", "supermarket", "hospital", "pharmacy", "1", "", "deceive", "",
     ],
-    "README.md": ["jane", "Europe/Paris", "clinic", ".", "", "", "", ""],
 }  # fmt: skip
 """What somebody types whom `discreet setup` asks: on its page as the page shows it."""
 

@@ -426,6 +426,42 @@ def test_a_table_that_is_there_is_replaced_only_when_asked_to(discreet: Discreet
     assert len(rows_of(out)) > 10
 
 
+def test_people_with_secrets_of_their_own(
+    discreet: Discreet, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who hides nothing of what all others hide is shown whole; a run that was interrupted goes on with the table."""
+    own, whole, out = tmp_path / "own.csv", tmp_path / "whole.csv", tmp_path / "out.csv"
+    rows = [f"p{k},activity=activity 2,0.1," for k in (1, 2, 3)]
+    own.write_text("\n".join(["person,secret,delta,cap", *rows, "p4,location=location 2,1,"]) + "\n")
+    options = ["--mechanism", "sensitive-mask", "--own-secrets", own, "--accept-model"]
+    ran = discreet(*given(cards, whole, *options, "--report", tmp_path / "report.csv"))
+    assert ran.code == 1, ran.err  # silence tells
+    shown = by_person(rows_of(whole))
+    assert "activity 2" not in {row["what"] for k in (1, 2, 3) for row in shown[f"p{k}"]}
+    assert "activity 2" in {row["what"] for row in shown["p4"]}
+    assert "location 2" not in {row["place"] for row in shown["p4"]}
+    gains = {row["person"]: row for row in rows_of(tmp_path / "report.csv")}
+    assert gains["p4"]["gain activity=activity 2"] == ""
+    assert gains["p1"]["gain location=location 2"] == ""
+    done: list[str] = []
+
+    def pressed(plan: Plan, one: Trajectory, *more: Any) -> PublishedPerson:
+        done.append(one.person)
+        if done == ["p1", "p2"]:
+            raise KeyboardInterrupt
+        return person_work.published(plan, one, *more)
+
+    monkeypatch.setattr("discreet.publish.work.published", pressed)
+    for size in ("FIRST_EVENTS", "MOST_EVENTS"):
+        monkeypatch.setattr(f"discreet.publish.engines.local.{size}", 1)
+    assert discreet(*given(cards, out, *options)).code == 130
+    assert discreet(*given(cards, out, *options, "--resume")).code == 1
+    assert out.read_bytes() == whole.read_bytes()
+    own.write_text("\n".join(["person,secret,delta,cap", *rows]) + "\n")
+    told = error_of(discreet(*given(cards, tmp_path / "other.csv", *options)))
+    assert f"{own}: 'p4' has no secret here; add rows, or give everybody one with --secret" in told
+
+
 def test_resuming_takes_the_data_that_it_was_begun_with(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
     out, other = tmp_path / "out.csv", tmp_path / "other.csv"
     other.write_bytes(cards.read_bytes() + cards.read_bytes().splitlines(keepends=True)[-1])

@@ -6,7 +6,7 @@ is drawn and nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -46,6 +46,8 @@ class PublishOrder:
     """As stated, over values of attributes."""
     policy_file: Path | None
     mechanism: Spec
+    own_secrets: Path | None = None
+    """A table of the secrets that people have besides."""
     partition_by: Sequence[str] = ()
     report: Path | None = None
     piece_length: PieceLength = "auto"
@@ -89,8 +91,10 @@ class PublishOrder:
                 f"{self.out}: is there already. Fresh draws for the same people are a second look at the truth: who "
                 "has both tables learns more than delta allows. If nobody has the first one, --again replaces it"
             )
-        if not self.policy.secrets:
-            raise PolicyError("nothing is secret; give --secret activity=gambling, or secrets in a --policy file")
+        if not self.policy.secrets and self.own_secrets is None:
+            raise PolicyError(
+                "nothing is secret; give --secret activity=gambling, secrets in a --policy file, or --own-secrets"
+            )
         if self.habits == "chain" and (self.topics is not None or self.sweeps is not None):
             raise DiscreetError("--topics and --sweeps are not for --habits chain; leave them out")
         if self.habits == "chain" and self.models is not None:
@@ -114,6 +118,8 @@ class PublishOrder:
                 sample = run.sample(self.learn_from)
                 with _naming(self.policy_file), listener.progress("learning habits") as tell:
                     plan = self._plan(run.vocabulary, sample, tell)
+                if plan.people is not None:
+                    plan.people.check(run.names())
                 with listener.progress("testing habits on events") as tell:
                     truth = self._truth(plan, sample, tell)
                 if refused(truth, self.accept_model):
@@ -141,14 +147,25 @@ class PublishOrder:
         """The plan by habits that were kept, or by habits that are learned now, and kept if a folder is named."""
         from discreet.publish import Plan, policy_for
         from discreet.publish.habits_file import save_habits
-        from discreet.publish.plan import length_for
+        from discreet.publish.own_secrets import OwnSecrets
+        from discreet.publish.plan import PeoplesPolicies, length_for
 
         if self.models is not None and self.models.exists():
             habits = self._loaded(self.models, sample)
             length = length_for(self.mechanism, self.piece_length)
-            return Plan(habits, policy_for(self.policy, events), self.mechanism, length)
+            if self.own_secrets is None:
+                return Plan(habits, policy_for(self.policy, events), self.mechanism, length)
+            people = PeoplesPolicies.laid(OwnSecrets.of(self.own_secrets), self.policy, events)
+            return Plan(habits, people.union, self.mechanism, length, people)
         plan = Plan.learn(
-            sample, self.policy, self.mechanism, topics=self.topics, events=events, progress=tell, **self._rules
+            sample,
+            self.policy,
+            self.mechanism,
+            topics=self.topics,
+            events=events,
+            own_secrets=self.own_secrets,
+            progress=tell,
+            **self._rules,
         )
         if self.models is not None:
             save_habits(self.models, plan.habits)
@@ -168,7 +185,8 @@ class PublishOrder:
         from discreet.publish.truth import check_table
 
         topics = plan.habits.model.topics if isinstance(plan.habits, TopicHabits) else self.topics
-        relearn = partial(Plan.learn, policy=self.policy, mechanism=self.mechanism, topics=topics, **self._rules)
+        policy = self.policy if plan.people is None else plan.people.stated
+        relearn = partial(Plan.learn, policy=policy, mechanism=self.mechanism, topics=topics, **self._rules)
         return check_table(plan, sample, relearn, progress=tell)
 
 
@@ -291,6 +309,10 @@ class LocalEngine:
         """All events that occur."""
         return self.read.vocabulary
 
+    def names(self) -> Iterable[str]:
+        """Of all people."""
+        return self.read.names()
+
     def sample(self, most: int) -> list[Trajectory]:
         """The people whom habits are learned from."""
         return _sampled(self.read, most, self.run, self.listener.note)
@@ -396,6 +418,10 @@ class SparkEngine:
         """All events that occur."""
         with self.listener.progress("counting events"):
             return self.run.vocabulary()
+
+    def names(self) -> Iterable[str]:
+        """Of all people."""
+        return self.run.names()
 
     def sample(self, most: int) -> list[Trajectory]:
         """The people whom habits are learned from: all, or where there are more than `most`, so many by lot."""

@@ -80,6 +80,13 @@ def publish(
             help="Secrets in a TOML file instead: [[secret]] contexts = ['activity=gambling'].",
         ),
     ] = None,
+    own_secrets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Secrets of each person besides those of everybody: a table with columns person, secret, delta, cap.",
+        ),
+    ] = None,
     delta: Annotated[
         float | None, typer.Option(help="The gain that is tolerated on each --secret; 0.1 unless given.")
     ] = None,
@@ -203,6 +210,7 @@ def publish(
         _stated(secret, policy, delta),
         policy,
         read_spec(mechanism, option),
+        own_secrets,
         partition_by=partition_by or (),
         report=report_file,
         piece_length=options.published_length(piece, window),

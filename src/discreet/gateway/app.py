@@ -16,12 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import FileResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from discreet.dashboard import FILES, FOLDER
 from discreet.errors import DiscreetError
 from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.auth.login import Owner
@@ -52,6 +49,7 @@ from discreet.gateway.store.folder import Folder
 from discreet.gateway.store.integrity import check_all, check_some
 from discreet.gateway.store.journal import Journal, SqliteJournal
 from discreet.gateway.store.own_store import OwnStore
+from discreet.gateway.wires import page
 from discreet.gateway.wires.guard import Guard
 from discreet.gateway.wires.home_assistant import HomeAssistantSource, source_of
 from discreet.gateway.wires.http import HANDLERS, routes
@@ -229,7 +227,7 @@ class PreparedGateway:
             *day_routes(self.gateway, self.auth),
             *map_routes(self.gateway, self.auth, Maps(keeper, self._map_files), self._redrawn, self._tiles),
             *secrets_routes(self.gateway, self.auth, self._policy_files, previews),
-            *page_routes(),
+            *page.routes(),
             *document_routes(),
             *([] if self.steps is None else setup_routes(self.steps, self.auth, self.admit)),
         ]
@@ -416,18 +414,3 @@ def checked(people: Iterable[PersonConfig]) -> None:
             one.make(one.routine.since(today))
         except DiscreetError as error:
             raise DiscreetError(f"people.{one.name}.mechanism: {error}") from None
-
-
-# --- the owner's page: built files, the same for everybody; all that is private comes by the routes
-
-
-def page_routes() -> list[Route]:
-    """The page at `/` and at `/page`, and what it is made of below `/page/`: these names, and no path of a caller's."""
-    return [_file("/", "index.html"), _file("/page", "index.html"), *(_file(f"/page/{name}", name) for name in FILES)]
-
-
-def _file(path: str, name: str) -> Route:
-    async def given(request: Request) -> Response:
-        return FileResponse(FOLDER / name, headers={"Cache-Control": "no-cache"})
-
-    return Route(path, given, methods=["GET"])

@@ -181,6 +181,11 @@ class SparkRun:
         found: int = self._events.select("person").distinct().count()
         return found
 
+    def names(self) -> Iterator[str]:
+        """Of everybody, in order, a part at a time."""
+        people = self._events.select("person").distinct().orderBy("person")
+        return (row["person"] for row in people.toLocalIterator())
+
     def vocabulary(self) -> Events:
         """All events that occur, of everybody: as many rows come to the driver as there are different events."""
         distinct = self._events.dropDuplicates(["person", "instant", "activity", "location"])
@@ -251,7 +256,7 @@ class SparkRun:
         """Refuse to go on with other data or rules than a run was begun with: its records are of those."""
         files = [(path, *_stamp(path)) for path in sorted(_local_files(self.table))]
         options = sorted(plan.mechanism.options.plain().items())
-        rules = [repr(self.table), plan.policy.fingerprint, plan.mechanism.name, repr(options), plan.piece_length]
+        rules = [repr(self.table), plan.fingerprint_of_secrets, plan.mechanism.name, repr(options), plan.piece_length]
         habits = plan.habits
         known = habits.fingerprint if isinstance(habits, TopicHabits) else habits.name
         given = digest_of([str(files), *map(str, rules), known, build()]).hex()
