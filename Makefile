@@ -11,7 +11,8 @@ unexport PYTHONDONTWRITEBYTECODE
 TESTED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 INSTALL := pip install --quiet --disable-pip-version-check
 # Laws, golden bits, contracts and unit tests, in less than a minute once kernels are compiled: no server, browser, Java
-# or long search. pyproject.toml says what the markers mean. `make lowest` runs the same.
+# or long search. pyproject.toml says what the markers mean. `make lowest` runs the same. Searches take a third of their
+# seeds.
 QUICK := -n 2 --dist loadgroup -m 'not (audit or broker or postgres or browser or spark or kills or search or slow)'
 # Whole stories are slow, as tests/conftest.py says: what they would import takes seconds too.
 STORIES := choosing cli demo endless evaluation experiments gateway live publish test_docs.py test_docs_commands.py
@@ -32,7 +33,7 @@ warm: .venv
 	$(BIN)/discreet warm
 
 quick: warm
-	$(BIN)/python -m pytest $(QUICK)
+	DISCREET_SEARCH=short $(BIN)/python -m pytest $(QUICK)
 
 # Everything that can run here, except what only `make audit` runs; what is left out is said. Three processes for two
 # cores: tests of Spark, servers and kills wait for others much of their time.
@@ -90,7 +91,7 @@ pictures: .venv
 # The quick tests on the lowest versions that pyproject.toml allows, in an environment of its own: whoever installs
 # discreet beside older packages gets what was promised.
 lowest: .venv-lowest
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba_cache .venv-lowest/bin/python -m pytest $(QUICK)
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba_cache DISCREET_SEARCH=short .venv-lowest/bin/python -m pytest $(QUICK)
 
 .venv-lowest: pyproject.toml experiments/pyproject.toml tools/lowest.py
 	rm -rf $@

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from _pytest.nodeid import NodeId
+from hypothesis import settings
 
 from tests.processor_time import CACHE, Took, spent
 
@@ -52,6 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Say to Java and to loops how to compile, and collect times in the process that reports."""
     os.environ.setdefault("JAVA_TOOL_OPTIONS", SHORT_LIVED)
     os.environ.setdefault("DISCREET_COMPILE", "now")  # else dozens of processes would each start a compiler
+    settings.register_profile("short", max_examples=30)
+    if os.environ.get("DISCREET_SEARCH") == "short":
+        settings.load_profile("short")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Times())
 

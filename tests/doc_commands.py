@@ -133,6 +133,14 @@ def takeout(folder: Path) -> Path:
     return histories.google_records(folder).rename(folder / "takeout.zip")
 
 
+def phone(folder: Path) -> None:
+    """Three weeks of an Android phone, and the policy that the page shows."""
+    histories.google_android(folder)
+    page = (ROOT / "docs" / "tutorial-phone.md").read_text(encoding="utf-8")
+    (policy,) = (block.content for block in blocks(page) if block.language == "toml")
+    (folder / "policy.toml").write_text(policy, encoding="utf-8")
+
+
 def import_(folder: Path) -> None:
     """An export of every kind that the page names, and a policy for a place that is found in them."""
     takeout(folder)
@@ -194,5 +202,6 @@ RUN: dict[str, Callable[[Path], None]] = {
     "docs/setup.md": setup,
     "docs/import.md": import_,
     "docs/population.md": population,
+    "docs/tutorial-phone.md": phone,
 }
 """Pages whose lines are run, in order and in one folder each, and what makes their files."""

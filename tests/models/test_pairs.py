@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet as d
+from discreet.models.hidden.pairs import PairChain
 from discreet.models.learning.counts import STRENGTHS
+from discreet.models.learning.held_out import judged, relearned
 from discreet.models.learning.order_two import factors, tilted, triples
 from discreet.models.pairs import Pairs
+from discreet.models.store import load_days
 from tests.strategies import labels
 
 MONDAY = dt.date(2026, 1, 5)
@@ -113,7 +117,7 @@ def test_a_routine_of_order_two_joins_nights_and_is_total() -> None:
 def test_what_habits_of_order_two_cannot_do_is_said() -> None:
     days = days_of_order_two(10)
     with pytest.raises(d.DiscreetError, match=r"order=3 is not known; use 1, or 2"):
-        d.MarkovChain.fit(days, order=3)  # type: ignore[call-overload]
+        d.MarkovChain.fit(days, order=3)
     with pytest.raises(d.DiscreetError, match=r"use Routine\.fit\(days, order=2\)"):
         d.MarkovChain.fit(days, by="weekpart", order=2)  # type: ignore[call-overload]
     routine = d.Routine.fit(days, order=2)
@@ -124,3 +128,35 @@ def test_what_habits_of_order_two_cannot_do_is_said() -> None:
         mechanism.then("2027-01-01", policy=d.Policy(["b"], delta=0.2))
     with pytest.raises(d.DiscreetError, match=r"give routine\.since\(date\)"):
         d.mechanisms.Adaptive(routine, d.Policy(["a"], delta=0.2))  # type: ignore[arg-type]
+
+
+def test_a_file_holds_all_of_it(tmp_path: Path) -> None:
+    days, clock = days_of_order_two(20), d.Clock(slots=12, zone="Europe/Paris", cut="04:00")
+    for model in (
+        d.MarkovChain.fit(days, order=2, clock=clock),
+        d.Routine.fit(days, order=2, secrets=["clinic"], clock=clock),
+        d.Routine.fit(days, None, "calibrated", order=2),
+    ):
+        d.save(tmp_path / "m", model)
+        found = load_days(tmp_path / "m")
+        assert (found, found.clock, found.fingerprint) == (model, model.clock, model.fingerprint)  # type: ignore[union-attr]
+        if isinstance(model, PairChain):
+            with pytest.raises(d.DiscreetError, match="do not keep what they were learned from"):
+                relearned(found, days, d.Policy())
+        else:
+            assert relearned(found, days, d.Policy()) == relearned(model, days, d.Policy())
+
+
+def test_a_day_is_as_likely_as_its_pairs() -> None:
+    """Against the filter over hidden states; over nights against the chain of all days."""
+    days = days_of_order_two(30)
+    pair = d.MarkovChain.fit(days[:20], order=2)
+    assert pair.step_log_likelihood(days[20:]).sum(axis=1) == pytest.approx(pair.log_likelihood(days[20:]))
+    assert pair.step_log_likelihood([("a",) * 11 + ("elsewhere",)])[0, -1] == -np.inf
+    routine = d.Routine.fit(days[:20], order=2)
+    whole = tuple(context for day in days[20:] for context in day.contexts)
+    found = judged(routine, days[20:]).log_likelihood
+    assert days[20].date == MONDAY + dt.timedelta(days=20)
+    begins = routine.day(routine.kind_of(days[20].date)).initial
+    chain = routine.since(days[20].date, begins).unrolled(10)
+    assert found == pytest.approx(float(chain.log_likelihood([whole])[0]) / len(whole))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.publish.engines.spark.publish import SparkRun
     from discreet.publish.engines.spark.tables import EventTable
     from discreet.publish.joined import JoinedPieces
+    from discreet.publish.manifest import FileDigest
     from discreet.publish.plan import PieceLength
     from discreet.publish.resume import Unfinished
 
@@ -64,6 +65,8 @@ class PublishOrder:
     again: bool = False
     """Whether a table that is there may be replaced."""
     accept_model: bool = False
+    command: Sequence[str] = ()
+    """The command line for the manifest, without what it says of secrets."""
 
     def check(self) -> None:
         """Refuse what cannot be carried out, before anything is read."""
@@ -127,6 +130,7 @@ class PublishOrder:
                 with listener.progress("joining pieces of a sample") as tell:
                     joined = join_pieces(plan, sample, progress=tell)
                 summary = run.publish(plan)
+                self._write_manifest(run, plan, truth, summary, len(sample))
         except _RefusedError:
             return PublishedOrder(plan, truth, None, None, len(sample), run.left_out, run.target)
         return PublishedOrder(plan, truth, summary, run.read, len(sample), run.left_out, run.target, joined)
@@ -138,6 +142,22 @@ class PublishOrder:
         return local_engine(
             self.table, self.out, self.partition_by, self.report, self.seed, self.resume, self.workers, listener
         )
+
+    def _write_manifest(
+        self, run: LocalEngine | SparkEngine, plan: Plan, truth: Truth, summary: Summary, sample: int
+    ) -> None:
+        """While the run is still kept: one that is killed before the manifest is there writes it when it is resumed."""
+        from discreet.publish.manifest import Origins, write_manifest
+
+        origins = Origins(
+            self.engine,
+            run.inputs(),
+            counted_rows(run.read),
+            learned_from=sample,
+            model_holds=truth.holds,
+            command=self.command,
+        )
+        write_manifest(run.target.out, run.target.report, plan, summary, origins)
 
     @property
     def _rules(self) -> dict[str, Any]:
@@ -284,6 +304,11 @@ class CountedEvents(Counted, Protocol):
         """Those below a later one of the same person."""
 
 
+def counted_rows(read: CountedEvents) -> dict[str, int]:
+    """As documents have them."""
+    return {"read": read.rows, "bad": read.bad.count, "duplicates": read.duplicates, "unordered": read.unordered}
+
+
 @dataclass(frozen=True)
 class _ReadEvents:
     rows: int
@@ -303,6 +328,11 @@ class LocalEngine:
     seed: int | None
     workers: int
     listener: Listener
+    digests: list[FileDigest]
+
+    def inputs(self) -> list[FileDigest]:
+        """The files that were read."""
+        return self.digests
 
     @property
     def vocabulary(self) -> Events:
@@ -337,15 +367,17 @@ def local_engine(
     from discreet.data import open_source, published_columns
     from discreet.data.many import ManyFiles
     from discreet.data.published import checked_parts
+    from discreet.publish.manifest import digests_of
     from discreet.publish.resume import digest_of, unfinished
 
     source = open_source(reading.data)
     roles, left_out = published_columns(source, reading.columns)
     target = Target(out, roles, checked_parts(partition_by, roles), report)
     files = source.files if isinstance(source, ManyFiles) else [reading.data]
-    with unfinished(out, seed, resume=resume, data=digest_of(files)) as run:
+    digests = digests_of(files)
+    with unfinished(out, seed, resume=resume, data=digest_of(one.sha256 or "" for one in digests)) as run:
         read = _read(source, run.people, reading, listener)
-        yield LocalEngine(read, run, left_out, target, seed, workers, listener)
+        yield LocalEngine(read, run, left_out, target, seed, workers, listener, digests)
 
 
 def _sampled(read: Population, most: int, run: Unfinished, note: Note) -> list[Trajectory]:
@@ -412,6 +444,11 @@ class SparkEngine:
     left_out: list[str]
     listener: Listener
     read: CountedEvents = field(init=False)
+
+    def inputs(self) -> list[FileDigest]:
+        """The files that were read, and the addresses that only workers read."""
+        with self.listener.progress("digests of the data"):
+            return self.run.inputs()
 
     @property
     def vocabulary(self) -> Events:

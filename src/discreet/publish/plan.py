@@ -375,7 +375,9 @@ def for_events(mechanism: Spec) -> Spec:
 def checked_length(piece_length: int | None) -> None:
     """Refuse pieces of no events."""
     if piece_length is not None and piece_length < 1:
-        raise DiscreetError(f"trajectories cannot be cut to pieces of {piece_length} events; give 1 or more")
+        raise DiscreetError(
+            f"trajectories cannot be cut to pieces of {piece_length} events; give 1 or more, or 0 to leave them whole"
+        )
 
 
 def cut(trajectory: Trajectory, piece_length: int | None) -> list[Trajectory]:
@@ -409,7 +411,8 @@ def policy_for(policy: Policy, events: Events) -> Policy:
 def _laid(secret: Secret, events: Events) -> Secret:
     if secret.slots is not None or secret.begins:
         raise PolicyError(
-            f"secret {secret.name!r} is limited to slots, which events do not have; name a time, such as 'time=night'"
+            f"secret {secret.name!r} is limited to slots, which events do not have; leave that out, or make a part of "
+            "the day the secret: contexts = ['time=night'], with its hours in --intervals"
         )
     try:
         contexts = frozenset().union(*(_events_of(context, events) for context in secret.contexts))

@@ -17,7 +17,7 @@ from discreet.mechanisms import PaHmm
 from discreet.mechanisms.events.stretches import Stretches
 from discreet.policy import Policy
 from tests.mechanisms.events.event_models import as_events, event_models, event_policy, paths_of
-from tests.strategies import random_chain, random_hidden, searches
+from tests.strategies import enough, random_chain, random_hidden, searches
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
@@ -141,7 +141,7 @@ def test_privacy_is_monotone() -> None:
             if stretches.is_private(silent):
                 compared += 1
                 assert stretches.is_private(more), (seed, silent, more)
-    assert compared > 50
+    assert compared > enough(50)
 
 
 # --- the search

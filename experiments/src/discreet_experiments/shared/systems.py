@@ -78,6 +78,7 @@ ALL = (
     System("mask-sensitive", "MaskSensitive", Spec("mask-sensitive"), QUIET, "D"),
     System("simulatable", "Simulatable", Spec("simulatable"), BLUE, "o", proven=True),
     System("probabilistic", "Probabilistic", Spec("probabilistic"), ORANGE, "^", proven=True),
+    System("algpr", "Probabilistic, ALGPR", Spec("probabilistic", {"search": "algpr"}), PURPLE, "v", proven=True),
     System("hybrid", "Hybrid", Spec("hybrid"), GREEN, "s", proven=True),
     System("fdh", "FDH", Spec("fdh"), BROWN, "P", given=("hierarchy",)),
     System("efficient-fake", "EfficientFake", Spec("efficient-fake"), PINK, "X"),

@@ -103,6 +103,18 @@ class MarkovChain:
         smoothing: Smoothing = "auto",
         contexts: Iterable[str] | None = None,
         *,
+        by: None = None,
+        clock: Clock | None = None,
+        order: int,
+    ) -> MarkovChain | PairChain: ...
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        days: arrays.Labels | Rows,
+        smoothing: Smoothing = "auto",
+        contexts: Iterable[str] | None = None,
+        *,
         by: Literal["weekpart"],
         clock: Clock | None = None,
         order: Literal[1] = 1,

@@ -18,6 +18,7 @@ from discreet.models.hidden.markov import HiddenMarkovModel
 from discreet.models.learning.counts import Counts, estimate
 from discreet.models.learning.order_two import factors, tilted, triples
 from discreet.models.pairs import Pairs
+from discreet.numerics import FloatArray
 
 
 class PairChain(HiddenMarkovModel):
@@ -28,6 +29,18 @@ class PairChain(HiddenMarkovModel):
     ) -> None:
         super().__init__(pairs.contexts, initial, transitions, pairs.emission, clock=clock)
         self.pairs = pairs
+
+    def step_log_likelihood(self, days: arrays.Labels) -> FloatArray:
+        """(D, T): natural logarithm of each step's probability; -inf where impossible or never seen."""
+        codes = self.codes(days, missing=-1)
+        known = np.where(codes < 0, 0, codes)
+        states = self.pairs.table[np.concatenate([known[:, :1], known[:, :-1]], axis=1), known]
+        steps = np.empty(codes.shape)
+        steps[:, 0] = self.initial[states[:, 0]]
+        steps[:, 1:] = self.transitions[np.arange(self.slots - 1), states[:, :-1], states[:, 1:]]
+        steps[(codes < 0).cumsum(axis=1) > 0] = 0
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(steps))
 
     @computed_once
     def fingerprint(self) -> str:

@@ -97,6 +97,21 @@ class PairRoutine:
         """The model without end from that date on; `initial` (S,) is over pairs."""
         return EndlessPairs(self, as_date(start), initial, first)
 
+    def lifted(self, days: Sequence[Day]) -> list[Day]:
+        """Days in order of their dates as days of `over`: each context is its pair, over midnight too."""
+        index = {context: k for k, context in enumerate(self.contexts)}
+        labels, table, found = self.pairs.labels, self.pairs.table, []
+        before: Day | None = None
+        for day in days:
+            codes = [index[context] for context in day.fitted(self.contexts).contexts]
+            last = codes[0]  # where nothing is known of what came before, as if it had been stayed in
+            if before is not None and before.date is not None and day.date == before.date + ONE_DAY:
+                last = index[before.fitted(self.contexts).contexts[-1]]
+            pairs = [labels[table[a, b]] for a, b in zip([last, *codes], codes, strict=False)]
+            found.append(Day(tuple(pairs), day.date, day.person))
+            before = day
+        return found
+
     def updated(self, *_: object, **__: object) -> Never:
         """Not possible: say so."""
         raise DiscreetError(UPDATE)

@@ -142,6 +142,20 @@ class Routine:
         clock: Clock | None = None,
         order: Literal[2],
     ) -> PairRoutine: ...
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        days: Sequence[Day] | Rows,
+        by: By | None = "weekpart",
+        smoothing: Learning = "auto",
+        floor: float = FLOOR,
+        *,
+        secrets: Policy | Iterable[str] = (),
+        contexts: Iterable[str] | None = None,
+        clock: Clock | None = None,
+        order: int,
+    ) -> Routine | PairRoutine: ...
     @classmethod
     def fit(
         cls,
