@@ -60,7 +60,7 @@ def without_end(
 def before_several(
     mechanism: Any,
     days: Sequence[Day],
-    judges: Mapping[str, Routine | None],
+    judges: Mapping[str, AnyRoutine | None],
     *,
     rng: Rng,
     policy: Policy | None = None,
