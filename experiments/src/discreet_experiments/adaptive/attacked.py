@@ -17,7 +17,6 @@ from typing import Any
 
 from discreet.adversary.belief import Adversary
 from discreet.contexts import Day
-from discreet.contracts import AnyMechanism
 from discreet.errors import DiscreetError
 from discreet.evaluation.attack import Attack, Attacked, attack
 from discreet.evaluation.hold import FEWEST_WEEKS, hold, weeks_of
@@ -114,26 +113,15 @@ def seen_of(trace: Trace, setting: Setting) -> Seen | None:
             shares[system.name] = share
             spent = system.make(routine.since(str(one.held_out[0].date)), replace(policy, share=share))
             moments = without_end(spent, one.held_out, rng=SeededEntropy(rng("release")))
-            shown[system.name] = _by_day(moments) if share else _silent(one)
+            shown[system.name] = _by_day(moments) if share else released(SILENCE, one, setting)
     except DiscreetError:
         return None
-    for name in COUNTED:
-        shown[name] = _counted(build(name, one.chain, policy), one, rng("release"))
-    shown[SILENCE] = _silent(one)
+    shown |= {name: released(name, one, setting) for name in (*COUNTED, SILENCE)}
     days = [
         replace(day, contexts=tuple(names.get(place, place) for place in day.contexts), person=str(one.number))
         for day in one.held_out
     ]
-    return Seen(days, {name: _renamed(outputs, names) for name, outputs in shown.items()}, shares)
-
-
-def _silent(one: Subject) -> list[list[Output]]:
-    return [[SUPPRESSED] * len(day) for day in one.held_out]
-
-
-def _counted(mechanism: AnyMechanism, one: Subject, seed: int) -> list[list[Output]]:
-    quiet = Adversary(mechanism, policy=Policy())  # nobody's belief is asked for here
-    return _by_day(replay(mechanism, one.held_out, rng=SeededEntropy(seed), judge=quiet))
+    return Seen(days, {name: renamed(outputs, names) for name, outputs in shown.items()}, shares)
 
 
 def _by_day(moments: Iterator[Moment[Any]]) -> list[list[Output]]:
@@ -152,7 +140,18 @@ def parts_played(one: Subject) -> dict[str, str]:
     return names | {place: f"place {k}" for k, place in enumerate(others, 1)}
 
 
-def _renamed(outputs: Sequence[Sequence[Output]], names: dict[str, str]) -> list[list[Output]]:
+def released(name: str, one: Subject, setting: Setting) -> list[list[Output]]:
+    """What silence, or a system by plain counts, shows of a person's held-out days."""
+    if name == SILENCE:
+        return [[SUPPRESSED] * len(day) for day in one.held_out]
+    mechanism = build(name, one.chain, one.policy(setting.delta))
+    quiet = Adversary(mechanism, policy=Policy())  # nobody's belief is asked for here
+    rng = SeededEntropy(seed_for(setting.seed, one.number, "release"))
+    return _by_day(replay(mechanism, one.held_out, rng=rng, judge=quiet))
+
+
+def renamed(outputs: Sequence[Sequence[Output]], names: dict[str, str]) -> list[list[Output]]:
+    """The same, places called by their part."""
     return [
         [Released(names.get(one.context, one.context)) if isinstance(one, Released) else one for one in day]
         for day in outputs
