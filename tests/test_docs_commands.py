@@ -176,7 +176,7 @@ def started_and_stopped(line: Line, more: tuple[str, ...], wanted: str) -> tuple
             else:
                 raise AssertionError(f"{line}\nended before it said {wanted!r}:\n{''.join(said)}")
             os.killpg(process.pid, signal.SIGINT)
-            said.append(process.communicate(timeout=60)[0])
+            said.append(process.communicate(timeout=600)[0])
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
