@@ -11,13 +11,14 @@ unexport PYTHONDONTWRITEBYTECODE
 TESTED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 INSTALL := pip install --quiet --disable-pip-version-check
 # Laws, golden bits, contracts and unit tests, in less than a minute once kernels are compiled: no server, browser, Java
-# or long search. pyproject.toml says what the markers mean. `make lowest` runs the same.
+# or long search. pyproject.toml says what the markers mean. `make lowest` runs the same. Searches take a third of their
+# seeds.
 QUICK := -n 2 --dist loadgroup -m 'not (audit or broker or postgres or browser or spark or kills or search or slow)'
 # Whole stories are slow, as tests/conftest.py says: what they would import takes seconds too.
 STORIES := choosing cli demo endless evaluation experiments gateway live publish test_docs.py test_docs_commands.py
 QUICK += $(STORIES:%=--ignore=tests/%)
 
-.PHONY: demo serve warm quick test slowest check format bench audit lowest update dashboard pictures clean
+.PHONY: demo serve warm quick test slowest check docs format bench audit lowest update release dashboard pictures clean
 
 demo: .venv
 	$(BIN)/discreet demo --out out/demo.html
@@ -32,7 +33,7 @@ warm: .venv
 	$(BIN)/discreet warm
 
 quick: warm
-	$(BIN)/python -m pytest $(QUICK)
+	DISCREET_SEARCH=short $(BIN)/python -m pytest $(QUICK)
 
 # Everything that can run here, except what only `make audit` runs; what is left out is said. Three processes for two
 # cores: tests of Spark, servers and kills wait for others much of their time.
@@ -56,6 +57,11 @@ check: .venv
 	$(BIN)/mypy
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# The site, in out/site: strict, so that a link that leads nowhere or a page that nobody finds is an error.
+docs: .venv
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 format: .venv
 	$(BIN)/ruff check --fix .
@@ -75,7 +81,7 @@ BUILT := src/discreet/dashboard
 dashboard:
 	cd dashboard && npm install --no-audit --no-fund && npm run build
 	{ find dashboard -name node_modules -prune -o -type f -print; \
-	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg; } \
+	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg $(BUILT)/*.webmanifest; } \
 	  | LC_ALL=C sort | xargs sha256sum > $(BUILT)/sources.sha256
 
 # The pictures of README and docs, taken of the page itself. It takes Chromium, and `make dashboard` before.
@@ -85,7 +91,7 @@ pictures: .venv
 # The quick tests on the lowest versions that pyproject.toml allows, in an environment of its own: whoever installs
 # discreet beside older packages gets what was promised.
 lowest: .venv-lowest
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba_cache .venv-lowest/bin/python -m pytest $(QUICK)
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba_cache DISCREET_SEARCH=short .venv-lowest/bin/python -m pytest $(QUICK)
 
 .venv-lowest: pyproject.toml experiments/pyproject.toml tools/lowest.py
 	rm -rf $@
@@ -100,6 +106,11 @@ lowest: .venv-lowest
 # pyproject.toml too, which tools/update.py renews first.
 update:
 	$(PYTHON) tools/update.py
+
+# What is released, in dist: a clean tree, checks, all tests, packages built twice with the same bytes, checksums, notes.
+# Nothing is uploaded.
+release: check test
+	$(BIN)/python tools/release.py
 
 # Rebuilt only when pyproject.toml or constraints.txt changes; a failed install leaves nothing behind that looks finished.
 .venv: pyproject.toml experiments/pyproject.toml constraints.txt

@@ -73,7 +73,7 @@ def routine(days: int = 42, seed: int = 1, clock: Clock = CLOCK) -> Routine:
     return Routine.fit(found, clock=clock)
 
 
-def settled(name: str, habits: Routine, outputs: str = "suppress") -> PersonConfig:
+def person_config(name: str, habits: Routine, outputs: str = "suppress") -> PersonConfig:
     """Somebody of these habits, with a secret."""
     spec, policy = Spec("adaptive", {"outputs": outputs}), Policy(["clinic"], delta=0.1)
     clock = habits.clock or CLOCK
@@ -187,7 +187,7 @@ def kill_often(kills: int, *, people: int = 5, seed: int = 1, postgres: str | No
     """Start, kill at a random moment, start again: what was heard and written in the end."""
     rng, counts, clock = random.Random(seed), Counts(), BEGAN
     habits = routine()
-    everybody = [settled(f"p{k}", habits) for k in range(people)]
+    everybody = [person_config(f"p{k}", habits) for k in range(people)]
     with tempfile.TemporaryDirectory(prefix="discreet-kills-") as made:
         data = Path(made)
         for _ in range(kills):

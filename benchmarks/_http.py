@@ -24,7 +24,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from benchmarks._crashes import BEGAN, CLOCK, WHERE, routine, settled
+from benchmarks._crashes import BEGAN, CLOCK, WHERE, person_config, routine
 from discreet.gateway.app import GatewayPlan, PreparedGateway
 from discreet.gateway.config.sections import Rates
 from discreet.gateway.config.sections import Server as Address
@@ -61,7 +61,7 @@ def serve(folder: Path, people: int, senders: int, ahead: float, past: int) -> N
     """Serve until SIGTERM, and write how long boundaries took and how busy the processor was."""
     bound = listening("127.0.0.1", 0)
     habits = routine()
-    everybody = [settled(f"p{k}", habits) for k in range(people)]
+    everybody = [person_config(f"p{k}", habits) for k in range(people)]
     start = BEGAN + (past + 1) * CLOCK.slot_seconds - ahead
     began = [time.monotonic()]
     if past:

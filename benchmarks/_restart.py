@@ -38,7 +38,7 @@ def _life(folder: str, slot: int) -> dict[str, float]:
 
 def live(folder: Path, slot: int) -> None:
     """One life: decide a slot, serve, say so, stop."""
-    from benchmarks._crashes import BEGAN, CLOCK, settled
+    from benchmarks._crashes import BEGAN, CLOCK, person_config
     from discreet.gateway.app import GatewayPlan, PreparedGateway
     from discreet.gateway.config.sections import Server as Address
     from discreet.gateway.server import listening, run
@@ -46,7 +46,7 @@ def live(folder: Path, slot: int) -> None:
     from discreet.models.store import load
 
     bound = listening("127.0.0.1", 0)
-    person = settled("p", load(folder / "habits.model"))  # type: ignore[arg-type]  # a Routine was saved
+    person = person_config("p", load(folder / "habits.model"))  # type: ignore[arg-type]  # a Routine was saved
     now = BEGAN + slot * CLOCK.slot_seconds + 5
     plan = GatewayPlan([person], wall=lambda: now, server=Address(port=bound.getsockname()[1]))
     served = PreparedGateway(plan, Folder.made(folder))

@@ -1,8 +1,14 @@
-"""The observer who only has data on 100,000 slots: the time of an attack, and of what it is made of."""
+"""The observer who only has data on 100,000 slots: the time of an attack, and of what it is made of.
+
+`--part peers --data FOLDER` compares Adaptive with two peers at equal attack success instead (`_attack_peers`).
+"""
 
 from __future__ import annotations
 
+import argparse
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -26,8 +32,22 @@ def masked(days: list[Day]) -> list[list[Output]]:
     ]
 
 
-def main() -> None:
-    """Print the times."""
+def main(options: Sequence[str] = ()) -> None:
+    """Print the times, or the comparison."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks attack")
+    parser.add_argument("--part", choices=("time", "peers"), default="time")
+    parser.add_argument("--data", type=Path, help="the folder of recorded data, for peers")
+    parser.add_argument("--people", type=int, default=12)
+    parser.add_argument("--days", type=int, default=24, help="held-out days of each person")
+    parser.add_argument("--only", help="one data set, by its name")
+    given = parser.parse_args(list(options))
+    if given.part == "peers":
+        if given.data is None:
+            parser.error("--part peers needs recorded people; give the folder of their files, --data FOLDER")
+        from benchmarks._attack_peers import peers
+
+        peers(given.data, given.people, given.days, given.only)
+        return
     count = 50
     days = [day for own in people(count, -(-SLOTS // (48 * count)), seed=1).values() for day in own]
     outputs = masked(days)

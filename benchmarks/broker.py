@@ -14,7 +14,7 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 from tests.gateway.mosquitto import ABSENT, PROGRAM, Mosquitto, until
 from tests.gateway.payloads import LOCATION, TST, encoded
-from tests.gateway.people import CLOCK, START, closed, keeper, settled
+from tests.gateway.people import CLOCK, START, closed, keeper, person_config
 
 from discreet.gateway.config.broker import Broker, ToldView
 from discreet.gateway.config.views import View
@@ -44,7 +44,7 @@ def _send(port: int) -> None:
 
 
 async def readings(folder: Path, broker: Mosquitto) -> None:
-    jane = settled(outputs="suppress")
+    jane = person_config(outputs="suppress")
     async with Gateway(keeper(folder, START.timestamp(), jane), wall=START.timestamp).running() as gateway:
         source = MqttSource(gateway, Broker(port=broker.port), [OwnTracksSource("jane", "jane")])
         task = asyncio.create_task(source.run())
@@ -73,7 +73,7 @@ async def readings(folder: Path, broker: Mosquitto) -> None:
 
 
 async def told(folder: Path, broker: Mosquitto) -> None:
-    jane = settled(outputs="suppress")
+    jane = person_config(outputs="suppress")
     gateway = Gateway(keeper(folder, START.timestamp(), jane), wall=START.timestamp)
     people = {f"p{k}": dataclasses.replace(jane, name=f"p{k}") for k in range(PEOPLE)}
     tells = tuple(ToldView(name) for name in people)

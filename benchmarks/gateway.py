@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks._crashes import BEGAN, CLOCK, KEY, WHERE, kill_often, routine, settled
+from benchmarks._crashes import BEGAN, CLOCK, KEY, WHERE, kill_often, person_config, routine
 from benchmarks._crowd import crowd
 from benchmarks._http import Server, late, loaded, reading, serving, timed
 from discreet.gateway.runtime import Gateway
@@ -62,7 +62,7 @@ TOGETHER = 2.0
 def opened(folder: Path, people: int, now: float) -> Keeper:
     """A keeper over new files; all people have the same habits."""
     habits = routine()
-    everybody = [settled(f"p{k}", habits) for k in range(people)]
+    everybody = [person_config(f"p{k}", habits) for k in range(people)]
     return Keeper(everybody, SqliteJournal(folder / "journal.db"), OwnStore(folder / "own.db"), KEY, now)
 
 

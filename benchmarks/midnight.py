@@ -1,4 +1,4 @@
-"""One day and two: the README's table, what the audit says of a day and of two days that nights join."""
+"""One day and two: what the audit says of a day and of two days that nights join (docs/guarantee.md)."""
 
 from __future__ import annotations
 

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from tests.places.phones import KINDS, NAMES, person, recorded, score
+from tests.places.phones import KINDS, NAMES, OTHER, USUAL, Life, person, recorded, score
 
 from discreet.errors import DataError
 
 PEOPLE = 20
+OTHERS = 500
+"""The first seed of the other people."""
 
 
 def main() -> None:
     """Means over the people: places found of those there are, invented ones, time told rightly and wrongly, homes."""
+    print("whom thresholds were chosen on:")
+    _table(USUAL, range(PEOPLE))
+    print("other people, whom nothing was chosen on:")
+    _table(OTHER, range(OTHERS, OTHERS + PEOPLE))
+
+
+def _table(life: Life, seeds: range) -> None:
     print(f"{'phone':22} positions  places found  invented  time right  time wrong  home right  home wrong")
     for kind in KINDS:
         found, positions = [], 0
-        for seed in range(PEOPLE):
-            one = person(seed)
+        for seed in seeds:
+            one = person(seed, life)
             seen = recorded(one, kind, seed)
             positions += len(seen)
             try:

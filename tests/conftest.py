@@ -8,6 +8,8 @@ from functools import cache
 from typing import Any
 
 import pytest
+from _pytest.nodeid import NodeId
+from hypothesis import settings
 
 from tests.processor_time import CACHE, Took, spent
 
@@ -51,6 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Say to Java and to loops how to compile, and collect times in the process that reports."""
     os.environ.setdefault("JAVA_TOOL_OPTIONS", SHORT_LIVED)
     os.environ.setdefault("DISCREET_COMPILE", "now")  # else dozens of processes would each start a compiler
+    settings.register_profile("short", max_examples=30)
+    if os.environ.get("DISCREET_SEARCH") == "short":
+        settings.load_profile("short")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Times())
 
@@ -66,7 +71,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         why = BY_FOLDER.get(_room(item))
         if why is not None and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.slow(why))
+        _name_by_group(item)
     items.sort(key=_turn)
+
+
+def _name_by_group(item: pytest.Item) -> None:
+    """End the name of a test with its group, which is all that the scheduler reads.
+
+    pytest-xdist 3.8 writes it where pytest 9.2 no longer looks (pytest-xdist, issue 1386), and nobody says so: each
+    worker starts a Java of its own.
+    """
+    group = item.get_closest_marker("xdist_group")
+    if group is not None and item.config.getoption("loadgroup", False):
+        item._id = NodeId.parse(f"{item.nodeid}@{group.args[0]}")
 
 
 def _room(item: pytest.Item) -> str:

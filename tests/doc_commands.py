@@ -110,9 +110,8 @@ def _arguments(part: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def readme(folder: Path) -> None:
-    """The checkout's examples, and an archive of a phone's history."""
+    """The checkout's examples."""
     shutil.copytree(ROOT / "examples", folder / "examples")
-    takeout(folder)
 
 
 def command(folder: Path) -> None:
@@ -132,6 +131,14 @@ def setup(folder: Path) -> None:
 def takeout(folder: Path) -> Path:
     """Google's archive of three weeks."""
     return histories.google_records(folder).rename(folder / "takeout.zip")
+
+
+def phone(folder: Path) -> None:
+    """Three weeks of an Android phone, and the policy that the page shows."""
+    histories.google_android(folder)
+    page = (ROOT / "docs" / "tutorial-phone.md").read_text(encoding="utf-8")
+    (policy,) = (block.content for block in blocks(page) if block.language == "toml")
+    (folder / "policy.toml").write_text(policy, encoding="utf-8")
 
 
 def import_(folder: Path) -> None:
@@ -195,5 +202,6 @@ RUN: dict[str, Callable[[Path], None]] = {
     "docs/setup.md": setup,
     "docs/import.md": import_,
     "docs/population.md": population,
+    "docs/tutorial-phone.md": phone,
 }
 """Pages whose lines are run, in order and in one folder each, and what makes their files."""

@@ -17,15 +17,24 @@ from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Generalized, Output, Released, Skipped
 from discreet.policy import Guarantee, Policy, Secret
 
-LONG = os.environ.get("DISCREET_SEARCH") == "long"
+SEARCH = os.environ.get("DISCREET_SEARCH", "")
+LONG, SHORT = SEARCH == "long", SEARCH == "short"
 
 
 def searches(count: int, full: int | None = None) -> range:
     """Seeds for a property search: `count` of them in `make test`, twenty times as many (or as `full`) in `make audit`.
 
-    Give `full` where a search takes so long that `make test` does with a part of it.
+    `make quick` takes the first third. Give `full` where a search takes so long that `make test` does with a part of
+    it.
     """
+    if SHORT:
+        return range(-(-count // 3))
     return range(20 * (full or count) if LONG else count)
+
+
+def enough(count: int) -> int:
+    """How often a search of `make test` must at least have found what it judges; `make quick` asks for a quarter."""
+    return count // 4 if SHORT else count
 
 
 def random_rows(rng: np.random.Generator, shape: tuple[int, ...], zeros: float) -> FloatArray:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import io
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -44,7 +46,6 @@ ANSWERS: dict[str, list[str]] = {
     "docs/setup.md": [
         "jane", "Europe/Paris", "friend", "cafe", "gym", "supermarket", "hospital", "pharmacy", "1", "", "deceive", "",
     ],
-    "README.md": ["jane", "Europe/Paris", "clinic", ".", "", "", "", ""],
 }  # fmt: skip
 """What somebody types whom `discreet setup` asks: on its page as the page shows it."""
 
@@ -91,7 +92,22 @@ def test_the_lines_for_spark_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (published,) = (line for line in lines if needs_spark(line) and "publish" in line.words)
     (stream,) = (line for line in lines if needs_spark(line) and "stream" in line.words)
     learns = lines[lines.index(stream) - 1]
-    for line in (published, learns, stream):
+    run_apart([published, learns, stream])
+
+
+@pytest.mark.spark
+def test_the_tutorial_for_spark_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = lines_of(ROOT / "docs" / "tutorial-spark.md")
+    run_apart(lines)
+    for table, engine in (("published", "spark"), ("again", "local")):
+        manifest = json.loads((tmp_path / f"{table}.parquet.manifest.json").read_text(encoding="utf-8"))
+        assert manifest["engine"] == engine
+
+
+def run_apart(lines: Sequence[Line]) -> None:
+    """Run lines one after the other, each in a process of its own."""
+    for line in lines:
         assert line.arguments is not None
         verb, *rest = line.arguments
         # In a process of its own: a Java that other tests started is at home in another folder.

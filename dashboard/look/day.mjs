@@ -1,5 +1,5 @@
 // A day of 96 slots with ten secrets: why slots were silent, the week, the calendar, a year; and how long it takes.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { enter, folder, holds, look, page, seen } from "./browser.mjs";
 
 const DRAWN = 100; // ms, from nothing to the whole day
@@ -86,6 +86,28 @@ async function folded() {
   await page.locator(".strip [data-first]").last().click({ position: { x: 1.5 * (last.wide / last.slots), y: 10 } });
   await page.waitForSelector(`.strip [role=slider][aria-valuenow="${last.first + 1}"]`);
   await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** The day and its month as files, which the browser makes by itself. */
+async function exported() {
+  await page.click(".export summary");
+  const saved = async (name) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.click(`.export [aria-label^="Save"][aria-label$="${name}"] >> nth=0`)]);
+    return [file.suggestedFilename(), readFileSync(await file.path())];
+  };
+  const [name, csv] = await saved("CSV");
+  const lines = csv.toString().trim().split("\r\n");
+  holds(/^jane \d{4}-\d\d-\d\d\.csv$/.test(name), `the file is called ${name}`);
+  holds(lines[0] === "start,end,true,told,kind" && lines.length === 97, `a day of 96 slots has ${lines.length - 1} lines`);
+  const [, json] = await saved("JSON");
+  const [day] = JSON.parse(json);
+  holds(day.slots.every((one, k) => lines[k + 1].startsWith(`${one.start},${one.end},${one.true},`)), "the files differ");
+  const [picture, png] = await saved("Picture");
+  holds(picture.endsWith(".png") && png.subarray(1, 4).toString() === "PNG" && png.length > 2000, "the picture is none");
+  writeFileSync(`${folder}/export.png`, png);
+  const [month] = await Promise.all([page.waitForEvent("download"), page.click('.export [aria-label$="CSV"] >> nth=1')]);
+  const all = readFileSync(await month.path()).toString().trim().split("\r\n");
+  holds(/^jane \d{4}-\d\d\.csv$/.test(month.suggestedFilename()) && all.length > lines.length, "the month has a day alone");
 }
 
 /** A place has one colour: on the day, on the map, in another order of screens, and after a reload. */
@@ -183,6 +205,7 @@ await look(async () => {
 
   const sentences = await explained();
   await seen("day");
+  await exported();
   await folded();
   await coloured();
   await calendar();

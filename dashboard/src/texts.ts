@@ -161,6 +161,15 @@ export const texts = {
     time: "Time",
   },
 
+  export: {
+    heading: "Save as a file",
+    words: "The file shows where you really were. Your browser makes it; nothing is sent.",
+    day: "This day:",
+    month: "This month:",
+    formats: { csv: "CSV", json: "JSON", png: "Picture" },
+    as: (when: string, format: string) => `Save ${when} as ${format}`,
+  },
+
   map: {
     label: "Map of your places, north up",
     help: "Drag the map or use the arrow keys; plus and minus zoom, 0 shows everything. The list has the same places.",

@@ -3,6 +3,7 @@ import { api, type Beliefs, type Day, type Days, type Heard, type Notice, type S
 import { BeliefOf, Key } from "./beliefs";
 import { Calendar } from "./calendar";
 import { useDays, type Looked } from "./days";
+import { Export } from "./export";
 import { Sources, useHeard } from "./health";
 import { clock, dayName, moved, since } from "./locale";
 import { useNow } from "./now";
@@ -35,6 +36,7 @@ export function Today({ person, out }: { person: string; out: () => void }) {
       <Week person={person} day={seen.day} last={days.last} go={go} />
       <BeliefsOf person={person} day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
       <Sources heard={heard} />
+      <Export person={person} days={days} day={seen.day} />
     </>
   );
 }

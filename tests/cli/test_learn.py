@@ -7,6 +7,7 @@ import pytest
 
 from discreet import MarkovChain, Models, Routine, load
 from discreet.clock import Clock
+from discreet.models.routine.pairs import PairRoutine
 from tests.cli.conftest import POLICY, READINGS, Discreet, error_of
 
 PARIS = ["--zone", "Europe/Paris"]
@@ -339,3 +340,19 @@ def test_observers_are_kept_with_the_routine_and_the_audit_says_so(discreet: Dis
     refused = discreet("learn", READINGS, *PARIS, "--day-by-day", "--observers", 2, "--out", tmp_path / "day.model")
     assert refused.code == 2
     assert "--observers are for routines" in error_of(refused)
+
+
+@pytest.mark.slow("learns twice, and releases six weeks")
+def test_habits_over_two_contexts_go_through_the_commands(discreet: Discreet, tmp_path: Path) -> None:
+    out, chosen = tmp_path / "two.model", tmp_path / "chosen.model"
+    ran = discreet("learn", READINGS, *PARIS, "--slots", 8, "--keep", "hospital", "--order", 2, "--out", out)
+    assert ran.code == 0
+    assert isinstance(load(out), PairRoutine)
+    policy = tmp_path / "policy.toml"
+    policy.write_text('delta = 0.1\n[[secret]]\ncontexts = ["hospital"]\n')
+    found = discreet("evaluate", READINGS, "--model", out, "--policy", policy, "--json").json
+    assert (found["without_end"], found["breached"]) == (True, False)
+    assert "over one context" in error_of(discreet("learn", READINGS, "--update", out, "--out", out))
+    asked = discreet("learn", READINGS, *PARIS, "--slots", 8, "--order", "auto", "--out", chosen)
+    assert "of a step of the last 8 days, the log-likelihood is" in asked.err
+    assert isinstance(load(chosen), Routine | PairRoutine)

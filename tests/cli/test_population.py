@@ -33,7 +33,7 @@ def test_files_datasets_and_patterns_publish_what_one_table_does(
         own.drop("who").write_parquet(folder / "0.parquet")
     wanted = discreet(*given(cards, tmp_path / "whole.csv", *SECRET, "--json")).json
     for source in ("parts", "parts/*.csv", "set"):
-        ran = discreet(*given(tmp_path / source, tmp_path / "out.csv", *SECRET, "--json"))
+        ran = discreet(*given(tmp_path / source, tmp_path / "out.csv", *SECRET, "--again", "--json"))
         assert ran.code in (0, 1), ran.err
         frames = [pl.read_csv(tmp_path / name, infer_schema=False) for name in ("out.csv", "whole.csv")]
         assert frames[0].select(frames[1].columns).equals(frames[1])

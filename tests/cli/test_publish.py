@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import hashlib
 import json
 import os
 import pickle
@@ -141,7 +142,10 @@ def test_two_workers_write_what_one_does(discreet: Discreet, cards: Path, tmp_pa
     assert one.read_bytes() == two.read_bytes()
     assert {**alone.json, "out": None} == {**shared.json, "out": None}
     assert "0 workers; give 1 or more" in error_of(discreet(*given(cards, one, *options, "--workers", 0)))
-    assert {path.name for path in tmp_path.iterdir()} == {"cards.csv", one.name, two.name}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "cards.csv",
+        *(name for path in (one, two) for name in (path.name, f"{path.name}.manifest.json")),
+    }
 
 
 def test_ctrl_c_leaves_no_table_and_resume_goes_on(
@@ -170,7 +174,13 @@ def test_ctrl_c_leaves_no_table_and_resume_goes_on(
     assert discreet(*given(cards, out, *options, "--resume")).code == 0
     assert asked == ["p1", "p2", "p3", "p3", "p4"]
     assert out.read_bytes() == whole.read_bytes()
-    assert {path.name for path in tmp_path.iterdir()} == {"cards.csv", "whole.csv", "out.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "cards.csv",
+        "whole.csv",
+        "whole.csv.manifest.json",
+        "out.csv",
+        "out.csv.manifest.json",
+    }
 
 
 @pytest.mark.parametrize(
@@ -426,10 +436,46 @@ def test_a_table_that_is_there_is_replaced_only_when_asked_to(discreet: Discreet
     assert len(rows_of(out)) > 10
 
 
+def test_people_with_secrets_of_their_own(
+    discreet: Discreet, cards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who hides nothing of what all others hide is shown whole; a run that was interrupted goes on with the table."""
+    own, whole, out = tmp_path / "own.csv", tmp_path / "whole.csv", tmp_path / "out.csv"
+    rows = [f"p{k},activity=activity 2,0.1," for k in (1, 2, 3)]
+    own.write_text("\n".join(["person,secret,delta,cap", *rows, "p4,location=location 2,1,"]) + "\n")
+    options = ["--mechanism", "sensitive-mask", "--own-secrets", own, "--accept-model"]
+    ran = discreet(*given(cards, whole, *options, "--report", tmp_path / "report.csv"))
+    assert ran.code == 1, ran.err  # silence tells
+    shown = by_person(rows_of(whole))
+    assert "activity 2" not in {row["what"] for k in (1, 2, 3) for row in shown[f"p{k}"]}
+    assert "activity 2" in {row["what"] for row in shown["p4"]}
+    assert "location 2" not in {row["place"] for row in shown["p4"]}
+    gains = {row["person"]: row for row in rows_of(tmp_path / "report.csv")}
+    assert gains["p4"]["gain activity=activity 2"] == ""
+    assert gains["p1"]["gain location=location 2"] == ""
+    done: list[str] = []
+
+    def pressed(plan: Plan, one: Trajectory, *more: Any) -> PublishedPerson:
+        done.append(one.person)
+        if done == ["p1", "p2"]:
+            raise KeyboardInterrupt
+        return person_work.published(plan, one, *more)
+
+    monkeypatch.setattr("discreet.publish.work.published", pressed)
+    for size in ("FIRST_EVENTS", "MOST_EVENTS"):
+        monkeypatch.setattr(f"discreet.publish.engines.local.{size}", 1)
+    assert discreet(*given(cards, out, *options)).code == 130
+    assert discreet(*given(cards, out, *options, "--resume")).code == 1
+    assert out.read_bytes() == whole.read_bytes()
+    own.write_text("\n".join(["person,secret,delta,cap", *rows]) + "\n")
+    told = error_of(discreet(*given(cards, tmp_path / "other.csv", *options)))
+    assert f"{own}: 'p4' has no secret here; add rows, or give everybody one with --secret" in told
+
+
 def test_resuming_takes_the_data_that_it_was_begun_with(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
     out, other = tmp_path / "out.csv", tmp_path / "other.csv"
     other.write_bytes(cards.read_bytes() + cards.read_bytes().splitlines(keepends=True)[-1])
-    Unfinished.begun(out, 1, digest_of([cards]))
+    Unfinished.begun(out, 1, digest_of([hashlib.sha256(cards.read_bytes()).hexdigest()]))
     refused = discreet(*given(other, out, *GAMBLING, "--resume"))
     assert refused.code == 2
     assert "begun with other data" in refused.err
@@ -444,7 +490,32 @@ def test_nothing_to_resume_is_said(discreet: Discreet, cards: Path, tmp_path: Pa
     assert "there is nothing to resume" in ran.err
 
 
-def test_an_address_is_named_as_one(discreet: Discreet, tmp_path: Path) -> None:
-    given = ["s3://bucket/events.csv", "--out", tmp_path / "out.csv", "--secret", "activity=y"]
-    told = error_of(discreet("publish", *given))
-    assert "s3://bucket/events.csv: is an address" in told
+@pytest.mark.parametrize(
+    ("address", "remedy"),
+    [("s3://bucket/events.csv", "with --engine spark"), ("https://host.example/t.csv", "copy it here")],
+)
+def test_an_address_is_named_as_one(discreet: Discreet, cards: Path, tmp_path: Path, address: str, remedy: str) -> None:
+    secret = ["--secret", "activity=y"]
+    for given in (
+        ["publish", address, "--out", tmp_path / "out.csv", *secret],
+        ["publish", cards, "--out", address, *secret],
+        ["import", address, "--out", tmp_path / "out.csv"],
+        ["learn", address, "--zone", "Europe/Paris", "--out", tmp_path / "out.model"],
+        ["places", address, "--out", tmp_path / "out.geojson"],
+    ):
+        told = error_of(discreet(*given))
+        assert f"{address}: addresses are not on this engine" in told
+        assert remedy in told
+    assert [path.name for path in tmp_path.iterdir()] == ["cards.csv"]
+
+
+def test_clock_times_are_not_for_events(discreet: Discreet, cards: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    secret = '[[secret]]\nname = "g"\ncontexts = ["activity=activity 1"]\n'
+    for clock in ("", '[clock]\nslots = 24\nzone = "Europe/Paris"\n\n'):
+        policy.write_text(f'{clock}{secret}between = ["08:00", "10:00"]\n', encoding="utf-8")
+        told = error_of(discreet(*given(cards, tmp_path / "out.csv", "--policy", policy)))
+        assert "'g' is limited to slots, which events do not have" in told
+        assert "contexts = ['time=night'], with its hours in --intervals" in told
+    told = error_of(discreet(*given(cards, tmp_path / "out.csv", *GAMBLING, "--piece", "-3")))
+    assert "pieces of -3 events; give 1 or more, or 0 to leave them whole" in told

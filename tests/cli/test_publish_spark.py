@@ -46,8 +46,16 @@ def test_spark_publishes_and_reports_as_this_machine_does(
     for document in documents.values():
         document.pop("out")
     assert local == spark
+    manifests = [discreet("verify", tmp_path / f"{engine}.parquet", "--json") for engine in ("local", "spark")]
+    assert [ran.code for ran in manifests] == [0, 0]
+    one, other = (ran.json["manifest"] for ran in manifests)
+    same = ("inputs", "counts", "habits", "policy", "mechanism", "promise")
+    assert [one[key] for key in same] == [other[key] for key in same]
+    assert [path.suffix for path in map(Path, (file["path"] for file in other["outputs"]))].count(".parquet") >= 2
     people = pl.concat([pl.read_parquet(part) for part in sorted((tmp_path / "spark.report.parquet").iterdir())])
-    assert sorted(people["person"]) == sorted(one["person"] for one in local["people"])
+    assert sorted(people["person"]) == sorted(each["person"] for each in local["people"])
+    next((tmp_path / "spark.report.parquet").glob("part-*")).unlink()
+    assert discreet("verify", tmp_path / "spark.parquet").code == 1
 
 
 def refused(*_: object, **__: object) -> None:

@@ -51,6 +51,7 @@ def test_java_that_is_missing_is_said_with_its_remedy(
     [
         ("", "nowhere", "is no folder; make it"),
         ("--model", "nowhere", "a model for each person"),
+        ("--model", __file__, "is the model of one person, and a stream has a folder with one for each"),
         ("--since", "March", "YYYY-MM-DD"),
         ("--mechanism", "no-mask", "without end"),
         ("--policy", "nowhere.toml", "no such policy file"),

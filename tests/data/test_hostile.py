@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreet.data import archives, importing, instants
-from discreet.data.formats import csv, home_assistant, owntracks
+from discreet.data.formats import csv, geolife, home_assistant, owntracks
 from discreet.data.importing import Imported, import_logs
 from discreet.data.json_objects import loads
 from discreet.data.rows import parsed
@@ -164,6 +164,21 @@ def _recording(folder: Path) -> Path:
     return path
 
 
+def _trajectory(folder: Path) -> Path:
+    path = folder / "a.plt"
+    lines = [f"{48 + k / 1000},{2.5 + k / 700},0,492,39744.12,2020-09-13,12:{k:02}:40\r\n" for k in range(20)]
+    path.write_text("".join([*["Geolife trajectory\n"] * 6, *lines]), encoding="utf-8", newline="")
+    return path
+
+
+def _states(folder: Path) -> Path:
+    path = folder / "history.csv"
+    kinds = ("person.jane,home", "device_tracker.john,not_home", "light.kitchen,on", "person.jane,unknown")
+    rows = [f"{kinds[k % 4]},{iso(MAY_1 + 60 * k).removesuffix('Z')}{'.25' * (k % 5 == 0)}Z\n" for k in range(20)]
+    path.write_text("".join(["entity_id,state,last_changed\n", *rows]), encoding="utf-8")
+    return path
+
+
 @pytest.mark.slow("compares with a slow twin on many random cases")
 @pytest.mark.parametrize(
     ("make", "quick"),
@@ -171,6 +186,8 @@ def _recording(folder: Path) -> Path:
         (_positions, [(csv, "_plain_frame"), (instants, "_common")]),
         (samples.csv_labels, [(csv, "_plain_frame"), (instants, "_common")]),
         (_recording, [(owntracks, "_alike")]),
+        (_trajectory, [(geolife, "_alike")]),
+        (_states, [(home_assistant, "plain_fields")]),
     ],
 )
 def test_the_quick_way_tells_what_the_slow_one_does(
@@ -197,6 +214,40 @@ def test_the_quick_way_tells_what_the_slow_one_does(
 
     holds()
     assert ways > 20  # a quarter of the examples, whatever they are: both ways are really met
+
+
+def test_rows_of_a_recorder_are_the_same_as_columns(tmp_path: Path) -> None:
+    """Rows with an odd value each, among usual ones, four at a time: most parts have both."""
+    usual: tuple[Any, ...] = (MAY_1, "home", '{"latitude": 48.5, "longitude": 2.5, "gps_accuracy": 9}', "person.jane")
+    at = '{"latitude": %s, "longitude": %s, "gps_accuracy": %s}'
+    odd: list[tuple[Any, ...]] = [
+        (time, *usual[1:]) for time in (None, "x", "2024-05-01 08:00:00", -1.5, 1e300, 2**62, f"{MAY_1}", MAY_1 + 0.25)
+    ]
+    odd += [
+        (MAY_1, state, *usual[2:]) for state in (None, "", " work ", "not_home", "Unknown", "unavailable", 7, b"\xff")
+    ]
+    values = ("null", '"48"', "48", "1e400", "true", "[1]", "NaN")
+    odd += [
+        (*usual[:2], at % each, usual[3])
+        for one in values
+        for each in ((one, 2.5, 9), (48.5, one, 9), (48.5, 2.5, one))
+    ]
+    odd += [(*usual[:2], held, usual[3]) for held in (None, "", "{}", "[]", "[", "7", b"{\xff}", '{"latitude": 48.5}')]
+    odd += [(*usual[:3], entity) for entity in ("person.", "device_tracker.a.b", "person.\u00e9", b"person.\xff")]
+    path = tmp_path / "home-assistant_v2.db"
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE states (last_updated_ts, state, attributes, entity_id)")
+    for k, one in enumerate(odd):
+        database.executemany("INSERT INTO states VALUES (?, ?, ?, ?)", [(one[0], *one[1:]), (MAY_1 + k, *usual[1:])])
+    database.commit()
+    database.close()
+    with mock.patch.object(home_assistant, "PART", 4):
+        with mock.patch.object(home_assistant, "_alike", wraps=home_assistant._alike) as quick:
+            told = _told(path)
+        assert len([call for call in quick.call_args_list if home_assistant._alike(*call.args)]) > 5
+    with mock.patch.object(home_assistant, "_alike", return_value=None):
+        assert _told(path) == told
+    assert len(told[0]) > len(odd)  # type: ignore[arg-type]  # the readings, as a list
 
 
 def _told(file: Path) -> tuple[object, ...]:

@@ -47,7 +47,7 @@ def a_day(clock: Clock, rng: np.random.Generator) -> tuple[str, ...]:
     return tuple(contexts)
 
 
-def settled(
+def person_config(
     name: str = "jane", routine: Routine | None = None, outputs: str = "deceive", clock: Clock = CLOCK
 ) -> PersonConfig:
     """The person with a secret."""
@@ -67,7 +67,7 @@ def keeper(folder: Path, now: float, *people: PersonConfig, **options: object) -
     journal = SqliteJournal(folder / "journal.db")
     own = OwnStore(folder / "own.db")
     try:
-        return Keeper(people or (settled(),), journal, own, KEY, now, **options)  # type: ignore[arg-type]
+        return Keeper(people or (person_config(),), journal, own, KEY, now, **options)  # type: ignore[arg-type]
     except DiscreetError:
         journal.close()
         own.close()

@@ -1,12 +1,13 @@
-"""Pictures of the owner's page for README and docs: `python -m tests.gateway.pictures FOLDER`, or `make pictures`.
+"""Pictures of the owner's page and of the demo for README and docs: `python -m tests.gateway.pictures FOLDER`.
 
-The person is the demo's; more than a week has passed, on a clock that does not wait.
+`make pictures` runs it. The person is the demo's; more than a week has passed, on a clock that does not wait.
 """
 
 from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -15,7 +16,7 @@ from discreet.contexts import UNKNOWN
 from discreet.gateway.config.sections import Server
 from discreet.gateway.demo import CLOCK, NAME, SECRET, Life, with_files
 from discreet.gateway.store.own_store import Reading
-from tests.gateway.browser import look
+from tests.gateway.browser import CHROMIUM, look
 from tests.gateway.web import Wall, listening_web
 
 WEEK = 7
@@ -52,8 +53,26 @@ def _read(life: Life, date: dt.date, slot: int) -> list[Reading]:
     return [Reading(NAME, "phone", instant, life.where[label], 20.0)]
 
 
+def demo_taken(folder: Path, files: Path) -> None:
+    """The picture that the demo's page begins with."""
+    from discreet.cli import run
+
+    if run(["demo", "--out", str(files / "demo.html")]) != 0:
+        raise SystemExit("discreet demo failed")
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={files / 'profile'}",
+    )
+    picture = ("--window-size=1000,512", f"--screenshot={folder / 'demo.png'}", (files / "demo.html").as_uri())
+    subprocess.run([str(CHROMIUM), *options, *picture], check=True, capture_output=True)
+
+
 if __name__ == "__main__":
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as kept:
         asyncio.run(taken(out, Path(kept) / "files"))
+        demo_taken(out, Path(kept))

@@ -223,7 +223,7 @@ def test_an_expired_token_ends_its_streams_although_the_file_cannot_be_read(tmp_
 
 def test_tokens_are_watched_for_as_long_as_the_gateway_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A look that fails by any error is followed by the next one."""
-    monkeypatch.setattr("discreet.gateway.app.LOOK", 0.01)
+    monkeypatch.setattr("discreet.gateway.app.TOKEN_CHECK", 0.01)
 
     async def story() -> None:
         async with opened(tmp_path) as web:

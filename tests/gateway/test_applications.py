@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from discreet.gateway.config.view_settings import view_of, write_view
+from discreet.gateway.config.settings import view_of, write_view
 from discreet.gateway.config.views import View
 from discreet.outputs import SUPPRESSED, Released
 from tests.gateway.browser import NODE, SOURCES
-from tests.gateway.people import START, readings, settled
+from tests.gateway.people import START, person_config, readings
 from tests.gateway.qr_reader import read
 from tests.gateway.test_day import logged_in
 from tests.gateway.web import ROUTINE, Web, events, listening_web, opened
@@ -42,7 +42,7 @@ def told(tmp_path: Path, story: Callable[[Web, Path], Awaitable[None]]) -> None:
     file.chmod(0o640)
 
     async def whole() -> None:
-        people = [settled(routine=ROUTINE, outputs="suppress")]
+        people = [person_config(routine=ROUTINE, outputs="suppress")]
         async with opened(tmp_path / "files", people=people, file=file) as web:
             await logged_in(web)
             web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
@@ -72,7 +72,7 @@ async def gets_of(web: Web, **options: Any) -> tuple[dict[str, Any], dict[str, s
 @pytest.mark.parametrize("view", ["whole", "family"])
 def test_what_a_token_gets_is_what_it_is_sent(tmp_path: Path, view: str) -> None:
     async def whole() -> None:
-        people = [settled(routine=ROUTINE, outputs="suppress")]
+        people = [person_config(routine=ROUTINE, outputs="suppress")]
         async with listening_web(tmp_path, people=people) as web:
             await logged_in(web)
             await lived(web, 7)
@@ -127,7 +127,7 @@ def test_a_view_is_in_force_at_once_in_open_streams_too_and_in_the_file(tmp_path
     file.chmod(0o640)
 
     async def whole() -> None:
-        people = [settled(routine=ROUTINE, outputs="suppress")]
+        people = [person_config(routine=ROUTINE, outputs="suppress")]
         async with listening_web(tmp_path / "files", people=people, file=file) as web:
             await logged_in(web)
             web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
@@ -244,7 +244,7 @@ def test_no_reading_is_no_part_of_the_rest() -> None:
 
 def test_that_no_reading_is_shown_otherwise_is_said_once(tmp_path: Path) -> None:
     async def notes(folder: Path) -> list[str]:
-        async with opened(folder, people=[settled(routine=ROUTINE, outputs="suppress")]) as web:
+        async with opened(folder, people=[person_config(routine=ROUTINE, outputs="suppress")]) as web:
             await web.pass_slot()
             return list(web.served.notes)
 

@@ -12,7 +12,7 @@ import pytest
 from discreet.gateway.store.own_store import Reading
 from discreet.places import Circle, Place, Places, read_places, write_places
 from tests.gateway.browser import look
-from tests.gateway.people import PLACES, START, WHERE, settled
+from tests.gateway.people import PLACES, START, WHERE, person_config
 from tests.gateway.web import ROUTINE, listening_web
 
 
@@ -22,7 +22,7 @@ def test_the_map_of_places(tmp_path: Path) -> None:
     here = {"campus": (48.152, 11.582, 700), "library": (48.155, 11.586, 90), "market": (48.118, 11.535, 80)}
     more = [Place(name, Circle(*where)) for name, where in here.items()]
     write_places(file, Places([*PLACES.places, *more]))
-    person = replace(settled(routine=ROUTINE, outputs="suppress"), places=read_places(file))
+    person = replace(person_config(routine=ROUTINE, outputs="suppress"), places=read_places(file))
 
     async def story() -> None:
         async with listening_web(tmp_path / "files", people=[person], maps={"jane": file}) as web:

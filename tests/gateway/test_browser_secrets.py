@@ -9,13 +9,13 @@ import pytest
 
 from discreet.choosing.policy_text import policy_file_text
 from tests.gateway.browser import look
-from tests.gateway.people import START, readings, settled
+from tests.gateway.people import START, person_config, readings
 from tests.gateway.web import ROUTINE, listening_web
 
 
 @pytest.mark.browser
 def test_a_secret_is_declared_previewed_and_saved(tmp_path: Path) -> None:
-    person = settled(routine=ROUTINE, outputs="suppress")
+    person = person_config(routine=ROUTINE, outputs="suppress")
     path = tmp_path / "policy.toml"
     path.write_text(policy_file_text(person.policy, ROUTINE), encoding="utf-8")
     at = readings(("home",) * 4 + ("work",) * 4 + ("clinic",) + ("home",) * 3, START.date())

@@ -16,14 +16,14 @@ from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.store.journal import JournalError
 from discreet.outputs import Skipped
 from discreet.randomness import KeyedEntropy
-from tests.gateway.people import START, closed, habits, keeper, settled
+from tests.gateway.people import START, closed, habits, keeper, person_config
 from tests.gateway.test_keeper import boundaries, fed, week
 
 ROUTINE, OTHERS = habits(), habits(seed=9)
 NOW = START.timestamp()
 DAY = dt.timedelta(days=1)
 STRICTER = Policy([Secret("clinic", delta=0.05), Secret("work at night", {"work"}, slots=[0, 11])], delta=0.2)
-BEFORE = settled(routine=ROUTINE)
+BEFORE = person_config(routine=ROUTINE)
 CHANGES = {
     "policy": replace(BEFORE, policy=STRICTER),
     "habits": replace(BEFORE, routine=OTHERS),
@@ -123,7 +123,7 @@ def test_a_stop_while_it_changes_leaves_it_done_or_not_begun(
                 opened(tmp_path, ends[5] + 1, CHANGES[what])
     for end in (ends[5] + 2, ends[5] + 3):
         one = opened(tmp_path, end, CHANGES[what])
-        closed_history = one.people["jane"].settled.history
+        closed_history = one.people["jane"].config.history
         assert len(closed_history) == 2
         if end == ends[5] + 2:
             closed_first = closed_history
@@ -153,7 +153,7 @@ def test_another_mechanism_is_no_change(tmp_path: Path) -> None:
     one.turn(next(boundaries(1)))
     closed(one)
     with pytest.raises(Exception, match="of another"):
-        opened(tmp_path, NOW + 7300, settled(routine=ROUTINE, outputs="suppress"))
+        opened(tmp_path, NOW + 7300, person_config(routine=ROUTINE, outputs="suppress"))
 
 
 def test_policies_are_kept_whole() -> None:

@@ -21,7 +21,7 @@ from discreet.live.slots import instants
 from discreet.places import Circle, Place, Places, Sightings
 from discreet.places.dwell import contexts_in
 from discreet.places.sightings import SECOND, coded
-from tests.gateway.people import PLACES, WHERE, habits, settled
+from tests.gateway.people import PLACES, WHERE, habits, person_config
 
 OVERLAPPING = Places([*PLACES.places, Place("quarter", Circle(*WHERE["home"], 2000))])
 EDGES = (0, 1, SECOND)
@@ -40,7 +40,7 @@ def slow(own: OwnStore, who: PersonConfig, date: dt.date, slot: int) -> str:
 
 
 PARIS = Clock(12, "Europe/Paris")
-WHO = settled(routine=habits(PARIS), clock=PARIS)
+WHO = person_config(routine=habits(PARIS), clock=PARIS)
 SPRING = dt.date(2026, 3, 29)
 """Clocks go forward: slot 1 is an hour long."""
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import random
 import shutil
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +22,10 @@ from discreet.gateway.health import Health
 from discreet.gateway.store.backup import back_up
 from discreet.gateway.store.database import Lock
 from discreet.gateway.store.integrity import TAIL, check_all, check_some
-from discreet.gateway.store.journal import SqliteJournal
+from discreet.gateway.store.journal import JournalError, JournalRow, SqliteJournal
 from discreet.gateway.store.journal.base import broken_link
 from discreet.gateway.store.own_store import OwnStore
-from tests.gateway.people import CLOCK, KEY, START, closed, habits, keeper, readings, settled
+from tests.gateway.people import CLOCK, KEY, START, closed, habits, keeper, person_config, readings
 from tests.gateway.test_runtime import eventually
 from tests.gateway.web import opened
 
@@ -33,7 +37,7 @@ FLIPS = 60
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of a gateway that has run for three weeks."""
     folder = tmp_path_factory.mktemp("whole")
-    one = keeper(folder, START.timestamp(), settled(routine=ROUTINE, outputs="suppress"))
+    one = keeper(folder, START.timestamp(), person_config(routine=ROUTINE, outputs="suppress"))
     one.read(list(readings(("home",) * CLOCK.slots, START.date())), 2e9)
     for _ in range(21 * CLOCK.slots):
         one.turn(one.next)
@@ -64,7 +68,7 @@ def everything(folder: Path) -> None:
     with closing(Access(folder / "access.db")) as access:
         access.list()
         access.look()
-    one = keeper(folder, START.timestamp() + 30 * 86_400, settled(routine=ROUTINE, outputs="suppress"))
+    one = keeper(folder, START.timestamp() + 30 * 86_400, person_config(routine=ROUTINE, outputs="suppress"))
     closed(one)
 
 
@@ -156,3 +160,53 @@ def test_the_gateway_looks_at_it_while_it_runs(tmp_path: Path, monkeypatch: pyte
             await eventually(lambda: [one.what for one in web.served.gateway.health.reasons] == ["chain"])
 
     asyncio.run(story())
+
+
+def test_a_journal_that_cannot_be_read_for_a_while_is_not_called_altered(tmp_path: Path) -> None:
+    """A database that is away says nothing of its rows; the notice goes when a check has read them."""
+    health = Health()
+    journal = SqliteJournal(tmp_path / "journal.db")
+    journal.begin("jane", dt.date(2026, 3, 2), 0, "the first")
+    read, failing = journal._read, True
+
+    def at_times(query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        if failing:
+            raise JournalError("the server is away")
+        return read(query, values)
+
+    journal._read = at_times  # type: ignore[method-assign]
+    check_some(journal, KEY, health)
+    assert list(check_all(journal, KEY, health)) == []
+    assert [one.what for one in health.reasons] == ["journal check"]
+    assert "altered" not in health.reasons[0].words
+    failing = False
+    assert list(check_all(journal, KEY, health)) == []
+    assert health.ready
+    journal.close()
+
+
+def test_a_stop_while_the_journal_is_checked_finds_nothing_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The page that is being read is read to its end before the file is closed."""
+    monkeypatch.setattr("discreet.gateway.app.DAILY", 0.01)
+
+    async def story() -> None:
+        begun = threading.Event()
+
+        def slow(*given: object, **options: object) -> list[JournalRow]:
+            begun.set()
+            time.sleep(0.3)
+            return page(*given, **options)  # type: ignore[arg-type]
+
+        async with opened(tmp_path) as web:
+            await web.pass_slots(1)
+            journal = web.served.gateway.keeper.journal
+            page = journal.page
+            journal.page = slow  # type: ignore[method-assign]
+            await asyncio.to_thread(begun.wait)
+        await asyncio.sleep(0.5)  # a thread that nobody waits for would have read by now
+        assert web.served.gateway.health.ready
+
+    asyncio.run(story())
+    assert "journal" not in caplog.text

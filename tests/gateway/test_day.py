@@ -17,7 +17,7 @@ from discreet.gateway.owner.beliefs import Watching
 from discreet.mechanisms import Adaptive
 from discreet.numerics import SLACK
 from discreet.outputs import to_wire
-from tests.gateway.people import CLOCK, START, closed, keeper, readings, settled
+from tests.gateway.people import CLOCK, START, closed, keeper, person_config, readings
 from tests.gateway.web import ROUTINE, Web, opened
 
 PATH = "/v1/owner/people/jane"
@@ -33,7 +33,7 @@ POLICY = Policy(
 
 
 def told(tmp_path: Path, story: Callable[[Web], Awaitable[None]]) -> None:
-    person = replace(settled(routine=ROUTINE, outputs="suppress"), policy=POLICY)
+    person = replace(person_config(routine=ROUTINE, outputs="suppress"), policy=POLICY)
 
     async def whole() -> None:
         async with opened(tmp_path, people=[person]) as web:
@@ -154,7 +154,7 @@ def test_nothing_is_explained_unless_somebody_asks_and_what_cannot_be_keeps_noth
         raise ArithmeticError
 
     monkeypatch.setattr(Adaptive, "withheld", broken)
-    one = keeper(tmp_path, START.timestamp(), settled(routine=ROUTINE, outputs="suppress"))
+    one = keeper(tmp_path, START.timestamp(), person_config(routine=ROUTINE, outputs="suppress"))
     at = CLOCK.start_of(START.date(), 0).timestamp()
     for slot, reading in enumerate(readings(("clinic",) * CLOCK.slots, START.date()), 1):
         one.read([reading], at + slot * CLOCK.slot_seconds)

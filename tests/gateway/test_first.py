@@ -38,7 +38,7 @@ from discreet.models.store import reading_of, truth_of
 from discreet.setup.files import READ
 from discreet.setup.steps import FOUND, MODEL, PLACES, READINGS, Setup, drawn
 from tests.gateway.first import SETUP, brought, did, empty_web, enter, recorded, settings_in, stands
-from tests.gateway.people import settled
+from tests.gateway.people import person_config
 from tests.gateway.web import ROUTINE, Web, opened
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "readings.csv"
@@ -253,9 +253,9 @@ def test_one_more_person_joins_a_gateway_that_runs(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path) as web:
             await web.pass_slot()
-            await web.served.gateway.admit(settled("kim", ROUTINE, "suppress"))
+            await web.served.gateway.admit(person_config("kim", ROUTINE, "suppress"))
             kim = web.served.gateway.keeper.people["kim"]
-            await web.served.gateway.admit(settled("kim", ROUTINE, "suppress"))
+            await web.served.gateway.admit(person_config("kim", ROUTINE, "suppress"))
             assert web.served.gateway.keeper.people["kim"] is kim, "once, however often it is asked for"
             assert {row.person for row in await web.pass_slot()} == {"jane", "kim"}
 
@@ -269,7 +269,7 @@ def test_who_was_served_before_is_not_somebody_else_now(tmp_path: Path) -> None:
     async def story() -> None:
         async with empty_web(home, text=SLOTS) as web:
             await enter(web)
-            await web.served.gateway.admit(settled("jane", ROUTINE, "suppress"))  # and is in no settings
+            await web.served.gateway.admit(person_config("jane", ROUTINE, "suppress"))  # and is in no settings
             answer = await web.client.post(f"{SETUP}/read", json=READ_IT)
             assert (answer.status_code, "was used here before" in answer.json()["error"]) == (400, True)
 

@@ -12,7 +12,7 @@ import pytest
 from discreet.gateway.health import Health
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.store.journal import JournalError
-from tests.gateway.people import START, habits, keeper, readings, settled
+from tests.gateway.people import START, habits, keeper, person_config, readings
 from tests.gateway.test_runtime import Wall, eventually
 from tests.gateway.web import Web, opened
 
@@ -34,11 +34,11 @@ def test_one_line_when_it_breaks_and_one_when_it_is_back(caplog: pytest.LogCaptu
 def test_a_journal_that_cannot_be_written_is_said_once_and_once_when_it_can(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.gateway.runtime.LOOK", 0.01)
+    monkeypatch.setattr("discreet.gateway.runtime.CLOCK_CHECK", 0.01)
 
     async def story() -> None:
         wall = Wall(START.timestamp())
-        one = keeper(tmp_path, wall(), settled(routine=ROUTINE, outputs="suppress"))
+        one = keeper(tmp_path, wall(), person_config(routine=ROUTINE, outputs="suppress"))
         tries = []
 
         def full(*_: object) -> None:
@@ -59,11 +59,11 @@ def test_a_journal_that_cannot_be_written_is_said_once_and_once_when_it_can(
 
 
 def test_a_lost_journal_and_a_full_disk_are_seen_between_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.gateway.runtime.PROBE", 0.01)
+    monkeypatch.setattr("discreet.gateway.runtime.DISK_CHECK", 0.01)
     usage = namedtuple("usage", "free")  # what shutil gives
 
     async def story() -> None:
-        one = keeper(tmp_path, START.timestamp(), settled(routine=ROUTINE, outputs="suppress"))
+        one = keeper(tmp_path, START.timestamp(), person_config(routine=ROUTINE, outputs="suppress"))
         async with Gateway(one, wall=Wall(START.timestamp())).running() as gateway:
             real = one.journal.mark
 
@@ -126,7 +126,7 @@ def test_only_the_owner_accepts_a_clock_and_only_one_that_is_held(tmp_path: Path
 
 def test_readings_that_cannot_be_written_make_it_unready(tmp_path: Path) -> None:
     async def story() -> None:
-        one = keeper(tmp_path, START.timestamp(), settled(routine=ROUTINE, outputs="suppress"))
+        one = keeper(tmp_path, START.timestamp(), person_config(routine=ROUTINE, outputs="suppress"))
         async with Gateway(one, wall=Wall(START.timestamp() + 7200)).running() as gateway:
 
             def full(_: object) -> int:

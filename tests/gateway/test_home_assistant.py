@@ -25,9 +25,9 @@ from discreet.live.slots import SECOND
 from discreet.live.standing import StandingRule
 from tests.gateway.mosquitto import until
 from tests.gateway.payloads import HOSTILE, TST, state
-from tests.gateway.people import START, WHERE, habits, keeper, settled
+from tests.gateway.people import START, WHERE, habits, keeper, person_config
 
-JANE = settled(routine=habits(), outputs="suppress")
+JANE = person_config(routine=habits(), outputs="suppress")
 TOKEN = "a-long-lived-access-token"
 ENTITIES = {"person.jane": "jane", "input_select.doing": "jane"}
 

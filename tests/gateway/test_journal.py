@@ -19,7 +19,7 @@ from discreet.gateway.store.journal import Journal, JournalError, JournalRow, Sq
 from discreet.gateway.store.journal.base import broken_link
 from discreet.gateway.store.own_store import OwnStore
 from discreet.outputs import SKIPPED, SUPPRESSED, Generalized, Output, Released
-from tests.gateway.people import KEY, START, habits, settled
+from tests.gateway.people import KEY, START, habits, person_config
 from tests.gateway.postgres import Server
 from tests.gateway.test_keeper import boundaries, fed, week
 
@@ -210,7 +210,7 @@ def test_a_backup_is_a_journal_with_a_mark(journal: Journal, tmp_path: Path) -> 
 
 def test_a_keeper_decides_two_days_and_goes_on(open_journal: Callable[..., Journal], tmp_path: Path) -> None:
     """The same rows from the same bits, whichever database is below."""
-    who = settled(routine=habits(), outputs="suppress")
+    who = person_config(routine=habits(), outputs="suppress")
     rows: list[JournalRow] = []
     ends = list(boundaries(2))
     for first, until in ((0, 7), (7, 24)):
@@ -229,7 +229,7 @@ def test_a_server_that_is_away_tells_nothing_and_is_found_again(server: Server, 
     from discreet.gateway.store.journal.postgres import PostgresJournal
 
     ends = list(boundaries(1))
-    who = settled(routine=habits(), outputs="suppress")
+    who = person_config(routine=habits(), outputs="suppress")
     with closing(PostgresJournal(server.database())) as journal, closing(OwnStore(tmp_path / "own.db")) as own:
         one = Keeper([who], journal, own, KEY, ends[0] - 3600)
         fed(one, week())

@@ -24,7 +24,7 @@ from discreet.gateway.store.own_store import OwnStore
 from discreet.live import Stream
 from discreet.outputs import Released, Skipped
 from discreet.randomness import KeyedEntropy
-from tests.gateway.people import CLOCK, KEY, PLACES, START, a_day, closed, habits, keeper, readings, settled
+from tests.gateway.people import CLOCK, KEY, PLACES, START, a_day, closed, habits, keeper, person_config, readings
 
 NOW = START.timestamp()
 SLOT = CLOCK.slot_seconds
@@ -53,7 +53,7 @@ def fed(one: Keeper, days: dict[dt.date, tuple[str, ...]]) -> None:
 
 
 def test_each_slot_is_decided_once_when_it_ends(tmp_path: Path) -> None:
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE))
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE))
     fed(one, week())
     rows: list[JournalRow] = []
     for boundary in boundaries(7):
@@ -70,7 +70,7 @@ def test_each_slot_is_decided_once_when_it_ends(tmp_path: Path) -> None:
 
 def test_a_week_at_the_gateway_is_a_week_of_a_stream(tmp_path: Path) -> None:
     """The same readings and the same chance, slot by slot: what live.Stream releases."""
-    one, days = keeper(tmp_path, NOW, settled(routine=ROUTINE), bits=counted_bits()), week()
+    one, days = keeper(tmp_path, NOW, person_config(routine=ROUTINE), bits=counted_bits()), week()
     fed(one, days)
     told = [row.output for boundary in boundaries(7) for row in one.turn(boundary)]
 
@@ -90,7 +90,7 @@ def test_a_week_at_the_gateway_is_a_week_of_a_stream(tmp_path: Path) -> None:
             return self.inner.below(bound)
 
     chance = Chance()
-    stream = Stream(ROUTINE, settled(routine=ROUTINE).make, start=START.date(), rng=chance)
+    stream = Stream(ROUTINE, person_config(routine=ROUTINE).make, start=START.date(), rng=chance)
     expected = []
     for contexts in days.values():
         for context in contexts:
@@ -130,7 +130,7 @@ def killed_at(one: Keeper, step: int) -> None:
 @pytest.mark.parametrize("step", range(18))
 def test_killed_between_any_two_writes_nothing_is_lost_or_drawn_again(tmp_path: Path, step: int, outputs: str) -> None:
     """A machine that never stopped tells the same, from the same bits; what was written before the kill stays."""
-    days, who = week(days=2), settled(routine=ROUTINE, outputs=outputs)
+    days, who = week(days=2), person_config(routine=ROUTINE, outputs=outputs)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir()
     cut.mkdir()
@@ -180,7 +180,7 @@ def _rows(folder: Path, who: Any, now: float) -> list[JournalRow]:
 
 
 def test_a_disk_that_fills_up_tells_nothing_and_goes_on_with_the_same_bits(tmp_path: Path) -> None:
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE), bits=counted_bits())
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE), bits=counted_bits())
     fed(one, week())
     real, tries = one.journal.append, []
 
@@ -202,7 +202,7 @@ def test_a_disk_that_fills_up_tells_nothing_and_goes_on_with_the_same_bits(tmp_p
 
 
 def test_within_the_grace_late_beyond_it_skipped_in_public(tmp_path: Path) -> None:
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE))
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE))
     fed(one, week())
     ends = list(boundaries(1))
     (late,) = one.turn(ends[0] + 60)
@@ -214,7 +214,7 @@ def test_within_the_grace_late_beyond_it_skipped_in_public(tmp_path: Path) -> No
 
 
 def test_clocks_that_jump(tmp_path: Path) -> None:
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE))
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE))
     fed(one, week())
     ends = list(boundaries(7))
     one.turn(ends[0])
@@ -222,7 +222,7 @@ def test_clocks_that_jump(tmp_path: Path) -> None:
     rows = one.turn(ends[40] + 30)  # set forward: what lies between is skipped
     assert [isinstance(row.output, Skipped) for row in rows] == [True] * 39 + [False]
     closed(one)
-    behind = keeper(tmp_path, ends[3], settled(routine=ROUTINE))  # a board whose clock is not set yet: it waits
+    behind = keeper(tmp_path, ends[3], person_config(routine=ROUTINE))  # a board whose clock is not set yet: it waits
     assert behind.turn(ends[3] + 5) == []
     assert behind.reached == ends[40]
     assert len(behind.turn(ends[41])) == 1
@@ -235,7 +235,7 @@ def test_nights_when_clocks_change(tmp_path: Path, year: int, month: int, day: i
     clock = Clock(48, "Europe/Paris")
     date = dt.date(year, month, day)
     begin = clock.start_of(date - dt.timedelta(days=1), 40)
-    who = settled(routine=habits(clock), outputs="suppress", clock=clock)
+    who = person_config(routine=habits(clock), outputs="suppress", clock=clock)
     one = keeper(tmp_path, begin.timestamp() + 1, who)
     rows: list[JournalRow] = []
     instant = begin.timestamp() + 2
@@ -257,11 +257,11 @@ def test_readings_that_come_late_early_twice_or_from_elsewhere_change_nothing_de
     one, two = (tmp_path / name for name in ("one", "two"))
     one.mkdir()
     two.mkdir()
-    plain = keeper(one, NOW, settled(routine=ROUTINE), bits=counted_bits())
+    plain = keeper(one, NOW, person_config(routine=ROUTINE), bits=counted_bits())
     fed(plain, days)
     expected = [row.output for boundary in boundaries(2) for row in plain.turn(boundary)]
     closed(plain)
-    noisy = keeper(two, NOW, settled(routine=ROUTINE), bits=counted_bits())
+    noisy = keeper(two, NOW, person_config(routine=ROUTINE), bits=counted_bits())
     told = []
     rng = np.random.default_rng(1)
     for number, boundary in enumerate(boundaries(2)):
@@ -285,7 +285,7 @@ def test_readings_that_come_late_early_twice_or_from_elsewhere_change_nothing_de
 
 
 def test_outputs_leave_at_multiples_of_the_margin(tmp_path: Path) -> None:
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE), margin=2.0)
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE), margin=2.0)
     end = next(boundaries(1))
     (row,) = one.turn(end)
     assert [one.leaves(row, end + late) - end for late in (0.0, 0.1, 1.9, 2.0, 2.1, 7.5)] == [2, 2, 2, 2, 4, 8]
@@ -294,14 +294,14 @@ def test_outputs_leave_at_multiples_of_the_margin(tmp_path: Path) -> None:
 
 def test_an_own_store_that_is_gone_is_a_skip_in_public(tmp_path: Path) -> None:
     """Memory is lost, and an observer has to know; after that it goes on."""
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE))
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE))
     fed(one, week())
     ends = list(boundaries(1))
     one.turn(ends[0])
     one.turn(ends[1])
     one.own.erase("jane")
     closed(one)
-    two = keeper(tmp_path, ends[1] + 5, settled(routine=ROUTINE))
+    two = keeper(tmp_path, ends[1] + 5, person_config(routine=ROUTINE))
     fed(two, week())
     ((first,), (second,)) = two.turn(ends[2]), two.turn(ends[3])
     assert isinstance(first.output, Skipped)
@@ -310,7 +310,7 @@ def test_an_own_store_that_is_gone_is_a_skip_in_public(tmp_path: Path) -> None:
 
 
 def test_many_people_share_the_commits(tmp_path: Path) -> None:
-    people = [settled(f"p{k}", ROUTINE, "suppress") for k in range(20)]
+    people = [person_config(f"p{k}", ROUTINE, "suppress") for k in range(20)]
     one = keeper(tmp_path, NOW, *people)
     commits = []
     real = one.journal.append
@@ -332,7 +332,7 @@ def test_bits_that_are_erased_are_in_no_file_any_more(tmp_path: Path) -> None:
         taken.append(draw(count))
         return taken[-1]
 
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE), bits=take)
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE), bits=take)
     fed(one, week(days=1))
     for boundary in boundaries(1):
         one.turn(boundary)

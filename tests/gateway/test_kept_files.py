@@ -115,13 +115,13 @@ def unpacked(folder: Path, own: str) -> Path:
 def test_a_journal_verifies_and_is_gone_on_with(tmp_path: Path, own: str) -> None:
     """It ends within a day: the belief is that of the last checkpoint, followed by the columns of the rows since."""
     wanted, due = RECORDED["journal"], write.ends(write.TURNS + write.AFTER)
-    who = write.settled(model("routine-later"), write.LATER)
+    who = write.person_config(model("routine-later"), write.LATER)
     one = write.keeper(unpacked(tmp_path, own), wanted["next"] - 60, who, seed=2)
     rows = list(one.journal.all_rows("jane"))
     assert write.facts_of(rows[: write.TURNS]) == wanted["rows"]
     assert broken_link(iter(rows), write.KEY) is None
     assert sum(isinstance(row.output, Skipped) for row in rows) == len(write.OFF)
-    assert [habits.policy for habits in one.people["jane"].settled.history] == [write.FIRST, write.LATER]
+    assert [habits.policy for habits in one.people["jane"].config.history] == [write.FIRST, write.LATER]
     assert one.notes == [], "nothing changed"
     pending = len(rows) - write.TURNS  # decided from the bits of its stamp, when the keeper was opened
     assert pending == (own == "own-pending.sql")

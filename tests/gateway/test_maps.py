@@ -23,7 +23,7 @@ from discreet.gateway.owner.tiles import Tiles
 from discreet.gateway.store.own_store import Reading
 from discreet.models.store import load
 from discreet.places import Circle, Place, Places, read_places, write_places
-from tests.gateway.people import CLOCK, PLACES, START, WHERE, readings, settled
+from tests.gateway.people import CLOCK, PLACES, START, WHERE, person_config, readings
 from tests.gateway.test_day import logged_in
 from tests.gateway.web import ROUTINE, Wall, Web, opened
 
@@ -34,7 +34,7 @@ PICTURE = b"\x89PNG\r\n\x1a\n and so on"
 def told(tmp_path: Path, story: Callable[[Web, Path], Awaitable[None]], **options: Any) -> None:
     file = tmp_path / "places.geojson"
     write_places(file, PLACES)
-    person = settled(routine=ROUTINE, outputs="suppress")
+    person = person_config(routine=ROUTINE, outputs="suppress")
 
     async def whole() -> None:
         async with opened(tmp_path / "files", people=[person], maps={"jane": file}, **options) as web:
@@ -96,7 +96,7 @@ def test_a_name_that_habits_do_not_know_waits_and_changes_nothing(tmp_path: Path
         drawn = file.with_name("places.drawn.geojson")
         assert read_places(drawn).names == ("home", "work", "clinic", "gym")
         assert drawn.stat().st_mode & 0o777 == 0o600
-        settled_now = web.served.gateway.keeper.people["jane"].settled
+        settled_now = web.served.gateway.keeper.people["jane"].config
         assert settled_now.places.names == PLACES.names
         found = await changed(web, do="rename", name="gym", to="pool")  # what waits can be changed further
         assert [one["name"] for one in found["places"]][-1] == "pool"
@@ -105,7 +105,7 @@ def test_a_name_that_habits_do_not_know_waits_and_changes_nothing(tmp_path: Path
         assert found["waiting"] is None
         assert not drawn.exists()
         assert read_places(file).names == ("home", "work", "clinic")
-        assert len(web.served.gateway.keeper.people["jane"].settled.places) == 4
+        assert len(web.served.gateway.keeper.people["jane"].config.places) == 4
 
     told(tmp_path, story)
 
@@ -114,7 +114,7 @@ def test_only_what_is_new_is_not_in_force_yet(tmp_path: Path) -> None:
     nudge = 1.234567e-8  # a file has fewer digits
     finer = Places([Place(name, Circle(a + nudge, b + nudge, 120.0)) for name, (a, b) in WHERE.items()])
     file = tmp_path / "places.geojson"
-    person = replace(settled(routine=ROUTINE, outputs="suppress"), places=finer)
+    person = replace(person_config(routine=ROUTINE, outputs="suppress"), places=finer)
 
     async def whole() -> None:
         async with opened(tmp_path / "files", people=[person], maps={"jane": file}) as web:
@@ -197,14 +197,14 @@ def test_a_secret_place_loses_no_ground(tmp_path: Path, change: dict[str, Any]) 
 def test_where_no_place_is_may_be_secret_and_loses_no_ground_either() -> None:
     """As `away`, or what a source calls by a label; and `other`, which also is every place that habits do not know."""
     person: Any = SimpleNamespace(
-        settled=replace(settled(routine=ROUTINE), policy=Policy(["other"], delta=0.1)), next=(START.date(), 0)
+        config=replace(person_config(routine=ROUTINE), policy=Policy(["other"], delta=0.1)), next=(START.date(), 0)
     )
     for change in (reshaped(0, Circle(*WHERE["home"], 160)), added("work", Circle(48.0, 11.0, 50))):
         with pytest.raises(DiscreetError, match="'other' is secret, and with this change it would lose ground"):
             judged(person, change(PLACES))
     assert judged(person, reshaped(0, Circle(*WHERE["home"], 140))(PLACES)) == []
     shed = Places([*PLACES.places, Place("shed", Circle(48.0, 11.0, 50))])
-    person.settled = replace(person.settled, places=shed)
+    person.config = replace(person.config, places=shed)
     with pytest.raises(DiscreetError, match="'shed' is secret"):
         judged(person, reshaped(3, Circle(48.0, 11.0, 40))(shed))
 
@@ -242,7 +242,7 @@ def test_a_map_that_was_changed_elsewhere_is_looked_at_again(tmp_path: Path) -> 
 
 def test_without_a_file_the_map_is_shown_and_not_changed(tmp_path: Path) -> None:
     async def whole() -> None:
-        async with opened(tmp_path, people=[settled(routine=ROUTINE)]) as web:
+        async with opened(tmp_path, people=[person_config(routine=ROUTINE)]) as web:
             await logged_in(web)
             web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
             assert (await got(web))["file"] is None
@@ -254,8 +254,8 @@ def test_without_a_file_the_map_is_shown_and_not_changed(tmp_path: Path) -> None
 def test_people_who_share_a_map_are_all_asked(tmp_path: Path) -> None:
     file = tmp_path / "places.geojson"
     write_places(file, PLACES)
-    jane = settled(routine=ROUTINE, outputs="suppress")
-    joe = replace(settled("joe", routine=ROUTINE, outputs="suppress"))
+    jane = person_config(routine=ROUTINE, outputs="suppress")
+    joe = replace(person_config("joe", routine=ROUTINE, outputs="suppress"))
 
     async def whole() -> None:
         maps = {"jane": file, "joe": file}
@@ -264,7 +264,7 @@ def test_people_who_share_a_map_are_all_asked(tmp_path: Path) -> None:
             web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
             await changed(web, do="redraw", number=0, shape=circle(WHERE["home"], 190))
             for one in web.served.gateway.keeper.people.values():
-                assert one.settled.places.places[0].shape.area > PLACES.places[0].shape.area
+                assert one.config.places.places[0].shape.area > PLACES.places[0].shape.area
 
     asyncio.run(whole())
 
@@ -296,7 +296,7 @@ def test_what_is_unexplained_has_dots_and_suggestions(tmp_path: Path) -> None:
 
 def test_it_is_for_the_owner_in_person(tmp_path: Path) -> None:
     async def whole() -> None:
-        async with opened(tmp_path, people=[settled(routine=ROUTINE)]) as web:
+        async with opened(tmp_path, people=[person_config(routine=ROUTINE)]) as web:
             asked = (PATH, f"{PATH}/unexplained", "/v1/owner/tiles/1/0/0")
             for path in asked:
                 assert (await web.client.get(path)).status_code == 401
@@ -361,7 +361,7 @@ def test_what_the_page_says_brings_a_drawn_map_into_force(tmp_path: Path, monkey
     commands: list[dict[str, Any]] = []
 
     async def before() -> None:
-        person = settled(routine=ROUTINE, outputs="suppress")
+        person = person_config(routine=ROUTINE, outputs="suppress")
         async with opened(tmp_path / "files", people=[person], maps={"jane": file}) as web:
             await logged_in(web)
             web.client.headers["X-CSRF-Token"] = (await web.client.get("/v1/owner")).json()["csrf"]
@@ -388,7 +388,7 @@ def test_what_the_page_says_brings_a_drawn_map_into_force(tmp_path: Path, monkey
 
     async def after() -> None:
         places = read_places(tmp_path / commands[0]["settings"]["places"])
-        person = replace(settled(routine=routine, outputs="suppress"), places=places)
+        person = replace(person_config(routine=routine, outputs="suppress"), places=places)
         async with opened(tmp_path / "files", wall=Wall(START.timestamp() + 21_600), people=[person]) as web:
             (note,) = web.served.notes
             assert "the habits changed" in note

@@ -28,9 +28,9 @@ from discreet.gateway.wires.mqtt.subscriber import MqttSource
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from tests.gateway.mosquitto import ABSENT, PROGRAM, Mosquitto, until
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
-from tests.gateway.people import START, WHERE, habits, keeper, settled
+from tests.gateway.people import START, WHERE, habits, keeper, person_config
 
-JANE = settled(routine=habits(), outputs="suppress")
+JANE = person_config(routine=habits(), outputs="suppress")
 PHONES = [OwnTracksSource("jane", "jane")]
 TOPIC = "owntracks/jane/pixel"
 

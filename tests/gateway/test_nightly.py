@@ -14,7 +14,7 @@ import pytest
 from discreet import DiscreetError, Policy
 from discreet.gateway.slots.nightly import Notice, days_of, look
 from discreet.gateway.store.own_store import OwnStore, Stamp
-from tests.gateway.people import CLOCK, START, a_day, habits, settled
+from tests.gateway.people import CLOCK, START, a_day, habits, person_config
 from tests.gateway.web import opened
 
 ROUTINE = habits(days=84)
@@ -67,7 +67,7 @@ def test_a_share_of_delta_is_tried_on_the_same_weeks(own: OwnStore) -> None:
     rng = np.random.default_rng(77)
     lived(own, [a_day(CLOCK, rng) for _ in range(28)])
     held = Policy(["clinic"], delta=0.1, share=0.5)
-    make = settled("jane", ROUTINE).spec.make
+    make = person_config("jane", ROUTINE).spec.make
 
     def careless(model: Any, policy: Policy) -> Any:  # a share that holds nothing
         return make(model, Policy(policy.secrets, delta=0.95))
@@ -99,7 +99,7 @@ def test_a_night_that_fails_for_one_person_is_looked_at_for_the_others(
         return look(own, person, *given)
 
     async def story() -> None:
-        people = [settled(name, ROUTINE, "suppress") for name in ("jane", "kim")]
+        people = [person_config(name, ROUTINE, "suppress") for name in ("jane", "kim")]
         policies = {one.name: one.policy for one in people}
         async with opened(tmp_path, people=people, policies=policies) as web, asyncio.timeout(30):
             while "kim" not in web.served.notices:

@@ -23,7 +23,7 @@ from discreet.numerics import SLACK
 from discreet.outputs import Released, Suppressed
 from tests.gateway.mosquitto import Heard, Mosquitto, hearing, until
 from tests.gateway.observer import Observer, events_in, outputs_of
-from tests.gateway.people import CLOCK, PLACES, START, a_day, readings, settled
+from tests.gateway.people import CLOCK, PLACES, START, a_day, person_config, readings
 from tests.gateway.web import FAMILY, ROUTINE, Wall, listening_web, opened
 
 DAYS = 30
@@ -37,7 +37,7 @@ async def a_month(
 ) -> tuple[bytes, bytes, list[bytes], dict[str, dict[int, float]]]:
     """The bytes that applications received of a month: the stream, the coarse stream, the history; and the gains."""
     rng = np.random.default_rng(11)
-    who = settled(routine=ROUTINE, outputs=outputs)
+    who = person_config(routine=ROUTINE, outputs=outputs)
     async with listening_web(folder, Wall(), [who]) as web:
         source, whole, family = (
             web.bearer("source"),
@@ -91,7 +91,7 @@ def test_a_months_bytes_tell_no_more_than_delta(tmp_path: Path, vocabulary: str,
     assert history == [event for _, event in events], "both ways tell the same"
     outputs = outputs_of(history)
     assert sum(isinstance(output, Released) for output in outputs) > days * 6
-    who = settled(routine=ROUTINE, outputs=vocabulary)
+    who = person_config(routine=ROUTINE, outputs=vocabulary)
     observer = Observer(who.make(ROUTINE.since(START.date(), first=0)), "clinic")
     gains = observer.gains(outputs)
     worst = max(max(after.values()) for after in gains)
@@ -112,7 +112,7 @@ async def a_month_on_the_broker(folder: Path, broker: Mosquitto) -> tuple[list[b
     """The bytes that one subscriber received of a month, in the order in which they came; and the gateway's gains."""
     rng = np.random.default_rng(11)
     at = Broker(port=broker.port, tells=(ToldView("jane", forms=frozenset({"json"})),))
-    who = settled(routine=ROUTINE, outputs="suppress")
+    who = person_config(routine=ROUTINE, outputs="suppress")
     async with hearing(broker, at.topic("jane", "whole"), at.status) as heard:
         async with opened(folder, Wall(), [who], broker=at) as web:
             await until("the gateway to be there", lambda: any(bytes(one.payload) == b"online" for one in heard))
@@ -144,7 +144,7 @@ def test_a_months_bytes_over_mqtt_tell_no_more_than_delta(tmp_path: Path, mosqui
     ], "each slot once, in order"
     outputs = outputs_of(events)
     assert sum(isinstance(output, Released) for output in outputs) > DAYS * 6
-    who = settled(routine=ROUTINE, outputs="suppress")
+    who = person_config(routine=ROUTINE, outputs="suppress")
     gains = Observer(who.make(ROUTINE.since(START.date(), first=0)), "clinic").gains(outputs)
     worst = max(max(after.values()) for after in gains)
     assert 0.01 < worst <= DELTA + SLACK + FLOATS
@@ -156,7 +156,7 @@ def test_a_months_bytes_over_mqtt_tell_no_more_than_delta(tmp_path: Path, mosqui
 def test_a_coarse_view_is_an_average_of_the_whole(tmp_path: Path) -> None:
     """Every way that three slots can go, by every path: the posterior by the coarse bytes, and by the whole's."""
     slots, first = 3, 6
-    machine: Any = settled(routine=ROUTINE, outputs="suppress").make(ROUTINE.since(START.date(), first=first))
+    machine: Any = person_config(routine=ROUTINE, outputs="suppress").make(ROUTINE.since(START.date(), first=first))
     model, clinic = machine.model, ROUTINE.contexts.index("clinic")
     forms = Forms("jane", CLOCK, PLACES, FAMILY)
     count = len(model.contexts)

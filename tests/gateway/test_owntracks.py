@@ -33,10 +33,10 @@ from discreet.gateway.wires.mqtt.subscriber import MqttSource
 from discreet.gateway.wires.owntracks import routes
 from discreet.gateway.wires.owntracks_source import OwnTracksSource, opened, readings_of
 from tests.gateway.payloads import HOSTILE, LOCATION, SILENT, TRANSITION, TST, encoded
-from tests.gateway.people import START, WHERE, closed, habits, keeper, readings, seeded, settled
+from tests.gateway.people import START, WHERE, closed, habits, keeper, person_config, readings, seeded
 
 ROUTINE = habits()
-JANE = settled(routine=ROUTINE, outputs="suppress")
+JANE = person_config(routine=ROUTINE, outputs="suppress")
 VIEWS = {"whole": View(), "family": View("family", {"home": frozenset({"home"})}, rest="out")}
 
 

@@ -13,7 +13,7 @@ from tests.gateway.web import opened
 
 ROOT = Path(__file__).parents[2]
 
-MOST = 100_000
+MOST = 80_000
 """Bytes of the whole page, compressed."""
 
 
@@ -47,6 +47,14 @@ def test_it_is_served_under_the_policy(tmp_path: Path) -> None:
                 assert policy.startswith("default-src 'self';")
                 assert "unsafe" not in policy
                 assert answer.headers["cache-control"] == "no-cache"
+            for name in FILES:
+                packed = await web.client.get(f"/page/{name}", headers={"Accept-Encoding": "gzip"})
+                plain = await web.client.get(f"/page/{name}", headers={"Accept-Encoding": "identity"})
+                assert packed.headers["content-encoding"] == "gzip"
+                assert "content-encoding" not in plain.headers
+                assert packed.content == plain.content == (FOLDER / name).read_bytes()
+                again = {"If-None-Match": plain.headers["etag"]}
+                assert (await web.client.get(f"/page/{name}", headers=again)).status_code == 304
             for path in ("/page/__init__.py", "/page/sources.sha256", "/page/../access.py", "/page/%2e%2e/app.py"):
                 assert (await web.client.get(path)).status_code == 404
 

@@ -27,9 +27,9 @@ from discreet.gateway.wires.mqtt.messages import Wire
 from discreet.gateway.wires.mqtt.publisher import MqttPublisher
 from discreet.outputs import SUPPRESSED, Released, Skipped
 from tests.gateway.mosquitto import Heard, Mosquitto, hearing, until
-from tests.gateway.people import CLOCK, PLACES, START, a_day, closed, habits, keeper, readings, seeded, settled
+from tests.gateway.people import CLOCK, PLACES, START, a_day, closed, habits, keeper, person_config, readings, seeded
 
-JANE = settled(routine=habits(), outputs="suppress")
+JANE = person_config(routine=habits(), outputs="suppress")
 PEOPLE = {"jane": JANE}
 VIEWS = {"whole": View(), "family": View("family", {"home": frozenset({"home"})}, rest="away")}
 FORMS = {name: Forms("jane", JANE.clock, JANE.places, view) for name, view in VIEWS.items()}

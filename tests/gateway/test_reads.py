@@ -18,7 +18,7 @@ from discreet.gateway.rate_limits import Rate, RateLimit
 from discreet.gateway.slots.precedence import Gate
 from discreet.gateway.store.journal import SqliteJournal
 from discreet.gateway.wires.reads import PIECE, WAITING
-from tests.gateway.people import START, settled
+from tests.gateway.people import START, person_config
 from tests.gateway.web import ROUTINE, Wall, Web, events, listening_web, opened
 
 LOCATIONS = "/api/0/locations?from=2020-01-01T00:00:00"
@@ -158,8 +158,8 @@ def test_a_crowd_and_the_owners_questions_hold_up_no_event(tmp_path: Path, monke
     """Every read takes half a second, and trying a change three; an event leaves at its margin all the same."""
     real = time.sleep
     watched(monkeypatch, lambda: real(0.5))
-    monkeypatch.setattr("discreet.gateway.slots.keeper.Keeper.tried", lambda *given: real(3))
-    people = [settled(name, ROUTINE, outputs="suppress") for name in ("jane", "joe")]
+    monkeypatch.setattr("discreet.gateway.slots.keeper.changed", lambda *given: real(3))
+    people = [person_config(name, ROUTINE, outputs="suppress") for name in ("jane", "joe")]
 
     async def story() -> None:
         wall = Passing()

@@ -19,7 +19,7 @@ from discreet.gateway.store.own_store import Reading
 from discreet.mechanisms.named import Spec
 from discreet.outputs import Skipped
 from discreet.policy import Secret
-from tests.gateway.people import CLOCK, START, WHERE, closed, habits, keeper, settled
+from tests.gateway.people import CLOCK, START, WHERE, closed, habits, keeper, person_config
 from tests.gateway.test_keeper import KilledError, boundaries, counted_bits, fed, killed_at, week
 
 ROUTINE = habits()
@@ -31,7 +31,7 @@ def kind(policy: Policy, **options: object) -> PersonConfig:
     """A person under a policy and a mechanism's options."""
     routine = options.pop("routine", ROUTINE)
     spec = Spec("adaptive", options)
-    return replace(settled(routine=ROUTINE), routine=routine, spec=spec, policy=policy)  # type: ignore[arg-type]
+    return replace(person_config(routine=ROUTINE), routine=routine, spec=spec, policy=policy)  # type: ignore[arg-type]
 
 
 EACH, ANY = Policy(["clinic"], delta=0.1), Policy([Secret("clinic", at="any", slots=range(4, 9))], delta=0.2)
@@ -129,7 +129,7 @@ def test_a_stream_that_began_in_the_middle_of_a_day_goes_on(tmp_path: Path, slot
 
 
 def test_what_is_written_is_told_though_the_own_store_fails_after_it(tmp_path: Path) -> None:
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE))
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE))
     fed(one, week())
     real = one.own.settle
 
@@ -149,7 +149,7 @@ def test_what_is_written_is_told_though_the_own_store_fails_after_it(tmp_path: P
 
 def test_rows_before_a_failure_are_told_after_it_and_a_commit_in_doubt_is_looked_at(tmp_path: Path) -> None:
     """A connection that breaks between a commit and its answer: the slot is decided, and is not decided again."""
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE))
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE))
     fed(one, week())
     real, calls = one.journal.append, iter(range(100))
 
@@ -172,7 +172,7 @@ def test_rows_before_a_failure_are_told_after_it_and_a_commit_in_doubt_is_looked
 def _decided(folder: Path, until: int, first: int = 0) -> float:
     """Slots decided in a folder, from the first that is not; when the last of them ended."""
     ends = list(boundaries(2))
-    one = keeper(folder, ends[first] - 1, settled(routine=ROUTINE))
+    one = keeper(folder, ends[first] - 1, person_config(routine=ROUTINE))
     fed(one, week(days=2))
     for boundary in ends[first:until]:
         one.turn(boundary)
@@ -181,11 +181,11 @@ def _decided(folder: Path, until: int, first: int = 0) -> float:
 
 
 def test_two_keepers_do_not_share_a_folder(tmp_path: Path) -> None:
-    one = keeper(tmp_path, NOW, settled(routine=ROUTINE))
+    one = keeper(tmp_path, NOW, person_config(routine=ROUTINE))
     with pytest.raises(DiscreetError, match="another process keeps this journal"):
-        keeper(tmp_path, NOW, settled(routine=ROUTINE))
+        keeper(tmp_path, NOW, person_config(routine=ROUTINE))
     closed(one)
-    closed(keeper(tmp_path, NOW, settled(routine=ROUTINE)))
+    closed(keeper(tmp_path, NOW, person_config(routine=ROUTINE)))
 
 
 def test_an_older_copy_of_the_journal_is_refused_and_one_of_the_own_store_is_a_skip(tmp_path: Path) -> None:
@@ -198,13 +198,13 @@ def test_an_older_copy_of_the_journal_is_refused_and_one_of_the_own_store_is_a_s
     shutil.copytree(now, mixed)
     shutil.copy(older / "journal.db", mixed / "journal.db")
     with pytest.raises(OlderJournalError, match="restored from an older copy"):
-        keeper(mixed, ended + 1, settled(routine=ROUTINE))
+        keeper(mixed, ended + 1, person_config(routine=ROUTINE))
     (mixed / "journal.db").unlink()
     with pytest.raises(OlderJournalError, match="it was lost"):
-        keeper(mixed, ended + 1, settled(routine=ROUTINE))
+        keeper(mixed, ended + 1, person_config(routine=ROUTINE))
     shutil.copy(now / "journal.db", mixed / "journal.db")
     shutil.copy(older / "own.db", mixed / "own.db")
-    one = keeper(mixed, ended + 1, settled(routine=ROUTINE))
+    one = keeper(mixed, ended + 1, person_config(routine=ROUTINE))
     (row,) = one.turn(list(boundaries(1))[5])
     assert isinstance(row.output, Skipped)
     closed(one)
@@ -213,27 +213,27 @@ def test_an_older_copy_of_the_journal_is_refused_and_one_of_the_own_store_is_a_s
 def test_another_policy_or_habits_is_refused_where_the_own_store_lost_what_it_was(tmp_path: Path) -> None:
     """Without that it cannot be told what changes; a change that can is in test_changes."""
     ended = _decided(tmp_path, 2)
-    one = keeper(tmp_path, ended + 1, settled(routine=ROUTINE))
+    one = keeper(tmp_path, ended + 1, person_config(routine=ROUTINE))
     one.own.drop_habits("jane", one.people["jane"].head.stream, 0)
     closed(one)
     with pytest.raises(DiscreetError, match="another policy"):
         keeper(tmp_path, ended + 1, kind(Policy(["clinic"], delta=0.2), outputs="deceive"))
     with pytest.raises(DiscreetError, match="another model"):
-        keeper(tmp_path, ended + 1, settled(routine=WORSE))
+        keeper(tmp_path, ended + 1, person_config(routine=WORSE))
 
 
 def test_another_clock_is_refused(tmp_path: Path) -> None:
     ended = _decided(tmp_path, 2)
     with pytest.raises(DiscreetError, match="another clock"):
-        keeper(tmp_path, ended + 1, replace(settled(routine=ROUTINE), clock=Clock(12, "Europe/Paris")))
+        keeper(tmp_path, ended + 1, replace(person_config(routine=ROUTINE), clock=Clock(12, "Europe/Paris")))
     with pytest.raises(DiscreetError, match="learn the routine with this clock"):
-        keeper(tmp_path, ended + 1, replace(settled(routine=ROUTINE), clock=Clock(24)))
+        keeper(tmp_path, ended + 1, replace(person_config(routine=ROUTINE), clock=Clock(24)))
 
 
 def test_a_person_who_was_left_out_comes_back_with_skips(tmp_path: Path) -> None:
     ended = _decided(tmp_path, 2)
-    closed(keeper(tmp_path, ended + 1, settled("joe", routine=ROUTINE)))
-    one = keeper(tmp_path, ended + 3 * CLOCK.slot_seconds + 90, settled(routine=ROUTINE))
+    closed(keeper(tmp_path, ended + 1, person_config("joe", routine=ROUTINE)))
+    one = keeper(tmp_path, ended + 3 * CLOCK.slot_seconds + 90, person_config(routine=ROUTINE))
     rows = one.turn(ended + 3 * CLOCK.slot_seconds + 90)
     assert [row.slot for row in rows] == [2, 3, 4]
     assert all(isinstance(row.output, Skipped) for row in rows)
@@ -242,26 +242,26 @@ def test_a_person_who_was_left_out_comes_back_with_skips(tmp_path: Path) -> None
 
 def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
     ended = _decided(tmp_path, 14)
-    one = keeper(tmp_path, ended + 1, settled(routine=ROUTINE))
+    one = keeper(tmp_path, ended + 1, person_config(routine=ROUTINE))
     belief = one.people["jane"].session.state.belief.digest()
     head = one.people["jane"].head
     (last, text), _ = one.journal.checkpoints(head.stream)
     assert last == Checkpoint.from_json(text).slot == 12
     one.journal.append([], [(head.stream, last, text.replace("0x1", "0x0", 1))])
     closed(one)
-    two = keeper(tmp_path, ended + 1, settled(routine=ROUTINE))
+    two = keeper(tmp_path, ended + 1, person_config(routine=ROUTINE))
     assert two.people["jane"].session.state.belief.digest() == belief
     closed(two)
 
 
 def test_people_with_the_same_habits_share_one_mechanism(tmp_path: Path) -> None:
-    people = [settled(f"p{k}", habits(), "suppress") for k in range(3)]
+    people = [person_config(f"p{k}", habits(), "suppress") for k in range(3)]
     one = keeper(tmp_path, NOW, *people)
     assert len({id(person.session.mechanism) for person in one.people.values()}) == 1
     for boundary in list(boundaries(1))[:2]:
         one.turn(boundary)
     closed(one)
-    two = keeper(tmp_path, boundary + 1, *people, settled("late", ROUTINE, "suppress"))
+    two = keeper(tmp_path, boundary + 1, *people, person_config("late", ROUTINE, "suppress"))
     first, late = two.people["p0"].session.mechanism, two.people["late"].session.mechanism
     assert first is not late
     assert first.machine._known is late.machine._known  # type: ignore[attr-defined]
@@ -269,7 +269,7 @@ def test_people_with_the_same_habits_share_one_mechanism(tmp_path: Path) -> None
 
 
 def test_readings_from_before_1970_or_of_nobody_are_refused(tmp_path: Path) -> None:
-    one: Keeper = keeper(tmp_path, NOW, settled(routine=ROUTINE))
+    one: Keeper = keeper(tmp_path, NOW, person_config(routine=ROUTINE))
     assert one.read([Reading("jane", "phone", -(2**70), WHERE["home"])], NOW) == (0, 1)
     assert one.read([Reading("nobody", "phone", 0, WHERE["home"])], NOW) == (0, 1)
     closed(one)

@@ -23,12 +23,12 @@ from discreet.gateway.store.journal import JournalRow, SqliteJournal
 from discreet.gateway.store.journal.base import broken_link
 from discreet.gateway.store.own_store import OwnStore
 from discreet.outputs import Skipped, to_wire
-from tests.gateway.people import CLOCK, KEY, PLACES, START, closed, habits, keeper, settled
+from tests.gateway.people import CLOCK, KEY, PLACES, START, closed, habits, keeper, person_config
 from tests.gateway.test_keeper import boundaries, fed, week
 
 ROUTINE = habits()
 ENDS = list(boundaries(2))
-WHO = settled(routine=ROUTINE, outputs="suppress")
+WHO = person_config(routine=ROUTINE, outputs="suppress")
 
 
 def decided(folder: Path, first: int, until: int) -> list[JournalRow]:

@@ -13,7 +13,7 @@ import pytest
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.store.journal import JournalError, JournalRow
 from discreet.gateway.store.journal.base import Key
-from tests.gateway.people import START, closed, habits, keeper, readings, settled
+from tests.gateway.people import START, closed, habits, keeper, person_config, readings
 
 ROUTINE = habits()
 
@@ -38,7 +38,7 @@ async def eventually(holds: Callable[[], bool]) -> None:
 
 
 def opened(folder: Path, wall: Wall) -> Gateway:
-    return Gateway(keeper(folder, wall(), settled(routine=ROUTINE, outputs="suppress"), margin=2.0), wall=wall)
+    return Gateway(keeper(folder, wall(), person_config(routine=ROUTINE, outputs="suppress"), margin=2.0), wall=wall)
 
 
 async def hear(gateway: Gateway, heard: list[JournalRow], after: Key | None) -> None:
@@ -123,7 +123,7 @@ def test_the_last_row_is_told_again_after_a_start_and_a_sender_that_fails_keeps_
 ) -> None:
     """A machine that stopped between writing and telling: the row leaves with the same identity, when it is due."""
     wall = Wall(START.timestamp())
-    before = keeper(tmp_path, wall(), settled(routine=ROUTINE, outputs="suppress"))
+    before = keeper(tmp_path, wall(), person_config(routine=ROUTINE, outputs="suppress"))
     end = before.next
     (row,) = before.turn(end)
     closed(before)
@@ -169,5 +169,30 @@ def test_whatever_fails_at_a_boundary_the_clock_goes_on(tmp_path: Path) -> None:
             wall.now = end + 30.0
             await eventually(lambda: len(gateway.rows("jane")) == 1)
             assert gateway.at_work
+
+    asyncio.run(story())
+
+
+def test_a_slot_that_ends_waits_for_one_persons_kernel_and_not_for_everybodys(tmp_path: Path) -> None:
+    async def story() -> None:
+        now = START.timestamp()
+        wall = Wall(now)
+        one = keeper(tmp_path, now, person_config("jane", ROUTINE), person_config("joe", ROUTINE))
+        gateway, asked = Gateway(one, wall=wall), []
+        prepare, step = one.prepare, one.step
+
+        def preparing(*names: str) -> None:
+            asked.append(names)
+            wall.now = max(wall.now, one.next + 3)  # it takes until after the slot's end
+            prepare(*names)
+
+        def stepping(now: float) -> bool:
+            asked.append(("a step",))
+            return step(now)
+
+        one.prepare, one.step = preparing, stepping  # type: ignore[method-assign]
+        async with gateway.running():
+            await eventually(lambda: ("a step",) in asked)
+        assert asked[:2] == [("jane",), ("a step",)]
 
     asyncio.run(story())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import importlib
 import os
 import stat
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +33,7 @@ from discreet.models.store import save as save_model
 from discreet.outputs import Skipped, to_wire
 from discreet.policy import read_policy
 from discreet.randomness import SeededEntropy
-from tests.gateway.people import CLOCK, START, closed, keeper, settled
+from tests.gateway.people import CLOCK, START, closed, keeper, person_config
 from tests.gateway.test_changes import BEFORE, NOW, ROUTINE, STRICTER, opened, outputs, walked
 from tests.gateway.test_day import lived, logged_in
 from tests.gateway.test_keeper import KilledError, boundaries, fed, week
@@ -76,7 +78,7 @@ def test_a_change_while_it_runs_is_a_start_with_the_new_file(tmp_path: Path) -> 
                 assert one.notes == [], "nothing is announced twice"
             one.turn(end)
         assert outputs(one) == expected
-        assert len(one.people["jane"].settled.history) == 2
+        assert len(one.people["jane"].config.history) == 2
         closed(one)
 
 
@@ -118,7 +120,7 @@ def test_killed_between_any_two_writes_it_is_the_old_or_the_new(tmp_path: Path, 
     closed(one)
     for again in range(2):
         one = started(tmp_path, ends[6] + 1 + again, path)
-        assert len(one.people["jane"].settled.history) == (2 if step > 0 else 1)
+        assert len(one.people["jane"].config.history) == (2 if step > 0 else 1)
         assert len(one.notes) == (1 if again == 0 and 0 < step < 5 else 0), "announced once"
         if again == 0:
             closed(one)
@@ -178,8 +180,8 @@ def test_a_change_that_waits_for_the_disk_is_not_lost_when_somebody_comes_back(
             save(one, files, "jane", STRICTER, BEFORE.policy.fingerprint)
     one.admit(replace(kim, policy=STRICTER), NOW)
     for person in one.people.values():
-        assert person.settled.policy == STRICTER
-        assert len(person.settled.history) == 2
+        assert person.config.policy == STRICTER
+        assert len(person.config.history) == 2
     closed(one)
 
 
@@ -241,7 +243,7 @@ def test_whose_policy_stands_in_no_file_or_in_one_of_two_cannot_be_changed(tmp_p
     one = opened(tmp_path, NOW, BEFORE)
     with pytest.raises(DiscreetError, match="not in a file"):
         save(one, PolicyFiles({}), "jane", STRICTER, BEFORE.policy.fingerprint)
-    assert len(one.people["jane"].settled.history) == 1
+    assert len(one.people["jane"].config.history) == 1
     closed(one)
 
 
@@ -353,7 +355,7 @@ def work(weeks: int = 2, days: int = 3) -> PreviewWork:
     from discreet import Day
 
     real = tuple(Day(contexts, date, "jane") for date, contexts in week(days=days).items())
-    return PreviewWork(ROUTINE, settled(outputs="suppress").spec, BEFORE.policy, DRAFTED, real, 5, weeks)
+    return PreviewWork(ROUTINE, person_config(outputs="suppress").spec, BEFORE.policy, DRAFTED, real, 5, weeks)
 
 
 def test_a_preview_is_what_choosing_and_a_stream_say() -> None:
@@ -370,7 +372,7 @@ def test_a_preview_is_what_choosing_and_a_stream_say() -> None:
     difference = found["after"]["utility"]["mean"] - found["before"]["utility"]["mean"]
     assert found["difference"]["mean"] == pytest.approx(difference, abs=1e-12)
     assert difference <= 0, "a stricter policy shows no more"
-    make = replace(settled(routine=ROUTINE, outputs="suppress"), policy=DRAFTED).make
+    make = replace(person_config(routine=ROUTINE, outputs="suppress"), policy=DRAFTED).make
     stream = Stream(ROUTINE, make, start=START.date(), person="jane", rng=SeededEntropy(6))
     assert found["would"] == {
         date.isoformat(): [to_wire(stream.release(context).output) for context in contexts]
@@ -488,7 +490,7 @@ def test_a_preview_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(tmp_path: Path, story: Callable[[Web], Awaitable[None]]) -> None:
-    person: PersonConfig = settled(routine=ROUTINE, outputs="suppress")
+    person: PersonConfig = person_config(routine=ROUTINE, outputs="suppress")
     _, path = files_in(tmp_path, person.policy)
 
     async def whole() -> None:
@@ -542,6 +544,38 @@ def test_secrets_over_http(tmp_path: Path) -> None:
         assert [one["name"] for one in found["in_force"]["secrets"]] == ["clinic", "work at night"]
 
     told(tmp_path, story)
+
+
+def test_the_thread_that_decides_computes_a_change_once_and_no_odds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What habits tell of many secrets over weeks takes many seconds: no slot waits for that."""
+    asked: list[tuple[str, str]] = []
+
+    def watch(module: str, name: str) -> None:
+        real = getattr(importlib.import_module(module), name)
+
+        def call(*given: Any) -> Any:
+            asked.append((name, threading.current_thread().name.split("_")[0]))
+            return real(*given)
+
+        monkeypatch.setattr(f"{module}.{name}", call)
+
+    watch("discreet.gateway.owner.secrets", "odds")
+    watch("discreet.gateway.slots.keeper", "changed")
+
+    async def story(web: Web) -> None:
+        await logged_in(web)
+        await web.pass_slots(1)
+        found = (await web.client.get(PATH)).json()
+        asked.clear()
+        saving = {"secrets": [terms(delta=0.05)], "of": found["draft"]["of"]}
+        assert (await web.client.put(PATH, json=saving, headers=await csrf(web))).status_code == 200
+
+    told(tmp_path, story)
+    assert [where for name, where in asked if name == "changed"] == ["slots"]
+    assert "slots" not in {where for name, where in asked if name == "odds"}
+    assert [name for name, _ in asked][:2] == ["odds", "changed"], "checked before it is saved"
 
 
 def test_a_preview_over_http_has_what_would_have_been_told(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from discreet.gateway.store.own_store import Reading
 from discreet.gateway.wires.sse import Streams
 from discreet.outputs import Output, Released
 from discreet.randomness import KeyedEntropy
-from tests.gateway.people import CLOCK, START, WHERE, closed, habits, keeper, settled
+from tests.gateway.people import CLOCK, START, WHERE, closed, habits, keeper, person_config
 from tests.gateway.test_runtime import Wall, eventually
 
 SLOTS = 1000
@@ -64,7 +64,7 @@ class Watched:
 
     def __post_init__(self) -> None:
         self.folder.mkdir()
-        who = settled(routine=ROUTINE, outputs="deceive")
+        who = person_config(routine=ROUTINE, outputs="deceive")
         self.keeper: Keeper = keeper(self.folder, NOW, who, bits=lambda _: self.bits)
         self.wall = Wall(NOW)
         gateway = Gateway(self.keeper, wall=self.wall)
@@ -162,7 +162,7 @@ def test_between_slots_the_gateway_wakes_for_the_clock_alone(tmp_path: Path, pla
 
     async def story() -> None:
         wall = Wall(NOW)
-        one = keeper(tmp_path, NOW, settled(routine=ROUTINE, outputs="suppress"))
+        one = keeper(tmp_path, NOW, person_config(routine=ROUTINE, outputs="suppress"))
         gateway, asked = Gateway(one, wall=wall), []
         real = gateway._decider.submit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -21,7 +22,7 @@ def test_it_moves_and_shows_what_was_true_beside_what_was_told(tmp_path: Path) -
         serving = asyncio.create_task(server._serve([bound]))
         try:
             async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
-                seen: list[dict[str, str]] = []
+                seen: list[dict[str, Any]] = []
                 for _ in range(100):
                     await asyncio.sleep(0.3)
                     if not server.started:
@@ -38,6 +39,10 @@ def test_it_moves_and_shows_what_was_true_beside_what_was_told(tmp_path: Path) -
                 shown = [one for one in seen if one["kind"] == "released"]
                 assert sum(one["told"] == one["truth"] for one in shown) >= len(shown) - 1, "one may be at a change"
                 assert len(shown) >= 3
+                visits = [one for one in seen if one["truth"] == SECRET]
+                assert all(one["filtered"] == "" for one in visits)
+                assert max(one["filtered_guess"] for one in visits) > 0.9, "a simple filter gives the visit away"
+                assert max(one["guess"] for one in seen) < 0.5, "discreet does not"
         finally:
             server.should_exit = True
             await serving

@@ -16,7 +16,7 @@ from discreet.gateway.store.journal import sqlite as journal_file
 from discreet.gateway.store.journal.base import broken_link
 from discreet.gateway.store.own_store import SCHEMA, OwnStore
 from discreet.outputs import Skipped
-from tests.gateway.people import KEY, closed, habits, keeper, settled
+from tests.gateway.people import KEY, closed, habits, keeper, person_config
 from tests.gateway.test_keeper import boundaries
 
 VERSIONS = Path(__file__).parent / "versions"
@@ -33,7 +33,7 @@ def written(folder: Path, version: int = 1) -> Path:
 @pytest.mark.parametrize("version", range(1, len(journal_file.SCHEMA) + 1))
 def test_a_journal_and_an_own_store_of_each_version_go_on(tmp_path: Path, version: int) -> None:
     ends = list(boundaries(1))
-    one = keeper(written(tmp_path, version), ends[3] + 1, settled(routine=habits(), outputs="suppress"))
+    one = keeper(written(tmp_path, version), ends[3] + 1, person_config(routine=habits(), outputs="suppress"))
     rows = list(one.journal.all_rows("jane"))
     assert len(rows) == 4
     assert broken_link(iter(rows), KEY) is None

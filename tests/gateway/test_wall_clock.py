@@ -22,7 +22,7 @@ from discreet.gateway.slots.wall_clock import ACCEPTED, EARLIEST, JUMP, WallCloc
 from discreet.gateway.store.journal.base import JournalRow, broken_link
 from discreet.live.slots import SECOND
 from discreet.outputs import Skipped
-from tests.gateway.people import CLOCK, KEY, START, closed, habits, keeper, settled
+from tests.gateway.people import CLOCK, KEY, START, closed, habits, keeper, person_config
 from tests.gateway.test_runtime import Wall, eventually
 
 ROUTINE = habits()
@@ -126,7 +126,7 @@ def test_a_board_that_begins_in_1970_waits_until_it_knows_the_time() -> None:
 def test_slots_are_as_if_the_clock_had_not_jumped(tmp_path: Path) -> None:
     async def story() -> None:
         clocks = Clocks()
-        one = keeper(tmp_path, NOW, settled(routine=ROUTINE, outputs="suppress"))
+        one = keeper(tmp_path, NOW, person_config(routine=ROUTINE, outputs="suppress"))
         gateway = Gateway(one, wall=lambda: clocks.wall, steady=lambda: clocks.steady)
         end = one.next
 
@@ -158,7 +158,7 @@ def test_the_clock_is_read_anew_before_each_slot_and_a_stop_waits_for_one(tmp_pa
 
     async def story() -> None:
         wall = Wall(NOW)
-        one = keeper(tmp_path, NOW, settled(routine=ROUTINE, outputs="suppress"))
+        one = keeper(tmp_path, NOW, person_config(routine=ROUTINE, outputs="suppress"))
         gateway, real, steps = Gateway(one, wall=wall), one.step, []
 
         def step(now: float) -> bool:
@@ -186,7 +186,7 @@ def test_the_clock_is_read_anew_before_each_slot_and_a_stop_waits_for_one(tmp_pa
 def test_slots_that_end_faster_than_they_are_decided_are_told_all_the_same(tmp_path: Path) -> None:
     async def story() -> None:
         wall = Wall(NOW)
-        one = keeper(tmp_path, NOW, settled(routine=ROUTINE, outputs="suppress"))
+        one = keeper(tmp_path, NOW, person_config(routine=ROUTINE, outputs="suppress"))
         gateway, real, told = Gateway(one, wall=wall, pace=1e6), one.step, list[JournalRow]()
 
         def step(now: float) -> bool:
@@ -206,7 +206,7 @@ def test_slots_that_end_faster_than_they_are_decided_are_told_all_the_same(tmp_p
 
 
 def test_new_stream_recovers_from_slots_that_were_written_in_the_future(tmp_path: Path) -> None:
-    who = settled(routine=ROUTINE, outputs="suppress")
+    who = person_config(routine=ROUTINE, outputs="suppress")
     one = keeper(tmp_path, NOW, who)
     first = one.next
     before = one.turn(first)
@@ -231,7 +231,7 @@ def test_new_stream_recovers_from_slots_that_were_written_in_the_future(tmp_path
 
 
 def test_a_clock_that_is_a_little_behind_takes_nothing_out(tmp_path: Path) -> None:
-    who = settled(routine=ROUTINE, outputs="suppress")
+    who = person_config(routine=ROUTINE, outputs="suppress")
     one = keeper(tmp_path, NOW, who)
     (row,) = one.turn(one.next)
     assert mended([who], one.journal, one.own, KEY, row.ends - 30, new_stream=True) == []
@@ -248,7 +248,7 @@ from discreet.gateway.store.folder import Folder
 from discreet.gateway.server import listening, run
 
 served = PreparedGateway(plan_for(Wall()), Folder.made(Path(sys.argv[1])))
-served.gateway.keeper.prepare = lambda: time.sleep(60)
+served.gateway.keeper.prepare = lambda *names: time.sleep(60)
 run(served, listening("127.0.0.1", 0), lambda: print("ready", flush=True))
 """
 

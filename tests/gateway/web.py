@@ -20,7 +20,7 @@ from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.store.folder import Folder
 from discreet.gateway.store.journal import JournalRow
 from discreet.gateway.store.own_store import Reading
-from tests.gateway.people import START, habits, settled
+from tests.gateway.people import START, habits, person_config
 
 ROUTINE = habits()
 FAMILY = View("family", {"home": frozenset({"home"})}, rest="out")
@@ -74,7 +74,7 @@ class Web:
 
 def plan_for(wall: Wall, people: Sequence[PersonConfig] = (), **options: Any) -> GatewayPlan:
     """The plan of a small gateway."""
-    people = people or (settled(routine=ROUTINE, outputs="suppress"),)
+    people = people or (person_config(routine=ROUTINE, outputs="suppress"),)
     return GatewayPlan(people, {FAMILY.name: FAMILY}, wall=wall, **options)
 
 

@@ -143,10 +143,12 @@ def published() -> Iterator[Case]:
         yield f"simulatable {seed}", partial(m.Simulatable, *given)
         yield f"simulatable ahead {seed}", partial(m.Simulatable, *given, lookahead=True)
         yield f"probabilistic exact {seed}", partial(m.Probabilistic, *given, search="exact")
+        yield f"probabilistic best {seed}", partial(m.Probabilistic, *given)
         yield f"probabilistic mondrian {seed}", partial(m.Probabilistic, *given, search="mondrian")
         short = chain(200 + seed, 3, 2), policy(seed, 3, 2, any_slot=False)
         yield f"probabilistic algpr {seed}", partial(m.Probabilistic, *short, search="algpr", grid=5)
         yield f"hybrid {seed}", partial(m.Hybrid, *given)
+        yield f"hybrid exact {seed}", partial(m.Hybrid, *given, search="exact")
         labels = {f"c{k}": frozenset({f"c{k}", f"c{k ^ 1}"} & set(given[0].contexts)) for k in range(n)}
         yield f"set-labelled {seed}", partial(m.SetLabelled, *given, labels=labels)
         yield f"capp published {seed}", partial(m.Capp, *given, constraints="published")

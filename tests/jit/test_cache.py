@@ -107,7 +107,7 @@ def test_the_folder_depends_on_helpers_in_other_files(monkeypatch: pytest.Monkey
 
 
 def test_folders_of_earlier_versions_are_removed_but_for_a_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(cache.KEPT + 2):
+    for number in range(cache.FOLDERS_KEPT + 2):
         folder = tmp_path / f"discreet-{number}"
         folder.mkdir()
         os.utime(folder, (number, number))
@@ -115,5 +115,5 @@ def test_folders_of_earlier_versions_are_removed_but_for_a_few(tmp_path: Path, m
     monkeypatch.setattr(cache, "_told", tmp_path / "discreet-0")
     cache.prune()
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"discreet-0", "another", *(f"discreet-{2 + number}" for number in range(cache.KEPT))}
+    assert left == {"discreet-0", "another", *(f"discreet-{2 + number}" for number in range(cache.FOLDERS_KEPT))}
     assert sums.sparse_product(*GIVEN).tolist() == [0.03, 0.13999999999999999]

@@ -295,7 +295,7 @@ def test_published_and_other_names_that_are_none() -> None:
         ("hybrid", ["grid=1.5"], "option grid is 1.5; give a whole number"),
         ("hybrid", ["grid=true"], "give a whole number"),
         ("hybrid", ["lookahead=1"], "give true or false"),
-        ("hybrid", ["search=best"], "'exact' or 'mondrian' or 'algpr'"),
+        ("hybrid", ["search=finest"], "'best' or 'exact' or 'mondrian' or 'algpr'"),
         ("hybrid", ["grid"], "key=value"),
         ("hybrid", ["grid=1", "grid=2"], "twice"),
         ("hybrid", ["grid=[1"], "as in TOML"),

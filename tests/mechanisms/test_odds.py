@@ -20,7 +20,7 @@ from discreet.models.routine.routine import Routine
 from discreet.policy import Policy, Secret
 from discreet.randomness import SeededEntropy
 from tests.mechanisms.reweighed import everything_told
-from tests.strategies import labels, random_chain, random_hidden, random_policy, random_rows, searches
+from tests.strategies import enough, labels, random_chain, random_hidden, random_policy, random_rows, searches
 
 RELATIVE = Fraction(1, 2**20)
 SLACK = Fraction(1, 2**40)
@@ -92,8 +92,8 @@ def test_adaptive_bounds_odds_before_observers_with_other_priors(outputs: Any, m
         judge = Adversary(mechanism)
         tight += bool((judge.deltas < policy.share * policy.delta - 1e-9).any())
         telling += float(mechanism.expected_utility()) > 0.01
-    assert tight >= 4
-    assert telling >= 3  # a bound that is kept by silence is no release
+    assert tight >= enough(4)
+    assert telling >= enough(3)  # a bound that is kept by silence is no release
 
 
 @pytest.mark.parametrize("kind", [Simulatable, Probabilistic, Hybrid])

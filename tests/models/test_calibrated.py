@@ -324,7 +324,7 @@ def test_days_of_several_people_on_one_date_fade_together() -> None:
 
 def test_what_is_no_smoothing_is_refused() -> None:
     with pytest.raises(DiscreetError, match=r"smoothing='some' is not known; use 'calibrated', 'auto' or 'none'"):
-        Routine.fit(made_up(0, 3), smoothing="some")  # type: ignore[arg-type]
+        Routine.fit(made_up(0, 3), smoothing="some")  # type: ignore[call-overload]
 
 
 def test_recent_counts_that_make_no_sense_are_refused() -> None:

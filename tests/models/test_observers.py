@@ -29,7 +29,7 @@ def test_those_who_saw_other_days_are_learned_from_them(days: list[Day]) -> None
     first, second, late, plain, *weeks = observers_of(routine, days, 6)
 
     def learned(some: list[Day], smoothing: str = routine.learned.smoothing) -> str:  # type: ignore[union-attr]
-        return d.Routine.fit(some, smoothing=smoothing, contexts=routine.contexts).fingerprint  # type: ignore[arg-type]
+        return d.Routine.fit(some, smoothing=smoothing, contexts=routine.contexts).fingerprint  # type: ignore[call-overload, no-any-return]
 
     assert [one.fingerprint for one in (first, second, late)] == [
         learned(days[:14]),

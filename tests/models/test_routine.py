@@ -142,8 +142,8 @@ def test_more_days_are_the_same_as_all_at_once() -> None:
     days = simulated(40)
     for split in (1, 3, 20, 39):
         for by, smoothing in (("weekpart", "auto"), (None, "none")):
-            first = Routine.fit(days[:split], by, smoothing, secrets=["casino"])  # type: ignore[arg-type]
-            whole = Routine.fit(days, by, smoothing, secrets=["casino"])  # type: ignore[arg-type]
+            first = Routine.fit(days[:split], by, smoothing, secrets=["casino"])  # type: ignore[call-overload]
+            whole = Routine.fit(days, by, smoothing, secrets=["casino"])  # type: ignore[call-overload]
             assert first.updated(days[split:]).fingerprint == whole.fingerprint
     one_by_one = Routine.fit(days[:1])
     for day in days[1:]:

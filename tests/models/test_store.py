@@ -276,8 +276,8 @@ def test_a_newer_format_says_to_upgrade(tmp_path: Path) -> None:
     path = tmp_path / "model"
     rewritten(path, {})
     assert facts(load(path)) == facts(SMALL["learned"])
-    rewritten(path, {"version": 5, "parts": "of a kind not known yet"})
-    with pytest.raises(FileFormatError, match=r"model: written in format 5, this discreet reads up to 4; upgrade"):
+    rewritten(path, {"version": 6, "parts": "of a kind not known yet"})
+    with pytest.raises(FileFormatError, match=r"model: written in format 6, this discreet reads up to 5; upgrade"):
         load(path)
 
 

@@ -22,10 +22,8 @@ from discreet.places.ellipsoid import chords, points_of, positions_around
 from discreet.places.pace import stands_for
 from discreet.places.sightings import SECOND, coded
 
-ZONE = "Europe/Paris"
 MONDAY = dt.date(2026, 3, 2)
 DAYS = 60
-TOWN = (48.85, 2.35)
 KINDS = ("every minute", "moves only", "significant changes", "check-ins")
 RIDE = 25 * 60
 """Seconds from one place to the next."""
@@ -35,44 +33,85 @@ NAMES = ("home", "work", "gym", "friend", "shop", "clinic")
 
 
 @dataclass(frozen=True)
+class Life:
+    """What people have in common: where they live, how far things are, and when they go there."""
+
+    zone: str
+    town: tuple[float, float]
+    metres: tuple[float, float]
+    """From the middle of the town to a place, at least and at most."""
+    work: tuple[float, float]
+    """Hours of arriving there, and of coming back."""
+    at_home: float
+    """The share of working days that are spent at home."""
+    gym: float
+    """The share of working days with an evening there."""
+    weekend: tuple[float, float]
+    """Hours of leaving and of coming back."""
+    noise: tuple[float, float]
+    """Of a position, in degrees of latitude and longitude."""
+
+
+USUAL = Life("Europe/Paris", (48.85, 2.35), (1200, 4000), (8.5, 17.5), 0.0, 0.4, (14, 18), (15 * 9.0e-6, 15 * 1.37e-5))
+"""Whom the thresholds of `find_places` were chosen on: 15 m of noise along each axis."""
+
+OTHER = Life(
+    "America/Argentina/Buenos_Aires",
+    (-34.6, -58.4),
+    (600, 9000),
+    (7.0, 15.5),
+    0.4,
+    0.15,
+    (11, 21),
+    (30 * 9.0e-6, 30 * 1.09e-5),
+)
+"""People of another kind, whom nothing was chosen on: 30 m of noise, two working days in five at home."""
+
+
+@dataclass(frozen=True)
 class Person:
     """Where the places are (n, 2), and who is where from when to when: (place, start, end) in seconds."""
 
     places: FloatArray
     stays: list[tuple[int, int, int]]
+    life: Life
 
 
-def person(seed: int) -> Person:
+def person(seed: int, life: Life = USUAL) -> Person:
     """Weekdays at work, evenings now and then at the gym, weekends with a friend or shopping, the clinic twice."""
     chance = np.random.default_rng(seed)
     angles = chance.permutation(len(NAMES)) * (2 * np.pi / len(NAMES))
-    far = chance.uniform(1200, 4000, len(NAMES))
-    where = positions_around(TOWN, np.stack([far * np.cos(angles), far * np.sin(angles)], axis=1))
-    midnight = int(dt.datetime.combine(MONDAY, dt.time(), ZoneInfo(ZONE)).timestamp())
+    far = chance.uniform(*life.metres, len(NAMES))
+    where = positions_around(life.town, np.stack([far * np.cos(angles), far * np.sin(angles)], axis=1))
+    midnight = int(dt.datetime.combine(MONDAY, dt.time(), ZoneInfo(life.zone)).timestamp())
     visits: list[tuple[int, float]] = [(0, 0.0)]
     clinic = set(chance.choice(np.arange(1, DAYS - 7), 2, replace=False).tolist())
     for day in range(DAYS):
         late = float(chance.uniform(-0.5, 0.5))
+        if day % 7 < 5 and life.at_home and chance.random() < life.at_home and day not in clinic:
+            continue
+        out, back = life.work if day % 7 < 5 else life.weekend
         if day % 7 < 5:
-            visits += [(1, 24 * day + 8.5 + late)]
+            visits += [(1, 24 * day + out + late)]
             if day in clinic:
-                visits += [(5, 24 * day + 16.5 + late), (0, 24 * day + 17.5 + late)]
-            elif chance.random() < 0.4:
-                visits += [(2, 24 * day + 17.5 + late), (0, 24 * day + 19.5 + late)]
+                visits += [(5, 24 * day + back - 1 + late), (0, 24 * day + back + late)]
+            elif chance.random() < life.gym:
+                visits += [(2, 24 * day + back + late), (0, 24 * day + back + 2 + late)]
             else:
-                visits += [(0, 24 * day + 17.5 + late)]
+                visits += [(0, 24 * day + back + late)]
         else:
             if day in clinic:
                 visits += [(5, 24 * day + 9.5 + late), (0, 24 * day + 10.5 + late)]
             other = 3 if chance.random() < 0.5 else 4
-            visits += [(other, 24 * day + 14 + late), (0, 24 * day + 18 + late)]
+            visits += [(other, 24 * day + out + late), (0, 24 * day + back + late)]
     starts = [midnight + int(3600 * hour) for _, hour in visits]
     ends = [start - RIDE for start in starts[1:]] + [midnight + DAYS * 86_400]
-    return Person(where, [(place, a, b) for (place, _), a, b in zip(visits, starts, ends, strict=True)])
+    stays = [(place, a, b) for (place, _), a, b in zip(visits, starts, ends, strict=True)]
+    return Person(where, stays, life)
 
 
 def recorded(one: Person, kind: str, seed: int) -> Sightings:
-    """What a phone of this kind has of the person; 15 m of noise along each axis."""
+    """What a phone of this kind has of the person."""
     chance = np.random.default_rng(seed + 1000)
     seconds: list[int] = []
     metres: list[FloatArray] = []
@@ -95,7 +134,7 @@ def recorded(one: Person, kind: str, seed: int) -> Sightings:
             for second in range(end, one.stays[k + 1][1] + 60, 60):
                 share = min((second - end) / RIDE, 1.0)
                 seen(second, at + share * (after - at))
-    where = np.array(metres) + chance.normal(0, 15, (len(metres), 2)) * np.array([9.0e-6, 1.37e-5])
+    where = np.array(metres) + chance.normal(0, 1, (len(metres), 2)) * np.array(one.life.noise)
     order = np.argsort(seconds, kind="stable")
     instants = np.array(seconds, dtype=np.int64)[order] * SECOND
     return Sightings(instants, where[order], np.full(len(instants), -1))
@@ -121,7 +160,7 @@ class Score:
 
 def score(one: Person, seen: Sightings) -> Score:
     """The places found in what was seen, and the hours of the two months, against the truth."""
-    clock = Clock(24, ZONE)
+    clock = Clock(24, one.life.zone)
     places, _ = find_places(seen, clock)
     middles = points_of(np.array([place.shape.middle for place in places.places]))
     truth = points_of(one.places)
@@ -142,7 +181,7 @@ def score(one: Person, seen: Sightings) -> Score:
 
 def _hours(one: Person, seen: Sightings, places: Places, of_map: list[int]) -> tuple[float, float, float]:
     """Seconds at places that are told rightly, told as another place, and in all."""
-    clock = Clock(48, ZONE)
+    clock = Clock(48, one.life.zone)
     first, days = dates_of(clock, seen)
     bounds = bounds_of(clock, first, days)
     found = coded(seen, places)

@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -17,9 +18,11 @@ from discreet.data.published import Row
 from discreet.events import Trajectory
 from discreet.mechanisms.named import Spec
 from discreet.models.topics.simulate import topic_model, trajectories
-from discreet.policy import Policy
+from discreet.policy import Policy, Secret
 from discreet.publish import Plan, Report, RunKey, TopicHabits, policy_for, publish, publish_person
-from discreet.publish.plan import PIECE
+from discreet.publish.own_secrets import OwnSecrets
+from discreet.publish.plan import PIECE, PeoplesPolicies
+from discreet.publish.report_schema import report_frame
 from tests.publish.plans import SPECS, plan_of
 from tests.publish.sparks import CLUSTER, LOCAL, by_spark, report_rows, session_at, stop_spark
 
@@ -138,3 +141,41 @@ def test_equal_seeds_publish_equally_and_others_do_not(engine: Engine) -> None:
     assert engine(plan, people, 1) == local(plan, people, 1)
     assert slow(engine) or engine(plan, people, 1) == engine(plan, people, 1)
     assert len({tuple(local(plan, people, seed)[0]) for seed in range(1, 10)}) > 5
+
+
+def test_people_have_secrets_and_deltas_of_their_own(engine: Engine) -> None:
+    """The rows are those of each person under a plan that has their policy for everybody."""
+    plan, people = plan_of(4, 0.2)
+    assert isinstance(plan.habits, TopicHabits)
+    events = plan.habits.model.events
+    names = [one.person for one in people]
+    stated = {
+        names[0]: Policy([Secret("time=interval 1", delta=0.05), Secret("location=location 1", cap=0.6)]),
+        names[1]: Policy([Secret("activity=activity 1", delta=0.4)]),
+    }
+    everybody = Policy("activity=activity 1", delta=0.2)
+    own = PeoplesPolicies.laid(OwnSecrets.of(stated), everybody, events)
+    rows, report = engine(replace(plan, policy=own.union, people=own), people, 3)
+    alone = []
+    for one in people:
+        mine = stated.get(one.person, Policy())
+        kept = [secret for secret in everybody.secrets if secret.name not in {each.name for each in mine.secrets}]
+        # a row without a delta has the policy's of its own mapping: 0.1
+        both = [*kept, *(replace(each, delta=mine.delta_of(each)) for each in mine.secrets)]
+        policy = policy_for(Policy(sorted(both, key=order_of(kept)), delta=0.2), events)
+        alone.append(publish_person(replace(plan, policy=policy), one, RunKey.of_seed(3)))
+    assert rows == [(told.person, event) for shown, told in alone for event in shown]
+    wanted = report_frame([told for _, told in alone], [secret.name for secret in own.union.secrets]).to_dicts()
+    columns = report[0].keys()
+    assert report == [{name: row[name] for name in columns} for row in wanted]
+    assert {name for name in columns if name.startswith("gain ")} == {
+        "gain activity=activity 1",
+        "gain time=interval 1",
+        "gain location=location 1",
+    }
+
+
+def order_of(first: Sequence[Secret]) -> Callable[[Any], tuple[bool, str]]:
+    """Everybody's secrets before a person's own, which are in order of their names."""
+    names = [secret.name for secret in first]
+    return lambda secret: (secret.name not in names, secret.name)

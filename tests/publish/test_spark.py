@@ -292,7 +292,12 @@ def test_workers_that_fail_are_told_of_in_a_line_and_leave_no_table(
     wanted: list[Any] = []
     assert report_in(done.report) == report_rows(publish(plan, people, wanted.extend, seed=1))
     assert rows_in(out) == wanted
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.parquet", "out.parquet", "out.report.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "events.parquet",
+        "out.parquet",
+        "out.parquet.manifest.json",
+        "out.report.parquet",
+    ]
 
 
 # --- habits that were learned before

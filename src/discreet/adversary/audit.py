@@ -24,8 +24,7 @@ from discreet.given import checked_count, checked_mechanism, checked_model, chec
 from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.kinds import MONDAY
 from discreet.models.routine.endless import EndlessChain
-from discreet.models.routine.parts import AnyModel, Make, parts_of, without_end
-from discreet.models.routine.routine import Routine
+from discreet.models.routine.parts import AnyModel, AnyRoutine, Make, parts_of, without_end
 from discreet.numerics import SLACK, FloatArray, exceeds
 from discreet.outputs import Output
 from discreet.policy import Policy
@@ -142,13 +141,13 @@ def all_hold(audits: Iterable[Audit]) -> bool | None:
 def audit(
     mechanism: Daily,
     policy: Policy | None = None,
-    model: DayModel | Routine | None = None,
+    model: DayModel | AnyRoutine | None = None,
     budget: int | None = None,
     *,
     seconds: float | None = None,
     method: Method = "auto",
     days: int | None = None,
-    routine: Routine | None = None,
+    routine: AnyRoutine | None = None,
     since: dt.date | str | None = None,
     slots: int | None = None,
     progress: Progress | None = None,
@@ -175,7 +174,7 @@ def audit(
         checked_mechanism(one, "audit")
     if policy is not None:
         checked_policy(policy, "audit")
-    if model is not None and not isinstance(model, Routine):
+    if model is not None and not isinstance(model, AnyRoutine):
         checked_model(model, "audit")
     given, mechanism = mechanism, _to_judge(mechanism, policy, model, days, routine, since, slots)
     if mechanism is not given:
@@ -186,7 +185,7 @@ def audit(
         checked_count(budget, "the audit's budget of kernels")
     if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
         raise DiscreetError(f"the audit may take {seconds!r} seconds; give a number, 0 or more, or leave it out")
-    habits = mechanism.habits_of(model) if isinstance(mechanism, Unrolled) and isinstance(model, Routine) else model
+    habits = mechanism.habits_of(model) if isinstance(mechanism, Unrolled) and isinstance(model, AnyRoutine) else model
     adversary = Adversary(mechanism, cast(Any, habits), policy)
     return _Search(mechanism, adversary, KERNELS if budget is None else budget, seconds, progress).run(method, budget)
 
@@ -242,9 +241,9 @@ class _Search:
 def _to_judge(
     mechanism: Daily,
     policy: Policy | None,
-    model: DayModel | Routine | None,
+    model: DayModel | AnyRoutine | None,
     days: int | None,
-    routine: Routine | None,
+    routine: AnyRoutine | None,
     since: dt.date | str | None,
     slots: int | None,
 ) -> AnyMechanism:
@@ -260,7 +259,7 @@ def _to_judge(
         raise DiscreetError("days= and since= need routine=, which says how nights join days")
     if slots is not None and not isinstance(habits, EndlessHidden):
         raise DiscreetError("slots= is for positions without end; days without end are judged by days=")
-    if isinstance(habits, EndlessChain) and model is not None and not isinstance(model, Routine):
+    if isinstance(habits, EndlessChain) and model is not None and not isinstance(model, AnyRoutine):
         raise DiscreetError("who judges a mechanism without end has a routine in mind; give one as model=")
     starting = mechanism if since is None else cast(Any, mechanism).since(since)
     most = OVER_MIDNIGHT if days is None else days, SOME_POSITIONS if slots is None else slots
@@ -283,7 +282,7 @@ def audit_parts(
     Each has the whole `budget` and the whole `seconds`. Of a routine there is one answer, {None: ...}, over `days` in a
     row `since` a date, as in `audit`: a mechanism that releases one day at a time starts anew on each.
     """
-    if isinstance(model, Routine):
+    if isinstance(model, AnyRoutine):
         running = without_end(model, make, MONDAY if since is None else since)
         if running is not None:
             return {None: audit(running, budget=budget, seconds=seconds, days=days, progress=progress)}
@@ -309,7 +308,7 @@ def audit_observers(
     progress: Progress | None = None,
 ) -> list[Audit]:
     """The same before each of the observers whom the mechanism has in mind beside the routine's own; of each alone."""
-    running = without_end(model, make, MONDAY if since is None else since) if isinstance(model, Routine) else None
+    running = without_end(model, make, MONDAY if since is None else since) if isinstance(model, AnyRoutine) else None
     others = getattr(running, "observers", ())
     return [
         audit(

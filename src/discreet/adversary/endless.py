@@ -22,7 +22,7 @@ import numpy as np
 
 from discreet.adversary import doubled
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.adversary.filters import ChainFilter, Filter, HiddenFilter
+from discreet.adversary.filters import ChainFilter, Filter, HiddenFilter, PairFilter
 from discreet.adversary.rows import Front, Rows, Tables, Window
 from discreet.adversary.window_tables import BLOCKS, WindowTables
 from discreet.errors import DiscreetError, HorizonError
@@ -131,6 +131,13 @@ class EndlessAdversary(WindowTables):
     def _filter(self, mechanism: Any) -> Filter:
         if self._emission(self.model.first) is None:
             return ChainFilter(self.model, mechanism, self.secrets.members, self._step, self._anew)
+        if PairFilter.fits(self.model, mechanism):
+            return PairFilter(self.model, mechanism, self.secrets.members, self._step, self._anew)
+        if self._anew is not None:
+            raise DiscreetError(
+                "a memory that starts anew every day is followed on Markov chains, and on pairs where it is of pairs; "
+                "use memory='none', or habits of order 1"
+            )
         return HiddenFilter(self.model, mechanism, self.secrets.members, self._step)
 
     def _held_from(self) -> IntArray:

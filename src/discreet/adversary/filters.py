@@ -1,7 +1,7 @@
 """What the observer of a stream filters over, slot by slot: a chain's contexts, or hidden states that emit them.
 
 A belief before slot t is a stack of measures over K states: the weights first, then a row for each event that is kept.
-A filter carries it over a slot, and says what each private state of the slot would tell. There are two:
+A filter carries it over a slot, and says what each private state of the slot would tell. There are three:
 
 - `ChainFilter`: a state is the context of slot t - 1 (with its class of memory). The private state of slot t is a
   function of the step into it.
@@ -9,6 +9,9 @@ A filter carries it over a slot, and says what each private state of the slot wo
   t - 1; one and the same without memory. The context, and with it the private state, is drawn from the hidden state.
   Past rows are thus judged by hidden states alone, with memory by the pair with the previous context (theory, section
   15); a row that is about slot t itself is judged by the context.
+- `PairFilter`: a state is the pair of contexts of slot t - 1, of habits over two contexts; it is `ChainFilter` over
+  pairs, of which outputs show less. Past rows are judged by pairs, with memory too, and so is the present: a pair shows
+  its context.
 
 Either way, states hold all that later outputs depend on, so that facts 1 to 3 of mechanisms/adaptive/endless.md apply.
 """
@@ -227,6 +230,92 @@ class ChainFilter:
     def still_to_come(self, window: Window, t: int) -> FloatArray:
         """After the slot that the states are of."""
         return np.asarray(window.later[t - 1 - window.opens][self.contexts])
+
+
+class States(NamedTuple):
+    """A model's states as a chain of their own, and a machine that remembers nothing of it."""
+
+    contexts: tuple[int, ...]
+    initial: FloatArray
+    first: int
+    private_contexts: IntArray
+
+    def remember(self, memory: int | None, context: int) -> int:
+        """The state."""
+        return context
+
+
+class PairFilter:
+    """Over the pairs of habits over two contexts, which are a chain; a private state is a function of the pair.
+
+    Without memory that is the pair's context, with memory the pair itself; where memory starts, in the first slot and
+    where it starts anew, the context alone.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        machine: Any,
+        members: BoolArray,
+        step: Callable[[int], Pair],
+        anew: Callable[[int], IntArray] | None = None,
+    ) -> None:
+        self.model, self._pairs, self._anew = model, model.pairs, anew
+        self._machine_contexts: IntArray = machine.private_contexts
+        self._remembers = remembers(machine.private_contexts, len(model.contexts))
+        self.states, self.private_states = self._pairs.states, len(machine.private_contexts)
+        every = np.arange(self.states)
+        states = States(tuple(range(self.states)), model.initial, model.first, every)
+        self._chain = ChainFilter(states, states, np.ascontiguousarray(members[:, self._pairs.now]), step)
+        self.hidden = self._chain.hidden
+        self.start, self.ahead, self.still_to_come = self._chain.start, self._chain.ahead, self._chain.still_to_come
+
+    @staticmethod
+    def fits(model: Any, machine: Any) -> bool:
+        """Whether a machine's private states are a function of a model's pairs."""
+        pairs = getattr(model, "pairs", None)
+        plain = not remembers(machine.private_contexts, len(model.contexts))
+        return pairs is not None and (plain or pairs.has(machine.private_contexts, machine.remember))
+
+    def _private(self, t: int) -> IntArray:
+        """(S,): the private state of each pair in slot t."""
+        pairs = self._pairs
+        if not self._remembers:
+            return np.asarray(pairs.now)
+        if t == self.model.first:
+            return np.asarray(pairs.now)
+        if self._anew is not None and t % self.model.day_slots == 0:
+            return np.asarray(self._anew(t)[pairs.now])
+        return np.asarray(len(pairs.contexts) + self.hidden)
+
+    def after(
+        self,
+        t: int,
+        stack: FloatArray,
+        low: FloatArray,
+        likelihood: FloatArray,
+        visits: Sequence[tuple[int, int]],
+        fresh: IntArray,
+    ) -> Pair:
+        """A step of the chain of pairs."""
+        return self._chain.after(t, stack, low, np.ascontiguousarray(likelihood[self._private(t)]), visits, fresh)
+
+    def told(self, t: int, stack: FloatArray, looks: Looks) -> Conditionals:
+        """What each pair would tell, averaged over those of one private state."""
+        each = self._chain.told(t, stack, looks)
+        private, where = np.unique(self._private(t)[each.private], return_inverse=True)
+        if len(private) == len(where):
+            order = np.argsort(where, kind="stable")
+            return Conditionals(private, self._machine_contexts[private], each.mass[order], each.known[:, order])
+        mass = np.asarray(np.bincount(where, each.mass), dtype=np.float64)
+        known = [np.bincount(where, row * each.mass) / mass for row in each.known]
+        shaped = np.array(known).reshape(len(each.known), len(private))
+        return Conditionals(private, self._machine_contexts[private], mass, shaped)
+
+    def predicted(self, t: int, weights: FloatArray) -> FloatArray:
+        """The private states of the pairs."""
+        found = np.bincount(self._private(t), self._chain.predicted(t, weights), self.private_states)
+        return np.asarray(found, dtype=np.float64)
 
 
 class HiddenFilter:

@@ -17,8 +17,7 @@ from discreet.adversary.endless import EndlessAdversary
 from discreet.clock import Clock
 from discreet.contracts import DayModel
 from discreet.models.kinds import MONDAY, ONE_DAY
-from discreet.models.routine.parts import AnyModel, parts_of
-from discreet.models.routine.routine import Routine
+from discreet.models.routine.parts import AnyModel, AnyRoutine, parts_of
 from discreet.numerics import IntArray
 from discreet.policy import At, Policy, Secret
 
@@ -99,7 +98,7 @@ def known(model: AnyModel, policy: Policy) -> dict[str | None, tuple[Known, ...]
 
     A routine's windows over midnight are whole and count on the day on which they begin.
     """
-    if isinstance(model, Routine):
+    if isinstance(model, AnyRoutine):
         rows = _rows_of_routine(model, policy)
         return {kind: known_of(policy, own) for kind, own in rows.items()}
     return {
@@ -201,7 +200,7 @@ def _rows_of_day(model: DayModel, policy: Policy) -> list[Row]:
     return rows + rows_of(Adversary(asked))
 
 
-def _rows_of_routine(routine: Routine, policy: Policy) -> dict[str, list[Row]]:
+def _rows_of_routine(routine: AnyRoutine, policy: Policy) -> dict[str, list[Row]]:
     """By kind of day, over one cycle; the day before it is there for windows that run over midnight into it.
 
     Windows longer than a day are looked at one by one, those that begin within a year (MANY_DAYS).

@@ -21,7 +21,7 @@ from discreet.given import as_date
 from discreet.kernels import FiniteKernel
 from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.routine.endless import EndlessChain
-from discreet.models.routine.routine import Routine
+from discreet.models.routine.parts import AnyRoutine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
 from discreet.policy import Guarantee, Policy, Secret, on_day
@@ -86,7 +86,7 @@ def _memory_of(mechanism: AnyMechanism) -> tuple[tuple[int, ...], tuple[tuple[in
 
 def day_by_day(
     mechanism: Daily,
-    routine: Routine,
+    routine: AnyRoutine,
     days: int = 2,
     *,
     since: dt.date | str | None = None,
@@ -102,7 +102,7 @@ def day_by_day(
     return Unrolled(DaysJoined(mechanism, routine, start, policy, kinds=tuple(kinds) or None), days)
 
 
-def _by_kind(mechanism: Daily, routine: Routine, kinds: Iterable[str]) -> dict[str, AnyMechanism]:
+def _by_kind(mechanism: Daily, routine: AnyRoutine, kinds: Iterable[str]) -> dict[str, AnyMechanism]:
     """The mechanism of each of these kinds, if it is over the routine's contexts and slots."""
     chosen = {kind: _of_kind(mechanism, kind) for kind in kinds}
     for kind, one in chosen.items():
@@ -153,7 +153,7 @@ class DaysJoined:
     def __init__(
         self,
         mechanism: Daily,
-        routine: Routine,
+        routine: AnyRoutine,
         start: dt.date,
         policy: Policy | None = None,
         kinds: Sequence[str] | None = None,
@@ -239,7 +239,7 @@ class Unrolled:
         self._days, self._in_mind = days, tuple(getattr(mechanism, "observers", ()))
         self.observers: tuple[DayModel, ...] = tuple(observer.unrolled(days) for observer in self._in_mind)
 
-    def habits_of(self, routine: Routine) -> DayModel:
+    def habits_of(self, routine: AnyRoutine) -> DayModel:
         """The days of an observer who has this routine in mind; of one whom the mechanism knows, one of `observers`."""
         for observer, chain in zip(self._in_mind, self.observers, strict=True):
             if observer.routine is routine:

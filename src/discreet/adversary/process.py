@@ -36,6 +36,7 @@ from discreet.adversary import steps
 from discreet.contracts import DayModel
 from discreet.errors import DiscreetError
 from discreet.jit import product, sparse_product
+from discreet.models.pairs import Pairs
 from discreet.numerics import FloatArray, IntArray, read_only
 
 LARGE = 256
@@ -224,6 +225,9 @@ def process_of(
             every = np.arange(n)
             return SeenProcess(model.slots, model.initial, model.transitions, every, every[None], every, n, n)
         return EmittedProcess(model.slots, model.initial, model.transitions, model.emissions, n)
+    pairs = getattr(model, "pairs", None)
+    if pairs is not None and pairs.has(private_contexts, remember):
+        return _of_pairs(model, pairs, {} if anew is None else anew)
     memory = Memory.of(private_contexts, remember, n)
     if model.emissions is None:
         return _lifted_chain(model, memory, {} if anew is None else anew)
@@ -299,6 +303,16 @@ def _lifted_chain(model: DayModel, memory: Memory, anew: Mapping[int, IntArray])
         n,
         len(memory.group),
         fresh,
+    )
+
+
+def _of_pairs(model: DayModel, pairs: Pairs, anew: Mapping[int, IntArray]) -> SeenProcess:
+    """Habits over two contexts and a memory of the last: a hidden state is a pair, and so is the private one."""
+    n, states = len(pairs.contexts), pairs.states
+    private = np.ascontiguousarray(np.broadcast_to(n + np.arange(states), (states, states)))
+    fresh = {t: np.ascontiguousarray(start[pairs.now]) for t, start in anew.items()}
+    return SeenProcess(
+        model.slots, model.initial, model.transitions, pairs.now, private, pairs.now, n, n + states, fresh
     )
 
 

@@ -80,7 +80,7 @@ def judge(
     """Release one person's days as an experiment, and hold the habits against them."""
     from discreet.adversary.known import known
     from discreet.evaluation.week import evaluate_parts
-    from discreet.models.routine.routine import Routine
+    from discreet.models.routine.parts import AnyRoutine
 
     habits, days, make = one.habits, one.days, Maker(spec, one.policy)
     if split is not None:
@@ -88,7 +88,7 @@ def judge(
     learned = already_learned(habits, days)
     results = evaluate_parts(habits, make, days, carry=one.carried, seed=seed, progress=report)
     truth = check_released(habits, make, days, one.policy, spec.name, carry=one.carried, seed=seed)
-    told, joined = known(habits, one.policy), isinstance(habits, Routine)
+    told, joined = known(habits, one.policy), isinstance(habits, AnyRoutine)
     return JudgedDays(
         one.name, habits.clock, joined, len(days), learned, results, truth, told, make.endless, split, seed
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -16,9 +16,9 @@ from discreet.listener import Note, ignore
 if TYPE_CHECKING:
     from discreet.evaluation.truth import Truth
     from discreet.models.chain.markov import MarkovChain
-    from discreet.models.chain.week import Models
+    from discreet.models.hidden.markov import HiddenMarkovModel
     from discreet.models.learning.guesses import Guesses
-    from discreet.models.learning.held_out import HeldOut
+    from discreet.models.learning.held_out import Fitted, HeldOut
     from discreet.models.routine.parts import AnyModel
     from discreet.models.routine.routine import Routine
     from discreet.policy import Policy
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Found:
     """One person's model, the days that it learned, and how habits of the days before fare on the last ones."""
 
-    model: MarkovChain | Models | Routine
+    model: Fitted
     days: list[Day]
     last: HeldOut
     guesses: Guesses | None
@@ -71,6 +71,7 @@ class FitNew:
     weekparts: bool | None
     observers: int | None
     learner: str | None = None
+    order: Literal["1", "2", "auto"] | None = None
     note: Note = ignore
 
     def learn(self, days: list[Day]) -> Found:
@@ -80,13 +81,34 @@ class FitNew:
 
         earlier, last = split(days)
         if not last:
+            if self.order == "auto":
+                return replace(self, order="1").learn(days)
             return Found(self._observed(days), days, HeldOut(0, None, None), None, _too_few())
+        if self.order == "auto":
+            return replace(self, order=self._likelier(earlier, last)).learn(days)
         before = self._fit(earlier)
         on = f"the last {len(last)} days, by habits of the {len(earlier)} before,"
         truth = _truth(before, last, self.policy, on, len(earlier))
         return Found(self._observed(days), days, judged(before, last), guesses(before, last), truth)
 
-    def _observed(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
+    def _likelier(self, earlier: Sequence[Day], last: Sequence[Day]) -> Literal["1", "2"]:
+        """The order by which habits of the earlier days predict the last ones better."""
+        from discreet.models.learning.held_out import judged
+
+        one, two = (judged(replace(self, order=order)._fit(earlier), last) for order in ("1", "2"))
+        known = one.log_likelihood is not None and two.log_likelihood is not None
+        better: Literal["1", "2"] = "1"
+        if known and (two.log_likelihood or 0.0) > (one.log_likelihood or 0.0) and two.impossible == one.impossible:
+            better = "2"
+        if known:
+            self.note(
+                f"habits over {'two contexts' if better == '2' else 'one context'} are learned: of a step of the last "
+                f"{len(last)} days, the log-likelihood is {one.log_likelihood:.3f} by one and {two.log_likelihood:.3f} "
+                "by two"
+            )
+        return better
+
+    def _observed(self, days: Sequence[Day]) -> Fitted:
         """The model, with its observers where they are asked for."""
         from discreet.models.learning.observers import observers_of
         from discreet.models.routine.routine import Routine
@@ -96,48 +118,50 @@ class FitNew:
             return model
         if not isinstance(model, Routine):
             raise DiscreetError(
-                "--observers are for routines, and --day-by-day learns single days; leave one of them out"
+                "--observers are for routines over one context; leave --observers out, or --day-by-day and --order"
             )
         found = observers_of(model, days, self.observers, secrets=self.kept)
         if len(found) < self.observers:
             self.note(f"{len(days)} days make {len(found)} observers, not {self.observers}")
         return model.with_observers(found)
 
-    def _fit(self, days: Sequence[Day]) -> MarkovChain | Models | Routine:
+    def _fit(self, days: Sequence[Day]) -> Fitted:
         from discreet.models.chain.markov import MarkovChain
         from discreet.models.learning.routine import FLOOR
         from discreet.models.routine.routine import Routine
 
         if self.learner is not None:
+            if self.order is not None:
+                raise DiscreetError(f"the learner {self.learner} has an order of its own; leave --order out")
             return self._by_plug_in(self.learner, days)
-        smoothing = self.smoothing or "auto"
+        smoothing, order = self.smoothing or "auto", 2 if self.order == "2" else 1
         if not self.day_by_day:
             by = None if self.weekparts is False else "weekpart"
             floor = FLOOR if self.floor is None else self.floor
-            return Routine.fit(days, by, smoothing, floor, secrets=self.kept, clock=self.clock)  # type: ignore[arg-type]
+            return Routine.fit(days, by, smoothing, floor, secrets=self.kept, clock=self.clock, order=order)  # type: ignore[arg-type]
         if smoothing == "calibrated":
             raise DiscreetError(
                 "--smoothing calibrated is for routines, and --day-by-day learns single days; leave one of them out"
             )
         if self.floor is not None:
             raise DiscreetError("--floor is for routines, and --day-by-day learns single days; leave one of them out")
+        if self.weekparts and order == 2:
+            raise DiscreetError("--order 2 learns single days all alike, or a routine; leave --weekparts out")
         if self.weekparts:
             return MarkovChain.fit(days, smoothing, by="weekpart", clock=self.clock)
-        return MarkovChain.fit(days, smoothing, clock=self.clock)
+        return MarkovChain.fit(days, smoothing, clock=self.clock, order=order)
 
-    def _by_plug_in(self, name: str, days: Sequence[Day]) -> MarkovChain | Models | Routine:
+    def _by_plug_in(self, name: str, days: Sequence[Day]) -> Fitted:
         """What somebody else's learner makes of the days."""
         from discreet import plugins
-        from discreet.models.chain.markov import MarkovChain
-        from discreet.models.chain.week import Models
-        from discreet.models.routine.routine import Routine
+        from discreet.models.learning.held_out import Fitted
 
         known = plugins.names(plugins.LEARNERS)
         if name not in known:
             hint = did_you_mean(name, known) if known else "none is installed"
             raise DiscreetError(f"there is no learner {name!r}; {hint}")
         model = plugins.loaded(plugins.LEARNERS, name)(days, clock=self.clock, secrets=self.kept)
-        if not isinstance(model, MarkovChain | Models | Routine):
+        if not isinstance(model, Fitted):
             raise DiscreetError(f"the learner {name} gave a {type(model).__name__}; it must give a chain or a routine")
         return model
 
@@ -184,9 +208,7 @@ class Update:
         return Found(model, new, judged(self.before, new), guesses(self.before, new), truth)
 
 
-def _truth(
-    before: MarkovChain | Models | Routine, last: Sequence[Day], policy: Policy | None, on: str, learned: int | None
-) -> Truth:
+def _truth(before: Fitted, last: Sequence[Day], policy: Policy | None, on: str, learned: int | None) -> Truth:
     """Habits held against days that they have not learned."""
     from discreet.evaluation.truth import DAYS_REMEDY, any_context, check_days
 
@@ -202,10 +224,10 @@ def _truth(
     )
 
 
-def _chains(model: MarkovChain | Models | Routine) -> list[MarkovChain]:
+def _chains(model: Fitted) -> list[MarkovChain | HiddenMarkovModel]:
     from discreet.models.routine.parts import parts_of
 
-    return list(parts_of(model).values())  # type: ignore[arg-type]  # none of these is hidden
+    return list(parts_of(model).values())
 
 
 def _too_few() -> Truth:
@@ -221,7 +243,9 @@ def read_routine(path: Path) -> Routine:
 
     model = load_days(path)
     if not isinstance(model, Routine):
-        raise DiscreetError(f"{path}: is no routine, so --update cannot add days to it; learn anew from all days")
+        raise DiscreetError(
+            f"{path}: is no routine over one context, so --update cannot add days to it; learn anew from all days"
+        )
     return model
 
 

@@ -6,7 +6,7 @@ is drawn and nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.publish.engines.spark.publish import SparkRun
     from discreet.publish.engines.spark.tables import EventTable
     from discreet.publish.joined import JoinedPieces
+    from discreet.publish.manifest import FileDigest
     from discreet.publish.plan import PieceLength
     from discreet.publish.resume import Unfinished
 
@@ -46,6 +47,8 @@ class PublishOrder:
     """As stated, over values of attributes."""
     policy_file: Path | None
     mechanism: Spec
+    own_secrets: Path | None = None
+    """A table of the secrets that people have besides."""
     partition_by: Sequence[str] = ()
     report: Path | None = None
     piece_length: PieceLength = "auto"
@@ -62,6 +65,8 @@ class PublishOrder:
     again: bool = False
     """Whether a table that is there may be replaced."""
     accept_model: bool = False
+    command: Sequence[str] = ()
+    """The command line for the manifest, without what it says of secrets."""
 
     def check(self) -> None:
         """Refuse what cannot be carried out, before anything is read."""
@@ -89,8 +94,10 @@ class PublishOrder:
                 f"{self.out}: is there already. Fresh draws for the same people are a second look at the truth: who "
                 "has both tables learns more than delta allows. If nobody has the first one, --again replaces it"
             )
-        if not self.policy.secrets:
-            raise PolicyError("nothing is secret; give --secret activity=gambling, or secrets in a --policy file")
+        if not self.policy.secrets and self.own_secrets is None:
+            raise PolicyError(
+                "nothing is secret; give --secret activity=gambling, secrets in a --policy file, or --own-secrets"
+            )
         if self.habits == "chain" and (self.topics is not None or self.sweeps is not None):
             raise DiscreetError("--topics and --sweeps are not for --habits chain; leave them out")
         if self.habits == "chain" and self.models is not None:
@@ -114,6 +121,8 @@ class PublishOrder:
                 sample = run.sample(self.learn_from)
                 with _naming(self.policy_file), listener.progress("learning habits") as tell:
                     plan = self._plan(run.vocabulary, sample, tell)
+                if plan.people is not None:
+                    plan.people.check(run.names())
                 with listener.progress("testing habits on events") as tell:
                     truth = self._truth(plan, sample, tell)
                 if refused(truth, self.accept_model):
@@ -121,6 +130,7 @@ class PublishOrder:
                 with listener.progress("joining pieces of a sample") as tell:
                     joined = join_pieces(plan, sample, progress=tell)
                 summary = run.publish(plan)
+                self._write_manifest(run, plan, truth, summary, len(sample))
         except _RefusedError:
             return PublishedOrder(plan, truth, None, None, len(sample), run.left_out, run.target)
         return PublishedOrder(plan, truth, summary, run.read, len(sample), run.left_out, run.target, joined)
@@ -133,6 +143,22 @@ class PublishOrder:
             self.table, self.out, self.partition_by, self.report, self.seed, self.resume, self.workers, listener
         )
 
+    def _write_manifest(
+        self, run: LocalEngine | SparkEngine, plan: Plan, truth: Truth, summary: Summary, sample: int
+    ) -> None:
+        """While the run is still kept: one that is killed before the manifest is there writes it when it is resumed."""
+        from discreet.publish.manifest import Origins, write_manifest
+
+        origins = Origins(
+            self.engine,
+            run.inputs(),
+            counted_rows(run.read),
+            learned_from=sample,
+            model_holds=truth.holds,
+            command=self.command,
+        )
+        write_manifest(run.target.out, run.target.report, plan, summary, origins)
+
     @property
     def _rules(self) -> dict[str, Any]:
         return {"habits": self.habits, "sweeps": self.sweeps, "piece_length": self.piece_length}
@@ -141,14 +167,25 @@ class PublishOrder:
         """The plan by habits that were kept, or by habits that are learned now, and kept if a folder is named."""
         from discreet.publish import Plan, policy_for
         from discreet.publish.habits_file import save_habits
-        from discreet.publish.plan import length_for
+        from discreet.publish.own_secrets import OwnSecrets
+        from discreet.publish.plan import PeoplesPolicies, length_for
 
         if self.models is not None and self.models.exists():
             habits = self._loaded(self.models, sample)
             length = length_for(self.mechanism, self.piece_length)
-            return Plan(habits, policy_for(self.policy, events), self.mechanism, length)
+            if self.own_secrets is None:
+                return Plan(habits, policy_for(self.policy, events), self.mechanism, length)
+            people = PeoplesPolicies.laid(OwnSecrets.of(self.own_secrets), self.policy, events)
+            return Plan(habits, people.union, self.mechanism, length, people)
         plan = Plan.learn(
-            sample, self.policy, self.mechanism, topics=self.topics, events=events, progress=tell, **self._rules
+            sample,
+            self.policy,
+            self.mechanism,
+            topics=self.topics,
+            events=events,
+            own_secrets=self.own_secrets,
+            progress=tell,
+            **self._rules,
         )
         if self.models is not None:
             save_habits(self.models, plan.habits)
@@ -168,7 +205,8 @@ class PublishOrder:
         from discreet.publish.truth import check_table
 
         topics = plan.habits.model.topics if isinstance(plan.habits, TopicHabits) else self.topics
-        relearn = partial(Plan.learn, policy=self.policy, mechanism=self.mechanism, topics=topics, **self._rules)
+        policy = self.policy if plan.people is None else plan.people.stated
+        relearn = partial(Plan.learn, policy=policy, mechanism=self.mechanism, topics=topics, **self._rules)
         return check_table(plan, sample, relearn, progress=tell)
 
 
@@ -266,6 +304,11 @@ class CountedEvents(Counted, Protocol):
         """Those below a later one of the same person."""
 
 
+def counted_rows(read: CountedEvents) -> dict[str, int]:
+    """As documents have them."""
+    return {"read": read.rows, "bad": read.bad.count, "duplicates": read.duplicates, "unordered": read.unordered}
+
+
 @dataclass(frozen=True)
 class _ReadEvents:
     rows: int
@@ -285,11 +328,20 @@ class LocalEngine:
     seed: int | None
     workers: int
     listener: Listener
+    digests: list[FileDigest]
+
+    def inputs(self) -> list[FileDigest]:
+        """The files that were read."""
+        return self.digests
 
     @property
     def vocabulary(self) -> Events:
         """All events that occur."""
         return self.read.vocabulary
+
+    def names(self) -> Iterable[str]:
+        """Of all people."""
+        return self.read.names()
 
     def sample(self, most: int) -> list[Trajectory]:
         """The people whom habits are learned from."""
@@ -315,15 +367,17 @@ def local_engine(
     from discreet.data import open_source, published_columns
     from discreet.data.many import ManyFiles
     from discreet.data.published import checked_parts
+    from discreet.publish.manifest import digests_of
     from discreet.publish.resume import digest_of, unfinished
 
     source = open_source(reading.data)
     roles, left_out = published_columns(source, reading.columns)
     target = Target(out, roles, checked_parts(partition_by, roles), report)
     files = source.files if isinstance(source, ManyFiles) else [reading.data]
-    with unfinished(out, seed, resume=resume, data=digest_of(files)) as run:
+    digests = digests_of(files)
+    with unfinished(out, seed, resume=resume, data=digest_of(one.sha256 or "" for one in digests)) as run:
         read = _read(source, run.people, reading, listener)
-        yield LocalEngine(read, run, left_out, target, seed, workers, listener)
+        yield LocalEngine(read, run, left_out, target, seed, workers, listener, digests)
 
 
 def _sampled(read: Population, most: int, run: Unfinished, note: Note) -> list[Trajectory]:
@@ -391,11 +445,20 @@ class SparkEngine:
     listener: Listener
     read: CountedEvents = field(init=False)
 
+    def inputs(self) -> list[FileDigest]:
+        """The files that were read, and the addresses that only workers read."""
+        with self.listener.progress("digests of the data"):
+            return self.run.inputs()
+
     @property
     def vocabulary(self) -> Events:
         """All events that occur."""
         with self.listener.progress("counting events"):
             return self.run.vocabulary()
+
+    def names(self) -> Iterable[str]:
+        """Of all people."""
+        return self.run.names()
 
     def sample(self, most: int) -> list[Trajectory]:
         """The people whom habits are learned from: all, or where there are more than `most`, so many by lot."""

@@ -338,9 +338,10 @@ def tell(stream: Stream, name: str, note: Note, skipped: int = 0) -> None:
 
 def ends(stream: Stream) -> bool:
     """Whether a routine's days are released one at a time."""
-    from discreet.models.routine.routine import Routine
 
-    return isinstance(stream.model, Routine) and not stream.endless
+    from discreet.models.routine.parts import AnyRoutine
+
+    return isinstance(stream.model, AnyRoutine) and not stream.endless
 
 
 def _tell(ends: bool, name: str, skipped: int, off_model: int, note: Note) -> None:

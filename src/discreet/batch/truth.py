@@ -70,9 +70,10 @@ def _overlap(learned: int | None, days: int) -> str:
 
 def already_learned(habits: AnyModel, days: list[Day]) -> int | None:
     """How many of the days the habits were learned from; None where they do not say until when they learned."""
-    from discreet.models.routine.routine import Routine
 
-    learned = habits.learned if isinstance(habits, Routine) else None
+    from discreet.models.routine.parts import AnyRoutine
+
+    learned = habits.learned if isinstance(habits, AnyRoutine) else None
     if learned is None:
         return None
     ends = [until for until, _ in learned.until.values()]
@@ -81,9 +82,10 @@ def already_learned(habits: AnyModel, days: list[Day]) -> int | None:
 
 def days_learned(habits: AnyModel) -> int | None:
     """How many days the habits were learned from, where they know."""
-    from discreet.models.routine.routine import Routine
 
-    learned = habits.learned if isinstance(habits, Routine) else None
+    from discreet.models.routine.parts import AnyRoutine
+
+    learned = habits.learned if isinstance(habits, AnyRoutine) else None
     return None if learned is None else round(sum(float(one.initial.sum()) for one in learned.days.values())) or None
 
 

@@ -40,6 +40,7 @@ from discreet.cli.setup import setup
 from discreet.cli.stream import stream
 from discreet.cli.terminal import notes_due
 from discreet.cli.token import token
+from discreet.cli.verify import verify
 from discreet.cli.warm import warm
 from discreet.errors import DiscreetError
 
@@ -78,6 +79,7 @@ for verb in (
     batch(compare),
     batch(attack),
     batch(publish, everything=True),
+    verify,
     stream,
     serve,
     deploy,
@@ -133,7 +135,8 @@ def run(arguments: Sequence[str]) -> int:
     """The exit code of the command with these arguments."""
     notes_due(drop=True)
     try:
-        code = whole_command().main(list(arguments), prog_name="discreet", standalone_mode=False)
+        given = list(arguments)  # in the order that they came in, for the manifest of publish
+        code = whole_command().main(given, prog_name="discreet", standalone_mode=False, obj=tuple(arguments))
         sys.stdout.flush()
         notes_due()
         return code if isinstance(code, int) else OK

@@ -92,9 +92,9 @@ def audit(
 def _days(habits: AnyModel, given: int | None) -> int | None:
     """How many days in a row are judged; None for habits of single days."""
     from discreet.adversary.audit import OVER_MIDNIGHT
-    from discreet.models.routine.routine import Routine
+    from discreet.models.routine.parts import AnyRoutine
 
-    if not isinstance(habits, Routine):
+    if not isinstance(habits, AnyRoutine):
         return None
     return OVER_MIDNIGHT if given is None else given
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.kept import Config, Data, journal_at
+from discreet.cli.gateway_files import Config, Data, journal_at
 from discreet.cli.terminal import note
 
 Postgres = Annotated[

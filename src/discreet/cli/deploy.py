@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options
-from discreet.cli.kept import CONFIG, Config, settings_at
+from discreet.cli.gateway_files import CONFIG, Config, settings_at
 from discreet.cli.serve import check_installed
 from discreet.cli.terminal import note, print_json
 from discreet.errors import DiscreetError

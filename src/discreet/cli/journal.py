@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.backup import Postgres
-from discreet.cli.kept import Config, Data, journal_at
+from discreet.cli.gateway_files import Config, Data, journal_at
 from discreet.cli.terminal import print_json, table
 
 if TYPE_CHECKING:

@@ -164,6 +164,15 @@ def learn(
             rich_help_panel=HABITS,
         ),
     ] = None,
+    order: Annotated[
+        Literal["1", "2", "auto"] | None,
+        typer.Option(
+            help="How many of the last contexts the next one depends on; auto: 2 where that predicts the last days "
+            "better. The gateway and `discreet stream` take 1.",
+            show_default="1",
+            rich_help_panel=HABITS,
+        ),
+    ] = None,
     engine: options.EngineOptions = options.ENGINE,
     accept_model: AcceptModel = False,
     picture: Picture = None,
@@ -194,6 +203,7 @@ def learn(
     if engine.engine == "local" and update is None:
         reading, zone = told_before(data, reading, table.carry, zone, note_later)
     rules = {"smoothing": smoothing, "floor": floor, "weekparts": weekparts, "observers": observers, "learner": learner}
+    rules["order"] = order
     how: Learner
     if update is None:
         clock = Clock(48 if slots is None else slots, zone or "UTC", cut or "00:00")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options
-from discreet.cli.kept import Config, Data, folder_at, settings_at
+from discreet.cli.gateway_files import Config, Data, folder_at, settings_at
 from discreet.cli.serve import check_installed
 from discreet.cli.terminal import print_json
 from discreet.errors import DiscreetError

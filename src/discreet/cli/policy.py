@@ -183,9 +183,12 @@ def show_policy(
 
 def read_routine(path: Path) -> Routine:
     """The routine of a file; habits of single days are an error."""
+    from discreet.models.routine.pairs import PairRoutine
     from discreet.models.routine.routine import Routine
 
     habits: AnyModel = read_model(path)
+    if isinstance(habits, PairRoutine):
+        raise DiscreetError(f"{path}: has habits over two contexts, and this needs one; learn it again with --order 1")
     if not isinstance(habits, Routine):
         raise DiscreetError(f"{path}: has habits of single days, and a routine is needed; learn without --day-by-day")
     return habits

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -34,6 +36,7 @@ def _print_schema(asked: bool) -> None:
 
 @options.grouped
 def publish(
+    context: typer.Context,
     data: Annotated[
         Path,
         typer.Argument(
@@ -78,6 +81,13 @@ def publish(
             "-p",
             metavar="FILE",
             help="Secrets in a TOML file instead: [[secret]] contexts = ['activity=gambling'].",
+        ),
+    ] = None,
+    own_secrets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Secrets of each person besides those of everybody: a table with columns person, secret, delta, cap.",
         ),
     ] = None,
     delta: Annotated[
@@ -203,6 +213,7 @@ def publish(
         _stated(secret, policy, delta),
         policy,
         read_spec(mechanism, option),
+        own_secrets,
         partition_by=partition_by or (),
         report=report_file,
         piece_length=options.published_length(piece, window),
@@ -218,6 +229,7 @@ def publish(
         resume=resume,
         again=again,
         accept_model=accept_model,
+        command=masked(context.obj or ()),
     )
     done = order.carried_out(TERMINAL)
     if done.summary is None or done.read is None:
@@ -249,13 +261,35 @@ def _refuse(truth: Truth, out: Path, json: bool) -> None:
 
 def _stated(secret: list[str] | None, policy: Path | None, delta: float | None) -> Policy:
     """The policy as given, over values of attributes."""
+    from discreet.clock import Clock
     from discreet.policy import Policy, Secret, read_policy
 
     if policy is not None:
         if secret or delta is not None:
             raise PolicyError(f"{policy}: --secret and --delta stand in the policy file; give one or the other")
-        return read_policy(policy)[0]
+        return read_policy(policy, Clock(48))[0]  # clock times become slots, which events are then said not to have
     return Policy([Secret(text) for text in secret or ()], delta=0.1 if delta is None else delta)
+
+
+MASKED = ("--secret", "--seed")
+"""Options whose values say what is secret, or give all draws away."""
+
+CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@|(?<=\?)\S+")
+"""Of an address: who asks with which password, and what a signed one carries behind its question mark."""
+
+
+def masked(arguments: Sequence[str]) -> list[str]:
+    """A command line for the manifest: without secrets, seeds, and the passwords of addresses."""
+    shown: list[str] = []
+    for before, argument in zip(("", *arguments), arguments, strict=False):
+        name, equals, _ = argument.partition("=")
+        if before in MASKED:
+            shown.append("...")
+        elif name in MASKED and equals:
+            shown.append(f"{name}=...")
+        else:
+            shown.append(CREDENTIALS.sub("...", argument) if "://" in argument else argument)
+    return ["discreet", *shown]
 
 
 # --- memory that tables took while they were read

@@ -7,7 +7,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.batch.publishing import CountedEvents, Target
+from discreet.batch.publishing import CountedEvents, Target, counted_rows
 from discreet.batch.truth import known_json
 from discreet.cli.terminal import note, people_in_words, table
 from discreet.cli.truth import IF, print_known
@@ -65,7 +65,7 @@ class About:
             "joined": _joined(self.joined),
             "seed": self.seed,
             "policy": _policy(plan.policy),
-            "rows": _rows(read),
+            "rows": counted_rows(read),
             "events": report.events,
             "utility": report.utility,
             "utility_by_quantile": {f"{100 * share:g} %": report.utility_at(share) for share in QUANTILES},
@@ -159,10 +159,6 @@ def _policy(policy: Policy) -> dict[str, Any]:
         for one in policy.secrets
     ]
     return {"delta": policy.delta, "secrets": secrets}
-
-
-def _rows(read: CountedEvents) -> dict[str, int]:
-    return {"read": read.rows, "bad": read.bad.count, "duplicates": read.duplicates, "unordered": read.unordered}
 
 
 def _joined(found: JoinedPieces | None) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options
-from discreet.cli.kept import CONFIG, folder_at
+from discreet.cli.gateway_files import CONFIG, folder_at
 from discreet.cli.terminal import busy, note, print_json
 from discreet.errors import DiscreetError
 

@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.publish.stream.people import Following
 
-LOOK = 1.0
+QUERY_CHECK = 1.0
 """Seconds between looks at how far the query is."""
 
 PATIENCE = 60.0
@@ -116,6 +116,11 @@ def stream(
         raise DiscreetError(lacks)
     if not data.is_dir():
         raise DiscreetError(f"{data}: is no folder; make it, and move files of readings there")
+    if model.is_file():
+        raise DiscreetError(
+            f"{model}: is the model of one person, and a stream has a folder with one for each; make a folder, and "
+            "move it there under the person's name, such as people/jane.model"
+        )
     if not model.is_dir():
         raise DiscreetError(
             f"{model}: is no folder; give one with a model for each person, as discreet learn writes it"
@@ -177,7 +182,7 @@ def _watch(query: Any, following: Following, *, replay: bool) -> dict[str, Any]:
     try:
         ended = False
         while not ended:
-            ended = query.awaitTermination(LOOK)
+            ended = query.awaitTermination(QUERY_CHECK)
             for progress in query.recentProgress:
                 if progress["batchId"] > last and "addBatch" in progress["durationMs"]:
                     last = progress["batchId"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options
-from discreet.cli.kept import Config, Data, folder_at, settings_at
+from discreet.cli.gateway_files import Config, Data, folder_at, settings_at
 from discreet.cli.serve import check_installed
 from discreet.cli.terminal import print_json, table
 from discreet.errors import DiscreetError, did_you_mean

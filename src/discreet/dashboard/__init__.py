@@ -4,5 +4,5 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 
-FILES = ("page.js", "page.css", "icon.svg")
+FILES = ("page.js", "page.css", "icon.svg", "manifest.webmanifest")
 """What the page asks for, beside itself."""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from discreet.data.notation.roles import (
     joined_times,
     stays_spread,
 )
-from discreet.data.rows import Alike, LogFormat, QuickLog, Row, Told
+from discreet.data.rows import Alike, LogFormat, QuickLog, Row, Told, in_parts
 from discreet.data.source import Batch, Fault, Format, Origin
 from discreet.errors import DataError
 from discreet.places.zones import zone_at
@@ -36,9 +35,6 @@ BATCH = 50_000
 
 LOOKED_AT = 1000
 """Rows that show how a table's times are written."""
-
-PART = 1000
-"""Entries that are sorted at a time."""
 
 KINDS = 50
 """Kinds of entries that are counted each by itself; a hostile file could have one for each entry."""
@@ -72,7 +68,7 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 def of_log(entry: LogEntry, log: LogFormat) -> Iterator[Entries]:
     """The entries of a log; what was read before the file broke is given before the error."""
     origin = Origin(entry.name, log.unit, "")
-    entries = log.parts(entry) if isinstance(log, QuickLog) else _by_parts(log.entries(entry))
+    entries = log.parts(entry) if isinstance(log, QuickLog) else in_parts(log.entries(entry))
     some = _Some()
     while True:
         try:
@@ -84,21 +80,6 @@ def of_log(entry: LogEntry, log: LogFormat) -> Iterator[Entries]:
         if not more:
             return
         some = _Some(some.last)
-
-
-def _by_parts(entries: Iterator[tuple[int, Told]]) -> Iterator[list[tuple[int, Told]]]:
-    """Some entries at a time; those before the file breaks come before the error."""
-    some: list[tuple[int, Told]] = []
-    try:
-        for one in entries:
-            some.append(one)
-            if len(some) == PART:
-                yield some
-                some = []
-    except DataError:
-        yield some
-        raise
-    yield some
 
 
 class _Some:
@@ -146,27 +127,30 @@ class _Some:
         """What was taken."""
         frame = _frame(list(zip(*self._rows, strict=True)), self._numbers)
         if self._alike:
-            frame = pl.concat([frame, _frame(*_joined(self._alike))])
+            frame = pl.concat([frame, *(_columns(part) for part in self._alike)])
         if self._alike and self._rows:  # in the file's order: of readings at one instant the last may be what counts
             frame = frame.sort("number", maintain_order=True)
         return Entries(origin, frame, self._seen, self._faults, 0, self._kinds)
 
 
-def _joined(parts: list[Alike]) -> tuple[Sequence[Sequence[object]], list[int]]:
-    """The columns of all parts, and the numbers of their entries."""
-    columns = zip(*(tuple(vars(part).values()) for part in parts), strict=True)
-    numbers, *others = (list(chain.from_iterable(column)) for column in columns)
-    return others, numbers
+def _columns(part: Alike) -> pl.DataFrame:
+    numbers, *others = vars(part).values()
+    return _frame(others, numbers)
 
 
-def _frame(columns: Sequence[Sequence[object]], numbers: list[int]) -> pl.DataFrame:
+def _frame(columns: Sequence[Column], numbers: Column) -> pl.DataFrame:
     named = zip(SCHEMA.items(), columns or [()] * len(SCHEMA), strict=True)
     series = {name: _series(held, kind) for (name, kind), held in named}
-    return pl.DataFrame({"number": pl.Series(numbers, dtype=pl.Int64), **series})
+    return pl.DataFrame({"number": _series(numbers, pl.Int64), **series})
 
 
-def _series(values: Sequence[object], kind: type[pl.DataType]) -> pl.Series:
+Column = Sequence[object] | pl.Series
+
+
+def _series(values: Column, kind: type[pl.DataType]) -> pl.Series:
     """A column; texts are often one, or missing, all along, and need not be copied."""
+    if isinstance(values, pl.Series):
+        return values.cast(kind)
     if kind is pl.String and len(set(values)) == 1:
         return pl.Series(values[:1], dtype=kind).new_from_index(0, len(values))
     return pl.Series(values, dtype=kind)

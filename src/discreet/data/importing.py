@@ -23,7 +23,7 @@ from discreet.data.instants import EPOCH
 from discreet.data.notation.roles import NoSuchTableError
 from discreet.data.rows import LogFormat, stamp_text
 from discreet.data.source import Fault, Format, Origin
-from discreet.data.streams import ending_of, written_as
+from discreet.data.streams import ending_of, refuse_address, written_as
 from discreet.data.table import IMPORTED, Codes
 from discreet.errors import DataError
 from discreet.listener import Progress
@@ -119,6 +119,8 @@ def import_logs(
         raise DataError("the user is empty; give a name")
     job = _Import(user, zone, time_format, rules or Rules(), strict, progress)
     table = None if separator is None else Csv(separator)
+    for source in sources:
+        refuse_address(source)
     for entry in files_of(sources, job.reached, job.skip):
         with job.telling(entry):
             held = recognised_for_import(entry.inner, entry.head(), format)

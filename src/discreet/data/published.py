@@ -16,7 +16,7 @@ from discreet.data.formats import open_source
 from discreet.data.many import NO_VALUE, ManyFiles
 from discreet.data.releases import ROW_GROUP, sink_parquet
 from discreet.data.source import Source
-from discreet.data.streams import as_text, ending_of, written_as
+from discreet.data.streams import as_text, ending_of, refuse_address, written_as
 from discreet.errors import DataError, did_you_mean
 from discreet.files import folder_whole
 from discreet.frames import Rows
@@ -48,6 +48,7 @@ def published_columns(source: Source | Rows, columns: EventColumns) -> tuple[dic
 
 def check_target(path: Path, data: Path, *, parted: bool = False) -> None:
     """Refuse a place where the published table cannot stand, before the work rather than after it."""
+    refuse_address(path)
     if not parted:
         ending_of(path, ENDINGS, "published events")
     elif path.exists():

@@ -13,11 +13,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, runtime_checkable
 
 from discreet.data.instants import EPOCH, SECOND
 from discreet.data.records import Parsed, Record
 from discreet.data.source import Fault
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Row = tuple[str | None, int, float | None, float | None, float | None, str | None]
 """Whose (None: the log does not say), instant in microseconds, latitude, longitude, accuracy in metres, context."""
@@ -27,13 +30,13 @@ Row = tuple[str | None, int, float | None, float | None, float | None, str | Non
 class Alike:
     """Rows as columns, of entries that each make one: quicker than one by one, where nothing is odd."""
 
-    numbers: Sequence[int]
-    users: Sequence[str | None]
-    instants: Sequence[int]
-    latitudes: Sequence[float]
-    longitudes: Sequence[float]
-    accuracies: Sequence[float | None]
-    contexts: Sequence[str | None]
+    numbers: Sequence[int] | pl.Series
+    users: Sequence[str | None] | pl.Series
+    instants: Sequence[int] | pl.Series
+    latitudes: Sequence[float | None] | pl.Series
+    longitudes: Sequence[float | None] | pl.Series
+    accuracies: Sequence[float | None] | pl.Series
+    contexts: Sequence[str | None] | pl.Series
 
 
 Told = Row | Fault | str
@@ -53,6 +56,9 @@ MOVING_WORDS = frozenset((*_WAYS.split(), "skiing", "subway", "swimming", "train
 
 NOWHERE = "visit or movement without a place or a kind"
 """The kind of an entry that says when, and neither where nor what."""
+
+PART = 1000
+"""Entries that are sorted at a time."""
 
 LONGEST_STAY = 366 * 86_400 * SECOND
 
@@ -228,6 +234,21 @@ def shown(value: object, most: int = 80) -> str:
 def numbered(number: int, told: Iterable[Told]) -> Iterator[tuple[int, Told]]:
     """What one entry says, with its number."""
     return ((number, one) for one in told)
+
+
+def in_parts(entries: Iterator[tuple[int, Told]]) -> Iterator[list[tuple[int, Told]]]:
+    """Some entries at a time; those before the file breaks come before the error."""
+    some: list[tuple[int, Told]] = []
+    try:
+        for one in entries:
+            some.append(one)
+            if len(some) == PART:
+                yield some
+                some = []
+    except Exception:
+        yield some
+        raise
+    yield some
 
 
 def parsed(told: Told) -> Parsed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,22 @@ MAGIC = {
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
 }
 """First bytes of what is often taken for text, and what to do about it."""
+
+
+ADDRESS = re.compile(r"(s3a?|gs|abfss?|hdfs|https?|ftp|memory):/")
+"""The begin of an address, of which a path has one slash."""
+
+
+def refuse_address(path: str | Path) -> None:
+    """Refuse what is an address: files of this machine are read and written here, and stores by Spark alone."""
+    found = ADDRESS.match(str(path))
+    if found is None:
+        return
+    spark = "" if found[1] in ("http", "https", "ftp", "memory") else ", or read it with --engine spark"
+    raise DataError(
+        f"{found[1]}://{str(path)[found.end() :].lstrip('/')}: addresses are not on this engine, which reads and "
+        f"writes files of this machine; copy it here{spark}"
+    )
 
 
 class FileSize(NamedTuple):

@@ -303,7 +303,7 @@ def _question(shown: Shown, parting: _Parting, secret: Secret, delta: float) -> 
         cluster = parting.cluster[day]
         cell = hour + (int(hour.max()) + 1) * shown.person[rows] if knows else hour
     one = "person" if parting.by == "people" else "day"
-    return _Question(true, parting.part[cluster], cluster, cell, public, public.and_those(seen), delta, secret.cap, one)
+    return _Question(true, parting.part[cluster], cluster, cell, public, public.hstack(seen), delta, secret.cap, one)
 
 
 def _rows(features: Features, rows: IntArray) -> Features:

@@ -20,8 +20,7 @@ from discreet.frames import Rows
 from discreet.given import checked_pair, checked_policy, words_for
 from discreet.mechanisms.named import Spec, kebab
 from discreet.models.arrays import given_days
-from discreet.models.routine.parts import AnyModel, Make, made_once, part_on, parts_of, secrets_by_part
-from discreet.models.routine.routine import Routine
+from discreet.models.routine.parts import AnyModel, AnyRoutine, Make, made_once, part_on, parts_of, secrets_by_part
 from discreet.numerics import SLACK
 from discreet.policy import Policy
 
@@ -79,7 +78,7 @@ def compare(
     """
     import polars as pl
 
-    if not isinstance(model, Routine | Mapping):
+    if not isinstance(model, AnyRoutine | Mapping):
         checked_pair(model, policy, "compare")
     checked_policy(policy, "compare")
     days = cast(Sequence[Day], given_days(days, getattr(model, "clock", None), "compare"))
@@ -227,7 +226,7 @@ class _One:
         covered = [secret for secret in self.policy.secrets if guarantee.promises_delta(secret.at)]
         if not covered:
             return None
-        if isinstance(self.model, Routine) and not self.endless:  # the promise is of one day, the audit of several
+        if isinstance(self.model, AnyRoutine) and not self.endless:  # the promise is of one day, the audit of several
             audits = [audit(self.make(habits), **self.limits) for habits in parts_of(self.model).values()]
             did = ()
         words = {

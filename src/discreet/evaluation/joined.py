@@ -20,7 +20,7 @@ from discreet.contracts import Rng
 from discreet.errors import DiscreetError
 from discreet.evaluation.replay import Moment, released, require_slots, watched
 from discreet.models.kinds import ONE_DAY
-from discreet.models.routine.routine import Routine
+from discreet.models.routine.parts import AnyRoutine
 from discreet.policy import Policy
 from discreet.session import Session
 
@@ -45,7 +45,7 @@ def streams(days: Iterable[Day], slots: int, contexts: Sequence[str]) -> dict[st
 
 
 def without_end(
-    mechanism: Any, days: Sequence[Day], *, rng: Rng, policy: Policy | None = None, model: Routine | None = None
+    mechanism: Any, days: Sequence[Day], *, rng: Rng, policy: Policy | None = None, model: AnyRoutine | None = None
 ) -> Moments:
     """One person's days by a mechanism without end, from the first date on; a date without a day is skipped slots.
 
@@ -99,7 +99,7 @@ class _Beside:
 
 
 def day_by_day(
-    mechanism: Daily, days: Sequence[Day], routine: Routine, *, rng: Rng, policy: Policy | None = None
+    mechanism: Daily, days: Sequence[Day], routine: AnyRoutine, *, rng: Rng, policy: Policy | None = None
 ) -> Moments:
     """One person's days, the day's mechanism started anew on each, before an observer who does not start anew."""
     joined = DaysJoined(mechanism, routine, _date(days[0]), policy)

@@ -22,7 +22,7 @@ from discreet.factors import factors
 from discreet.frames import Rows, Tabular
 from discreet.given import checked_mechanism, checked_policy
 from discreet.models.arrays import given_days
-from discreet.models.routine.routine import Routine
+from discreet.models.routine.parts import AnyRoutine
 from discreet.numerics import exceeds
 from discreet.outputs import Output, Suppressed
 from discreet.policy import Policy
@@ -87,8 +87,8 @@ def evaluate(
     days: Iterable[Day] | Rows,
     *,
     policy: Policy | None = None,
-    model: DayModel | Routine | None = None,
-    routine: Routine | None = None,
+    model: DayModel | AnyRoutine | None = None,
+    routine: AnyRoutine | None = None,
     worth: Worth | None = None,
     seed: int = 0,
     progress: Callable[[], object] | None = None,
@@ -116,7 +116,7 @@ def evaluate(
     if routine is None and (isinstance(mechanism, Mapping) or not runs_without_end(mechanism)):
         if isinstance(mechanism, Mapping):
             raise DiscreetError("mechanisms for kinds of day need routine=, which says which day is of which kind")
-        if isinstance(model, Routine):
+        if isinstance(model, AnyRoutine):
             raise DiscreetError("a day's mechanism is judged over midnight with routine=; model= is a day's")
         judge = Adversary(mechanism, model, policy)
         tally: _Tally = _DayTally(_worth_of(mechanism, worth), judge)
@@ -135,8 +135,8 @@ def _joined(
     mechanism: Daily,
     days: Iterable[Day],
     policy: Policy | None,
-    model: DayModel | Routine | None,
-    routine: Routine | None,
+    model: DayModel | AnyRoutine | None,
+    routine: AnyRoutine | None,
     seed: int,
 ) -> joined.Moments:
     """Each person's days as a stream, all with one source of chance."""
@@ -147,7 +147,7 @@ def _joined(
         for own in joined.streams(days, routine.slots, routine.contexts).values():
             yield from joined.day_by_day(mechanism, own, routine, rng=rng, policy=policy)
         return
-    if model is not None and not isinstance(model, Routine):
+    if model is not None and not isinstance(model, AnyRoutine):
         raise DiscreetError("who judges a mechanism without end has a routine in mind; give one as model=")
     habits: Any = mechanism.model  # type: ignore[union-attr]  # a mapping has a routine
     if habits.day_slots is None:

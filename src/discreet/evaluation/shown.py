@@ -45,7 +45,7 @@ class Features:
         kinds = np.array([name in codes for name in columns], dtype=np.bool_)
         return cls(tuple(columns), np.column_stack(list(columns.values())), kinds)
 
-    def and_those(self, other: Features) -> Features:
+    def hstack(self, other: Features) -> Features:
         """The columns of both."""
         return Features(
             (*self.names, *other.names),

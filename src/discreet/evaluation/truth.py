@@ -23,8 +23,7 @@ from discreet.evaluation.paths import paths
 from discreet.evaluation.week import every_date
 from discreet.models.chain.week import Models, weekpart
 from discreet.models.hidden.markov import HiddenMarkovModel
-from discreet.models.routine.parts import AnyModel, Make, parts_of, without_end
-from discreet.models.routine.routine import Routine
+from discreet.models.routine.parts import AnyModel, AnyRoutine, Make, parts_of, without_end
 from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.policy import Policy, Secret
 from discreet.randomness import SeededEntropy
@@ -297,7 +296,7 @@ Sight = Callable[[Course], Sequence[Likelihood]]
 
 def courses(model: AnyModel, days: Sequence[Day]) -> Iterator[Course]:
     """The days under their models; those that no part of the model serves are left out."""
-    if isinstance(model, Routine):
+    if isinstance(model, AnyRoutine):
         for own in _by_person(days):
             every = [day.fitted(model.contexts) for day in every_date(own)]
             given = {day.date for day in own}
@@ -364,7 +363,7 @@ class DrawnOutputs:
     def __call__(self, course: Course) -> Sequence[Likelihood]:
         """The likelihood of each slot's output."""
         rng = SeededEntropy(self.seed)
-        if isinstance(self.model, Routine):
+        if isinstance(self.model, AnyRoutine):
             running = without_end(self.model, self.make, _date(course.days[0]))
             if running is not None:
                 return list(_watched(Session(running, rng=rng), running, course.labels))
@@ -479,7 +478,11 @@ def _count_course(
     true_class = classes.of([*labels, *model.contexts])[: len(labels)]
     in_class = classes.one_hot(model.contexts)
     emission = (lambda t: model.emissions[t]) if isinstance(model, HiddenMarkovModel) else None
-    found = paths(Stretch(model.initial, course.transition, emission, in_class, seen), tally.draws, rng)
+    shown_by = in_class
+    pairs = getattr(model, "pairs", None)
+    if pairs is not None:  # a chain over pairs: what is seen and secret of a pair is its context's
+        emission, shown_by, seen = None, in_class[pairs.now], [_of_pairs(one, pairs.now) for one in seen]
+    found = paths(Stretch(model.initial, course.transition, emission, shown_by, seen), tally.draws, rng)
     claim = np.repeat([given and counted(day) for given, day in zip(course.counted, course.days, strict=True)], slots)
     told_already = np.array([one is not None and np.count_nonzero(np.atleast_2d(one).any(axis=0)) == 1 for one in seen])
     hours = [_hour(slot, slots, model.clock) for slot in range(slots)]
@@ -493,6 +496,13 @@ def _count_course(
                 np.arange(len(labels)) % slots, range(slots) if secret.slots is None else list(secret.slots)
             )
             _add_slots(tally, counts, claim & active & ~told_already, slots, hours)
+
+
+def _of_pairs(likelihood: Likelihood, now: IntArray) -> Likelihood:
+    """A likelihood over contexts, or over a context and the one before it, as one over pairs."""
+    if likelihood is None:
+        return None
+    return likelihood[now] if likelihood.ndim == 1 else np.ascontiguousarray(likelihood[np.ix_(now, now)])
 
 
 @dataclass(frozen=True)

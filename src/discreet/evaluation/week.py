@@ -10,8 +10,7 @@ from discreet.evaluation.metrics import Evaluation, evaluate
 from discreet.given import words_for
 from discreet.live import span
 from discreet.live.slots import ONE_DAY
-from discreet.models.routine.parts import AnyModel, Make, days_by_part, parts_of, without_end
-from discreet.models.routine.routine import Routine
+from discreet.models.routine.parts import AnyModel, AnyRoutine, Make, days_by_part, parts_of, without_end
 
 
 def evaluate_parts(
@@ -41,7 +40,7 @@ def evaluate_parts(
         if progress is not None:
             progress(done, len(released))
 
-    if isinstance(model, Routine):
+    if isinstance(model, AnyRoutine):
         running = without_end(model, make, span(released)[0])
         if running is not None:
             return {None: evaluate(running, released, seed=seed, progress=one_more)}

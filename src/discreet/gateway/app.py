@@ -1,4 +1,4 @@
-"""From settings to a running gateway: files opened, people settled, routes mounted, tasks beside the server."""
+"""From settings to a running gateway: files opened, people configured, routes mounted, tasks beside the server."""
 
 from __future__ import annotations
 
@@ -16,12 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import FileResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from discreet.dashboard import FILES, FOLDER
 from discreet.errors import DiscreetError
 from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.auth.login import Owner
@@ -49,9 +46,10 @@ from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.slots.restore import mended
 from discreet.gateway.slots.wall_clock import boot_time
 from discreet.gateway.store.folder import Folder
-from discreet.gateway.store.integrity import check_all, check_some
+from discreet.gateway.store.integrity import CHECK, check_all, check_some
 from discreet.gateway.store.journal import Journal, SqliteJournal
 from discreet.gateway.store.own_store import OwnStore
+from discreet.gateway.wires import page
 from discreet.gateway.wires.guard import Guard
 from discreet.gateway.wires.home_assistant import HomeAssistantSource, source_of
 from discreet.gateway.wires.http import HANDLERS, routes
@@ -73,9 +71,12 @@ NIGHTLY = 600.0
 DAILY, PAUSE = 86_400.0, 0.05
 """Seconds between two checks of the whole journal, and between two pages of one: others want the disk, too."""
 
+RECHECK = 600.0
+"""Seconds after which a check that could not be made is made again: the database was away, say."""
+
 DONE = object()
 
-LOOK = 1.0
+TOKEN_CHECK = 1.0
 """Seconds between two looks at tokens that the command has revoked, and at sessions whose time is over."""
 
 UNKNOWN_SHOWN = (
@@ -211,7 +212,7 @@ class PreparedGateway:
         self.notices: dict[str, Notice] = {}
         self.streams = Streams(self.access, beat=plan.beat)
         self.owner.on_ended(self.streams.end)
-        self.figures = GatewayMetrics(self.gateway, self.streams)
+        self.metrics = GatewayMetrics(self.gateway, self.streams)
         people = self._people = {one.name: one for one in plan.people}
         self._teller: MqttPublisher | None = None
         previews = Previews()
@@ -224,12 +225,12 @@ class PreparedGateway:
             self.steps.known = journal.people
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.auth, self.streams, self._reads),
-            *owner_routes(self.auth, self.figures, self.notices),
+            *owner_routes(self.auth, self.metrics, self.notices),
             *application_routes(self.gateway, self.auth, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.auth),
             *map_routes(self.gateway, self.auth, Maps(keeper, self._map_files), self._redrawn, self._tiles),
             *secrets_routes(self.gateway, self.auth, self._policy_files, previews),
-            *page_routes(),
+            *page.routes(),
             *document_routes(),
             *([] if self.steps is None else setup_routes(self.steps, self.auth, self.admit)),
         ]
@@ -276,7 +277,7 @@ class PreparedGateway:
                 today, _ = one.clock.locate(dt.datetime.fromtimestamp(self.plan.wall(), dt.UTC))
                 if one.name in self.plan.policies and asked.get(one.name) != today:
                     asked[one.name] = today
-                    own, policy = self.gateway.keeper.own, self.gateway.keeper.people[one.name].settled.policy
+                    own, policy = self.gateway.keeper.own, self.gateway.keeper.people[one.name].config.policy
                     try:
                         found = await asyncio.to_thread(look, own, one.name, one.routine, policy, today, one.spec.make)
                     except Exception as error:  # of one night, of one person
@@ -286,27 +287,29 @@ class PreparedGateway:
             await asyncio.sleep(NIGHTLY)
 
     async def _check_nightly(self) -> None:
-        """Is the journal as it was written? All of it after the start, and again every day."""
-        keeper = self.gateway.keeper
+        """Is the journal as it was written? All of it after the start, and again every day; sooner where a check could
+        not be made. A stop waits for a page that is being read: a closed file would look like a damaged one.
+        """
+        gateway = self.gateway
         while True:
-            steps = check_all(keeper.journal, self._key, self.gateway.health)
-            while await asyncio.to_thread(next, steps, DONE) is not DONE:
+            steps = check_all(gateway.keeper.journal, self._key, gateway.health)
+            while await gateway.read(partial(next, steps, DONE)) is not DONE:
                 await asyncio.sleep(PAUSE)
-            await asyncio.sleep(DAILY)
+            await asyncio.sleep(RECHECK if any(one.what == CHECK for one in gateway.health.reasons) else DAILY)
 
     async def admit(self, settings: Settings, name: str) -> None:
         """Serve somebody whom the settings name since the gateway was started."""
         if name in self._people:
             return
         own = await asyncio.to_thread(plan_of, replace(settings, people={name: settings.people[name]}))
-        (settled,) = own.people
-        await self.gateway.admit(settled)
-        self.auth.admit(settled)
-        self._people[name] = settled
+        (config,) = own.people
+        await self.gateway.admit(config)
+        self.auth.admit(config)
+        self._people[name] = config
         self._map_files.update(own.maps)
         self._policy_files.admit(name, own.policy_files[name])
         policies = {**self.plan.policies, **own.policies}
-        self.plan = replace(self.plan, people=[*self.plan.people, settled], policies=policies)
+        self.plan = replace(self.plan, people=[*self.plan.people, config], policies=policies)
         if self.steps is not None:
             self.steps.settings = settings
 
@@ -319,7 +322,7 @@ class PreparedGateway:
             inner,
             server.answers_to,
             server.proxies,
-            counted=self.figures.count,
+            counted=self.metrics.count,
             streamed=[UPLOAD],
             unknown=UNKNOWN,
             turn=self.gateway.precedence.telling.passed,
@@ -361,7 +364,7 @@ class PreparedGateway:
     async def _watch_tokens(self) -> None:
         """Whatever fails in one look, the next one comes: tokens that end must be noticed for as long as it runs."""
         while True:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(TOKEN_CHECK)
             errors = []
             for at_ends in (self.owner.look, self.access.look):
                 try:
@@ -416,18 +419,3 @@ def checked(people: Iterable[PersonConfig]) -> None:
             one.make(one.routine.since(today))
         except DiscreetError as error:
             raise DiscreetError(f"people.{one.name}.mechanism: {error}") from None
-
-
-# --- the owner's page: built files, the same for everybody; all that is private comes by the routes
-
-
-def page_routes() -> list[Route]:
-    """The page at `/` and at `/page`, and what it is made of below `/page/`: these names, and no path of a caller's."""
-    return [_file("/", "index.html"), _file("/page", "index.html"), *(_file(f"/page/{name}", name) for name in FILES)]
-
-
-def _file(path: str, name: str) -> Route:
-    async def given(request: Request) -> Response:
-        return FileResponse(FOLDER / name, headers={"Cache-Control": "no-cache"})
-
-    return Route(path, given, methods=["GET"])

@@ -1,7 +1,8 @@
 """A person made up for a first look: a life that passes fast, a phone that writes, an application that reads.
 
 The phone and the application are callers like any other: they have tokens and speak HTTP to the gateway. The page shows
-what was true beside what the application received, which only a simulation can show.
+what was true beside what the application received, which only a simulation can show, and what a simple filter would
+have shown instead, with what a stranger concludes of either.
 """
 
 from __future__ import annotations
@@ -22,20 +23,22 @@ from starlette.routing import Route
 
 from discreet.choosing.policy_text import policy_file_text
 from discreet.clock import Clock
-from discreet.contexts import UNKNOWN
+from discreet.contexts import OTHER, UNKNOWN
 from discreet.files import written_whole
 from discreet.gateway.app import GatewayPlan, PreparedGateway
 from discreet.gateway.config.sections import Keeping, Server
 from discreet.gateway.config.views import View
 from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.store.folder import Folder
+from discreet.mechanisms.baselines import MaskSensitive
 from discreet.mechanisms.named import Spec
 from discreet.models.routine.routine import Routine
 from discreet.models.simulate import person
-from discreet.outputs import from_wire, text_of
+from discreet.outputs import Output, Released, Suppressed, from_wire, text_of
 from discreet.places import Circle, Place, Places
 from discreet.places.palette import colours_of, numbered
 from discreet.policy import Policy, Secret
+from discreet.session import Session
 
 NAME = "sam"
 CLOCK = Clock(48)
@@ -93,15 +96,42 @@ class Life:
         """A gateway for this life."""
         policy = Policy([Secret(SECRET), Secret(f"{SECRET} today", {SECRET}, at="any")], delta=0.1)
         routine = Routine.fit(self.past, clock=CLOCK, secrets=policy)
-        settled = PersonConfig(NAME, CLOCK, routine, Spec("adaptive"), policy, self.places, hold=3600.0)
+        config = PersonConfig(NAME, CLOCK, routine, Spec("adaptive"), policy, self.places, hold=3600.0)
         keeping = Keeping(margin=self.pace * 0.05, grace=CLOCK.slot_seconds * 0.9)
-        return GatewayPlan([settled], {VIEW.name: VIEW}, server, keeping, wall=self.wall, pace=self.pace, beat=5.0)
+        return GatewayPlan([config], {VIEW.name: VIEW}, server, keeping, wall=self.wall, pace=self.pace, beat=5.0)
 
 
 def _somewhere(number: int) -> tuple[float, float]:
     """The middle of the n-th place: on a spiral, a kilometre and more apart."""
     angle, away = 2.4 * number, 0.02 * np.sqrt(number)
     return float(47.0 + away * np.cos(angle)), float(8.0 + 1.5 * away * np.sin(angle))
+
+
+class SimpleFilter:
+    """What hides the secret place and nothing else would show, and how sure of it a stranger would be, slot by slot.
+
+    It starts anew each day, and so does the stranger's guess, which is thus a little lower than it could be.
+    """
+
+    def __init__(self, life: Life, routine: Routine) -> None:
+        self._life, self._routine = life, routine
+        self._date: dt.date | None = None
+        self._session: Session | None = None
+
+    def guess(self, date: dt.date, slot: int) -> float:
+        """The stranger's belief in the secret place at a slot, by all that was shown on its date until then."""
+        if date != self._date or self._session is None or self._session.slot > slot:
+            chain = self._routine.day(self._routine.kind_of(date))
+            self._date, self._session = date, Session(MaskSensitive(chain, Policy([Secret(SECRET)])))
+        while self._session.slot <= slot:
+            self._session.follow(self._shown(date, self._session.slot))
+        model = self._session.mechanism.model
+        prior = float(model.prior_at(slot)[model.contexts.index(SECRET)])
+        return prior + float(self._session.gains()[SECRET][slot])
+
+    def _shown(self, date: dt.date, slot: int) -> Output:
+        label = self._life.true(date, slot)
+        return Suppressed() if label == SECRET else Released(label if label in self._routine.contexts else OTHER)
 
 
 class GatewayDemo:
@@ -114,8 +144,10 @@ class GatewayDemo:
         access = self.served.access
         _, self.phone = access.add("source", NAME, name="a phone that is made up")
         _, self.application = access.add("application", NAME, name="an application that reads along")
+        (self._settled,) = self.served.plan.people
+        self._filter = SimpleFilter(self.life, self._settled.routine)
         self._address = (server.host, server.port)
-        self._told: deque[dict[str, str]] = deque(maxlen=SHOWN)
+        self._told: deque[dict[str, str | float]] = deque(maxlen=SHOWN)
         self.served.routes[:0] = self._routes()  # its own page stands at `/`; the owner's is at `/page`
         self.served.tasks += [self._write, self._read]
 
@@ -167,15 +199,26 @@ class GatewayDemo:
 
     def _heard(self, event: dict[str, object]) -> None:
         date, slot = dt.date.fromisoformat(str(event["date"])), int(str(event["slot"]))
+        truth = self.life.true(date, slot)
         self._told.append(
             {
                 "date": date.isoformat(),
                 "time": CLOCK.label(slot),
-                "truth": self.life.true(date, slot),
+                "truth": truth,
                 "kind": str(event["kind"]),
                 "told": text_of(from_wire(event)),
+                "guess": self._guess(date, slot),
+                "filtered": "" if truth == SECRET else truth,
+                "filtered_guess": round(self._filter.guess(date, slot), 4),
             }
         )
+
+    def _guess(self, date: dt.date, slot: int) -> float:
+        """How sure of the secret place at a slot a stranger is who sees what apps see."""
+        routine = self._settled.routine
+        gain = self.served.gateway.keeper.people[NAME].session.gains(date)[SECRET][slot]
+        prior = routine.prior(date)[slot][routine.contexts.index(SECRET)]
+        return round(float(min(1.0, max(0.0, prior + gain))), 4)
 
     def _routes(self) -> list[Route]:
         async def seen(request: Request) -> Response:

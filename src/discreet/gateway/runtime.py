@@ -31,24 +31,25 @@ from discreet.gateway.store.own_store import RETENTION, Reading
 
 LOG = logging.getLogger("discreet.gateway")
 
-LOOK = 1.0
+CLOCK_CHECK = 1.0
 """Seconds after which the wall clock is looked at again: it may be set while the gateway waits."""
 
 QUEUED = 10_000
 """Readings that may wait for a sync; more are refused until there is room."""
 
-LISTENER = 1_000
+BACKLOG = 1_000
 """Rows that a slow listener may be behind before it is cut off; it comes again, and reads what it missed."""
 
-AGAIN = 2
+TOLD_AGAIN = 2
 """Rows of a person that are told again after a start: more than one slot ends at an instant where clocks go forward."""
 
-LONG = 5.0
-"""Seconds that a change of somebody's policy or habits may take."""
+CHANGE_TAKES = 5.0
+"""Seconds that a change of somebody's policy or habits may take, and one more person to serve."""
+
 SLOTS, READINGS, JOURNAL, DISK = "slots", "readings", "journal", "disk"
 """What health calls deciding and writing slots, keeping readings, and what both need."""
 
-PROBE = 10.0
+DISK_CHECK = 10.0
 """Seconds between two looks at journal and disk."""
 
 ROOM = 32 << 20
@@ -102,7 +103,7 @@ class Gateway:
 
     def _go_on(self, person: str, now: float) -> None:
         """The last rows may not have been told before the machine stopped: they are told again, when they are due."""
-        for row in self.keeper.journal.latest(person, AGAIN):
+        for row in self.keeper.journal.latest(person, TOLD_AGAIN):
             if row.ends + self.keeper.margin <= now:
                 self._shown[person] = row.key
             self._untold.append(row)
@@ -152,13 +153,12 @@ class Gateway:
     # --- slots
 
     async def _keep_slots(self) -> None:
-        loop = asyncio.get_running_loop()
         rows: Sequence[JournalRow] = self._untold
         while True:
             try:
                 await self._tell_when_due(rows)
                 self.precedence.deciding.shut(False)
-                await loop.run_in_executor(self._decider, self.keeper.prepare)
+                await self._prepare()
                 await self._until_next()
                 self.precedence.deciding.shut(True)
                 rows = await self._decided()
@@ -173,7 +173,15 @@ class Gateway:
             else:
                 continue
             rows = ()
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(CLOCK_CHECK)
+
+    async def _prepare(self) -> None:
+        """Compute everybody's next kernel, a person at a time: a slot that ends meanwhile waits for one person's."""
+        loop, due = asyncio.get_running_loop(), self.keeper.next
+        for name in self.keeper.people:  # another mapping where somebody is admitted meanwhile
+            if self.wall() >= due:  # the rest are computed when their slots end
+                return
+            await loop.run_in_executor(self._decider, self.keeper.prepare, name)
 
     async def _decided(self) -> Sequence[JournalRow]:
         """Decide what has ended, a boundary at a time: the clock is read anew for each, and a stop waits for one.
@@ -195,12 +203,12 @@ class Gateway:
     async def _until_next(self) -> None:
         """Wait for the end of the next slot, which may be that of somebody who comes meanwhile."""
         while (left := self.keeper.next - self.wall()) > 0:
-            await asyncio.sleep(min(left / self._pace, LOOK))
+            await asyncio.sleep(min(left / self._pace, CLOCK_CHECK))
 
     async def _until(self, moment: float) -> None:
         """Wait for an instant of the wall clock, which may be set meanwhile."""
         while (left := moment - self.wall()) > 0:
-            await asyncio.sleep(min(left / self._pace, LOOK))
+            await asyncio.sleep(min(left / self._pace, CLOCK_CHECK))
 
     async def _tell_when_due(self, rows: Sequence[JournalRow]) -> None:
         now = self.wall()
@@ -219,7 +227,7 @@ class Gateway:
         for row in rows:
             self._shown[row.person] = max(row.key, self._shown.get(row.person, row.key))
             for queue in list(self._listeners[row.person]):
-                if queue.qsize() >= LISTENER:
+                if queue.qsize() >= BACKLOG:
                     self._listeners[row.person].discard(queue)
                     queue.put_nowait(None)
                 else:
@@ -262,15 +270,15 @@ class Gateway:
             return await asyncio.get_running_loop().run_in_executor(self._decider, call)
 
     async def _room_for(self, seconds: float) -> None:
-        slots = (one.settled.clock.slot_seconds for one in self.keeper.people.values())
+        slots = (one.config.clock.slot_seconds for one in self.keeper.people.values())
         wanted = min(seconds, min(slots, default=0.0) / self._pace / 4)
         while 0 < (self.keeper.next - self.wall()) / self._pace < wanted:
-            await asyncio.sleep(min(wanted, LOOK) / 20)
+            await asyncio.sleep(min(wanted, CLOCK_CHECK) / 20)
 
-    async def admit(self, settled: PersonConfig) -> None:
+    async def admit(self, config: PersonConfig) -> None:
         """Serve one more person, from the slot that is under way on."""
-        await self.between_slots(partial(self.keeper.admit, settled, self.wall()), takes=LONG)
-        self._go_on(settled.name, self.wall())
+        await self.between_slots(partial(self.keeper.admit, config, self.wall()), takes=CHANGE_TAKES)
+        self._go_on(config.name, self.wall())
 
     def on_told(self, send: Listener) -> None:
         """Call this with rows when they are told."""
@@ -306,7 +314,7 @@ class Gateway:
         loop = asyncio.get_running_loop()
         while True:
             await loop.run_in_executor(self._reader, self._look)  # which a stop waits for, before files are closed
-            await asyncio.sleep(PROBE)
+            await asyncio.sleep(DISK_CHECK)
 
     def _look(self) -> None:
         try:

@@ -30,7 +30,7 @@ PACKAGE = Path(__file__).parents[1]
 
 _told: Path | None = None
 
-KEPT = 4
+FOLDERS_KEPT = 4
 """Folders of earlier versions that stay, so that two checkouts do not compile in turns."""
 
 
@@ -95,7 +95,7 @@ def prune() -> None:
     own = writable()
     with contextlib.suppress(OSError):
         others = [folder for folder in own.parent.glob("discreet-*") if folder != own]
-        for folder in sorted(others, key=lambda one: one.stat().st_mtime, reverse=True)[KEPT:]:
+        for folder in sorted(others, key=lambda one: one.stat().st_mtime, reverse=True)[FOLDERS_KEPT:]:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -23,8 +23,7 @@ from discreet.contracts import AnyMechanism, Rng
 from discreet.errors import DiscreetError, OneDayError
 from discreet.live.slots import ONE_DAY, Schedule, instants
 from discreet.live.standing import Heard, Label
-from discreet.models.routine.parts import AnyModel, Make, part_on, parts_of, without_end
-from discreet.models.routine.routine import Routine
+from discreet.models.routine.parts import AnyModel, AnyRoutine, Make, part_on, parts_of, without_end
 from discreet.outputs import Output, Release
 from discreet.randomness import SystemEntropy
 from discreet.session import Session, checked_label
@@ -110,7 +109,7 @@ class Stream:
         self._made: dict[str | None, tuple[AnyMechanism, Adversary]] = {}
         if session is not None:
             self._go_on_from(session, self._now.carry)
-        elif isinstance(model, Routine):
+        elif isinstance(model, AnyRoutine):
             self._endless = without_end(model, make, self.date, first)
         if self._endless is None:
             self._made = _made(model, make)

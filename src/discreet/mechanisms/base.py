@@ -16,6 +16,7 @@ from discreet.given import checked_pair
 from discreet.mechanisms.utility import mean_worth
 from discreet.models.arrays import require
 from discreet.models.routine.changing import Changing
+from discreet.models.routine.pairs import PairRoutine
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output, truthful
@@ -24,7 +25,7 @@ from discreet.policy import Guarantee, Policy, SecretTable
 
 def checked_given(model: object, policy: object, name: str) -> None:
     """Refuse what a mechanism of this name cannot be made of; a routine has no first day, an easy slip."""
-    if isinstance(model, Routine | Changing):
+    if isinstance(model, Routine | PairRoutine | Changing):
         raise DiscreetError("a routine has no first day; give routine.since(date), or routine.day(kind)")
     checked_pair(model, policy, name)
 

@@ -56,7 +56,7 @@ STATES = 20_000
 DAYS = 2_000
 """Days drawn where there are more: a half-width of at most 0.022."""
 
-KEPT = 50_000
+CACHED_KERNELS = 50_000
 """Kernels that are kept; when there are more, all are forgotten."""
 
 LAYER_ALONE = (
@@ -133,7 +133,7 @@ class Fdh(ContextMechanism):
         """Each layer's check in turn, its coin included; what all refuse is the root's."""
         found = self._kernels.get(state)
         if found is None:
-            if len(self._kernels) >= KEPT:
+            if len(self._kernels) >= CACHED_KERNELS:
                 self._kernels.clear()
             found = self._kernels[state] = self._combined(state)
         return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
@@ -23,18 +23,22 @@ from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.week import Models
 from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.hidden.markov import HiddenMarkovModel
+from discreet.models.hidden.pairs import PairChain
 from discreet.models.kinds import RULES, checked_by
 from discreet.models.learning.calibrated import Faded, LearningState
 from discreet.models.learning.counts import Counts
 from discreet.models.learning.routine import Learned, counts_of
-from discreet.models.routine.parts import AnyModel
+from discreet.models.pairs import Pairs
+from discreet.models.routine.pairs import PairRoutine
+from discreet.models.routine.parts import AnyModel, AnyRoutine
 from discreet.models.routine.routine import Routine
 
 ENDING = ".model"
 FORMAT = "discreet model"
-VERSION = 4
+VERSION = 5
 """The newest format. Version 2 holds routines, version 3 those that keep recent counts or observers, version 4 hidden
-Markov models without end; models of a day are written as version 1, which any reader knows."""
+Markov models without end, version 5 habits over two contexts; other models of a day are written as version 1, which any
+reader knows."""
 
 FADED = ("initial", "transitions", "nights")
 """The arrays of recent counts."""
@@ -54,7 +58,7 @@ def save(
     `reading` how the readings were read, for whoever reads more of them.
     """
     checked_path(path, "save")
-    if not isinstance(model, Mapping | Routine) and lacks(model, MODEL):
+    if not isinstance(model, Mapping | AnyRoutine) and lacks(model, MODEL):
         raise DiscreetError(
             f"save: the model is {words_for(model)}; give habits: a MarkovChain, a HiddenMarkovModel, Models or a "
             "Routine, after the path"
@@ -69,13 +73,20 @@ def save(
         parts = {kind: model.day(kind) for kind in model.kinds}
         recent = model.learned is not None and model.learned.recent is not None
         header["version"] = 3 if recent or model.observers else 2
-        header["routine"], joined = _described_routine(model)
+        header["routine"], joined = _described_routine(model, model.learned)
         contents.update(joined)
         for number, observer in enumerate(model.observers):
             contents.update(_arrays_of_observer(number, observer, model.nights))
         header["routine"]["observers"] = len(model.observers)
+    elif isinstance(model, PairRoutine):
+        parts = {kind: model.over.day(kind) for kind in model.kinds}
+        header["version"], header["pairs"] = 5, {"contexts": list(model.contexts)}
+        header["routine"], joined = _described_routine(model.over, model.learned)
+        contents.update(joined, pairs=model.pairs.table)
     elif isinstance(model, EndlessHidden):
         parts, header["version"] = {"": model}, 4
+    elif isinstance(model, PairChain):
+        parts, header["version"] = {"": model}, 5
     elif isinstance(model, Models | MarkovChain | HiddenMarkovModel):
         parts = model if isinstance(model, Models) else {"": model}
     else:
@@ -205,6 +216,8 @@ def _opened(header: Mapping[str, Any], stored: Arrays) -> AnyModel | EndlessHidd
         name: _restored(described, {key: stored[f"{name}/{key}"] for key in described["arrays"]})
         for name, described in header["parts"].items()
     }
+    if "pairs" in header:
+        return _restored_pairs(header, _chains(parts), stored)
     if "routine" in header:
         return _restored_routine(header["routine"], _chains(parts), stored)
     return parts[""] if set(parts) == {""} else Models(_chains(parts))
@@ -226,14 +239,18 @@ def _described(
         held = {"initial": model.initial, "transition": model.transition(0), "emissions": model.emissions}
         return {"kind": "hidden", "contexts": list(model.contexts), "slots": None, "arrays": sorted(held)}, held
     held = {"initial": model.initial, "transitions": _once(model.transitions)}
+    if isinstance(model, PairChain):
+        held["table"] = model.pairs.table
     described: dict[str, Any] = {
-        "kind": "chain" if isinstance(model, MarkovChain) else "hidden",
+        "kind": "pairs" if isinstance(model, PairChain) else "chain" if isinstance(model, MarkovChain) else "hidden",
         "contexts": list(model.contexts),
         "slots": model.slots,
     }
     if model.clock is not None:
         described["clock"] = {"slots": model.clock.slots, "zone": model.clock.zone, "cut": model.clock.cut}
-    if isinstance(model, HiddenMarkovModel):
+    if isinstance(model, PairChain):
+        pass
+    elif isinstance(model, HiddenMarkovModel):
         held["emissions"] = _once(model.emissions)
     elif model.counts is not None:
         described["learned"] = {"smoothing": model.counts.smoothing, "fixed": model.counts.fixed}
@@ -251,6 +268,8 @@ def _restored(
 ) -> MarkovChain | HiddenMarkovModel:
     slots, contexts = int(described["slots"]), described["contexts"]
     clock = Clock(**described["clock"]) if "clock" in described else None
+    if described["kind"] == "pairs":
+        return PairChain(Pairs(tuple(contexts), held["table"]), held["initial"], held["transitions"], clock=clock)
     repeats = len(held["transitions"]) == 1 and slots > 2
     if described["kind"] == "hidden":
         emissions = held["emissions"][0] if len(held["emissions"]) == 1 else held["emissions"]
@@ -272,7 +291,9 @@ def _restored(
 # --- routines: beside the chain of each kind of day, nights, and what was learned
 
 
-def _described_routine(routine: Routine) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+def _described_routine(
+    routine: Routine, learned: Learned | None
+) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     if routine.by == "own":
         raise FileFormatError(
             "the routine has a rule of its own for kinds of day, which a file cannot hold; save its chains and nights "
@@ -280,7 +301,6 @@ def _described_routine(routine: Routine) -> tuple[dict[str, Any], dict[str, np.n
         )
     held: dict[str, np.ndarray[Any, Any]] = {f"nights/{k}": rows for k, rows in enumerate(routine.nights.values())}
     described: dict[str, Any] = {"by": routine.by, "nights": [list(pair) for pair in routine.nights]}
-    learned = routine.learned
     if learned is not None:
         for kind, counts in learned.days.items():
             held |= {f"learned/{kind}/initial": counts.initial, f"learned/{kind}/transitions": counts.transitions}
@@ -319,31 +339,43 @@ def _restored_recent(described: Mapping[str, Any], floor: float, stored: Arrays)
 def _restored_routine(described: Mapping[str, Any], chains: Mapping[str, MarkovChain], stored: Arrays) -> Routine:
     by = checked_by(described["by"])
     nights = {(a, b): stored[f"nights/{k}"] for k, (a, b) in enumerate(described["nights"])}
-    learned = None
-    if "learned" in described:
-        given, contexts = described["learned"], next(iter(chains.values())).contexts
-        days = {
-            kind: counts_of(
-                given["smoothing"],
-                contexts,
-                stored[f"learned/{kind}/initial"],
-                stored[f"learned/{kind}/transitions"],
-            )
-            for kind in chains
-        }
-        learned = Learned(
-            days,
-            {(a, b): stored[f"learned/{a}/{b}"] for a in chains for b in chains},
-            {person: (dt.date.fromisoformat(date), last) for person, date, last in given["until"]},
-            by,
-            given["smoothing"],
-            given["floor"],
-            tuple(given["declared"]),
-            given["fixed"],
-            _restored_recent(given["recent"], given["floor"], stored) if "recent" in given else None,
-        )
+    learned = _restored_learned(described, chains, next(iter(chains.values())).contexts, stored)
     observers = [_restored_observer(number, chains, nights, stored) for number in range(described.get("observers", 0))]
     return Routine(chains, nights, kind_of=RULES[by], learned=learned, observers=observers)
+
+
+def _restored_learned(
+    described: Mapping[str, Any], kinds: Collection[str], contexts: tuple[str, ...], stored: Arrays
+) -> Learned | None:
+    """What a routine was learned from, over these contexts."""
+    if "learned" not in described:
+        return None
+    given = described["learned"]
+    days = {
+        kind: counts_of(
+            given["smoothing"], contexts, stored[f"learned/{kind}/initial"], stored[f"learned/{kind}/transitions"]
+        )
+        for kind in kinds
+    }
+    return Learned(
+        days,
+        {(a, b): stored[f"learned/{a}/{b}"] for a in kinds for b in kinds},
+        {person: (dt.date.fromisoformat(date), last) for person, date, last in given["until"]},
+        checked_by(described["by"]),
+        given["smoothing"],
+        given["floor"],
+        tuple(given["declared"]),
+        given["fixed"],
+        _restored_recent(given["recent"], given["floor"], stored) if "recent" in given else None,
+    )
+
+
+def _restored_pairs(header: Mapping[str, Any], chains: Mapping[str, MarkovChain], stored: Arrays) -> PairRoutine:
+    described, contexts = header["routine"], tuple(header["pairs"]["contexts"])
+    nights = {(a, b): stored[f"nights/{k}"] for k, (a, b) in enumerate(described["nights"])}
+    over = Routine(chains, nights, kind_of=RULES[checked_by(described["by"])])
+    learned = _restored_learned(described, chains, contexts, stored)
+    return PairRoutine(Pairs(contexts, stored["pairs"]), over, learned)
 
 
 def _arrays_of_observer(

@@ -82,6 +82,7 @@ def join_pieces(
 
 def _judged(plan: Plan, one: Trajectory, most: int, rng: SeededEntropy) -> TrajectoryJudge:
     """Publish the first pieces of a person, each alone, before an observer of all of them."""
+    plan = plan.of_person(one.person)
     pieces, made = cut(one, plan.piece_length), dict[int, AnyMechanism]()
     model = endless_of(plan.habits.of(pieces, 2)[0])
     policy, _ = settled(plan.policy, model.contexts)

@@ -61,6 +61,7 @@ def published(plan: Plan, trajectory: Trajectory, key: RunKey, tables: Mechanism
     What is kept of each event is its row, where equal ones are one object, and what it is worth: 60 bytes an event, its
     label and the trajectory included.
     """
+    plan = plan.of_person(trajectory.person)
     if plan.streams(len(trajectory)):
         return _published_whole(plan, trajectory, key, tables)
     pieces = cut(trajectory, plan.piece_length)
@@ -125,6 +126,7 @@ def joined(one: PieceReport, other: PieceReport) -> PieceReport:
 
 def given_of(plan: Plan, trajectory: Trajectory) -> str:
     """`PublishedPerson.given` before anything is published."""
+    plan = plan.of_person(trajectory.person)
     if plan.streams(len(trajectory)):
         decision = stream_decision(plan, trajectory).decision
         return _given(plan, trajectory.person, _labels(trajectory), [decision])

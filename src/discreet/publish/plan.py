@@ -5,17 +5,19 @@ All of it is public: an observer is taken to know the plan, the learned habits i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal, Protocol, cast, get_args
+from typing import Any, Literal, Protocol, cast, get_args
 
 import numpy as np
+import polars as pl
+from cachetools import LRUCache
 
 from discreet.contracts import DayModel
 from discreet.data.trajectories import trajectories_of
-from discreet.errors import DiscreetError, PolicyError
+from discreet.errors import DataError, DiscreetError, PolicyError
 from discreet.events import Events, Trajectory
 from discreet.frames import Rows, is_table
 from discreet.given import checked_policy
@@ -30,6 +32,7 @@ from discreet.models.topics.trajectories import fit_event_chain
 from discreet.numerics import digest_of
 from discreet.outputs import MARK
 from discreet.policy import Policy, Secret
+from discreet.publish.own_secrets import OwnSecrets
 
 ADAPTIVE = Spec("adaptive")
 
@@ -200,6 +203,8 @@ class Plan:
     policy: Policy
     mechanism: Spec = ADAPTIVE
     piece_length: int | None = None
+    people: PeoplesPolicies | None = None
+    """Where people have secrets of their own; `policy` is then that of all secrets, by which reports go."""
 
     def __post_init__(self) -> None:
         checked_length(self.piece_length)
@@ -217,6 +222,7 @@ class Plan:
         sweeps: int | None = None,
         piece_length: PieceLength = "auto",
         events: Events | None = None,
+        own_secrets: OwnSecrets | Mapping[str, Policy] | pl.DataFrame | str | Path | None = None,
         progress: Progress | None = None,
     ) -> Plan:
         """The plan for these people, gone through twice: the policy is laid over their events, and habits are learned.
@@ -229,6 +235,9 @@ class Plan:
 
         Where these people are a sample of those who are to be published, `events` are everybody's: the policy is laid
         over them, and whoever is not in the sample has a model of the same form (`models.newcomers`).
+
+        `own_secrets` are those that people have besides the policy's, which everybody has: a table with columns person,
+        secret, delta and cap, or policies by name (`publish.own_secrets`).
 
         `piece_length="auto"` leaves trajectories whole for Adaptive, and cuts them to pieces of PIECE for others.
         """
@@ -245,7 +254,8 @@ class Plan:
             )
         if events is None:
             events = Events.from_trajectories(trajectories, occurring_only=True)
-        laid = policy_for(policy, events)
+        people = None if own_secrets is None else PeoplesPolicies.laid(OwnSecrets.of(own_secrets), policy, events)
+        laid = policy_for(policy, events) if people is None else people.union
         known: Habits = ChainHabits()
         if habits != "chain":
             known = TopicHabits.learn(
@@ -257,11 +267,85 @@ class Plan:
                 sweeps=SWEEPS if sweeps is None else sweeps,
                 progress=progress,
             )
-        return cls(known, laid, mechanism, piece_length)
+        return cls(known, laid, mechanism, piece_length, people)
+
+    def of_person(self, name: str) -> Plan:
+        """The plan with the secrets of one person; people with the same secrets share it."""
+        return self if self.people is None else self.people.plan(self, name)
+
+    @property
+    def fingerprint_of_secrets(self) -> str:
+        """A digest of all that is secret, of whomever."""
+        return self.policy.fingerprint if self.people is None else self.people.fingerprint
 
     def streams(self, events: int) -> bool:
         """Whether a trajectory of so many events is published as a stream."""
         return self.piece_length is None and events > PIECE and self.mechanism.name in STREAMING
+
+
+@dataclass(frozen=True)
+class PeoplesPolicies:
+    """The policies of people who have secrets of their own, over the events that occur."""
+
+    own: OwnSecrets
+    everybody: Policy
+    """As stated, over values of attributes."""
+    union: Policy
+    """Each secret that anybody has, over events, with the least delta that is given for it."""
+    _plans: LRUCache[Any, tuple[Plan, Plan]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_plans", LRUCache(PLANS))
+
+    @classmethod
+    def laid(cls, own: OwnSecrets, everybody: Policy, events: Events) -> PeoplesPolicies:
+        """Laid over these events; a secret that does not occur is an error."""
+        own.check(everybody)
+        policy_for(everybody, events)
+        try:
+            return cls(own, everybody, policy_for(own.union(everybody), events))
+        except PolicyError as error:
+            raise DataError(f"{own.source}: {error}") from None
+
+    @property
+    def stated(self) -> Policy:
+        """The union as it was stated, over values of attributes."""
+        return self.own.union(self.everybody)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of everybody's secrets."""
+        return digest_of([self.everybody.fingerprint, self.union.fingerprint, self.own.fingerprint]).hex()
+
+    def check(self, people: Iterable[str]) -> None:
+        """Refuse people of the table who are not among these, and those of these without any secret."""
+        self.own.check_people(people, self.everybody)
+
+    def plan(self, plan: Plan, person: str) -> Plan:
+        """The plan of one person, who has a secret."""
+        place = self.own.place(person)
+        rows = () if place is None else self.own.rows(place)
+        if not rows and not self.everybody.secrets:
+            raise DataError(f"{self.own.source}: {person!r} has no secret here, and the policy has none for everybody")
+        found = self._plans.get(rows)
+        if found is None or found[0] is not plan:
+            stated = self.own.policy(self.everybody, rows)
+            over = {secret.name: secret.contexts for secret in self.union.secrets}
+            secrets = tuple(replace(secret, contexts=over[secret.name]) for secret in stated.secrets)
+            found = plan, replace(plan, policy=replace(stated, secrets=secrets), people=None)
+            self._plans[rows] = found
+        return found[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"own": self.own, "everybody": self.everybody, "union": self.union}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in (state | {"_plans": LRUCache(PLANS)}).items():
+            object.__setattr__(self, name, value)
+
+
+PLANS = 256
+"""Plans of people that are kept, each of a set of secrets."""
 
 
 def length_for(mechanism: Spec, piece_length: PieceLength) -> int | None:
@@ -291,7 +375,9 @@ def for_events(mechanism: Spec) -> Spec:
 def checked_length(piece_length: int | None) -> None:
     """Refuse pieces of no events."""
     if piece_length is not None and piece_length < 1:
-        raise DiscreetError(f"trajectories cannot be cut to pieces of {piece_length} events; give 1 or more")
+        raise DiscreetError(
+            f"trajectories cannot be cut to pieces of {piece_length} events; give 1 or more, or 0 to leave them whole"
+        )
 
 
 def cut(trajectory: Trajectory, piece_length: int | None) -> list[Trajectory]:
@@ -325,7 +411,8 @@ def policy_for(policy: Policy, events: Events) -> Policy:
 def _laid(secret: Secret, events: Events) -> Secret:
     if secret.slots is not None or secret.begins:
         raise PolicyError(
-            f"secret {secret.name!r} is limited to slots, which events do not have; name a time, such as 'time=night'"
+            f"secret {secret.name!r} is limited to slots, which events do not have; leave that out, or make a part of "
+            "the day the secret: contexts = ['time=night'], with its hours in --intervals"
         )
     try:
         contexts = frozenset().union(*(_events_of(context, events) for context in secret.contexts))

@@ -169,6 +169,10 @@ class Summary:
         """Whether some gain is over its delta."""
         return self.breached_people > 0
 
+    def read(self) -> dict[str, int]:
+        """What became of the rows, where an engine reads and publishes in one."""
+        return {"read": self.rows, "bad": self.bad, **{name: self.counts[name] for name in READ}}
+
     @property
     def rows(self) -> int:
         """Rows of the table that was read, the bad ones included, where records tell of it."""

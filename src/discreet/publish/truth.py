@@ -151,9 +151,9 @@ def _hidden(plan: Plan, learned: Sequence[Trajectory], piece: Trajectory, models
 
 def _seen(plan: Plan, people: Sequence[Trajectory], seed: int, progress: Progress | None) -> Iterator[_Piece]:
     for number, one in enumerate(people, 1):
-        rng = entropy_of(one.person, seed)
+        own, rng = plan.of_person(one.person), entropy_of(one.person, seed)
         if plan.streams(len(one)):
-            mechanism = stream_mechanism(plan, stream_decision(plan, one))
+            mechanism = stream_mechanism(own, stream_decision(own, one))
             if mechanism is not None:  # otherwise nothing is shown
                 yield _released((mechanism, remembered(mechanism)), _part(one, slice(0, EVENTS)), rng)
             continue
@@ -162,7 +162,7 @@ def _seen(plan: Plan, people: Sequence[Trajectory], seed: int, progress: Progres
         for piece in pieces:
             if len(piece) not in made:
                 model, events = plan.habits.of(pieces, len(piece))
-                mechanism = plan.mechanism.make(model, settled(plan.policy, model.contexts)[0], events=events)
+                mechanism = own.mechanism.make(model, settled(own.policy, model.contexts)[0], events=events)
                 made[len(piece)] = mechanism, remembered(mechanism)
             yield _released(made[len(piece)], piece, rng)
         if progress is not None:

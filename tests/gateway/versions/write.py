@@ -32,6 +32,7 @@ from discreet.live import Stream
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.named import Spec
 from discreet.models.bundle import Published
+from discreet.models.chain.week import Models
 from discreet.models.learning.observers import observers_of
 from discreet.models.routine.parts import AnyModel
 from discreet.models.store import save
@@ -205,7 +206,7 @@ def released(stream: Stream) -> list[str]:
     return [wire(stream.release(reading).output) for reading in (None, None, None, *contexts_of(6, seed=10))]
 
 
-def settled(routine: d.Routine, policy: d.Policy) -> PersonConfig:
+def person_config(routine: d.Routine, policy: d.Policy) -> PersonConfig:
     """The person of the journal."""
     return PersonConfig(
         "jane", CLOCK, routine, Spec("adaptive", {"outputs": "deceive"}), policy, PLACES, hold=4 * 3600.0
@@ -257,7 +258,7 @@ def write_journal(folder: Path, made: dict[str, Any]) -> dict[str, Any]:
     work = folder / "work"
     work.mkdir()
     due = ends(TURNS + AFTER)
-    before, after = settled(made["routine"], FIRST), settled(made["routine-later"], LATER)
+    before, after = person_config(made["routine"], FIRST), person_config(made["routine-later"], LATER)
     one = keeper(work, due[0] - 60, before, seed=1)
     one.read(list(readings_of(TURNS + AFTER)), due[-1])
     for slot, end in enumerate(due[:TURNS]):
@@ -472,7 +473,7 @@ def write_models(folder: Path, made: dict[str, AnyModel]) -> dict[str, Any]:
 
 def fingerprints(model: AnyModel) -> list[str]:
     """What a model is known by: its contexts, its clock, its digest, and those of its parts or observers."""
-    if not isinstance(model, (d.Routine, d.MarkovChain, d.HiddenMarkovModel)):
+    if isinstance(model, Models):
         return [text for part, chain in model.items() for text in (part, *fingerprints(chain))]
     observers = model.observers if isinstance(model, d.Routine) else ()
     clock = "" if model.clock is None else f"{model.clock.slots} {model.clock.zone} {model.clock.cut}"

@@ -25,7 +25,7 @@ from tests.mechanisms.events.event_models import (
     paths_of,
     topics,
 )
-from tests.strategies import random_chain, searches
+from tests.strategies import enough, random_chain, searches
 
 WIDE = Events(("work", "play"), ("day", "night"), ("here", "there"))
 
@@ -149,7 +149,7 @@ def test_on_independent_attributes_both_checks_are_private() -> None:
         assert float(plain.expected_utility()) == pytest.approx(float(mechanism.expected_utility()), abs=1e-12)
         exposed += d.audit(NoMask(model, policy)).holds is False
         released += float(mechanism.expected_utility()) > 0.3
-    assert exposed > 5
+    assert exposed > enough(5)
     assert released > 5
 
 

@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError, PolicyError
 from discreet.laws import check
 from discreet.mechanisms import Adaptive, Dphmm
 from discreet.mechanisms.perturbation import OdometerSums, PolicyGraph
-from discreet.mechanisms.perturbation.dphmm import KEPT
+from discreet.mechanisms.perturbation.dphmm import CACHED_KERNELS
 from discreet.mechanisms.perturbation.endless import LIVE
 from discreet.models.kinds import MONDAY
 from discreet.models.routine.routine import Routine
@@ -347,7 +347,7 @@ def test_thousands_of_slots_take_the_room_of_a_few_days() -> None:
     finally:
         tracemalloc.stop()
     assert rows < 100
-    assert len(made._kernels) <= KEPT
+    assert len(made._kernels) <= CACHED_KERNELS
     assert used[1] - used[0] < outputs / 2  # the log of a fortnight varies; the outputs of these slots are not kept
     assert session.checkpoint().slot == 1_000
 

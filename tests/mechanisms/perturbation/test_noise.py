@@ -22,7 +22,7 @@ from discreet.mechanisms.perturbation.protection import Noise, Sensitivity, prot
 from discreet.numerics import FloatArray, IntArray
 from discreet.randomness import SeededEntropy, SystemEntropy
 from tests.mechanisms.perturbation.examples import ANSWERS, random_graph, random_integers
-from tests.strategies import searches
+from tests.strategies import enough, searches
 
 FALSE_ALARM = 1e-6
 SHAPES: dict[str, list[tuple[int, ...]]] = {
@@ -190,7 +190,7 @@ def test_the_ratio_over_every_edge_stays_within_e_to_the_epsilon() -> None:
                 assert (there >= 0).all(), (seed, kind)
                 assert np.abs(here - there).max() <= noise.parts, (seed, kind)
                 looked += len(outputs)
-    assert looked > 10_000
+    assert looked > enough(10_000)
 
 
 # --- scales

@@ -49,7 +49,7 @@ def seen_of(trace: Trace, setting: Setting) -> Seen | None:
         replace(day, contexts=tuple(names.get(place, place) for place in day.contexts), person=str(one.number))
         for day in one.held_out
     ]
-    return days, {name: _renamed(_released(name, one, setting), names) for name in SYSTEMS}
+    return days, {name: renamed(released(name, one, setting), names) for name in SYSTEMS}
 
 
 def parts_played(one: Subject) -> dict[str, str]:
@@ -59,7 +59,8 @@ def parts_played(one: Subject) -> dict[str, str]:
     return names | {place: f"place {k}" for k, place in enumerate(others, 1)}
 
 
-def _released(name: str, one: Subject, setting: Setting) -> list[list[Output]]:
+def released(name: str, one: Subject, setting: Setting) -> list[list[Output]]:
+    """What a system shows of a person's held-out days."""
     if name == SILENCE:
         return [[SUPPRESSED] * len(day) for day in one.held_out]
     mechanism = build(name, one.chain, one.policy(setting.delta))
@@ -73,7 +74,8 @@ def _released(name: str, one: Subject, setting: Setting) -> list[list[Output]]:
     return outputs
 
 
-def _renamed(outputs: Sequence[Sequence[Output]], names: dict[str, str]) -> list[list[Output]]:
+def renamed(outputs: Sequence[Sequence[Output]], names: dict[str, str]) -> list[list[Output]]:
+    """The same, places called by their part."""
     return [
         [Released(names.get(one.context, one.context)) if isinstance(one, Released) else one for one in day]
         for day in outputs

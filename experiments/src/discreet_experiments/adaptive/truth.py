@@ -20,6 +20,7 @@ from discreet.models.kinds import RULES
 from discreet.models.learning.calibrated import Candidate, Faded, LearningState, habits
 from discreet.models.learning.held_out import judged
 from discreet.models.learning.routine import Learned, chains_from
+from discreet.models.routine.parts import AnyRoutine
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, ordered_product
 from discreet.outputs import Released
@@ -152,10 +153,10 @@ def fared(trace: Trace, setting: Setting) -> tuple[int, dict[str, Fared]] | None
     for name, fit in LEARNERS.items():
         routine = fit(learned)
         days = [day.fitted(routine.contexts) for day in held_out]
-        observed = _observed(routine, days, secrets, setting, trace.number) if name in OFFERED else None
+        observed = observed_by(routine, days, secrets, setting, trace.number) if name in OFFERED else None
         likelihood = judged(routine, days).log_likelihood
         assert likelihood is not None  # routines are total
-        found[name] = Fared(_priors(routine, days, secrets), _ahead(routine, days, secrets), likelihood, observed)
+        found[name] = Fared(said_before(routine, days, secrets), _ahead(routine, days, secrets), likelihood, observed)
     return trace.number, found
 
 
@@ -164,7 +165,8 @@ def _truth(days: Sequence[Day], secrets: Sequence[str]) -> FloatArray:
     return np.array([[[context == secret for secret in secrets] for context in day.contexts] for day in days], float)
 
 
-def _priors(routine: Routine, days: Sequence[Day], secrets: Sequence[str]) -> Reliability:
+def said_before(routine: AnyRoutine, days: Sequence[Day], secrets: Sequence[str]) -> Reliability:
+    """Priors of these dates, and how often they were so."""
     at = [routine.contexts.index(secret) for secret in secrets]
     said = np.array([routine.prior(day.date)[:, at] for day in days if day.date is not None])
     return Reliability.of(said, _truth(days, secrets))
@@ -188,7 +190,9 @@ def _ahead(routine: Routine, days: Sequence[Day], secrets: Sequence[str]) -> Rel
     return Reliability.of(np.array(said), _truth(days, secrets)[:, AHEAD:])
 
 
-def _observed(routine: Routine, days: Sequence[Day], secrets: Sequence[str], setting: Setting, number: int) -> Observed:
+def observed_by(
+    routine: AnyRoutine, days: Sequence[Day], secrets: Sequence[str], setting: Setting, number: int
+) -> Observed:
     """Days released one by one by Adaptive, suppressing, without memory."""
     policy = Policy(secrets, delta=setting.delta)
     said, shown = [], []

@@ -39,7 +39,7 @@ def maskit(
     sensitive: shared.Sensitive = "random",
     secrets_from: shared.SecretsFrom = "places",
     delta: shared.Delta = 0.1,
-    search: shared.Search = "exact",
+    search: shared.Search = "best",
     lookahead: Annotated[
         bool, typer.Option("--lookahead", help="The simulatable check plans ahead.", rich_help_panel=shared.CHECKS)
     ] = False,

@@ -51,7 +51,7 @@ SecretsFrom = Annotated[
 ]
 Delta = Annotated[float, typer.Option(help="The gain that is tolerated.", rich_help_panel=SECRETS)]
 Search = Annotated[
-    Literal["exact", "mondrian", "algpr"],
+    Literal["best", "exact", "mondrian", "algpr"],
     typer.Option(help="How the probabilistic check looks for p.", rich_help_panel=CHECKS),
 ]
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.mechanisms import Hybrid, MaskSensitive, SetLabelled
-from discreet.mechanisms.maskit.probabilistic import Search
+from discreet.mechanisms.maskit.probabilistic import BUDGETS, Search
 from discreet.models.chain.markov import MarkovChain
 from discreet.policy import Policy, Secret
 from discreet.randomness import SeededEntropy
@@ -34,14 +34,19 @@ FEWEST_CONTEXTS, MOST_CONTEXTS = 15, 20
 """People of Figure 7, as in the paper."""
 
 CHECKS = ("simulatable", "probabilistic", "hybrid")
-SYSTEMS = ("no-mask", "mask-sensitive", *CHECKS)
+SINGLE = ("simulatable", "probabilistic", "algpr")
+"""The checks that hybrid chooses from, and the probabilistic one as the paper searches it."""
+SYSTEMS = ("no-mask", "mask-sensitive", *SINGLE, "hybrid")
+
+BUDGET = BUDGETS["best"]
+"""Checks that ALGPR may make here, as many as the default search."""
 
 
 @dataclass(frozen=True)
 class Checks:
     """How the checks are built: the probabilistic check's search and grid, the simulatable check's lookahead."""
 
-    search: Search = "exact"
+    search: Search = "best"
     grid: int = 10
     lookahead: bool = False
 
@@ -49,7 +54,8 @@ class Checks:
         """What a system's constructor takes."""
         ahead: dict[str, Any] = {"lookahead": self.lookahead}
         found: dict[str, Any] = {"search": self.search, "grid": self.grid}
-        by_name = {"simulatable": ahead, "probabilistic": found, "hybrid": ahead | found}
+        algpr: dict[str, Any] = {"grid": self.grid, "budget": BUDGET}
+        by_name = {"simulatable": ahead, "probabilistic": found, "algpr": algpr, "hybrid": ahead | found}
         return by_name.get(name, {})
 
     def build(self, name: str, chain: MarkovChain, policy: Policy) -> Any:
@@ -122,7 +128,7 @@ def sweep(trace: Trace, setting: Setting, checks: Checks, deltas: Sequence[float
     masked = utilities(one, {"mask-sensitive": MaskSensitive(one.chain, one.policy(0.0))}, setting.seed)
     points = {}
     for delta in deltas:
-        built = {name: checks.build(name, one.chain, one.policy(delta)) for name in CHECKS[:2]}
+        built = {name: checks.build(name, one.chain, one.policy(delta)) for name in SINGLE}
         found = with_hybrid(utilities(one, built, setting.seed))
         points[delta] = Utilities({**masked.measured, **found.measured}, {**masked.expected, **found.expected})
     return Swept(one.number, len(one.chain.contexts), one.impossible, one.hidden, points)

@@ -13,7 +13,7 @@ from discreet.models.topics.model import TopicModel
 from discreet_experiments.charts import bars as bar_charts
 from discreet_experiments.charts import lines, marks
 from discreet_experiments.charts.lines import Look
-from discreet_experiments.s_ppatp.person import FATES, SYSTEMS, Cell, EventSubject, Publication, SecretKind
+from discreet_experiments.s_ppatp.person import FATES, PRINTED, SYSTEMS, Cell, EventSubject, Publication, SecretKind
 from discreet_experiments.shared.figures import NOBODY, Figure
 from discreet_experiments.shared.sheets import Cell as Value
 from discreet_experiments.shared.sheets import Sheet, mean
@@ -47,7 +47,7 @@ PAPER_SECONDS: dict[EventData, dict[str, float]] = {
 """Table 5: D11 and D15, 50 people each; "less than 1 ms" is given as 1 ms."""
 
 MARKOV = ("no-mask", "no-internal", "pa-markov", "adaptive-attributes")
-HIDDEN = ("no-mask", "sensitive-mask", "pa-hmm", "adaptive-events")
+HIDDEN = ("no-mask", "sensitive-mask", "pa-hmm", *PRINTED, "adaptive-events")
 SHOWN_IN: dict[str, tuple[str, ...]] = {"4": MARKOV, "5": HIDDEN, "6": MARKOV, "7": HIDDEN}
 
 SECRET: dict[SecretKind, str] = {
@@ -118,6 +118,11 @@ class PublishedGroup:
         return mean(values) if values else None
 
 
+def failed(one: Publication) -> float | None:
+    """1 if PA-HMM's vector fails its own check."""
+    return None if one.fails is None else float(one.fails)
+
+
 def utility(one: Publication) -> float:
     """The share of attributes shown."""
     return one.utility
@@ -143,6 +148,7 @@ def _row(group: PublishedGroup, kind: SecretKind, delta: float, name: str) -> di
         "breach rate": group.rate(kind, delta, name, exact),
         "by chains": group.rate(kind, delta, name, lambda one: one.by_chains),
         "by topics": group.rate(kind, delta, name, lambda one: one.by_topics),
+        "vectors that fail": group.rate(kind, delta, name, failed),
         "worst gain": max(one.worst_gain for one in found),
         "off model": sum(one.off_model for one in found),
     }
@@ -177,6 +183,7 @@ def _each(group: PublishedGroup, kinds: Sequence[SecretKind], deltas: Sequence[f
 MEASURED = (
     "breach rate: the paper's Eq. 2, the mean over people of the share of positions where some secret's gain, given "
     "the whole output, is over delta; by Bayes, with the model that judges",
+    "vectors that fail: the share of PA-HMM's vectors that do not pass the check that they were searched by",
     "by chains, by topics: the same as the paper reckons it for PA-Markov (Eq. 14 to 16, 24) and for PA-HMM (Eq. 20 "
     "to 22)",
 )
@@ -210,18 +217,23 @@ def table4(group: PublishedGroup, setting: EventSetting) -> Figure:
         for name in SYSTEMS:
             row = _row(group, "activity", delta, name)
             del row["secret"]
-            told: float | str | None = PAPER_BREACHES[name][place] if name in PAPER_BREACHES else None
+            paper = "pa-hmm" if name in PRINTED else name
+            told: float | str | None = PAPER_BREACHES[paper][place] if paper in PAPER_BREACHES else None
             if name == "no-mask":
                 told = f"{PAPER_NO_MASK['chains'][place]:g} / {PAPER_NO_MASK['topics'][place]:g}"
             row["paper's breach rate"] = told
-            row["paper's utility"] = PAPER_UTILITY[name][place] if name in PAPER_UTILITY else None
+            row["paper's utility"] = PAPER_UTILITY[paper][place] if paper in PAPER_UTILITY else None
             rows.append(row)
     title = "Table 4: simulated data, one activity is secret"
     note = f"{setting.sets} data sets: {_about(group, setting)}"
     reckonings: tuple[tuple[str, tuple[str, ...], Callable[[Publication], float | None]], ...] = (
         ("exact", SYSTEMS, exact),
         ("as the paper reckons, by chains", ("no-mask", "no-internal", "pa-markov"), lambda one: one.by_chains),
-        ("as the paper reckons, by topics", ("no-mask", "sensitive-mask", "pa-hmm"), lambda one: one.by_topics),
+        (
+            "as the paper reckons, by topics",
+            ("no-mask", "sensitive-mask", "pa-hmm", *PRINTED),
+            lambda one: one.by_topics,
+        ),
     )
     panels = (
         tuple(_panel(how, group, "activity", systems, of, "breach rate") for how, systems, of in reckonings),
@@ -271,6 +283,8 @@ def figure8(groups: Sequence[PublishedGroup]) -> Figure:
         ("pa-markov", 0.65),
         ("adaptive-attributes", 0.65),
         ("pa-hmm", 0.2),
+        ("pa-hmm-topics", 0.2),
+        ("pa-hmm-published", 0.2),
         ("adaptive-events", 0.2),
     )
     for group in groups:
@@ -334,7 +348,7 @@ def _utilities(
 def figure10(groups: Sequence[PublishedGroup]) -> Figure:
     """Utility over delta by the number of topics: PA-HMM, and Adaptive with whole events."""
     title = "Figure 10: utility by the number of topics, whole events"
-    systems = ("pa-hmm", "adaptive-events")
+    systems = ("pa-hmm", *PRINTED, "adaptive-events")
     data = list(dict.fromkeys(group.data for group in groups))
     rows: list[dict[str, Value]] = []
     panels = []
@@ -379,15 +393,17 @@ def table5(groups: Sequence[PublishedGroup]) -> Figure:
         for name in SYSTEMS:
             found = group.outcomes("all", 0.3, name)
             offline, online = sum(one.offline for one in found), sum(one.online for one in found)
-            paper = PAPER_SECONDS[group.data].get(name)
+            paper = PAPER_SECONDS[group.data].get("pa-hmm" if name in PRINTED else name)
             row: dict[str, Value] = {"data": group.data, "system": label(name)}
             row |= {"prepared, s": offline, "published, s": online, "of 50 people, s": scale * (offline + online)}
             rows.append({**row, "paper, s": paper})
             timings.append(marks.Timing(f"{group.data}, {label(name)}", scale * (offline + online), paper))
-            if name == "pa-hmm":
+            if name in ("pa-hmm", *PRINTED):
                 timings.append(
                     marks.Timing(
-                        f"{group.data}, PA-HMM online", scale * online, PAPER_SECONDS[group.data]["pa-hmm online"]
+                        f"{group.data}, {label(name)} online",
+                        scale * online,
+                        PAPER_SECONDS[group.data]["pa-hmm online"],
                     )
                 )
     title = "Table 5: running time for 50 people of 50 events"

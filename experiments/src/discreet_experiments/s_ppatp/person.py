@@ -17,7 +17,7 @@ import numpy as np
 from discreet.adversary.belief import Adversary
 from discreet.contracts import Mechanism
 from discreet.events import ATTRIBUTES, Attribute, Events, Trajectory
-from discreet.mechanisms import NoInternal
+from discreet.mechanisms import NoInternal, PaHmm
 from discreet.mechanisms.events.pa_hmm import BUDGET
 from discreet.models import HiddenMarkovModel
 from discreet.models.topics.model import TopicModel
@@ -35,9 +35,14 @@ SYSTEMS = (
     "no-internal",
     "pa-markov",
     "pa-hmm",
+    "pa-hmm-topics",
+    "pa-hmm-published",
     "adaptive-events",
     "adaptive-attributes",
 )
+
+PRINTED = ("pa-hmm-topics", "pa-hmm-published")
+"""PA-HMM as printed, Eq. 22 read in two ways."""
 
 SecretKind = Literal["activity", "time", "location", "all", "one"]
 """What is secret: a value of that attribute, one of each, or of one attribute, which differs from person to person."""
@@ -111,7 +116,9 @@ class Publication:
     by_chains: float | None
     """Breach rate as the paper reckons for PA-Markov and what it is compared with."""
     by_topics: float | None
-    """The same for PA-HMM."""
+    """The same for PA-HMM, by the emissions that its check reads Eq. 22 with."""
+    fails: bool | None
+    """Whether PA-HMM's vector fails the check that it was searched by."""
     fates: tuple[float, ...]
     """Shares of attributes, or of events where they are published whole, in the order of FATES."""
     offline: float
@@ -146,7 +153,8 @@ def outcome(
         worst_gain=max(0.0, *told.by_secret.values()),
         off_model=told.off_model,
         by_chains=_by_chains(one, policy, outputs) if name in ("no-mask", "no-internal", "pa-markov") else None,
-        by_topics=_by_topics(mechanism, outputs) if name in ("no-mask", "sensitive-mask", "pa-hmm") else None,
+        by_topics=_by_topics(mechanism, outputs) if name in ("no-mask", "sensitive-mask", "pa-hmm", *PRINTED) else None,
+        fails=not mechanism.passes if isinstance(mechanism, PaHmm) else None,
         fates=_fates(one, policy, outputs, whole=name not in ("no-internal", "pa-markov", "adaptive-attributes")),
         offline=ready - began,
         online=finished - ready,
@@ -220,7 +228,10 @@ def _by_topics(mechanism: Mechanism[Any], outputs: Sequence[Output]) -> float:
         state = mechanism.advance(state, output)
     topics = smoothed(model.initial, model.transitions, np.stack(columns))[0]  # (T, K)
     members = policy.for_model(model.contexts, model.slots).members.T.astype(np.float64)  # (n, G)
-    belief: FloatArray = np.einsum("tk,tkn,ng->tg", topics, model.emissions, members)
+    shown = model.emissions  # "b^i" of Eq. 22
+    if isinstance(mechanism, PaHmm) and mechanism.emissions == "published":
+        shown = shown * mechanism.p[:, None, :]  # Eq. 19
+    belief: FloatArray = np.einsum("tk,tkn,ng->tg", topics, shown, members)
     return float(exceeds(belief - model.prior @ members, policy.delta).any(axis=1).mean())
 
 

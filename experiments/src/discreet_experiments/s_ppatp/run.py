@@ -15,7 +15,16 @@ from discreet.models.topics.simulate import topic_model, trajectories
 from discreet.publish.plan import cut_all
 from discreet_experiments.s_ppatp import figures
 from discreet_experiments.s_ppatp.figures import COMPOSED, DELTAS, TOPICS_LOOK, EventData, EventSetting, PublishedGroup
-from discreet_experiments.s_ppatp.person import SYSTEMS, Cell, EventSubject, Publication, SecretKind, subject, sweep
+from discreet_experiments.s_ppatp.person import (
+    PRINTED,
+    SYSTEMS,
+    Cell,
+    EventSubject,
+    Publication,
+    SecretKind,
+    subject,
+    sweep,
+)
 from discreet_experiments.shared.cohort import Cohort
 from discreet_experiments.shared.figures import Figure, Reproduction
 from discreet_experiments.shared.people import CHECK_INS, MEALS, existing, spread
@@ -33,7 +42,7 @@ SIMULATED = 10
 """People in a simulated data set."""
 
 KINDS: tuple[SecretKind, ...] = ("activity", "time", "location", "all")
-WHOLE = ("pa-hmm", "adaptive-events")
+WHOLE = ("pa-hmm", *PRINTED, "adaptive-events")
 
 
 @dataclass

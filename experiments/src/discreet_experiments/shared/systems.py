@@ -66,6 +66,11 @@ class System:
         return self.spec.maker(model, policy, **self.spec.options, **{name: given[name] for name in self.given})
 
 
+def _printed(emissions: str) -> Spec:
+    """PA-HMM with its authors' check and search, and what Eq. 22 adds up."""
+    return Spec("pa-hmm", {"check": "published", "search": "published", "emissions": emissions})
+
+
 _ON = ("graph", "query", "epsilon", "noise")
 
 ALL = (
@@ -73,6 +78,7 @@ ALL = (
     System("mask-sensitive", "MaskSensitive", Spec("mask-sensitive"), QUIET, "D"),
     System("simulatable", "Simulatable", Spec("simulatable"), BLUE, "o", proven=True),
     System("probabilistic", "Probabilistic", Spec("probabilistic"), ORANGE, "^", proven=True),
+    System("algpr", "Probabilistic, ALGPR", Spec("probabilistic", {"search": "algpr"}), PURPLE, "v", proven=True),
     System("hybrid", "Hybrid", Spec("hybrid"), GREEN, "s", proven=True),
     System("fdh", "FDH", Spec("fdh"), BROWN, "P", given=("hierarchy",)),
     System("efficient-fake", "EfficientFake", Spec("efficient-fake"), PINK, "X"),
@@ -93,6 +99,8 @@ ALL = (
     System("no-internal", "NoInternal", Spec("no-internal"), ORANGE, "^", given=("events",)),
     System("pa-markov", "PA-Markov", Spec("pa-markov"), RED, "v", given=("events",)),
     System("pa-hmm", "PA-HMM", Spec("pa-hmm"), GREEN, "X"),
+    System("pa-hmm-topics", "PA-HMM as printed, by topics", _printed("topics"), BROWN, "X"),
+    System("pa-hmm-published", "PA-HMM as printed, by published", _printed("published"), PINK, "X"),
     System("adaptive-events", "Adaptive events", Spec("adaptive"), SKY, "s", proven=True),
     System(
         "adaptive-attributes",

@@ -7,7 +7,6 @@ say in a header what they hold, are `FORMATS`. Logs, which applications write in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import IO, Any, cast
@@ -33,7 +32,7 @@ from discreet.data.frames import FrameSource
 from discreet.data.many import ManyFiles, is_many
 from discreet.data.rows import LogFormat
 from discreet.data.source import Format, Source
-from discreet.data.streams import OpenedFile
+from discreet.data.streams import OpenedFile, refuse_address
 from discreet.errors import DataError, did_you_mean
 from discreet.frames import TABLES, Rows, frame_of, is_file, is_frame
 from discreet.given import words_for
@@ -70,10 +69,6 @@ HEAD = 4096
 """First bytes that a file is recognised by."""
 
 
-ADDRESS = re.compile(r"(s3a?|gs|abfss?|https?):/")
-"""The begin of an address, of which a path has one slash."""
-
-
 def open_source(source: Source | Rows, format: str | None = None) -> Source:
     """Whatever holds rows as a source of them: the one place that knows what can be given.
 
@@ -83,11 +78,7 @@ def open_source(source: Source | Rows, format: str | None = None) -> Source:
     """
     if not isinstance(source, str | Path):
         return _in_memory(source, format)
-    if address := ADDRESS.match(str(source)):
-        raise DataError(
-            f"{address[1]}://{str(source)[address.end() :].lstrip('/')}: is an address, and this engine reads files; "
-            "download it first, or give it to --engine spark of publish, learn or stream"
-        )
+    refuse_address(source)
     path = Path(source)
     if is_many(path):
         return ManyFiles(path, lambda file: _opened(file, format))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
+from typing import BinaryIO
 
-from discreet.data.rows import LogFile, Stay, Told, instant_of, number_of, numbered, words
+import polars as pl
+
+from discreet.data.notation.lines import line_blocks, plain_fields, plain_instants
+from discreet.data.rows import Alike, LogFile, Stay, Told, instant_of, number_of, numbered, words
 from discreet.data.source import Fault
 
+FIELDS = ("latitude", "longitude", "zero", "altitude", "days", "date", "time")
+DEGREES = r"^-?[0-9]{1,3}\.[0-9]{1,12}$"
 HEADER_LINES = 6
 LONGEST = 1 << 16
 
@@ -25,11 +32,48 @@ class GeoLifeTrajectory:
 
     def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
         """The position on each line."""
-        parts = file.inner.parts
-        user = parts[-3] if len(parts) >= 3 and parts[-2].lower() == "trajectory" else None
-        for number, line in _lines(file):
-            if number > HEADER_LINES and line.strip():
-                yield number, _position(line, user)
+        user = _user_of(file)
+        with file.open() as stream:
+            yield from _positions(stream, 1, user)
+
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+        """The same, positions as columns."""
+        user = _user_of(file)
+        with file.open() as stream:
+            for block in line_blocks(stream, LONGEST):
+                above = block.content.split(b"\n", HEADER_LINES)[:HEADER_LINES] if block.first == 1 else []
+                alike = _alike(block.content[sum(map(len, above)) + len(above) :], block.first + len(above), user)
+                yield alike or list(_positions(io.BytesIO(block.content), block.first, user))
+
+
+def _user_of(file: LogFile) -> str | None:
+    parts = file.inner.parts
+    return parts[-3] if len(parts) >= 3 and parts[-2].lower() == "trajectory" else None
+
+
+def _positions(stream: BinaryIO, first: int, user: str | None) -> Iterator[tuple[int, Told]]:
+    for number, line in _lines(stream, first):
+        if number > HEADER_LINES and line.strip():
+            yield number, _position(line, user)
+
+
+def _alike(content: bytes, first: int, user: str | None) -> Alike | None:
+    """Lines as columns; None where one of them is odd in any way, so that `_position` has to say what it is."""
+    fields = plain_fields(content.rstrip(b"\r\n"), FIELDS)
+    if fields is None:
+        return None
+    if fields.select(pl.col("latitude", "longitude").str.contains(DEGREES).all()).row(0) != (True, True):
+        return None
+    said = fields.select(
+        pl.col("latitude", "longitude").cast(pl.Float64),
+        time=pl.concat_str("date", pl.lit("T"), "time", pl.lit("Z")),
+    )
+    instants = plain_instants(said["time"])
+    if instants.null_count():
+        return None
+    lines = range(first, first + said.height)
+    nothing = [None] * said.height
+    return Alike(lines, [user] * said.height, instants, said["latitude"], said["longitude"], nothing, nothing)
 
 
 class GeoLifeLabels:
@@ -46,19 +90,19 @@ class GeoLifeLabels:
         """The rows of each label."""
         parts = file.inner.parts
         user = parts[-2] if len(parts) >= 2 and re.fullmatch(r"\d+", parts[-2]) else None
-        for number, line in _lines(file):
-            if number > 1 and line.strip():
-                yield from numbered(number, _label(line, user))
+        with file.open() as stream:
+            for number, line in _lines(stream, 1):
+                if number > 1 and line.strip():
+                    yield from numbered(number, _label(line, user))
 
 
-def _lines(file: LogFile) -> Iterator[tuple[int, str]]:
-    with file.open() as stream:
-        number, whole = 1, True
-        while line := stream.readline(LONGEST):
-            if whole:  # of a line that is too long, the start is what is judged
-                yield number, line.decode(errors="replace").rstrip("\r\n")
-            whole = line.endswith(b"\n")
-            number += whole
+def _lines(stream: BinaryIO, number: int) -> Iterator[tuple[int, str]]:
+    whole = True
+    while line := stream.readline(LONGEST):
+        if whole:  # of a line that is too long, the start is what is judged
+            yield number, line.decode(errors="replace").rstrip("\r\n")
+        whole = line.endswith(b"\n")
+        number += whole
 
 
 def _position(line: str, user: str | None) -> Told:

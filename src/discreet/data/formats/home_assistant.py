@@ -13,17 +13,26 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
-from typing import Any
+from types import NoneType
+from typing import Any, BinaryIO
 
+import polars as pl
+
+from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, loads, parsed_objects
+from discreet.data.notation.lines import LONGEST_PLAIN, line_blocks, plain_fields, plain_instants
 from discreet.data.records import Parsed
 from discreet.data.rows import (
     AWAY,
+    FARTHEST,
+    PART,
+    Alike,
     LogFile,
     Told,
+    in_parts,
     inside,
     instant_of,
     instant_of_seconds,
@@ -38,9 +47,17 @@ from discreet.errors import DataError
 PEOPLE = ("person", "device_tracker")
 """The kinds of entities that are somewhere."""
 
+NUMBERS = {int, float, NoneType}
 NOWHERE = ("unknown", "unavailable", "none", "")
 NOT_HOME = "not_home"
 CSV_HEADER = ("entity_id", "state", "last_changed")
+PLAIN_HEADER = ",".join(CSV_HEADER).encode()
+HEADER = 1 << 16
+"""Bytes that are read for a first line."""
+
+USER = rf"^(?:{'|'.join(PEOPLE)})\.(.+)$"
+STATE = r"^[\p{L}\p{Nd}](?:.*[\p{L}\p{Nd}])?$"
+"""Text that has nothing to be stripped of."""
 
 
 class HomeAssistantJson:
@@ -84,12 +101,58 @@ class HomeAssistantCsv:
     def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
         """What each line says."""
         with file.open() as stream:
-            rows = csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline=""))
-            try:
-                for said in rows:
-                    yield rows.line_num, row_of(said, said.get("entity_id"))
-            except csv.Error as error:
-                yield rows.line_num, Fault(0, None, str(error), "is why the table cannot be read on")
+            yield from _lines_from(stream, None, 0)
+
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+        """The same, as columns up to the first block of lines that is odd in any way."""
+        done, before = 0, 0
+        with file.open() as stream:
+            header = stream.readline(HEADER)
+            if header.endswith(b"\n") and header.removeprefix(BYTE_ORDER_MARK).rstrip(b"\r\n") == PLAIN_HEADER:
+                done, before = len(header), 1
+                for block in line_blocks(stream, LONGEST_PLAIN):
+                    fields = plain_fields(block.content.rstrip(b"\r\n"), CSV_HEADER)
+                    if fields is None:
+                        break
+                    yield from _columns(fields, block.first + 1)
+                    done = len(header) + block.offset + len(block.content) + 1
+                    before = block.first + block.content.count(b"\n") + 1
+                else:
+                    return
+        with file.open() as stream:
+            _skip(stream, done)
+            yield from in_parts(_lines_from(stream, CSV_HEADER if done else None, before))
+
+
+def _columns(fields: pl.DataFrame, first: int) -> Iterator[Alike | list[tuple[int, Told]]]:
+    """Lines that are somebody's at a time and in a state, and each of the others."""
+    numbered = fields.with_row_index("number", first).with_columns(
+        user=pl.col("entity_id").str.extract(USER), instant=plain_instants(fields["last_changed"])
+    )
+    usual = pl.col("user").is_not_null() & pl.col("instant").is_not_null() & pl.col("state").str.contains(STATE)
+    usual &= ~pl.col("state").str.to_lowercase().is_in(NOWHERE)
+    rows = numbered.filter(usual)
+    context = rows["state"].replace(NOT_HOME, AWAY)
+    nothing = [None] * rows.height
+    yield Alike(rows["number"], rows["user"], rows["instant"], nothing, nothing, nothing, context)
+    odd = numbered.filter(~usual).select("number", *CSV_HEADER)
+    yield [(number, row_of(dict(zip(CSV_HEADER, said, strict=True)), said[0])) for number, *said in odd.iter_rows()]
+
+
+def _lines_from(stream: BinaryIO, header: Sequence[str] | None, before: int) -> Iterator[tuple[int, Told]]:
+    """What the lines of a table say that follow so many others; without a header, the first line is one."""
+    encoding = "utf-8-sig" if header is None else "utf-8"
+    rows = csv.DictReader(io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline=""), header)
+    try:
+        for said in rows:
+            yield before + rows.line_num, row_of(said, said.get("entity_id"))
+    except csv.Error as error:
+        yield before + rows.line_num, Fault(0, None, str(error), "is why the table cannot be read on")
+
+
+def _skip(stream: BinaryIO, count: int) -> None:
+    while count > 0 and (gone := len(stream.read(min(count, HEADER)))):
+        count -= gone
 
 
 class HomeAssistantDatabase:
@@ -104,11 +167,73 @@ class HomeAssistantDatabase:
 
     def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
         """What each row of the states says, people and device trackers only."""
+        for some in self._rows(file):
+            yield from _told_of(some)
+
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+        """The same, as columns where a thousand rows have nothing odd."""
+        for some in self._rows(file):
+            places = {state for state in {row[2] for row in some} if _context(_text(state)) is not None}
+            alike = _alike([row for row in some if row[2] in places]) if places else None
+            if alike is None:
+                yield list(_told_of(some))
+            else:
+                yield alike
+                yield list(_told_of([row for row in some if row[2] not in places]))
+
+    def _rows(self, file: LogFile) -> Iterator[list[Any]]:
         with file.on_disk() as path, _connected(path, file.name) as database:
-            cursor = database.execute(_query(database, file.name))
-            while some := cursor.fetchmany(10_000):
-                for number, entity, state, time, attributes in some:
-                    yield number, _row_of_database(entity, state, time, attributes)
+            query = _query(database, file.name)
+            database.text_factory = bytes  # as text, what is damaged would be an error
+            cursor = database.execute(query)
+            while some := cursor.fetchmany(PART):
+                yield some
+
+
+def _told_of(some: list[Any]) -> Iterator[tuple[int, Told]]:
+    for number, *said in some:
+        yield number, _row_of_database(*map(_text, said))
+
+
+def _alike(some: list[Any]) -> Alike | None:
+    """Rows of the database as columns; None where one is odd in any way, so that `_row_of_database` says what it is."""
+    numbers, entities, states, times, attributes = zip(*some, strict=True)
+    if not set(map(type, times)) <= {int, float} or not all(map(_usual_time, times)):
+        return None
+    try:
+        positions = list(map(_position, attributes))
+    except (ValueError, RecursionError, TypeError, AttributeError):
+        return None
+    latitudes, longitudes, accuracies = zip(*positions, strict=True)
+    if not set(map(type, latitudes + longitudes)) <= {float, NoneType} or not set(map(type, accuracies)) <= NUMBERS:
+        return None
+    if [one for one in (*latitudes, *longitudes, *accuracies) if one is not None and not abs(one) < FARTHEST]:
+        return None
+    users = {entity: _user(_text(entity)) for entity in set(entities)}
+    contexts = {state: _context(_text(state)) for state in set(states)}
+    if None in users.values():
+        return None
+    instants = [round(time * SECOND) for time in times]
+    whose, where = [users[one] for one in entities], [contexts[one] for one in states]
+    return Alike(numbers, whose, instants, latitudes, longitudes, accuracies, where)
+
+
+def _position(attributes: bytes) -> tuple[Any, Any, Any]:
+    """Latitude, longitude and accuracy as they are written; a half of a position is none."""
+    held = loads(attributes) if attributes else {}
+    latitude, longitude = held.get("latitude"), held.get("longitude")
+    if latitude is None or longitude is None:
+        return None, None, None
+    return latitude, longitude, held.get("gps_accuracy")
+
+
+def _usual_time(seconds: float) -> bool:
+    return abs(seconds) < FARTHEST
+
+
+def _text(held: object) -> object:
+    """Text of the database, which may be damaged."""
+    return held.decode(errors="replace") if isinstance(held, bytes) else held
 
 
 def parse_message(message: bytes | str | dict[str, Any]) -> Parsed:
@@ -153,14 +278,22 @@ def _row_of_database(entity: object, state: object, time: object, attributes: ob
 
 
 def _row(user: str, state: object, instant: int, attributes: Any) -> Told:
-    context = words(state)
-    if context is None or context.lower() in NOWHERE:
+    context = _context(state)
+    if context is None:
         return "unknown or unavailable"
     latitude, longitude = number_of(inside(attributes, "latitude")), number_of(inside(attributes, "longitude"))
     if latitude is None or longitude is None:
         latitude = longitude = None
     accuracy = None if latitude is None else number_of(inside(attributes, "gps_accuracy"))
-    return user, instant, latitude, longitude, accuracy, AWAY if context == NOT_HOME else context
+    return user, instant, latitude, longitude, accuracy, context
+
+
+def _context(state: object) -> str | None:
+    """Where a state says that somebody is."""
+    context = words(state)
+    if context is None or context.lower() in NOWHERE:
+        return None
+    return AWAY if context == NOT_HOME else context
 
 
 def _user(entity: object) -> str | None:
@@ -179,7 +312,6 @@ def _connected(path: Path, name: str) -> Iterator[sqlite3.Connection]:
     """The database, to be read only; one that Home Assistant is writing to may be open at the same time."""
     try:
         with _still(path) as address, closing(sqlite3.connect(address, uri=True)) as database:
-            database.text_factory = lambda held: held.decode(errors="replace")
             yield database
     except sqlite3.Error as error:
         raise DataError(f"{name}: the database cannot be read ({error}); copy it again, with its -wal file") from None

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import PurePath
 from types import NoneType
-from typing import Any, BinaryIO
+from typing import Any
 
 from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, depth_of, loads, parsed_objects
+from discreet.data.notation.lines import line_blocks
 from discreet.data.records import Parsed
 from discreet.data.rows import AWAY, FARTHEST, Alike, LogFile, Told, instant_of_seconds, number_of, parsed, shown, words
 from discreet.data.source import Fault
@@ -28,8 +29,6 @@ RECORDED = re.compile(rb"\s*\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z(?:\t[^\t\n]*\t|
 SPACED = re.compile(rb"\s*(\S+)[ \t]+(\S+)[ \t]+(\{.*)", re.DOTALL)
 """A line whose tabs an editor or a copy through a terminal has made spaces."""
 LOCATION = b'"location"'
-BLOCK = 1 << 17
-"""Bytes read at a time."""
 HEAD = 1 << 14
 """First bytes that show how messages are wrapped."""
 LONGEST = 1 << 20
@@ -50,7 +49,8 @@ class OwnTracksRecording:
         """What each line says."""
         user = _user_of_path(file.inner)
         with file.open() as stream:
-            for first, lines in _blocks(stream):
+            for block in line_blocks(stream, LONGEST):
+                first, lines = block.first, block.content.split(b"\n")
                 for number, line in enumerate(lines, first):
                     if line.strip():
                         yield number, _recorded(line, user)
@@ -59,7 +59,8 @@ class OwnTracksRecording:
         """The same, locations as columns."""
         user = _user_of_path(file.inner)
         with file.open() as stream:
-            for first, lines in _blocks(stream):
+            for block in line_blocks(stream, LONGEST):
+                first, lines = block.first, block.content.split(b"\n")
                 parts = [line.split(b"\t", 2) for line in lines]
                 odd = [k for k, part in enumerate(parts) if len(part) < 3 or LOCATION not in part[2]]
                 alone = set(odd)
@@ -110,18 +111,6 @@ def _alike(numbers: list[int], messages: list[bytes], user: str | None) -> Alike
     contexts = [_region(one) if "inregions" in one else None for one in said]
     instants = [second * SECOND for second in seconds]
     return Alike(numbers, users, instants, latitudes, longitudes, accuracies, contexts)
-
-
-def _blocks(stream: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines of a file, a block at a time with the number of the first; one too long for a message is cut."""
-    first, rest = 1, b""
-    while block := stream.read(BLOCK):
-        lines = (rest + block).split(b"\n")
-        rest = lines.pop()[:LONGEST]
-        yield first, lines
-        first += len(lines)
-    if rest:
-        yield first, [rest]
 
 
 class OwnTracksJson:

@@ -57,7 +57,7 @@ class Authorization:
 
     @property
     def people(self) -> Mapping[str, PersonConfig]:
-        """Everybody who is served, as they are settled now."""
+        """Everybody who is served, as they are configured now."""
         return self._people
 
     def redraw(self, person: str, places: Places) -> None:
@@ -71,9 +71,9 @@ class Authorization:
         self.views = others if view is None else {**others, name: view}
         self._forms = {key: forms for key, forms in self._forms.items() if key[1] != name}
 
-    def admit(self, settled: PersonConfig) -> None:
+    def admit(self, config: PersonConfig) -> None:
         """One more person is served."""
-        self._people[settled.name] = settled
+        self._people[config.name] = config
 
     def caller(self, request: Request) -> Grant:
         """The grant that a request brings: by a token, or by the owner's cookie."""
@@ -147,8 +147,8 @@ class Authorization:
         """What leaves of a person in a view, as map and view are now."""
         key = (person, view)
         if key not in self._forms:
-            settled = self.people[person]
-            self._forms[key] = Forms(person, settled.clock, settled.places, self.views[view])
+            config = self.people[person]
+            self._forms[key] = Forms(person, config.clock, config.places, self.views[view])
         return self._forms[key]
 
     def writer(self, request: Request) -> tuple[Grant, str]:

@@ -38,7 +38,7 @@ KNOWN = 100
 SESSION = 12 * 3600.0
 """Seconds that a session lasts."""
 
-LOOK = 1.0
+PASSWORD_CHECK = 1.0
 """Seconds between two looks at whether the command has set another password."""
 
 SESSIONS = 100
@@ -165,7 +165,7 @@ class Owner:
         """End the sessions whose time is over; called every second."""
         now = self._clock()
         if now >= self._look_again:
-            self._look_again = now + LOOK
+            self._look_again = now + PASSWORD_CHECK
             self._end_of_password()
         for digest in [digest for digest, session in self._sessions.items() if now >= session.ends]:
             self._end(digest)

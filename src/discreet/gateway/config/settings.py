@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from discreet.clock import Clock, duration_text, local_zone
 from discreet.errors import DiscreetError, did_you_mean
+from discreet.files import written_whole
 from discreet.gateway.config.broker import Broker
 from discreet.gateway.config.document import edited, section_text
 from discreet.gateway.config.section import Section
@@ -29,11 +30,13 @@ from discreet.gateway.config.sections import (
     Rates,
     Server,
     read_view,
+    view_table,
 )
 from discreet.gateway.config.views import WHOLE, View
 from discreet.gateway.wires.home_assistant import HomeAssistantSource
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from discreet.mechanisms.named import Spec
+from discreet.models.routine.pairs import PairRoutine
 from discreet.models.routine.parts import secrets_by_part
 from discreet.models.routine.routine import Routine
 from discreet.models.store import load_days
@@ -113,6 +116,8 @@ class PersonSettings:
             model = load_days(self.routine)
         except DiscreetError as error:
             raise at.error("routine", str(error)) from None
+        if isinstance(model, PairRoutine):
+            raise at.error("routine", f"{self.routine} has habits over two contexts; learn it again with --order 1")
         if not isinstance(model, Routine):
             raise at.error("routine", f"{self.routine} has habits of single days; learn it without --day-by-day")
         if model.clock != clock:
@@ -306,3 +311,31 @@ def _clock(at: Section, zone_there: str | None) -> Clock:
         return Clock(slots, zone, cut)
     except DiscreetError as error:
         raise at.error(None, str(error)) from None
+
+
+# --- views, changed while the gateway runs
+
+
+def view_of(name: str, groups: Mapping[str, object], rest: str | None) -> View:
+    """A view as the settings would read it; what is wrong is an error."""
+    if not name.strip() or not name.isprintable() or set(name) & set("/+#") or len(name) > 100:
+        raise DiscreetError("the view's name cannot be part of an address or a topic; use a name without / + #")
+    table: dict[str, object] = {"groups": dict(groups)} | ({} if rest is None else {"rest": rest})
+    return read_view(name, Section(Path("discreet.toml"), table, ("views", name)))
+
+
+def write_view(file: Path, name: str, view: View | None) -> None:
+    """Put a view into the file, or take it out; whole or not at all, and for the same eyes as before."""
+    if name == WHOLE:
+        raise DiscreetError(f"{WHOLE} is the view that shows all as it is; give another name")
+    file = file.resolve()  # a link stays one
+    with WRITING:
+        try:
+            text, mode = file.read_bytes().decode(), file.stat().st_mode & 0o777
+            after = edited(text, ("views", name), None if view is None else view_table(view))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            remedy = "look at it, and start the gateway anew"
+            raise DiscreetError(f"{file.name} cannot be read any more; {remedy}") from None
+        with written_whole(file, private=True) as opened:
+            opened.write(after.encode())
+        file.chmod(mode)

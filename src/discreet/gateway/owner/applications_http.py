@@ -17,10 +17,10 @@ from starlette.routing import Route
 
 from discreet.errors import DiscreetError
 from discreet.gateway.auth.authorization import Authorization
-from discreet.gateway.config.view_settings import view_of, write_view
+from discreet.gateway.config.settings import view_of, write_view
 from discreet.gateway.config.views import View
 from discreet.gateway.runtime import Gateway
-from discreet.gateway.wires.received import gets, grouped
+from discreet.gateway.wires.http import answers_of, groups_of
 
 Show = Callable[[str, View | None], None]
 
@@ -45,8 +45,8 @@ async def _shown(gateway: Gateway, auth: Authorization, request: Request) -> Res
     if grant.view not in auth.views:
         raise HTTPException(404, "this token's view is no longer in discreet.toml, so it gets nothing")
     forms = auth.forms_of(str(grant.person), grant.view)
-    found = await run_in_threadpool(gets, gateway, forms, grant)
-    return JSONResponse(found | grouped(forms.view))
+    found = await run_in_threadpool(answers_of, gateway, forms, grant)
+    return JSONResponse(found | groups_of(forms.view))
 
 
 def _views(auth: Authorization, file: Path | None, show: Show, in_use: Collection[str]) -> list[Route]:

@@ -11,7 +11,7 @@ from discreet.clock import Clock
 from discreet.gateway.runtime import Gateway
 from discreet.outputs import to_wire
 
-KEPT = 1_000
+CACHED_DAYS = 1_000
 """Days that are over whose labels are kept, of all people together."""
 
 MOST = 42
@@ -42,7 +42,7 @@ class CalendarDays:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._over: LRUCache[tuple[str, dt.date], DayTold] = LRUCache(KEPT)
+        self._over: LRUCache[tuple[str, dt.date], DayTold] = LRUCache(CACHED_DAYS)
 
     def told(self, person: str, clock: Clock, date: dt.date) -> DayTold:
         """What was told on a date."""

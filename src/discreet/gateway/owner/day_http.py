@@ -30,7 +30,7 @@ FIRST_YEAR = 1970
 
 def day_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
     """What `app` mounts; all of it is for the owner who has logged in."""
-    watching, glances = Watching(), CalendarDays(gateway)
+    watching, calendar_days = Watching(), CalendarDays(gateway)
 
     def session_of(person: str) -> Session:
         return gateway.keeper.people[person].session
@@ -47,12 +47,12 @@ def day_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
             pass
         return JSONResponse(await run_in_threadpool(day_of, gateway, person, auth.people[person].clock, date, first))
 
-    async def glance(request: Request) -> Response:
+    async def calendar(request: Request) -> Response:
         person = auth.present(request)
         strips = "strips" in request.query_params
         dates = _dates(request, STRIPS if strips else MOST)
         clock = auth.people[person].clock
-        found = await run_in_threadpool(partial(glances.of, person, clock, dates, strips=strips))
+        found = await run_in_threadpool(partial(calendar_days.of, person, clock, dates, strips=strips))
         return JSONResponse({"days": found})
 
     async def beliefs(request: Request) -> Response:
@@ -80,7 +80,7 @@ def day_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
     return [
         Route(f"{path}/days", days, methods=["GET"]),
         Route(f"{path}/day", day, methods=["GET"]),
-        Route(f"{path}/glance", glance, methods=["GET"]),
+        Route(f"{path}/glance", calendar, methods=["GET"]),
         Route(f"{path}/beliefs", beliefs, methods=["GET"]),
         Route(f"{path}/sources", sources, methods=["GET"]),
         Route(f"{path}/places", places, methods=["GET"]),

@@ -1,4 +1,4 @@
-"""The owner's routes: the first password, logging in and out, tokens, health and figures."""
+"""The owner's routes: the first password, logging in and out, tokens, health and metrics."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ UNKNOWN = (("POST", "/v1/owner/first"), ("POST", "/v1/owner/login"))
 """Routes whose body is read before it is known who calls."""
 
 
-def owner_routes(auth: Authorization, figures: GatewayMetrics, notices: Mapping[str, Notice]) -> list[Route]:
+def owner_routes(auth: Authorization, metrics: GatewayMetrics, notices: Mapping[str, Notice]) -> list[Route]:
     """What `app` mounts; `notices` fills while it runs."""
-    return [*_entering(auth), *_tokens(auth), *_looking(auth, figures, notices)]
+    return [*_entering(auth), *_tokens(auth), *_looking(auth, metrics, notices)]
 
 
 def _entering(auth: Authorization) -> list[Route]:
@@ -147,8 +147,8 @@ def _tokens(auth: Authorization) -> list[Route]:
     ]
 
 
-def _looking(auth: Authorization, figures: GatewayMetrics, notices: Mapping[str, Notice]) -> list[Route]:
-    """Notices, figures and health."""
+def _looking(auth: Authorization, metrics: GatewayMetrics, notices: Mapping[str, Notice]) -> list[Route]:
+    """Notices, metrics and health."""
 
     async def nightly(request: Request) -> Response:
         auth.owning(request)
@@ -164,30 +164,30 @@ def _looking(auth: Authorization, figures: GatewayMetrics, notices: Mapping[str,
         ]
         return JSONResponse({"notices": told})
 
-    async def metrics(request: Request) -> Response:
+    async def prometheus(request: Request) -> Response:
         auth.owning(request)
-        return PlainTextResponse(await run_in_threadpool(figures.text), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(await run_in_threadpool(metrics.text), media_type="text/plain; version=0.0.4")
 
     async def health(request: Request) -> Response:
-        return JSONResponse({"ok": figures.alive}, 200 if figures.alive else 503)
+        return JSONResponse({"ok": metrics.alive}, 200 if metrics.alive else 503)
 
     async def ready(request: Request) -> Response:
         """Anybody may know whether; why is for the owner."""
-        well = figures.well
+        well = metrics.well
         said: dict[str, object] = {"ready": well}
         if auth.is_owner(request):
-            said["reasons"] = figures.reasons
+            said["reasons"] = metrics.reasons
         return JSONResponse(said, 200 if well else 503)
 
     async def accept_clock(request: Request) -> Response:
         auth.in_person(request)
-        if not figures.clock.accept():
+        if not metrics.clock.accept():
             raise HTTPException(409, "the clock is fine; there is nothing to accept")
         return Response(status_code=204)
 
     return [
         Route("/v1/owner/notices", nightly, methods=["GET"]),
-        Route("/metrics", metrics, methods=["GET"]),
+        Route("/metrics", prometheus, methods=["GET"]),
         Route("/healthz", health, methods=["GET"]),
         Route("/readyz", ready, methods=["GET"]),
         _post("/v1/owner/clock", accept_clock),

@@ -62,7 +62,7 @@ class Maps:
 
     def in_force(self, person: str) -> Places:
         """By which slots are decided."""
-        return self._keeper.people[person].settled.places
+        return self._keeper.people[person].config.places
 
     def waiting(self, person: str) -> Places | None:
         """What is drawn and not in force, if anything is."""
@@ -103,7 +103,7 @@ class Maps:
         """The colour of each place and context of a person: the same everywhere and for ever, for it is kept."""
         own = self._keeper.own
         kept = own.colours(person)
-        numbers = numbered(self.drawn(person), self._keeper.people[person].settled.routine.contexts, kept)
+        numbers = numbered(self.drawn(person), self._keeper.people[person].config.routine.contexts, kept)
         if numbers.keys() != kept.keys():
             own.keep_colours(person, numbers)
         return colours_of(numbers)
@@ -131,7 +131,7 @@ class Maps:
         drawn_file(file).unlink(missing_ok=True)
         for name in sharing:
             one = self._keeper.people[name]
-            one.settled = replace(one.settled, places=after)
+            one.config = replace(one.config, places=after)
         return Said(dict.fromkeys(sharing, after))
 
     def discard(self, person: str) -> None:
@@ -146,11 +146,11 @@ class Maps:
 
     def _remedy(self, person: PersonStream, drawn: Places) -> dict[str, Any]:
         """What brings a drawn map into force. New names and secrets are kept, however rare: else they are `other`."""
-        file, settled, clock = drawn_file(self._files[person.name]), person.settled, person.settled.clock
+        file, config, clock = drawn_file(self._files[person.name]), person.config, person.config.clock
         new = [name for name in drawn.names if name not in known_names(person)]
         words = ["discreet", "learn", "READINGS", "--places", file.name]
         words += ["--slots", str(clock.slots), "--zone", clock.zone, "--cut", clock.cut]
-        words += ["--carry", duration_text(settled.hold)]
+        words += ["--carry", duration_text(config.hold)]
         words += [word for name in (*sorted(secret_names(person)), *new) for word in ("--keep", name)]
         model = f"{person.name}.drawn.model"
         return {
@@ -162,7 +162,7 @@ class Maps:
 
 def judged(person: PersonStream, after: Places) -> list[str]:
     """Why a map waits for habits, in words; nothing if it can be in force at once. An error where a secret loses."""
-    before, secret, known = person.settled.places, secret_names(person), known_names(person)
+    before, secret, known = person.config.places, secret_names(person), known_names(person)
     unknown = [name for name in before.names if name not in known]  # to the habits they are `other`
     lost = taken_from(before, after, secret.union(unknown if OTHER in secret else ()))
     if lost is not None:
@@ -187,22 +187,22 @@ def _refusal(place: str, taker: str | None) -> str:
 
 def secret_names(person: PersonStream) -> frozenset[str]:
     """The contexts that are secret now, or will be by a change that is announced."""
-    settled = person.settled
-    policies = [settled.policy, *(one.policy for one in settled.history[_present(person) :])]
+    config = person.config
+    policies = [config.policy, *(one.policy for one in config.history[_present(person) :])]
     return frozenset(context for policy in policies for secret in policy.secrets for context in secret.contexts)
 
 
 def known_names(person: PersonStream) -> frozenset[str]:
     """The contexts of the habits in force, and of those that are announced."""
-    settled = person.settled
-    routines = [one.routine for one in settled.history[_present(person) :]] or [settled.routine]
+    config = person.config
+    routines = [one.routine for one in config.history[_present(person) :]] or [config.routine]
     return frozenset.intersection(*(frozenset(one.contexts) for one in routines))
 
 
 def _present(person: PersonStream) -> int:
     """Which of the habits that a stream was of are in force at its next slot."""
     today = person.next[0]
-    return max((k for k, one in enumerate(person.settled.history) if one.date <= today), default=0)
+    return max((k for k, one in enumerate(person.config.history) if one.date <= today), default=0)
 
 
 def version_of(places: Places) -> str:

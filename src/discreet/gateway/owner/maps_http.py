@@ -76,12 +76,12 @@ def map_routes(
 
     async def left(request: Request) -> Response:
         person = auth.present(request)
-        settled = gateway.keeper.people[person].settled
+        config = gateway.keeper.people[person].config
         try:
             drawn = await gateway.between_slots(partial(maps.drawn, person))
         except DiscreetError as error:  # a file that somebody has edited
             raise HTTPException(400, str(error)) from None
-        asked = partial(unexplained, gateway.keeper.own, person, drawn, settled.clock, settled.hold, gateway.wall())
+        asked = partial(unexplained, gateway.keeper.own, person, drawn, config.clock, config.hold, gateway.wall())
         return JSONResponse(await run_in_threadpool(asked))
 
     async def colours(request: Request) -> Response:

@@ -24,7 +24,7 @@ LEASE = 10.0
 LONGEST = 240.0
 """Seconds that a preview may take."""
 
-LOOK = 0.5
+LEASE_CHECK = 0.5
 """Seconds between two looks at who still asks."""
 
 TOGETHER = 2
@@ -181,7 +181,7 @@ class Previews:
         """End those that nobody asks for; all of them when the gateway stops."""
         try:
             while True:
-                await asyncio.sleep(LOOK)
+                await asyncio.sleep(LEASE_CHECK)
                 late = time.monotonic() - self._lease
                 for person in [person for person, one in self._of.items() if one.asked < late]:
                     await self._drop(person)

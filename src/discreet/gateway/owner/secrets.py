@@ -78,18 +78,18 @@ class PolicyFiles:
 def secrets_of(keeper: Keeper, files: PolicyFiles, name: str) -> dict[str, Any]:
     """What is in force, what is announced, and what a draft can be made of."""
     person = keeper.people[name]
-    settled, history = person.settled, person.settled.history
+    config, history = person.config, person.config.history
     today, _ = person.next
     changes = list({one.date: one for one in history}.values())  # of those for the same cut the last counts
     in_force = next((one for one in reversed(changes) if one.date <= today), changes[0])
     return {
         "person": name,
-        "clock": {"slots": settled.clock.slots, "zone": settled.clock.zone, "cut": settled.clock.cut},
-        "times": [settled.clock.label(slot) for slot in range(settled.clock.slots)],
-        "contexts": list(settled.routine.contexts),
+        "clock": {"slots": config.clock.slots, "zone": config.clock.zone, "cut": config.clock.cut},
+        "times": [config.clock.label(slot) for slot in range(config.clock.slots)],
+        "contexts": list(config.routine.contexts),
         "in_force": _described_habits(in_force),
         "announced": [_described_habits(one) for one in changes if one.date > today],
-        "draft": {"of": settled.policy.fingerprint, "delta": settled.policy.delta},
+        "draft": {"of": config.policy.fingerprint, "delta": config.policy.delta},
         "already_told": already_told(person, person.session),
         "fixed": files.why_not(name),
     }
@@ -105,8 +105,11 @@ def described(policy: Policy, routine: Routine) -> list[dict[str, Any]]:
     `prior` is what they tell where they tell most, over the slots (or windows) at which it is held and all days of the
     week; `limit` is what belief may rise to there, `mean` their average.
     """
-    told = odds(routine, policy)
-    return [_described(policy, one, told.get(one.name), routine) for one in policy.secrets]
+    return _with_odds(policy, routine, odds(routine, policy))
+
+
+def _with_odds(policy: Policy, routine: Routine, known: Mapping[str, Known]) -> list[dict[str, Any]]:
+    return [_described(policy, one, known.get(one.name), routine) for one in policy.secrets]
 
 
 def _described(policy: Policy, secret: Secret, known: Known | None, routine: Routine) -> dict[str, Any]:
@@ -144,7 +147,7 @@ def by_slot(routine: Routine, secret: Secret) -> list[float]:
 
 def already_told(person: PersonStream, session: Session) -> list[dict[str, Any]]:
     """What was beyond its limit when a secret came into force, with when that was: it may rise no more."""
-    clock, start = person.settled.clock, person.head.start
+    clock, start = person.config.clock, person.head.start
     found = []
     for name, beliefs in session.already_told.items():
         for at, belief in beliefs.items():
@@ -207,22 +210,21 @@ def begins_of(held: Sequence[int] | None, slots: int) -> int:
     return first
 
 
-def refuse_idle(policy: Policy, before: Policy, routine: Routine) -> None:
-    """Refuse a secret that habits leave no doubt of, unless it was declared like this before."""
-    known = odds(routine, policy)
+def checked(keeper: Keeper, name: str, policy: Policy) -> dict[str, Any]:
+    """What the secrets of a draft mean, by habits alone.
+
+    A secret that habits leave no doubt of is refused, unless it was declared like this before. For many secrets over
+    weeks this takes many seconds, so it is never asked in the thread that decides.
+    """
+    config = keeper.people[name].config
+    known = odds(config.routine, policy)
     for secret in policy.secrets:
         one = known.get(secret.name)
-        if one is not None and one.hides_nothing and secret not in before.secrets:
-            raise PolicyError("; ".join(one.warnings(routine.clock)))
-
-
-def checked(keeper: Keeper, name: str, policy: Policy) -> dict[str, Any]:
-    """What the secrets of a draft mean, by habits alone; one that says nothing is refused."""
-    settled = keeper.people[name].settled
-    refuse_idle(policy, settled.policy, settled.routine)
+        if one is not None and one.hides_nothing and secret not in config.policy.secrets:
+            raise PolicyError("; ".join(one.warnings(config.routine.clock)))
     return {
-        "secrets": described(policy, settled.routine),
-        "same": policy.fingerprint == settled.policy.fingerprint,
+        "secrets": _with_odds(policy, config.routine, known),
+        "same": policy.fingerprint == config.policy.fingerprint,
     }
 
 
@@ -230,9 +232,9 @@ def trial_of(keeper: Keeper, name: str, policy: Policy) -> Trial:
     """What a process needs to find out from when a draft would hold. Asked between two slots; it takes a moment."""
     keeper.finish_change()
     person = keeper.people[name]
-    settled, head = person.settled, person.head
+    config, head = person.config, person.head
     checkpoint = person.session.checkpoint().to_json()
-    return Trial(settled.spec, settled.history, head.start, head.first, checkpoint, policy)
+    return Trial(config.spec, config.history, head.start, head.first, checkpoint, policy)
 
 
 # --- saving
@@ -241,22 +243,21 @@ def trial_of(keeper: Keeper, name: str, policy: Policy) -> Trial:
 def save(keeper: Keeper, files: PolicyFiles, name: str, policy: Policy, of: str) -> dt.date:
     """Write the policy file, then announce the change; the date from which it holds. Called between two slots.
 
-    `of` is the fingerprint of the policy that the draft was made from: another one since is not overwritten unseen.
+    The draft has been `checked`. `of` is the fingerprint of the policy that it was made from: another one since is not
+    overwritten unseen.
     """
     keeper.finish_change()
-    settled = keeper.people[name].settled
+    config = keeper.people[name].config
     why = files.why_not(name)
     if why is not None:
         raise DiscreetError(why)
-    if of != settled.policy.fingerprint:
+    if of != config.policy.fingerprint:
         raise PolicyChangedError(
             "the secrets were changed elsewhere, perhaps in another window; reload them and try again"
         )
-    if files.changed(name, settled.policy, settled.routine):
+    if files.changed(name, config.policy, config.routine):
         raise PolicyChangedError("the policy file was edited by hand; restart discreet to use it, then try again")
-    refuse_idle(policy, settled.policy, settled.routine)
-    keeper.tried(name, policy)  # what cannot be announced is refused before anything is written
-    return keeper.change(name, policy, partial(files.write, name, policy, settled.routine)).date
+    return keeper.change(name, policy, partial(files.write, name, policy, config.routine)).date
 
 
 class PolicyChangedError(DiscreetError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import secrets
 from collections.abc import Awaitable, Callable
@@ -31,7 +32,7 @@ from discreet.gateway.owner.secrets import (
     trial_of,
 )
 from discreet.gateway.owner.trial import Trial
-from discreet.gateway.runtime import LONG, Gateway
+from discreet.gateway.runtime import CHANGE_TAKES, Gateway
 from discreet.gateway.slots.nightly import days_of
 from discreet.gateway.store.journal.base import JournalError
 from discreet.policy import Policy
@@ -62,6 +63,7 @@ class _Looks:
 
     def __init__(self, gateway: Gateway, auth: Authorization, files: PolicyFiles, previews: Previews) -> None:
         self.gateway, self.auth, self.files, self.previews = gateway, auth, files, previews
+        self._one_draft = asyncio.Semaphore(1)  # more at a time would take the processor from slots
 
     async def look(self, request: Request) -> Response:
         """What is in force and announced."""
@@ -92,8 +94,8 @@ class _Looks:
         policy, _ = await self.draft(person, given)
         keeper = self.gateway.keeper
         saving = partial(save, keeper, self.files, person, policy, given["of"])
-        await _asked(partial(self.gateway.between_slots, saving, takes=LONG))
-        await self.gateway.between_slots(keeper.prepare, takes=LONG)
+        await _asked(partial(self.gateway.between_slots, saving, takes=CHANGE_TAKES))
+        await self.gateway.between_slots(partial(keeper.prepare, person), takes=CHANGE_TAKES)
         return JSONResponse(await run_in_threadpool(secrets_of, keeper, self.files, person))
 
     async def draft(self, person: str, given: dict[str, Any]) -> tuple[Policy, dict[str, Any]]:
@@ -101,11 +103,12 @@ class _Looks:
         keeper = self.gateway.keeper
 
         def read() -> tuple[Policy, dict[str, Any]]:
-            settled = keeper.people[person].settled
-            policy = draft_of(given["secrets"], settled.policy, settled.routine)
+            config = keeper.people[person].config
+            policy = draft_of(given["secrets"], config.policy, config.routine)
             return policy, checked(keeper, person, policy)
 
-        return await _asked(partial(run_in_threadpool, read))
+        async with self._one_draft:
+            return await _asked(partial(run_in_threadpool, read))
 
     async def trial(self, person: str, policy: Policy) -> Trial:
         """The session as it is between two slots, for a process to try a change on."""
@@ -119,10 +122,10 @@ def _preview_routes(looks: _Looks, previews: Previews, path: str) -> list[Route]
         person = auth.present(request)
         policy, _ = await looks.draft(person, await document(request, DRAFT))
         trial = await looks.trial(person, policy)
-        settled = gateway.keeper.people[person].settled
+        config = gateway.keeper.people[person].config
         real = await run_in_threadpool(real_days, gateway, person)
         seed = secrets.randbits(62)
-        work = PreviewWork(settled.routine, settled.spec, settled.policy, policy, tuple(real), seed, trial=trial)
+        work = PreviewWork(config.routine, config.spec, config.policy, policy, tuple(real), seed, trial=trial)
         shown = await run_in_threadpool(_shown, gateway, person, real)
         try:
             name = await previews.start(person, work, partial(_beside, shown))
@@ -153,12 +156,12 @@ def real_days(gateway: Gateway, person: str) -> list[Day]:
     shown = gateway.shown(person)
     if shown is None:
         return []
-    slots = gateway.keeper.people[person].settled.clock.slots
+    slots = gateway.keeper.people[person].config.clock.slots
     return days_of(gateway.keeper.own, person, slots, shown[0] - dt.timedelta(days=REAL_DAYS - 1), shown[0])
 
 
 def _shown(gateway: Gateway, person: str, real: list[Day]) -> list[dict[str, Any]]:
-    clock = gateway.keeper.people[person].settled.clock
+    clock = gateway.keeper.people[person].config.clock
     return [day_of(gateway, person, clock, day.date) for day in real if day.date is not None]
 
 

@@ -1,7 +1,8 @@
 """What a change of policy would be, found out in a process of its own (`preview`): nothing changes.
 
 In another thread of the gateway it would share tables with the thread that decides, and in that thread it would keep
-slots waiting. Here the mechanism is made anew, and the session is resumed from a checkpoint, which is public.
+slots waiting. Here the mechanism is made anew, and the session is resumed from a checkpoint, which is public. It is a
+module of its own because `preview` runs as `__main__`, where a class of its own would be another one when unpickled.
 """
 
 from __future__ import annotations

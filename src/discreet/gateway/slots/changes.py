@@ -46,21 +46,21 @@ class HabitsFrom:
         return _name(self.routine) == _name(routine) and self.policy.fingerprint == policy.fingerprint
 
 
-def known(own: OwnStore, journal: Journal, head: Head, spec: Any, makers: SharedMechanisms) -> tuple[HabitsFrom, ...]:
+def known(own: OwnStore, journal: Journal, head: Head, spec: Any, shared: SharedMechanisms) -> tuple[HabitsFrom, ...]:
     """What the stream was of so far, the first first; a change that was never confirmed is erased."""
     found = [_opened(one) for one in own.habits(head.person, head.stream)]
-    if len(found) > 1 and not _confirmed(journal, head, found, spec, makers):
+    if len(found) > 1 and not _confirmed(journal, head, found, spec, shared):
         own.drop_habits(head.person, head.stream, len(found) - 1)
         found.pop()
     return tuple(found)
 
 
-def _confirmed(journal: Journal, head: Head, habits: Sequence[HabitsFrom], spec: Any, makers: SharedMechanisms) -> bool:
+def _confirmed(journal: Journal, head: Head, habits: Sequence[HabitsFrom], spec: Any, shared: SharedMechanisms) -> bool:
     """Whether the last change counts: something was decided since, or there is a checkpoint of its mechanism."""
     last = journal.last(head.person)
     if last is not None and last.stream == head.stream and last.position >= habits[-1].position:
         return True
-    mechanism = mechanism_of(spec, habits, head.start, head.first, makers)
+    mechanism = mechanism_of(spec, habits, head.start, head.first, shared)
     for _, text in journal.checkpoints(head.stream):
         try:
             Checkpoint.from_json(text).state_of(mechanism)
@@ -71,10 +71,10 @@ def _confirmed(journal: Journal, head: Head, habits: Sequence[HabitsFrom], spec:
 
 
 def mechanism_of(
-    spec: Any, habits: Sequence[HabitsFrom], start: dt.date, first: int, makers: SharedMechanisms
+    spec: Any, habits: Sequence[HabitsFrom], start: dt.date, first: int, shared: SharedMechanisms
 ) -> AnyMechanism:
     """The mechanism of a stream that began with the first of these and changed to each of the others."""
-    mechanism = makers.of(partial(spec.make, policy=habits[0].policy), habits[0].routine, start, first)
+    mechanism = shared.of(partial(spec.make, policy=habits[0].policy), habits[0].routine, start, first)
     for before, after in itertools.pairwise(habits):
         changing: Any = mechanism
         if _name(before.routine) != _name(after.routine):

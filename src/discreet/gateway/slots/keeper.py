@@ -51,7 +51,7 @@ class Keeper:
         self._in_doubt = False  # whether a commit failed that may have happened all the same
         # What is announced, and perhaps not written down yet.
         self._changing: tuple[PersonStream, Session, PersonConfig] | None = None
-        self._makers = SharedMechanisms()
+        self._shared = SharedMechanisms()
         self.reached = 0.0
         """The end of the last slot that was decided of anybody: a clock behind it is wrong, or that slot's was."""
         self.notes: list[str] = []
@@ -63,47 +63,45 @@ class Keeper:
         for name, person in self.people.items():
             self._change(person, wanted[name])
 
-    def admit(self, settled: PersonConfig, now: float) -> None:
+    def admit(self, config: PersonConfig, now: float) -> None:
         """Serve one more person; where that fails, everybody else is served as before.
 
         A change of somebody else's that waits for the disk is written first: theirs may be announced in its place.
         """
-        if settled.name in self.people:  # asked for twice at a time
+        if config.name in self.people:  # asked for twice at a time
             return
         self.finish_change()
-        person = self._opened(settled, now)
+        person = self._opened(config, now)
         if person.pending:
             self._decide([person])
-        self._change(person, settled)
-        self.people = {**self.people, settled.name: person}
+        self._change(person, config)
+        self.people = {**self.people, config.name: person}
 
-    def _opened(self, settled: PersonConfig, now: float) -> PersonStream:
-        last = self.journal.last(settled.name)
+    def _opened(self, config: PersonConfig, now: float) -> PersonStream:
+        last = self.journal.last(config.name)
         if last is not None:  # no slot is due until the clock has passed it, whatever the clock says now
             self.reached = max(self.reached, last.ends)
-        head = self.journal.head(settled.name)
+        head = self.journal.head(config.name)
         if head is None:
-            unknown_to_own_store(settled, self.own)
-            return begun(settled, self.journal, now, FIRST, self._makers)
-        history = known(self.own, self.journal, head, settled.spec, self._makers)
-        return gone_on(replace(settled, history=history), self.journal, self.own, head, self._makers)
+            unknown_to_own_store(config, self.own)
+            return begun(config, self.journal, now, FIRST, self._shared)
+        history = known(self.own, self.journal, head, config.spec, self._shared)
+        return gone_on(replace(config, history=history), self.journal, self.own, head, self._shared)
 
     def _change(self, person: PersonStream, wanted: PersonConfig) -> None:
         """Keep what a stream is of; where other habits or another policy are wanted, announce them for a later cut."""
-        head, history = person.head, person.settled.history
+        head, history = person.head, person.config.history
         if not history:
             first = HabitsFrom(head.start, wanted.routine, wanted.policy, head.first)
             keep(self.own, head, first)
-            person.settled = replace(wanted, history=(first,))
+            person.config = replace(wanted, history=(first,))
         elif not history[-1].same(wanted.routine, wanted.policy):
             self._finish(person)
-            after = self._announced(person, wanted)
+            after = self._announced(person, wanted, *_changed(person, wanted))
             self.notes.append(in_words(person.name, history[-1], after))
 
-    def _announced(self, person: PersonStream, wanted: PersonConfig) -> HabitsFrom:
-        history = person.settled.history
-        session, after = changed(person.session, history[-1], wanted.routine, wanted.policy)
-        self._changing = (person, session, replace(wanted, history=(*history, after)))
+    def _announced(self, person: PersonStream, wanted: PersonConfig, session: Session, after: HabitsFrom) -> HabitsFrom:
+        self._changing = (person, session, replace(wanted, history=(*person.config.history, after)))
         self.finish_change()
         return after
 
@@ -111,31 +109,29 @@ class Keeper:
         """Write down a change that was begun. Until that is done no slot is decided: it would be by the old terms, and
         after a restart it could not be told by which."""
         if self._changing is not None:
-            person, session, settled = self._changing
-            announce(session, self.own, self.journal, person.head, settled.history)
-            person.go_on_with(session, settled)
+            person, session, config = self._changing
+            announce(session, self.own, self.journal, person.head, config.history)
+            person.go_on_with(session, config)
             self._changing = None
-
-    def tried(self, name: str, policy: Policy) -> HabitsFrom:
-        """What a change to this policy would be if it were made now; nothing changes."""
-        person = self.people[name]
-        return changed(person.session, person.settled.history[-1], person.settled.routine, policy)[1]
 
     def change(self, name: str, policy: Policy, write: Callable[[], None] = lambda: None) -> HabitsFrom:
         """Announce another policy for the cut after next, between two slots; the same again changes nothing.
 
-        `write` writes the file that a start reads, before the rest: after a stop in between, the start announces it.
-        What fails because of the disk is gone on with before the next slot is decided.
+        What cannot be announced is refused before anything is written. `write` writes the file that a start reads,
+        before the rest: after a stop in between, the start announces it. What fails because of the disk is resumed
+        before the next slot is decided.
         """
         self.finish_change()
         self._settle()
         person = self.people[name]
         if person.pending:
             raise JournalError(f"{name}: a slot is being decided, and waits for the disk; try again when it is written")
-        if person.settled.history[-1].same(person.settled.routine, policy):
-            return person.settled.history[-1]
+        if person.config.history[-1].same(person.config.routine, policy):
+            return person.config.history[-1]
+        wanted = replace(person.config, policy=policy)
+        session, after = _changed(person, wanted)
         write()
-        return self._announced(person, replace(person.settled, policy=policy))
+        return self._announced(person, wanted, session, after)
 
     def _finish(self, person: PersonStream) -> None:
         """Erase the bits of the last slot, if a stop came before that: its private state is about to be renumbered."""
@@ -232,10 +228,10 @@ class Keeper:
         last = self.journal.last(row.person)
         return last is not None and last == row
 
-    def prepare(self) -> None:
-        """Compute everybody's next kernel, between boundaries."""
-        for person in self.people.values():
-            person.prepare()
+    def prepare(self, *names: str) -> None:
+        """Compute the next kernel of these people, or of everybody, between boundaries."""
+        for name in names or self.people:
+            self.people[name].prepare()
 
     def explain(self, name: str, date: dt.date) -> Iterator[None]:
         """Find out why something was withheld on a date, a slot a step; only ever because the owner asks."""
@@ -245,3 +241,8 @@ class Keeper:
     def leaves(self, row: JournalRow, now: float) -> float:
         """When a row may leave: the first multiple of the margin after its boundary that is not past."""
         return row.ends + self.margin * max(1, math.ceil((now - row.ends) / self.margin))
+
+
+def _changed(person: PersonStream, wanted: PersonConfig) -> tuple[Session, HabitsFrom]:
+    """The stream with other habits or another policy from a later cut on; nothing has changed yet."""
+    return changed(person.session, person.config.history[-1], wanted.routine, wanted.policy)

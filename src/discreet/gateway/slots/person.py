@@ -101,17 +101,17 @@ class PersonStream:
     """A person's stream as it stands; `next` is the slot that ends next."""
 
     def __init__(
-        self, settled: PersonConfig, head: Head, session: Session, chain: bytes, pending: Stamp | None = None
+        self, config: PersonConfig, head: Head, session: Session, chain: bytes, pending: Stamp | None = None
     ) -> None:
-        self.settled, self.head = settled, head
-        self.stream = Stream(settled.routine, settled.make, start=head.start, person=settled.name, session=session)
+        self.config, self.head = config, head
+        self.stream = Stream(config.routine, config.make, start=head.start, person=config.name, session=session)
         self._chain, self._pending = chain, pending
         self._ends: tuple[Key | None, int] = (None, 0)  # of which slot, and when: asked for more often than it changes
 
     @property
     def name(self) -> str:
         """Whose stream it is."""
-        return self.settled.name
+        return self.config.name
 
     @property
     def session(self) -> Session:
@@ -127,7 +127,7 @@ class PersonStream:
     def ends(self) -> int:
         """When the next slot ends, in microseconds since 1970."""
         if self._ends[0] != self.next:
-            self._ends = (self.next, instants(self.settled.clock, *self.next)[1])
+            self._ends = (self.next, instants(self.config.clock, *self.next)[1])
         return self._ends[1]
 
     @property
@@ -142,7 +142,7 @@ class PersonStream:
     def stamped(self, own: OwnStore, bits: Callable[[int], bytes] = os.urandom) -> Stamp:
         """The next slot's context and the bits that it is drawn from; the same again until the row is written."""
         if self._pending is None:
-            context = context_of(own, self.settled, *self.next)
+            context = context_of(own, self.config, *self.next)
             position, before = self.session.slot, self.session.private
             self._pending = Stamp(self.name, self.head.stream, position, context, before, bits(KEY_BYTES))
         return self._pending
@@ -170,10 +170,10 @@ class PersonStream:
         )
         return Decided(row.linked(key, self._chain), drawn, stamp)
 
-    def go_on_with(self, session: Session, settled: PersonConfig) -> None:
+    def go_on_with(self, session: Session, config: PersonConfig) -> None:
         """A change is written down: the slot that comes next is decided with it."""
         self.stream.change(session)
-        self.settled = settled
+        self.config = config
 
     def take(self, decided: Decided) -> None:
         """The row is written: it is the past now."""

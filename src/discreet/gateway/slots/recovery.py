@@ -35,23 +35,23 @@ class OlderJournalError(DiscreetError):
 
 
 def begun(
-    settled: PersonConfig, journal: Journal, now: float, why: str, makers: SharedMechanisms | None = None
+    config: PersonConfig, journal: Journal, now: float, why: str, shared: SharedMechanisms | None = None
 ) -> PersonStream:
     """A new stream from the slot that is under way, or the one after the last decided.
 
     The checkpoint of its beginning says which model and policy it is of.
     """
-    last = journal.last(settled.name)
-    date, slot = slot_at(settled.clock, micros(now))
+    last = journal.last(config.name)
+    date, slot = slot_at(config.clock, micros(now))
     if last is not None and (date, slot) <= last.key:
-        date, slot = next_slot(settled.clock, *last.key)
-    session = Session(_mechanism(settled, date, slot, makers))
-    head = journal.begin(settled.name, date, slot, why, session.checkpoint().to_json())
-    return PersonStream(settled, head, session, b"" if last is None else last.chain)
+        date, slot = next_slot(config.clock, *last.key)
+    session = Session(_mechanism(config, date, slot, shared))
+    head = journal.begin(config.name, date, slot, why, session.checkpoint().to_json())
+    return PersonStream(config, head, session, b"" if last is None else last.chain)
 
 
 def gone_on(
-    settled: PersonConfig, journal: Journal, own: OwnStore, head: Head, makers: SharedMechanisms | None = None
+    config: PersonConfig, journal: Journal, own: OwnStore, head: Head, shared: SharedMechanisms | None = None
 ) -> PersonStream:
     """The stream as the journal and the own store have it: nothing is drawn.
 
@@ -59,43 +59,43 @@ def gone_on(
     before its bits were erased, the private state follows from its stamp. Where the own store has no stamp of the last
     slot, memory is lost, and the next slot will be skipped.
     """
-    last, stamp = journal.last(settled.name), own.stamped(settled.name)
+    last, stamp = journal.last(config.name), own.stamped(config.name)
     chain = b"" if last is None else last.chain
     if last is not None and last.stream != head.stream:
         last = None
-    _same_clock(settled, last)
+    _same_clock(config, last)
     decided = head.first - 1 if last is None else last.position
-    _not_older(settled, head, stamp, decided)
+    _not_older(config, head, stamp, decided)
     if stamp is not None and stamp.stream != head.stream:
         stamp = None
     unfinished = last is not None and stamp is not None and stamp.bits is not None and stamp.position == decided
-    mechanism = _mechanism(settled, head.start, head.first, makers)
+    mechanism = _mechanism(config, head.start, head.first, shared)
     checkpoint = _latest(journal.checkpoints(head.stream), decided + (not unfinished))
     since = journal.of_stream(head.stream, -1 if checkpoint is None else checkpoint.slot - 1)
     if unfinished and last is not None and stamp is not None:
         session = _resumed(mechanism, since[:-1], checkpoint, stamp.before)
         session.retake(stamp.context, last.output, last.likelihood())
-        return PersonStream(settled, head, session, chain)
+        return PersonStream(config, head, session, chain)
     pending = stamp is not None and stamp.bits is not None and stamp.position == decided + 1
     private = None
     if stamp is not None:
         private = stamp.before if pending else stamp.after if stamp.position == decided else None
-    if not pending and settled.history and settled.history[-1].position == decided + 1:
-        private = settled.history[-1].private  # numbered anew by the change
+    if not pending and config.history and config.history[-1].position == decided + 1:
+        private = config.history[-1].private  # numbered anew by the change
     return PersonStream(
-        settled, head, _resumed(mechanism, since, checkpoint, private), chain, stamp if pending else None
+        config, head, _resumed(mechanism, since, checkpoint, private), chain, stamp if pending else None
     )
 
 
 def without_private_state(
-    settled: PersonConfig, journal: Journal, head: Head, makers: SharedMechanisms | None = None
+    config: PersonConfig, journal: Journal, head: Head, shared: SharedMechanisms | None = None
 ) -> PersonStream:
     """The stream as the journal alone has it: what an observer may believe; nothing can be decided from it."""
-    last = journal.last(settled.name)
+    last = journal.last(config.name)
     checkpoint = _latest(journal.checkpoints(head.stream), 2**62)
     since = journal.of_stream(head.stream, -1 if checkpoint is None else checkpoint.slot - 1)
-    session = _resumed(_mechanism(settled, head.start, head.first, makers), since, checkpoint, None)
-    return PersonStream(settled, head, session, b"" if last is None else last.chain)
+    session = _resumed(_mechanism(config, head.start, head.first, shared), since, checkpoint, None)
+    return PersonStream(config, head, session, b"" if last is None else last.chain)
 
 
 def _latest(points: list[tuple[int, str]], reached: int) -> Checkpoint | None:
@@ -112,28 +112,28 @@ def _latest(points: list[tuple[int, str]], reached: int) -> Checkpoint | None:
     return None
 
 
-def _same_clock(settled: PersonConfig, last: JournalRow | None) -> None:
+def _same_clock(config: PersonConfig, last: JournalRow | None) -> None:
     """Slots are counted by a clock: another one would decide some instants twice, or never."""
-    if settled.clock.slots != settled.routine.slots:
+    if config.clock.slots != config.routine.slots:
         raise DiscreetError(
-            f"{settled.name}: the clock has {settled.clock.slots} slots a day, the routine {settled.routine.slots}; "
+            f"{config.name}: the clock has {config.clock.slots} slots a day, the routine {config.routine.slots}; "
             "learn the routine with this clock"
         )
-    if last is not None and instants(settled.clock, *last.key)[1] != last.ends * SECOND:
+    if last is not None and instants(config.clock, *last.key)[1] != last.ends * SECOND:
         raise DiscreetError(
-            f"{settled.name}: {last.date} slot {last.slot} was decided when another clock ended it, {utc(last.ends)}; "
+            f"{config.name}: {last.date} slot {last.slot} was decided when another clock ended it, {utc(last.ends)}; "
             "give the clock (slots, zone, cut) that it had, or begin a new stream (discreet serve --new-stream)"
         )
 
 
-def _not_older(settled: PersonConfig, head: Head, stamp: Stamp | None, decided: int) -> None:
+def _not_older(config: PersonConfig, head: Head, stamp: Stamp | None, decided: int) -> None:
     """The own store is written before and after each row: it cannot be ahead of a journal that lost nothing."""
     if stamp is None or (stamp.stream, stamp.position) <= (head.stream, decided):
         return
     if stamp.stream == head.stream and stamp.position == decided + 1 and stamp.bits is not None:
         return
     raise OlderJournalError(
-        f"{settled.name}: the own store has decided slots that the journal does not have: the journal was restored "
+        f"{config.name}: the own store has decided slots that the journal does not have: the journal was restored "
         f"from an older copy, and what was told since may not be decided again. {REMEDY}"
     )
 
@@ -147,11 +147,11 @@ def unmarked(journal: Journal) -> None:
         )
 
 
-def unknown_to_own_store(settled: PersonConfig, own: OwnStore) -> None:
+def unknown_to_own_store(config: PersonConfig, own: OwnStore) -> None:
     """Refuse to begin anew, as if nothing had been told, where the journal is gone."""
-    if own.stamped(settled.name) is not None:
+    if own.stamped(config.name) is not None:
         raise OlderJournalError(
-            f"{settled.name}: the own store has decided slots of which the journal has none: it was lost. {REMEDY}"
+            f"{config.name}: the own store has decided slots of which the journal has none: it was lost. {REMEDY}"
         )
 
 
@@ -188,11 +188,11 @@ def _first(mechanism: AnyMechanism) -> int:
     return int(model.first)
 
 
-def _mechanism(settled: PersonConfig, start: dt.date, first: int, makers: SharedMechanisms | None) -> AnyMechanism:
-    shared = SharedMechanisms() if makers is None else makers
-    if settled.history:
-        return mechanism_of(settled.spec, settled.history, start, first, shared)
-    return shared.of(settled.make, settled.routine, start, first)
+def _mechanism(config: PersonConfig, start: dt.date, first: int, shared: SharedMechanisms | None) -> AnyMechanism:
+    shared = SharedMechanisms() if shared is None else shared
+    if config.history:
+        return mechanism_of(config.spec, config.history, start, first, shared)
+    return shared.of(config.make, config.routine, start, first)
 
 
 def utc(seconds: float) -> str:

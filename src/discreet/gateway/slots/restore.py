@@ -69,36 +69,36 @@ def _completed(
     file: Path,
 ) -> list[str]:
     """The slots that are missing, as they were told, with the likelihoods that this build's kernels give them."""
-    makers, notes = SharedMechanisms(), []
-    for settled in people:
-        last, heard = journal.last(settled.name), told.get(settled.name, {})
+    shared, notes = SharedMechanisms(), []
+    for config in people:
+        last, heard = journal.last(config.name), told.get(config.name, {})
         if last is not None and not any(slot >= last.key for slot in heard):
             raise DiscreetError(
-                f"{file}: has nothing of {settled.name} from {last.date} slot {last.slot} on, where the journal ends; "
+                f"{file}: has nothing of {config.name} from {last.date} slot {last.slot} on, where the journal ends; "
                 "give the file of an application that heard what was told last"
             )
-        rows = _told_rows(settled, journal, key, heard, makers, file) if last is not None else []
+        rows = _told_rows(config, journal, key, heard, shared, file) if last is not None else []
         if rows:
-            notes.append(f"{settled.name}: {len(rows)} slots are completed, up to {rows[-1].date} slot {rows[-1].slot}")
-            gone_on(settled, journal, own, _head(journal, settled), makers)  # refuses where the own store knows of more
+            notes.append(f"{config.name}: {len(rows)} slots are completed, up to {rows[-1].date} slot {rows[-1].slot}")
+            gone_on(config, journal, own, _head(journal, config), shared)  # refuses where the own store knows of more
     return [*notes, f"the journal is completed from {file.name}; where memory was lost, the next slot is skipped"]
 
 
 def _told_rows(
-    settled: PersonConfig,
+    config: PersonConfig,
     journal: Journal,
     key: bytes,
     heard: Mapping[Key, Output],
-    makers: SharedMechanisms,
+    shared: SharedMechanisms,
     file: Path,
 ) -> list[JournalRow]:
-    for row in journal.latest(settled.name, len(heard)):
+    for row in journal.latest(config.name, len(heard)):
         if row.key in heard and heard[row.key] != row.output:
             raise DiscreetError(
-                f"{file}: {settled.name}, {row.date} slot {row.slot} is another output than the journal's; give what "
+                f"{file}: {config.name}, {row.date} slot {row.slot} is another output than the journal's; give what "
                 "was heard in the whole view, of this gateway"
             )
-    person: PersonStream = without_private_state(settled, journal, _head(journal, settled), makers)
+    person: PersonStream = without_private_state(config, journal, _head(journal, config), shared)
     missing = sorted(slot for slot in heard if slot >= person.next)
     rows: list[JournalRow] = []
     points: list[tuple[int, int, str]] = []
@@ -106,7 +106,7 @@ def _told_rows(
         if slot != person.next:
             date, number = person.next
             raise DiscreetError(
-                f"{file}: {settled.name}, {date} slot {number} is missing between those that were told; add it from "
+                f"{file}: {config.name}, {date} slot {number} is missing between those that were told; add it from "
                 "another application or the broker"
             )
         drawn = person.decided(person.stream.heard(heard[slot]), key)
@@ -118,8 +118,8 @@ def _told_rows(
     return rows
 
 
-def _head(journal: Journal, settled: PersonConfig) -> Head:
-    head = journal.head(settled.name)
+def _head(journal: Journal, config: PersonConfig) -> Head:
+    head = journal.head(config.name)
     assert head is not None  # it has rows
     return head
 
@@ -155,44 +155,44 @@ def _begun_anew(
     people: Iterable[PersonConfig], journal: Journal, own: OwnStore, now: float, aside: Path | None
 ) -> list[str]:
     """A new stream for each person whose old one cannot go on; of a backup, everybody's."""
-    makers, notes, mark = SharedMechanisms(), [], journal.mark()
-    for settled in people:
+    shared, notes, mark = SharedMechanisms(), [], journal.mark()
+    for config in people:
         why = (
             f"the journal is {mark}, and what was told since is not known"
             if mark
-            else _ahead(settled, journal, now) or _refused(settled, journal, own)
+            else _ahead(config, journal, now) or _refused(config, journal, own)
         )
         if why is None:
             continue
-        _set_aside(settled, journal, now, aside)
-        begun(settled, journal, now, f"a break: {why}", makers)
-        own.forget_stamp(settled.name)  # after the new stream: without a stamp the old one would go on
+        _set_aside(config, journal, now, aside)
+        begun(config, journal, now, f"a break: {why}", shared)
+        own.forget_stamp(config.name)  # after the new stream: without a stamp the old one would go on
         notes.append(
-            f"{settled.name}: THE PROMISE IS BROKEN OFF: a new stream begins, because {why}. What was told before and "
+            f"{config.name}: THE PROMISE IS BROKEN OFF: a new stream begins, because {why}. What was told before and "
             "what is told from now on are each within delta, together they may tell more"
         )
     return notes
 
 
-def _ahead(settled: PersonConfig, journal: Journal, now: float) -> str | None:
+def _ahead(config: PersonConfig, journal: Journal, now: float) -> str | None:
     """Why slots of the future cannot be gone on from; None where there are none."""
-    last = journal.last(settled.name)
+    last = journal.last(config.name)
     if last is None or last.ends <= now + BACK:
         return None
     return f"slots up to {utc(last.ends)} were written, and the clock says {utc(now)}: it was ahead then"
 
 
-def _set_aside(settled: PersonConfig, journal: Journal, now: float, aside: Path | None) -> None:
+def _set_aside(config: PersonConfig, journal: Journal, now: float, aside: Path | None) -> None:
     """Take out the slots that end in the future: their keys would forbid those that come. The file has them first."""
-    if _ahead(settled, journal, now) is None:
+    if _ahead(config, journal, now) is None:
         return
-    date, slot = slot_at(settled.clock, micros(now))
-    rows = journal.page(settled.name, after=(date, slot - 1), limit=PAGE)
+    date, slot = slot_at(config.clock, micros(now))
+    rows = journal.page(config.name, after=(date, slot - 1), limit=PAGE)
     while rows:
         if aside is not None:
             _append(aside, [row for row in rows if row.ends > now])
-        rows = journal.page(settled.name, after=rows[-1].key, limit=PAGE)
-    journal.set_aside(settled.name, int(now))
+        rows = journal.page(config.name, after=rows[-1].key, limit=PAGE)
+    journal.set_aside(config.name, int(now))
 
 
 def _append(file: Path, rows: Sequence[JournalRow]) -> None:
@@ -204,13 +204,13 @@ def _append(file: Path, rows: Sequence[JournalRow]) -> None:
         os.fsync(kept.fileno())
 
 
-def _refused(settled: PersonConfig, journal: Journal, own: OwnStore) -> str | None:
+def _refused(config: PersonConfig, journal: Journal, own: OwnStore) -> str | None:
     """Why a person's stream cannot go on; None where it can."""
-    head = journal.head(settled.name)
+    head = journal.head(config.name)
     if head is None:
-        return None if own.stamped(settled.name) is None else "the journal was lost"
+        return None if own.stamped(config.name) is None else "the journal was lost"
     try:
-        gone_on(settled, journal, own, head)
+        gone_on(config, journal, own, head)
     except DiscreetError as error:
-        return str(error).split(". ")[0].removeprefix(f"{settled.name}: ")
+        return str(error).split(". ")[0].removeprefix(f"{config.name}: ")
     return None

@@ -86,7 +86,7 @@ def explained(person: PersonStream, journal: Journal, own: OwnStore, date: dt.da
     """
     true = own.truth(person.name, date)
     known = own.why(person.name, date)
-    told = journal.page(person.name, after=(date, -1), until=(date, person.settled.clock.slots))
+    told = journal.page(person.name, after=(date, -1), until=(date, person.config.clock.slots))
     wanted = {row.position for row in told if _withheld(row, person, true) and row.slot not in known}
     if not wanted or not isinstance(person.session.mechanism, Explains):
         return
@@ -100,7 +100,7 @@ def explained(person: PersonStream, journal: Journal, own: OwnStore, date: dt.da
             true.get(row.slot, UNKNOWN) if row.date == date else _true(own, row), row.output, row.likelihood()
         )
         if row.position in wanted and session.private is not None:
-            clock, start = person.settled.clock, person.head.start
+            clock, start = person.config.clock, person.head.start
             mechanism = session.mechanism
             assert isinstance(mechanism, Explains)  # it was the person's
             one = Silence(row.person, row.date, row.slot, clock, start, mechanism, state, session.private, row.output)

@@ -19,8 +19,8 @@ TAIL = 200
 SAMPLES = 20
 """Days that are looked at besides."""
 
-CHAIN = "chain"
-"""What health calls it."""
+CHAIN, CHECK = "chain", "journal check"
+"""What health calls a chain that does not hold, and a check that could not be made: of a database that is away, say."""
 
 
 def check_some(journal: Journal, key: bytes, health: Health, rng: random.Random | None = None) -> None:
@@ -28,29 +28,30 @@ def check_some(journal: Journal, key: bytes, health: Health, rng: random.Random 
     chance = rng or random.SystemRandom()
     for person in _people(journal, health):
         try:
-            found = _some(journal, person, key, chance)
+            _say(health, person, _some(journal, person, key, chance))
         except JournalError as error:
-            found = str(error)
-        _say(health, person, found)
+            _not_checked(health, error)
 
 
 def check_all(journal: Journal, key: bytes, health: Health) -> Iterator[None]:
-    """Every row of everybody, a page a step: a slot that ends waits for one at most."""
-    for person in _people(journal, health):
-        before: JournalRow | None = None
-        found: str | None = None
-        while found is None:
-            try:
-                rows = journal.page(person, after=None if before is None else before.key)
-            except JournalError as error:
-                found = str(error)
-                break
-            found = _broken([*([] if before is None else [before]), *rows], key, whole=before is None)
-            if not rows:
-                break
-            before = rows[-1]
-            yield
-        _say(health, person, found)
+    """Every row of everybody, a page a step: a slot that ends waits for one at most.
+
+    What cannot be read ends the check, and says nothing of the chain; the next check that reads everything withdraws
+    the notice.
+    """
+    try:
+        for person in journal.people():
+            before: JournalRow | None = None
+            found: str | None = None
+            while found is None and (rows := journal.page(person, after=None if before is None else before.key)):
+                found = _broken([*([] if before is None else [before]), *rows], key, whole=before is None)
+                before = rows[-1]
+                yield
+            _say(health, person, found)
+    except JournalError as error:
+        _not_checked(health, error)
+    else:
+        health.mended(CHECK)
 
 
 def _some(journal: Journal, person: str, key: bytes, chance: random.Random) -> str | None:
@@ -81,8 +82,14 @@ def _people(journal: Journal, health: Health) -> list[str]:
     try:
         return journal.people()
     except JournalError as error:
-        health.broken(CHAIN, "the journal cannot be checked", str(error))
+        _not_checked(health, error)
         return []
+
+
+def _not_checked(health: Health, error: JournalError) -> None:
+    health.broken(
+        CHECK, "the journal could not be checked; it is tried again", f"the journal could not be checked: {error}"
+    )
 
 
 def _say(health: Health, person: str, found: str | None) -> None:

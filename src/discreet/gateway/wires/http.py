@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -15,12 +16,13 @@ from starlette.routing import Match, Route
 
 from discreet.errors import DataError
 from discreet.gateway.auth.authorization import Authorization
-from discreet.gateway.forms import encoded, entity_tag, event_id, key_of
+from discreet.gateway.auth.tokens import Grant
+from discreet.gateway.config.views import View
+from discreet.gateway.forms import Forms, encoded, entity_tag, event_id, key_of
 from discreet.gateway.runtime import BusyError, Gateway
 from discreet.gateway.store.journal.base import JournalError, Key
 from discreet.gateway.wires.posted_readings import readings_of
 from discreet.gateway.wires.reads import Reads
-from discreet.gateway.wires.received import gets
 from discreet.gateway.wires.sse import Streams, stream_of
 
 PAGE = 1000
@@ -28,6 +30,12 @@ PAGE = 1000
 
 LAST_SLOT = 10**6
 """Above every slot of a day."""
+
+SHOWN = 12
+"""Slots that are shown, the last ones."""
+
+UNTOLD = 4
+"""Slots that may be decided and not told yet."""
 
 ASKED = frozenset({"from", "to", "after", "limit", "format"})
 
@@ -67,7 +75,7 @@ def routes(gateway: Gateway, auth: Authorization, streams: Streams, reads: Reads
     async def own(request: Request) -> Response:
         """The token's own answers, on a page that can be shown: which person and view follows from the token."""
         grant, forms = auth.reading(request)
-        return JSONResponse(await run_in_threadpool(gets, gateway, forms, grant))
+        return JSONResponse(await run_in_threadpool(answers_of, gateway, forms, grant))
 
     async def readings(request: Request) -> Response:
         grant, person = auth.writer(request)
@@ -126,6 +134,44 @@ def _date(text: str | None, name: str) -> dt.date | None:
         return None if text is None else dt.date.fromisoformat(text)
     except ValueError:
         raise HTTPException(400, f"{name}: give a date, such as 2026-03-29") from None
+
+
+# --- what one application is sent, to the byte
+
+
+def answers_of(gateway: Gateway, forms: Forms, grant: Grant) -> dict[str, Any]:
+    """Requests that a token may make, each with the answer's text: the present, events of the stream, and a table.
+
+    A token for the present alone gets the last slot and no other. What a view joins is not said: whoever reads
+    "elsewhere" would learn which places are meant (`groups_of` is for the owner).
+    """
+    shown, last = gateway.shown(forms.person), 1 if grant.now_only else SHOWN
+    rows = gateway.keeper.journal.latest(forms.person, last + UNTOLD)
+    told = [row for row in rows if shown is not None and row.key <= shown][-last:]
+    path = f"/v1/people/{quote(forms.person, safe='')}"
+    answers = [
+        _answer(f"GET {path}/now", encoded(forms.event(told[-1])) if told else b""),
+        _answer(f"GET {path}/stream", b"".join(forms.server_sent(row) for row in told)),
+    ]
+    if not grant.now_only:
+        answers.append(_answer(f"GET {path}/releases?format=csv", forms.table(told)))
+    return {
+        "person": forms.person,
+        "view": forms.view.name,
+        "now_only": grant.now_only,
+        "slots": len(told),
+        "answers": answers,
+    }
+
+
+def groups_of(view: View) -> dict[str, Any]:
+    """Which contexts a view joins under which name, for the owner alone."""
+    groups = None if view.groups is None else {name: sorted(inside) for name, inside in view.groups.items()}
+    return {"groups": groups, "rest": view.rest}
+
+
+def _answer(request: str, body: bytes) -> dict[str, str]:
+    return {"request": request, "body": body.decode()}
 
 
 # --- errors, in one form

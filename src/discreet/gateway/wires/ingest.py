@@ -15,7 +15,7 @@ LONGEST_LABEL = 200
 PART = QUEUED // 10
 """Readings that are handed over at a time, so that one sender leaves room for others."""
 
-AGAIN = 1.0
+RETRY = 1.0
 """Seconds after which what could not be written is tried again."""
 
 
@@ -47,7 +47,7 @@ async def kept(gateway: Gateway, readings: Sequence[Reading]) -> None:
                 await gateway.accept(readings[start : start + PART])
                 break
             except (JournalError, BusyError):
-                await asyncio.sleep(AGAIN)
+                await asyncio.sleep(RETRY)
 
 
 def _is_name(label: str) -> bool:

@@ -28,6 +28,7 @@ from discreet.mechanisms.utility import DAYS, STREAM_DAYS, TREE, simulated_utili
 from discreet.models.hidden.endless import EndlessHidden
 from discreet.models.routine.changing import ChangingChain
 from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.pairs import EndlessPairs, PairRoutine
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
@@ -244,6 +245,10 @@ class Adaptive:
         if self.horizon is None or not isinstance(self.model, EndlessChain):
             raise DiscreetError("only days without end have later dates; give Adaptive a routine.since(date)")
         model: Any = self.model
+        if isinstance(model, EndlessPairs) or isinstance(routine, PairRoutine):
+            raise DiscreetError(
+                "habits over two contexts are one stream; begin a new one with the other policy or habits"
+            )
         if routine is not None:
             if self.observers or routine.observers:
                 raise DiscreetError(
@@ -261,7 +266,7 @@ class Adaptive:
         """The same mechanism from another date and slot on, what it has decided shared where habits repeat."""
         if self.horizon is None or isinstance(self.machine, Changes) or not isinstance(self.model, EndlessChain):
             raise DiscreetError("only a mechanism over routine.since(date), without changes, begins on other dates")
-        other: EndlessChain = self.model.routine.since(date, first=first)
+        other: EndlessChain = self.model.beginning(date, first=first)
         shared = other.periodic and self.model.periodic and not self.policy.beyond_a_day  # windows go by date
         like = self.machine if shared else None
         observers = [observer.routine for observer in self.observers]
@@ -287,7 +292,8 @@ class Adaptive:
 
 def _memory(model: Any, memory: Memory | None) -> Memory:
     if memory is None:
-        return "last" if model.emission(model.first) is None else "none"
+        free = model.emission(model.first) is None or hasattr(model, "pairs")  # no further states to filter over
+        return "last" if free else "none"
     if memory not in ("last", "none"):
         raise DiscreetError(f"memory={memory!r} is not known; use 'last' or 'none'")
     return memory

@@ -27,6 +27,7 @@ from discreet.mechanisms.adaptive.kernel import ReleaseKernel
 from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, PACING, DaySlots, LiveSlots, Pacing, Slot
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Vocabulary
 from discreet.models.arrays import possible_steps
+from discreet.models.pairs import Pairs
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released, Skipped
 from discreet.policy import Policy
@@ -49,20 +50,26 @@ STATES = 16_384
 class Remembering:
     """Private states: the current context, or with memory="last" a pair (group of the previous, current).
 
-    Where memory starts, in a day's first slot or after a skip, a private state is the current context alone.
+    Over habits of order two these pairs are the model's own. Where memory starts, in a day's first slot or after a
+    skip, a private state is the current context alone.
     """
 
-    def __init__(self, contexts: tuple[str, ...], memory: Memory, group: IntArray) -> None:
+    def __init__(self, contexts: tuple[str, ...], memory: Memory, group: IntArray, pairs: Pairs | None = None) -> None:
         self.memory: Memory = memory
+        self._pairs = pairs if memory == "last" else None
         every = np.arange(len(contexts))
         self._index = {context: k for k, context in enumerate(contexts)}
         self.group = group  # (n,): of the previous context, as far as memory can tell
         paired = np.concatenate([every, np.tile(every, int(group.max()) + 1)])
         self.private_contexts: IntArray = every if memory == "none" else paired
+        if self._pairs is not None:
+            self.private_contexts = self._pairs.private_contexts
         self.private_contexts.setflags(write=False)
 
     def remember(self, memory: int | None, context: int) -> int:
         """With memory, n + group of the previous * n + current; the current alone at the start."""
+        if self._pairs is not None:
+            return self._pairs.remember(memory, context)
         if self.memory == "none" or memory is None:
             return context
         n = len(self._index)
@@ -162,7 +169,8 @@ class AdaptiveMachine(Remembering):
         observers: Sequence[Any] = (),
     ) -> None:
         """`like` shares what it has decided, of the same habits and policy; `before` is followed at a cut."""
-        super().__init__(model.contexts, memory, _groups(model, pairs) if before is None else before[0].group)
+        group = _groups(model, pairs) if before is None else before[0].group
+        super().__init__(model.contexts, memory, group, getattr(model, "pairs", None))
         self.model, self.policy, self.tabled = model, policy, tabled
         self.family: tuple[Any, ...]
         self.slots: tuple[Any, ...]

@@ -51,6 +51,7 @@ class SlotEvidence(NamedTuple):
     told: FloatArray  # published events, then the silence if it can occur
     silence: FloatArray  # (K,)
     inside: FloatArray  # (secrets at the slot, K): silence in g - theta silence
+    masses: FloatArray  # beside each row of `inside` what it belongs to: here the silence
 
 
 class Stretches:
@@ -81,14 +82,30 @@ class Stretches:
 
     def known(self, t: int, silent: FloatArray, over: FloatArray) -> SlotEvidence:
         """What the outputs of slot t tell if its events are silent with probabilities (n,)."""
+        told, silence = self._told(t, silent)
+        inside = self.silence_over(t, silent, over)
+        return SlotEvidence(told, silence, inside, np.broadcast_to(silence, inside.shape))
+
+    def _told(self, t: int, silent: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(outputs, K) and (K,): the vectors of the outputs that can occur at slot t, and that of the silence."""
+        emission = self.emissions[t]
+        silence = product(emission, silent)
+        told = emission[:, np.flatnonzero((silent < 1) & self.possible[t])].T
+        return (np.concatenate([told, silence[None]]) if silence.any() else told), silence
+
+    def silence_over(self, t: int, silent: FloatArray, over: FloatArray) -> FloatArray:
+        """(secrets at t, K): silence in g - theta silence."""
         emission, here = self.emissions[t], self.active[:, t]
         silence = product(emission, silent)
-        shown = np.flatnonzero((silent < 1) & self.possible[t])
-        told = emission[:, shown].T
-        if silence.any():
-            told = np.concatenate([told, silence[None]])
-        inside = product(self.members[here] * silent, emission.T) - self.theta(t, over)[:, None] * silence
-        return SlotEvidence(told, silence, inside)
+        return product(self.members[here] * silent, emission.T) - self.theta(t, over)[:, None] * silence
+
+    def events_over(self, t: int, silent: FloatArray, points: FloatArray, over: FloatArray) -> BoolArray:
+        """(n,): the events that tell too much of slot t itself if published, seen from points (P, K).
+
+        A published event tells a secret that it is in for certain.
+        """
+        barred: BoolArray = np.asarray((self.members[self.active[:, t]][self.theta(t, over) < 1] > 0).any(axis=0))
+        return barred
 
     def edge(self, t: int, *, before: bool) -> Side:
         """A slot with nothing of the stretch on that side: the hidden state's prior before it, nothing after it."""
@@ -100,8 +117,7 @@ class Stretches:
         step = self.steps[t] if forwards else self.steps[t - 1].T
         points = product(_products(side.points, known.told), step)
         old, old_masses = _products(side.rows, known.told), _products(side.masses, known.told)
-        new = _products(side.points, known.inside)
-        new_masses = np.repeat(side.points * known.silence, len(known.inside), axis=0)
+        new, new_masses = _products(side.points, known.inside), _products(side.points, known.masses)
         rows = product(np.concatenate([old, new]), step)
         masses = product(np.concatenate([old_masses, new_masses]), step)
         positive = (rows > 0).any(axis=1)
@@ -127,20 +143,26 @@ class Stretches:
         knowns = [self.known(t, silent[t], over) for t in range(self.slots)]
         worst = -1.0
         for t in range(self.slots):
-            shown = (silent[t] < 1) & self.possible[t]
-            certain = self.members[self.active[:, t]][:, shown] - self.theta(t, over)[:, None]
-            worst = max(worst, float(certain.max(initial=-1.0)))  # a published event is known for certain
-            if t < self.window - 1 or not len(self.members):
-                continue
-            seen = self.side(t, self.window - 1, knowns, before=True)[-1]
-            now = knowns[t]
-            if len(seen.rows):
-                values, masses = product(seen.rows, now.told.T), product(seen.masses, now.told.T)
-                worst = max(worst, float((values[masses > 0] / masses[masses > 0]).max(initial=-1.0)))
-            mass = product(seen.points, now.silence)
-            values = product(seen.points, now.inside.T)[mass > 0] / mass[mass > 0, None]
-            worst = max(worst, float(values.max(initial=-1.0)))
+            worst = max(worst, self.certain(t, silent[t], over))
+            if t >= self.window - 1 and len(self.members):
+                worst = max(worst, self.ending(t, knowns))
         return worst
+
+    def certain(self, t: int, silent: FloatArray, over: FloatArray) -> float:
+        """The same of the events published at slot t (n,): a published event is known for certain."""
+        shown = (silent < 1) & self.possible[t]
+        certain = self.members[self.active[:, t]][:, shown] - self.theta(t, over)[:, None]
+        return float(certain.max(initial=-1.0))
+
+    def ending(self, t: int, knowns: list[SlotEvidence]) -> float:
+        """The same in the stretch that ends at slot t."""
+        seen = self.side(t, self.window - 1, knowns, before=True)[-1]
+        now, worst = knowns[t], -1.0
+        if len(seen.rows):
+            values, masses = product(seen.rows, now.told.T), product(seen.masses, now.told.T)
+            worst = max(worst, float((values[masses > 0] / masses[masses > 0]).max(initial=-1.0)))
+        values, masses = product(seen.points, now.inside.T), product(seen.points, now.masses.T)
+        return max(worst, float((values[masses > 0] / masses[masses > 0]).max(initial=-1.0)))
 
     def worst_gain(self, silent: FloatArray) -> float:
         """The largest gain that the outputs of a stretch can cause on a secret in it; at least 0."""
@@ -159,21 +181,20 @@ class Stretches:
         knowns = [self.known(t, levels[t] / grid, over) for t in range(self.slots)]
         checks = 0
         for t in range(self.slots):
-            self._lower_slot(t, levels[t], orders[t], knowns, over)
+            self._lower_slot(t, levels[t], grid, orders[t], knowns, over)
             knowns[t] = self.known(t, levels[t] / grid, over)
             checks += len(orders[t])
         return levels, checks
 
     def _lower_slot(
-        self, t: int, levels: IntArray, order: IntArray, knowns: list[SlotEvidence], over: FloatArray
+        self, t: int, levels: IntArray, grid: int, order: IntArray, knowns: list[SlotEvidence], over: FloatArray
     ) -> None:
         """Lower slot t's levels (n,) in place."""
-        constraints, points = self._constraints(t, knowns)
+        constraints, points = self.constraints(t, knowns)
         emission = self.emissions[t]
         theta, members = self.theta(t, over), self.members[self.active[:, t]]
         slopes = product(constraints, emission)
-        barred = np.asarray((slopes > 0).any(axis=0))
-        barred |= (members[theta < 1] > 0).any(axis=0)  # publishing a secret tells it for certain
+        barred = (slopes > 0).any(axis=0) | self.events_over(t, levels / grid, points, over)
         free = order[~barred[order]]
         if not len(free):
             return
@@ -182,7 +203,7 @@ class Stretches:
         ]  # what each event adds to a silence
         lower_levels(levels, free, np.concatenate([slopes, *told]))  # (constraints, n)
 
-    def _constraints(self, t: int, knowns: list[SlotEvidence]) -> tuple[FloatArray, FloatArray]:
+    def constraints(self, t: int, knowns: list[SlotEvidence]) -> tuple[FloatArray, FloatArray]:
         """Rows that any vector at t must meet (C, K), and the points that a silence at t is seen through (P, K)."""
         reach = self.window - 1
         before = self.side(t, reach, knowns, before=True)

@@ -28,7 +28,7 @@ class Hybrid(ContextMechanism):
         policy: Policy,
         *,
         lookahead: bool = False,
-        search: Search = "exact",
+        search: Search = "best",
         grid: int = 10,
         budget: int | None = None,
     ) -> None:

@@ -42,7 +42,7 @@ from discreet.policy import Guarantee, Policy
 
 SupportRule = str | tuple[str, float]
 
-KEPT = 512
+CACHED_KERNELS = 512
 """Kernels kept, by the contexts that are possible: a day meets few such sets, and often the same."""
 
 
@@ -143,7 +143,7 @@ class Dphmm:
         self.private_contexts: IntArray = np.arange(n)
         self.private_contexts.setflags(write=False)
         self._filter: Any = DayFilter(self) if model.slots is not None else EndlessFilter(self)
-        self._kernels: LRUCache[bytes, PerturbedKernel] = LRUCache(KEPT)
+        self._kernels: LRUCache[bytes, PerturbedKernel] = LRUCache(CACHED_KERNELS)
         # The last kernel: a release asks for it twice, to draw and to advance.
         self._met: tuple[Past | EndlessState, PerturbedKernel] | None = None
         self.guarantee = Guarantee("epsilon", _statement(self.epsilon, self.mass, self._complete), covers=frozenset())

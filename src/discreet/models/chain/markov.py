@@ -15,12 +15,13 @@ from discreet.errors import DiscreetError, ModelError, did_you_mean
 from discreet.frames import Rows
 from discreet.given import checked_count, words_for
 from discreet.models import arrays
-from discreet.models.learning.counts import Counts, Smoothing, divided, estimate, steps_of
+from discreet.models.learning.counts import Counts, Smoothing, checked_order, divided, estimate, steps_of
 from discreet.models.sampling import drawn
 from discreet.numerics import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from discreet.models.chain.week import Models
+    from discreet.models.hidden.pairs import PairChain
 
 
 class MarkovChain:
@@ -80,7 +81,32 @@ class MarkovChain:
         *,
         by: None = None,
         clock: Clock | None = None,
+        order: Literal[1] = 1,
     ) -> MarkovChain: ...
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        days: arrays.Labels | Rows,
+        smoothing: Smoothing = "auto",
+        contexts: Iterable[str] | None = None,
+        *,
+        by: None = None,
+        clock: Clock | None = None,
+        order: Literal[2],
+    ) -> PairChain: ...
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        days: arrays.Labels | Rows,
+        smoothing: Smoothing = "auto",
+        contexts: Iterable[str] | None = None,
+        *,
+        by: None = None,
+        clock: Clock | None = None,
+        order: int,
+    ) -> MarkovChain | PairChain: ...
     @overload
     @classmethod
     def fit(
@@ -91,6 +117,7 @@ class MarkovChain:
         *,
         by: Literal["weekpart"],
         clock: Clock | None = None,
+        order: Literal[1] = 1,
     ) -> Models: ...
     @classmethod
     def fit(
@@ -101,16 +128,26 @@ class MarkovChain:
         *,
         by: Literal["weekpart"] | None = None,
         clock: Clock | None = None,
-    ) -> MarkovChain | Models:
+        order: int = 1,
+    ) -> MarkovChain | Models | PairChain:
         """Learn from days, or from a (D, T) table of labels; contexts default to those seen, by falling frequency.
 
         Days may also be what `read_days` gave, a table of days (`Readings.to_frame`), or readings in a data frame, an
         Arrow table, an open file or a path, which `clock` cuts into days.
 
         `smoothing="none"` divides counts, and a row never seen stays put; `"auto"` backs off from the slot's row to the
-        person's average row. `by="weekpart"` learns weekdays and weekends apart, over the same contexts.
+        person's average row. `by="weekpart"` learns weekdays and weekends apart, over the same contexts. `order=2`
+        learns habits over the last two contexts (`models/learning/order_two.py`): a hidden Markov model over pairs.
         """
         days = arrays.given_days(days, clock, "MarkovChain.fit")
+        if checked_order(order) == 2:
+            from discreet.models.hidden.pairs import fit_pairs
+
+            if by is not None:
+                raise DiscreetError(
+                    "order=2 of parts of a week is learned as a routine; use Routine.fit(days, order=2)"
+                )
+            return fit_pairs(Counts.of(arrays.as_rows(days), smoothing, contexts), arrays.as_rows(days), clock)
         if by == "weekpart":
             from discreet.models.chain.week import fit_weekparts
 

@@ -164,6 +164,13 @@ def checked_smoothing(smoothing: str) -> None:
         raise DiscreetError(f"smoothing={smoothing!r} is not known; use 'auto' or 'none'")
 
 
+def checked_order(order: int) -> int:
+    """Refuse habits over another number of contexts than one or two."""
+    if isinstance(order, bool) or order not in (1, 2):
+        raise DiscreetError(f"order={order!r} is not known; use 1, or 2 for habits over the last two contexts")
+    return order
+
+
 def _rows(weights: FloatArray, never: FloatArray) -> FloatArray:
     """Rows divided by their sums; a row of zeros becomes the row of `never`."""
     sums = weights.sum(axis=-1, keepdims=True)

@@ -10,9 +10,11 @@ import numpy as np
 
 from discreet.contexts import UNKNOWN, Day
 from discreet.models.chain.markov import MarkovChain
-from discreet.models.chain.week import weekpart
+from discreet.models.chain.week import Models, weekpart
+from discreet.models.hidden.pairs import PairChain
 from discreet.models.kinds import ONE_DAY
 from discreet.models.learning.held_out import Fitted
+from discreet.models.routine.pairs import PairRoutine
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray, IntArray
 
@@ -27,6 +29,10 @@ class Guesses:
 
 def guesses(model: Fitted, days: Sequence[Day]) -> Guesses | None:
     """How much of these days, in order of their dates, habits guess; None where they know no slot of them."""
+    if isinstance(model, PairChain):
+        return None
+    if isinstance(model, PairRoutine):
+        return guesses(model.over, model.lifted(days))
     counted = by_clock = by_step = 0
     before: Day | None = None
     for day in days:
@@ -43,7 +49,7 @@ def guesses(model: Fitted, days: Sequence[Day]) -> Guesses | None:
     return Guesses(by_clock / counted, by_step / counted) if counted else None
 
 
-def _chain_of(model: Fitted, day: Day) -> MarkovChain | None:
+def _chain_of(model: MarkovChain | Models | Routine, day: Day) -> MarkovChain | None:
     if isinstance(model, MarkovChain):
         return model
     if day.date is None:
@@ -51,12 +57,12 @@ def _chain_of(model: Fitted, day: Day) -> MarkovChain | None:
     return model.day(model.kind_of(day.date)) if isinstance(model, Routine) else model.get(weekpart(day.date))
 
 
-def _prior(model: Fitted, chain: MarkovChain, date: dt.date | None) -> FloatArray:
+def _prior(model: MarkovChain | Models | Routine, chain: MarkovChain, date: dt.date | None) -> FloatArray:
     """(T, n): what the time alone says; a routine that never settles says what its days say."""
     return model.prior(date) if isinstance(model, Routine) and model.cycle is not None and date else chain.prior
 
 
-def _after(model: Fitted, chain: MarkovChain, day: Day, before: Day | None) -> IntArray:
+def _after(model: MarkovChain | Models | Routine, chain: MarkovChain, day: Day, before: Day | None) -> IntArray:
     """(T,): the likeliest context after that of the slot before; the first slot's over the night, if that is known."""
     rows = _prior(model, chain, day.date).copy()
     for t, context in enumerate(day.contexts[:-1]):

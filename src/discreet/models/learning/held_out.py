@@ -11,8 +11,10 @@ from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.week import Models, weekpart
+from discreet.models.hidden.pairs import PairChain
 from discreet.models.kinds import ONE_DAY
-from discreet.models.routine.parts import AnyModel, parts_of
+from discreet.models.routine.pairs import PairRoutine
+from discreet.models.routine.parts import AnyModel, AnyRoutine, parts_of
 from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.policy import Policy
@@ -30,7 +32,7 @@ class HeldOut:
     log_likelihood: float | None  # natural logarithm, mean of the steps that are possible
 
 
-Fitted = MarkovChain | Models | Routine
+Fitted = MarkovChain | PairChain | Models | AnyRoutine
 
 
 def split(days: Sequence[Day], held_out: float = HELD_OUT) -> tuple[Sequence[Day], Sequence[Day]]:
@@ -43,7 +45,7 @@ def relearned(model: AnyModel, days: Sequence[Day], secrets: Policy) -> Fitted:
     """What the rules that a model was learned by make of other days; contexts of secrets are there in any case."""
     known = next(iter(parts_of(model).values())).contexts
     days = [day.fitted(known) for day in days]  # what was rare then is `other` now
-    if isinstance(model, Routine) and model.learned is not None:
+    if isinstance(model, AnyRoutine) and model.learned is not None:
         rules = model.learned
         return Routine.fit(
             days,
@@ -53,6 +55,7 @@ def relearned(model: AnyModel, days: Sequence[Day], secrets: Policy) -> Fitted:
             secrets=[*rules.declared, *sorted(secrets.contexts)],
             contexts=model.contexts if rules.fixed else None,
             clock=model.clock,
+            order=2 if isinstance(model, PairRoutine) else 1,
         )
     if isinstance(model, MarkovChain) and model.counts is not None:
         return MarkovChain.fit(days, model.counts.smoothing, model.contexts, clock=model.clock)
@@ -60,6 +63,11 @@ def relearned(model: AnyModel, days: Sequence[Day], secrets: Policy) -> Fitted:
         first = next(iter(model.values()))
         assert first.counts is not None  # as all have
         return MarkovChain.fit(days, first.counts.smoothing, first.contexts, by="weekpart", clock=model.clock)
+    if isinstance(model, PairChain):
+        raise DiscreetError(
+            "single days over two contexts do not keep what they were learned from; learn a routine, without "
+            "--day-by-day, or with order=1"
+        )
     raise DiscreetError("the model was not learned from days, so it is not known how to learn it from others")
 
 
@@ -71,7 +79,14 @@ def held_out(days: Sequence[Day], fit: Callable[[Sequence[Day]], Fitted]) -> Hel
 
 def judged(model: Fitted, days: Sequence[Day]) -> HeldOut:
     """How much of these days, in order of their dates, a model holds impossible, and how likely the rest is."""
-    logs = _joined(model, days) if isinstance(model, Routine) else np.concatenate([_steps(model, day) for day in days])
+    if isinstance(model, PairRoutine):
+        logs = _joined(model.over, model.lifted(days))
+    elif isinstance(model, Routine):
+        logs = _joined(model, days)
+    elif isinstance(model, PairChain):
+        logs = model.step_log_likelihood(days)
+    else:
+        logs = np.concatenate([_steps(model, day) for day in days])
     possible = np.isfinite(logs)
     likelihood = float(logs[possible].mean()) if possible.any() else None
     return HeldOut(len(days), float(1 - possible.mean()), likelihood)

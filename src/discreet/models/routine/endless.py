@@ -92,6 +92,10 @@ class EndlessChain:
         """None: contexts are seen."""
         return None
 
+    def beginning(self, start: dt.date | str, initial: npt.ArrayLike | None = None, first: int = 0) -> EndlessChain:
+        """The same habits from another date on."""
+        return self.routine.since(start, initial, first)
+
     @property
     def cycle_slots(self) -> int:
         """After how many slots habits repeat, where they do."""
@@ -144,7 +148,7 @@ class EndlessChain:
             slot = self.first % self.day_slots if day == self._first_day else 0
             date = self.start + day * ONE_DAY
             steps = self.routine.day(self.routine.kind_of(date)).transitions[slot:]
-            priors = np.zeros((self.day_slots, len(self.contexts)))
+            priors = np.zeros((self.day_slots, len(self.initial)))
             priors[slot:] = arrays.state_prior(self._starts[day - self._first_day], steps)
             priors.setflags(write=False)
             if len(self._kept) == KEPT_DAYS:
@@ -161,11 +165,14 @@ class EndlessChain:
 
     def unrolled(self, days: int) -> MarkovChain:
         """The chain of the first `days` days, T slots each, from the first slot on."""
+        return MarkovChain(self.contexts, self.initial, self._steps_of(days))
+
+    def _steps_of(self, days: int) -> FloatArray:
+        """(days T - 1, S, S): the steps of the first days."""
         if days < 1:
             raise DiscreetError(f"{days} days are no time; give at least 1")
         steps = np.array([self.transition(self.first + t) for t in range(days * self.day_slots - 1)])
-        n = len(self.contexts)
-        return MarkovChain(self.contexts, self.initial, steps.reshape(-1, n, n))
+        return steps.reshape(-1, len(self.initial), len(self.initial))
 
     def _require(self, t: int) -> None:
         if t < self.first:

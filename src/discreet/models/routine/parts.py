@@ -17,10 +17,14 @@ from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.week import Models
 from discreet.models.hidden.markov import HiddenMarkovModel
 from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.pairs import PairRoutine
 from discreet.models.routine.routine import Routine
 from discreet.policy import Policy, SecretTable
 
-AnyModel = MarkovChain | HiddenMarkovModel | Models | Routine
+AnyRoutine = Routine | PairRoutine
+"""Habits of days that nights join, over one context or over two."""
+
+AnyModel = MarkovChain | HiddenMarkovModel | Models | AnyRoutine
 """A person's habits, whether or not they tell parts of the week apart or join days."""
 
 Make = Callable[[Any], AnyMechanism]
@@ -29,21 +33,21 @@ Make = Callable[[Any], AnyMechanism]
 
 def parts_of(model: AnyModel) -> dict[str | None, MarkovChain | HiddenMarkovModel]:
     """The model of each part of the week, or of each kind of day; {None: model} where there is one for all."""
-    if isinstance(model, Routine):
+    if isinstance(model, AnyRoutine):
         return {kind: model.day(kind) for kind in model.kinds}
     return dict(model.items()) if isinstance(model, Models) else {None: model}
 
 
 def part_on(model: AnyModel, date: dt.date | None) -> str | None:
     """Whose turn it is on a date: a key of `parts_of`."""
-    if isinstance(model, Routine):
+    if isinstance(model, AnyRoutine):
         if date is None:
             raise DiscreetError("a routine is of dates, and a day has none; give its date")
         return model.kind_of(date)
     return model.part_of(date) if isinstance(model, Models) else None
 
 
-def without_end(routine: Routine, make: Make, start: dt.date | str, first: int = 0) -> AnyMechanism | None:
+def without_end(routine: AnyRoutine, make: Make, start: dt.date | str, first: int = 0) -> AnyMechanism | None:
     """The mechanism from a slot of a date on, made once for `routine.since(start, first=first)`.
 
     None if it releases one day at a time.

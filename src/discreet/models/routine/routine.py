@@ -12,7 +12,7 @@ import datetime as dt
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from discreet.models import arrays
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.stationary import stationary
 from discreet.models.kinds import MONDAY, ONE_DAY, RULES, By, Kinds, checked_by, rule_for
+from discreet.models.learning.counts import checked_order
 from discreet.models.learning.routine import FLOOR, Learned, Learning, chains_of
 from discreet.models.routine.endless import EndlessChain
 from discreet.numerics import FloatArray, ordered_product
@@ -34,6 +35,7 @@ from discreet.policy import Policy
 
 if TYPE_CHECKING:
     from discreet.models.routine.changing import Changing
+    from discreet.models.routine.pairs import PairRoutine
 
 Nights = Mapping[tuple[str, str], npt.ArrayLike]
 
@@ -112,6 +114,7 @@ class Routine:
         kinds = [self.kind_of(MONDAY + k * ONE_DAY) for k in range(self.period + 1)]
         return list(dict.fromkeys(itertools.pairwise(kinds)))
 
+    @overload
     @classmethod
     def fit(
         cls,
@@ -123,7 +126,49 @@ class Routine:
         secrets: Policy | Iterable[str] = (),
         contexts: Iterable[str] | None = None,
         clock: Clock | None = None,
-    ) -> Routine:
+        order: Literal[1] = 1,
+    ) -> Routine: ...
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        days: Sequence[Day] | Rows,
+        by: By | None = "weekpart",
+        smoothing: Learning = "auto",
+        floor: float = FLOOR,
+        *,
+        secrets: Policy | Iterable[str] = (),
+        contexts: Iterable[str] | None = None,
+        clock: Clock | None = None,
+        order: Literal[2],
+    ) -> PairRoutine: ...
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        days: Sequence[Day] | Rows,
+        by: By | None = "weekpart",
+        smoothing: Learning = "auto",
+        floor: float = FLOOR,
+        *,
+        secrets: Policy | Iterable[str] = (),
+        contexts: Iterable[str] | None = None,
+        clock: Clock | None = None,
+        order: int,
+    ) -> Routine | PairRoutine: ...
+    @classmethod
+    def fit(
+        cls,
+        days: Sequence[Day] | Rows,
+        by: By | None = "weekpart",
+        smoothing: Learning = "auto",
+        floor: float = FLOOR,
+        *,
+        secrets: Policy | Iterable[str] = (),
+        contexts: Iterable[str] | None = None,
+        clock: Clock | None = None,
+        order: int = 1,
+    ) -> Routine | PairRoutine:
         """Learn from dated days. Nights are counted between consecutive dates of one person.
 
         Days may be a table, as for `MarkovChain.fit`.
@@ -131,10 +176,15 @@ class Routine:
         `other`, `unknown` and the contexts of declared secrets are always contexts, visited or not; a label outside the
         `contexts` given is `other`. `smoothing="calibrated"` counts recent dates more and claims less where habits
         change (`models/learning/calibrated.py`); "auto" and "none" are `MarkovChain.fit`'s. Every row is then mixed
-        with `floor` of a broad distribution. A kind of which there is no day is learned from all days.
+        with `floor` of a broad distribution. A kind of which there is no day is learned from all days. `order=2` learns
+        habits over the last two contexts, beside all that (`models/learning/order_two.py`).
         """
         days = cast(Sequence[Day], arrays.given_days(days, clock, "Routine.fit"))
         learned = Learned.of(days, checked_by(by), smoothing, floor, _declared(secrets), contexts)
+        if checked_order(order) == 2:
+            from discreet.models.routine.pairs import PairRoutine
+
+            return PairRoutine.from_counts(learned, days, clock)
         return cls.from_counts(learned, clock=clock)
 
     @classmethod

@@ -37,7 +37,7 @@ CONVERGED = 1.05
 BLOCK, LEAST = 100, 400
 """Sweeps between looks at R-hat, and before the first: over a few, which resemble each other, it says little."""
 
-KEPT = 100
+SAMPLED = 100
 """Sweeps that the estimates are averaged over."""
 
 RAKED, FITTED = 100, 1e-12
@@ -86,7 +86,7 @@ class Diagnostics:
 
 
 class Totals(NamedTuple):
-    """What the sampler's topics amount to, the mean of KEPT sweeps: P pairs of a person and an event that they had."""
+    """The sampler's topics, averaged over SAMPLED sweeps: P pairs of a person and an event that they had."""
 
     starts: FloatArray  # (K,)
     steps: FloatArray  # (U, K, K) each person's transitions
@@ -307,14 +307,14 @@ class _Fit:
         return self._average(self.samplers[int(half.mean(axis=1).argmax())], found)
 
     def _average(self, sampler: Sampler, diagnostics: Diagnostics) -> TopicModel:
-        """The mean of a chain's estimates over KEPT more sweeps, topics labelled as in the sweep it is at now."""
+        """The mean of a chain's estimates over SAMPLED more sweeps, topics labelled as in the sweep it is at now."""
         from scipy.optimize import linear_sum_assignment
 
         K = self.topics
         reference = sampler.topics.copy()
         sums = [np.zeros_like(table) for table in sampler.estimates()]
         starts, steps, pairs = np.zeros(K), np.zeros(sampler.counts.steps.shape), np.zeros(len(self.pairs) * K)
-        for _ in range(KEPT):
+        for _ in range(SAMPLED):
             sampler.sweep()
             together = np.bincount(reference * K + sampler.topics, minlength=K * K).reshape(K, K)
             label = linear_sum_assignment(together, maximize=True)[1]  # label[k]: what topic k is called in this sweep
@@ -327,7 +327,7 @@ class _Fit:
             pairs += np.bincount(self.pair * K + np.argsort(label)[sampler.topics], minlength=len(pairs))
         initial, transitions, activity, time, location = (normalised(total) for total in sums)
         person, event = np.divmod(self.pairs, len(self.events.contexts))
-        totals = Totals(starts / KEPT, steps / KEPT, person, event, pairs.reshape(-1, K) / KEPT)
+        totals = Totals(starts / SAMPLED, steps / SAMPLED, person, event, pairs.reshape(-1, K) / SAMPLED)
         if self.whole_events:
             activity, time, location = self._attributes(totals)
         return TopicModel(self.events, self.people, initial, transitions, activity, time, location, diagnostics, totals)

@@ -75,6 +75,8 @@ def publish(
     if not people:
         raise DiscreetError("there is nobody to publish; give at least one trajectory")
     refuse_twice(people)
+    if plan.people is not None:
+        plan.people.check(people)
     order = sorted(range(len(people)), key=people.__getitem__)
     reports: list[PersonReport] = []
 

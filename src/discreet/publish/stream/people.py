@@ -27,6 +27,7 @@ from discreet.live.standing import Heard, Label, StandingRule
 from discreet.live.stream import heard_in
 from discreet.mechanisms.named import Spec
 from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.pairs import PairRoutine
 from discreet.models.routine.parts import secrets_by_part
 from discreet.models.routine.routine import Routine
 from discreet.models.store import files_for, load_days
@@ -148,6 +149,8 @@ class People:
         if not path.is_file():
             return None
         model = load_days(path)
+        if isinstance(model, PairRoutine):
+            raise DiscreetError(f"{path}: has habits over two contexts; learn it again with --order 1")
         if not isinstance(model, Routine) or model.clock is None:
             raise DiscreetError(f"{path}: {NOT_ENDLESS}")
         policy, clock = read_policy(self.following.policy, model.clock)

@@ -163,7 +163,7 @@ class Journal(Protocol):
         """Let go of the database."""
 
 
-KEPT = 8
+CHECKPOINTS_KEPT = 8
 """Checkpoints of a stream that are kept. The last one may be damaged, or a slot ahead of the private state; the
 others are the mornings of the last week, from which the owner can be told why something was withheld."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.gateway.store.journal.base import KEPT, Head, JournalError, JournalRow, Key
+from discreet.gateway.store.journal.base import CHECKPOINTS_KEPT, Head, JournalError, JournalRow, Key
 from discreet.gateway.store.journal.fields import COLUMNS, FIELDS, PAGE, fields, heads_of, rows_of
 from discreet.gateway.store.journal.sqlite import SqliteJournal
 
@@ -163,7 +163,7 @@ class PostgresJournal:
                 cursor.execute(
                     "DELETE FROM checkpoint WHERE stream = %s AND position NOT IN"
                     " (SELECT position FROM checkpoint WHERE stream = %s ORDER BY position DESC LIMIT %s)",
-                    (stream, stream, KEPT),
+                    (stream, stream, CHECKPOINTS_KEPT),
                 )
 
     def set_aside(self, person: str, after: int) -> None:

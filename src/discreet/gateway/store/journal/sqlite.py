@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.gateway.store.database import RAW, RESTORE, Lock, copied, is_damaged, looked_at, opened, shared_file
-from discreet.gateway.store.journal.base import KEPT, Head, JournalError, JournalRow, Key
+from discreet.gateway.store.journal.base import CHECKPOINTS_KEPT, Head, JournalError, JournalRow, Key
 from discreet.gateway.store.journal.fields import COLUMNS, FIELDS, PAGE, fields, heads_of, rows_of
 
 SCHEMA = (
@@ -88,7 +88,7 @@ class SqliteJournal:
                 run.execute(
                     "DELETE FROM checkpoint WHERE stream = ?1 AND position NOT IN"
                     " (SELECT position FROM checkpoint WHERE stream = ?1 ORDER BY position DESC LIMIT ?2)",
-                    (stream, KEPT),
+                    (stream, CHECKPOINTS_KEPT),
                 )
 
     def set_aside(self, person: str, after: int) -> None:

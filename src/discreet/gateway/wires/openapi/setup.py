@@ -21,6 +21,7 @@ from discreet.gateway.wires.openapi.parts import (
     maybe,
     only,
 )
+from discreet.gateway.wires.page import kind_of
 
 STEPS: Schema = keyed(
     {
@@ -104,8 +105,6 @@ SETUP: Routes = {
     },
 }
 
-KINDS = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-
 
 def _file(words: str, kind: str) -> dict[str, Operation]:
     return {"get": Operation(words, "anybody", {"200": answer("it", TEXT, kind)})}
@@ -114,7 +113,7 @@ def _file(words: str, kind: str) -> dict[str, Operation]:
 PAGES: Routes = {
     "/": _file("The owner's page", "text/html"),
     "/page": _file("The owner's page, also in the demo", "text/html"),
-    **{f"/page/{name}": _file("What the page is made of", KINDS[name.rpartition(".")[2]]) for name in FILES},
+    **{f"/page/{name}": _file("What the page is made of", kind_of(name)) for name in FILES},
     "/docs": _file("This description, for people", "text/html"),
     "/docs.css": _file("Its style", "text/css"),
     "/openapi.json": {

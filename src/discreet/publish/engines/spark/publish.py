@@ -48,6 +48,7 @@ from discreet.publish.engines.spark.tables import (
 from discreet.publish.habits_file import OWN, copy_habits, load_some, save_habits
 from discreet.publish.habits_file import PEOPLE as HABITS_OF_PEOPLE
 from discreet.publish.key_file import erase_key, read_key, write_key
+from discreet.publish.manifest import FileDigest, Origins, digests_of, write_manifest
 from discreet.publish.plan import Plan, TopicHabits
 from discreet.publish.report_schema import columns_of, report_frame, reports_in
 from discreet.publish.resume import DONE as NOT_SPARK
@@ -116,7 +117,9 @@ def publish_table(
     core, and more for large files.
     """
     with spark_run(session, table, out, report=report, seed=seed, resume=resume, partitions=partitions) as run:
-        return run.publish(plan)
+        done = run.publish(plan)
+        write_manifest(done.table, done.report, plan, done.summary, Origins("spark", run.inputs(), done.summary.read()))
+        return done
 
 
 @contextmanager
@@ -163,6 +166,11 @@ class SparkRun:
         places = self.table.columns.find(self.table.data[0], self.header)
         return {role: self.header[place] for role, place in sorted(places.items(), key=lambda item: item[1])}
 
+    def inputs(self) -> list[FileDigest]:
+        """The files that are read, and the addresses that only workers read."""
+        remote = [FileDigest(one, None, None) for one in self.table.data if is_remote(one)]
+        return remote + digests_of(sorted(_local_files(self.table)))
+
     @cached_property
     def _sound(self) -> DataFrame:
         """The sound rows, read once and written down: habits are learned from them before they are published."""
@@ -180,6 +188,11 @@ class SparkRun:
         """How many there are."""
         found: int = self._events.select("person").distinct().count()
         return found
+
+    def names(self) -> Iterator[str]:
+        """Of everybody, in order, a part at a time."""
+        people = self._events.select("person").distinct().orderBy("person")
+        return (row["person"] for row in people.toLocalIterator())
 
     def vocabulary(self) -> Events:
         """All events that occur, of everybody: as many rows come to the driver as there are different events."""
@@ -251,7 +264,7 @@ class SparkRun:
         """Refuse to go on with other data or rules than a run was begun with: its records are of those."""
         files = [(path, *_stamp(path)) for path in sorted(_local_files(self.table))]
         options = sorted(plan.mechanism.options.plain().items())
-        rules = [repr(self.table), plan.policy.fingerprint, plan.mechanism.name, repr(options), plan.piece_length]
+        rules = [repr(self.table), plan.fingerprint_of_secrets, plan.mechanism.name, repr(options), plan.piece_length]
         habits = plan.habits
         known = habits.fingerprint if isinstance(habits, TopicHabits) else habits.name
         given = digest_of([str(files), *map(str, rules), known, build()]).hex()

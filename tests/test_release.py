@@ -1,0 +1,56 @@
+"""What `make release` builds: one version everywhere, the same bytes twice, notes of the version."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+ROOT = Path(__file__).parent.parent
+RELEASE = runpy.run_path(str(ROOT / "tools" / "release.py"))
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert RELEASE["versions_agree"]() == discreet.__version__
+
+
+def test_a_package_is_built_twice_with_the_same_bytes(tmp_path: Path) -> None:
+    once, again = (RELEASE["built"](ROOT / "experiments", tmp_path / name, "1700000000") for name in ("a", "b"))
+    assert [path.suffix for path in once] == [".whl", ".gz"]
+    assert [RELEASE["digest"](path) for path in once] == [RELEASE["digest"](path) for path in again]
+    later = RELEASE["built"](ROOT / "experiments", tmp_path / "c", "1800000000")
+    assert RELEASE["digest"](later[-1]) != RELEASE["digest"](once[-1])  # it would notice
+
+
+def test_notes_are_of_what_is_not_released_yet() -> None:
+    text = RELEASE["notes"](discreet.__version__)
+    assert text.startswith(f"# discreet {discreet.__version__}\n")
+    assert "### Added" in text
+    assert "\n## [" not in text
+
+
+def test_a_tree_with_changes_is_not_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def changed(*_: str) -> str:
+        return " M README.md"
+
+    monkeypatch.setitem(RELEASE["main"].__globals__, "git", changed)
+    with pytest.raises(SystemExit, match=r"README\.md\ncommit them"):
+        RELEASE["main"](tmp_path / "dist")
+    assert not (tmp_path / "dist").exists()
+
+
+def test_workflows_and_citation_are_readable() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the tools of `make docs`")
+    for path in [*(ROOT / ".github" / "workflows").glob("*.yml"), ROOT / "CITATION.cff", ROOT / "mkdocs.yml"]:
+        assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict), path
+
+
+def test_the_workflow_runs_the_two_commands() -> None:
+    text = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    assert "run: make check" in text
+    assert "run: make test" in text
+    assert subprocess.run(["make", "--dry-run", "release"], cwd=ROOT, capture_output=True, check=False).returncode == 0
