@@ -27,13 +27,17 @@ def test_spark_publishes_and_reports_as_this_machine_does(
     spark_stops: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With habits that one engine learned and kept; the other learns nothing again."""
+    """With habits that one engine learned and kept, and secrets of each person; the other learns nothing again."""
     monkeypatch.setattr(spark_session, "running", lambda master: nullcontext(session_at(LOCAL)))
     documents: dict[str, Any] = {}
+    own = tmp_path / "own.csv"
+    own.write_text("person,secret,delta,cap\np2,location=location 2,0.3,\np1,activity=activity 1,0.05,0.5\n")
     for engine in ("local", "spark"):
         out = tmp_path / f"{engine}.parquet"
         more = ("--engine", "spark", "--master", LOCAL) if engine == "spark" else ()
-        ran = discreet(*given(cards, out, *SECRET, *TOPICS, "--models", tmp_path / "models", *more))
+        ran = discreet(
+            *given(cards, out, *SECRET, *TOPICS, "--models", tmp_path / "models", "--own-secrets", own, *more)
+        )
         assert ran.code == 0, ran.err
         documents[engine] = ran.json
         monkeypatch.setattr(TopicHabits, "learn", refused)
