@@ -37,6 +37,20 @@ def random_case(seed: int) -> tuple[d.MarkovChain, d.Policy]:
     return chain, d.Policy(policy.secrets, delta=float(rng.choice([0.0, 0.05, 0.1, 0.3])))
 
 
+@pytest.mark.parametrize(("kind", "constraints"), BOTH)
+def test_the_order_in_which_slots_are_solved_changes_nothing(kind: type[Deception], constraints: Constraints) -> None:
+    """Eq. 11 says "in ascending order": the programmes are made of priors alone, so no slot waits for another."""
+    for seed in range(6):
+        chain, policy = random_chain(seed, n=3, slots=4), d.Policy("c0", delta=0.1)
+        upwards = kind(chain, policy, constraints=constraints)
+        downwards = kind(chain, policy, constraints=constraints)
+        rising = [upwards.kernel(slot) for slot in range(4)]
+        falling = [downwards.kernel(slot) for slot in reversed(range(4))][::-1]
+        for one, other in zip(rising, falling, strict=True):
+            assert (one.outputs, one.total) == (other.outputs, other.total)
+            assert (one.weights == other.weights).all()
+
+
 # --- the paper's equations, one number at a time
 
 

@@ -76,6 +76,10 @@ MADE: dict[str, tuple[list[str], Callable[[DayModel, d.Policy], Mechanism[Any]]]
             model, policy, graph=PolicyGraph.from_edges(3, [[0, 1]]), query=ANSWERS, epsilon=1.0
         ),
     ),
+    "dpls": (
+        ["query={c2 = [0, 2], c0 = [0, 0], c1 = [1, 0.5]}", "epsilon=1", "left_out=0.1"],
+        lambda model, policy: mechanisms.Dpls(model, policy, query=ANSWERS, epsilon=1.0, left_out=0.1),
+    ),
     "efficient-fake": ([], mechanisms.EfficientFake),
     "fdh": (
         ['hierarchy={top = {left = ["c0", "c1"], right = ["c2"]}}', "weights=[1, 0.5, 0]", "lookahead=true"],
@@ -376,6 +380,7 @@ HOSTILE = [
 NEEDED: dict[str, dict[str, object]] = {
     "fdh": {"hierarchy": TREE},
     "dphmm": {"graph": {"kind": "complete"}, "query": POINTS, "epsilon": 1.0},
+    "dpls": {"query": POINTS, "epsilon": 1.0},
     "set-labelled": {"labels": LABELS},
 }
 

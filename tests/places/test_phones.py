@@ -12,7 +12,7 @@ from discreet.places.ellipsoid import points_of
 from discreet.places.find import nights_at
 from discreet.places.pace import CHANGES, STEADY, is_sparse, records_changes, stands_for, with_pauses
 from discreet.places.sightings import SECOND
-from tests.places.phones import KINDS, NAMES, person, recorded, score
+from tests.places.phones import KINDS, NAMES, OTHER, person, recorded, score
 
 BARS = {"every minute": (6, 0.97), "moves only": (6, 0.95), "significant changes": (6, 0.9), "check-ins": (5, 0.09)}
 """Places that are found at least, and the part of the time that is told rightly."""
@@ -30,6 +30,17 @@ def test_a_person_is_found_in_what_a_phone_of_each_kind_says(kind: str) -> None:
     assert found.home == (kind != "check-ins")  # nobody checks in at night: then none is named, and that is said
     assert not found.misplaced
     assert len(NAMES) == 6  # the clinic, visited twice, is one of them
+
+
+@pytest.mark.parametrize("kind", KINDS[1:3])
+def test_other_people_are_found_whom_no_threshold_was_chosen_on(kind: str) -> None:
+    for seed in (500, 501, 502):
+        one = person(seed, OTHER)
+        found = score(one, recorded(one, kind, seed))
+        assert found.home
+        assert found.found >= 5  # the clinic is visited twice at most
+        assert (found.invented, found.misplaced) == (0, False)
+        assert found.explained >= 0.85
 
 
 def test_which_sources_record_changes_only() -> None:

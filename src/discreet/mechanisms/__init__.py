@@ -24,12 +24,14 @@ if TYPE_CHECKING:  # a line here and one below make a mechanism known; `as` mark
     from discreet.mechanisms.maskit.set_labelled import SetLabelled as SetLabelled
     from discreet.mechanisms.maskit.simulatable import Simulatable as Simulatable
     from discreet.mechanisms.perturbation.dphmm import Dphmm as Dphmm
+    from discreet.mechanisms.perturbation.dpls import Dpls as Dpls
     from discreet.models.bundle import Published as Published
 
 WHERE = {
     "Adaptive": "adaptive.adaptive",
     "Capp": "capp",
     "Dphmm": "perturbation.dphmm",
+    "Dpls": "perturbation.dpls",
     "EfficientFake": "capp",
     "Fdh": "fdh",
     "Hybrid": "maskit.hybrid",
@@ -49,6 +51,7 @@ PROMISES = {
     "Adaptive": "delta: each secret, at each slot and at any; over a routine, of every day",
     "Capp": "window: one output seen alone, not a sequence",
     "Dphmm": "epsilon: a ratio of likelihoods over the edges of a graph, at each slot",
+    "Dpls": "epsilon: a ratio of likelihoods within the likeliest set, at each slot",
     "EfficientFake": "window: one output seen alone, not a sequence",
     "Fdh": "window: each layer of a hierarchy on its own",
     "Hybrid": "delta: secrets at each slot, of one day",

@@ -113,7 +113,7 @@ ALL = (
     ),
     System("util", "G_util", Spec("dphmm"), BLUE, "o", given=_ON),
     System("trs", "G_trs", Spec("dphmm"), ORANGE, "s", given=_ON),
-    System("dpls", "DPLS", Spec("dphmm", {"support": ("mass", 0.01)}), GREEN, "^", given=_ON),
+    System("dpls", "DPLS", Spec("dpls"), GREEN, "^", given=("query", "epsilon", "noise")),
     System("complete", "G_cplt", Spec("dphmm"), QUIET, "D", given=_ON),
 )
 """All of them; DPHMM's four differ in their graphs: near answers joined, contexts with a common predecessor joined,

@@ -1,6 +1,7 @@
 """Answers with noise shaped by a policy graph: graphs, sensitivity hulls, K-norm noise, DPHMM."""
 
 from discreet.mechanisms.perturbation.dphmm import Dphmm
+from discreet.mechanisms.perturbation.dpls import Dpls
 from discreet.mechanisms.perturbation.hull import Hull
 from discreet.mechanisms.perturbation.kernel import PerturbedKernel
 from discreet.mechanisms.perturbation.noise import ContinuousNoise, LatticeNoise
@@ -11,6 +12,7 @@ from discreet.mechanisms.perturbation.protection import degrees_of_protection, e
 __all__ = [
     "ContinuousNoise",
     "Dphmm",
+    "Dpls",
     "Hull",
     "LatticeNoise",
     "Odometer",

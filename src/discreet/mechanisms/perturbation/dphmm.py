@@ -310,6 +310,17 @@ class Dphmm:
         spent: OdometerSums = state.spent
         return spent
 
+    def told(self, outputs: Iterable[Output]) -> FloatArray:
+        """(T, n): the likelihood of each output in each context, up to a factor a slot; ones where nothing was told.
+
+        From public outputs alone. It is what `models.learning.reports.fit_reports` learns habits from.
+        """
+        rows = [np.ones(len(self.private_contexts))]  # where there is no output at all, the array has its width
+        for state, output in self._along(outputs, None):
+            likelihood = self.kernel(state).likelihood(output)
+            rows.append(likelihood if likelihood.any() else rows[0])
+        return np.array(rows[1:]).reshape(-1, len(rows[0]))
+
     def _along(self, outputs: Iterable[Output], since: Any) -> Iterator[tuple[Any, Output]]:
         """Each output with the public state before it."""
         state = self.start() if since is None else since
