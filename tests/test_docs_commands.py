@@ -44,7 +44,8 @@ SHORTER: dict[str, tuple[str, ...]] = {
 
 ANSWERS: dict[str, list[str]] = {
     "docs/setup.md": [
-        "jane", "Europe/Paris", "friend", "cafe", "gym", "supermarket", "hospital", "pharmacy", "1", "", "deceive", "",
+        "jane", "Europe/Paris", "friend", "cafe", "gym", "supermarket", "hospital", "pharmacy", "1", "", "deceive",
+        "", "",
     ],
 }  # fmt: skip
 """What somebody types whom `discreet setup` asks: on its page as the page shows it."""
@@ -175,7 +176,7 @@ def started_and_stopped(line: Line, more: tuple[str, ...], wanted: str) -> tuple
             else:
                 raise AssertionError(f"{line}\nended before it said {wanted!r}:\n{''.join(said)}")
             os.killpg(process.pid, signal.SIGINT)
-            said.append(process.communicate(timeout=60)[0])
+            said.append(process.communicate(timeout=600)[0])
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

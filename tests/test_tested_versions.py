@@ -48,6 +48,14 @@ def test_tools_have_one_version() -> None:
     assert pinned >= {"ruff", "mypy", "import-linter", "pytest", "pytest-xdist", "hypothesis"}
 
 
+def test_a_package_has_one_lower_end_wherever_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Or `make lowest` could not install it."""
+    LOWEST["main"]()
+    assert {plain(LOWEST["lowest"](one)[0]) for one in LOWEST["requirements"]()} == {
+        plain(line.partition("==")[0]) for line in capsys.readouterr().out.splitlines()
+    }
+
+
 @pytest.mark.parametrize("requirement", ["numpy", "numpy<3"])
 def test_a_requirement_without_a_lower_end_is_refused(requirement: str) -> None:
     with pytest.raises(SystemExit, match="has no lower end"):

@@ -133,7 +133,7 @@ def test_each_line_is_answered_before_the_next_and_ctrl_c_is_quiet(given: list[s
             assert answered(process, "home") == ("\n" if slot < 12 else "home\n")  # home is secret until six
         assert answered(process, "hospital") == "\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=600)
         assert process.returncode == 130
         assert (out, err) == ("", "")
 
@@ -145,7 +145,7 @@ def test_a_closed_pipe_is_no_error(given: list[str]) -> None:
         assert process.stdout.readline().startswith("person,")
         process.stdout.close()
         assert process.stderr.read() == ""
-        assert process.wait(timeout=60) == 141
+        assert process.wait(timeout=600) == 141
 
 
 def gap(readings: Path, without: set[str]) -> Path:

@@ -159,11 +159,11 @@ def test_interrupted_it_leaves_with_130_and_nobody_behind(folder: Path, tmp_path
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while not (tmp_path / "out").is_dir() and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.5)
     os.killpg(ran.pid, signal.SIGINT)  # as a terminal does
-    _, err = ran.communicate(timeout=30)  # ends when no process is left that could still write
+    _, err = ran.communicate(timeout=300)  # ends when no process is left that could still write
     assert ran.returncode == 130
     assert "Traceback" not in err

@@ -116,6 +116,6 @@ def test_learning_that_is_ended_leaves_nothing_half_written(family: Path, tmp_pa
     process.stdout.readline()
     time.sleep(0.5)
     os.killpg(process.pid, ends)
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert process.returncode != 0
     assert not out.exists()

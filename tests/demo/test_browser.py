@@ -18,6 +18,6 @@ def test_it_is_understood_on_a_phone_and_its_badges_follow_the_slider(tmp_path: 
     file = tmp_path / "demo.html"
     file.write_text(page(make_demo()), encoding="utf-8")
     story = [str(NODE), str(SOURCES / "look" / "demo.mjs"), file.as_uri(), "", str(tmp_path)]
-    ran = subprocess.run(story, env={**os.environ, "CHROMIUM": str(CHROMIUM)}, capture_output=True, timeout=240)
+    ran = subprocess.run(story, env={**os.environ, "CHROMIUM": str(CHROMIUM)}, capture_output=True, timeout=600)
     assert ran.returncode == 0, ran.stdout.decode() + ran.stderr.decode()
     assert (tmp_path / "demo-320.png").stat().st_size > 1000

@@ -80,7 +80,7 @@ async def hearing(
             task.cancel()
 
 
-async def until(what: str, is_so: object, seconds: float = 10.0) -> None:
+async def until(what: str, is_so: object, seconds: float = 120.0) -> None:
     """Wait for something that a broker or a thread brings about."""
     assert callable(is_so)
     for _ in range(int(seconds / 0.02)):

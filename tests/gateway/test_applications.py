@@ -224,7 +224,7 @@ def test_codes_are_read_back_by_a_reader_of_its_own() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=600,
     )
     versions = set()
     for (level, text), code in zip(asked, json.loads(said.stdout), strict=True):

@@ -45,7 +45,7 @@ async def raw(web: Web, *sent: bytes, address: str = "127.0.0.1", pause: float =
                 await writer.drain()
                 await asyncio.sleep(pause)
         with suppress(ConnectionError):
-            return await asyncio.wait_for(reader.read(), 20)
+            return await asyncio.wait_for(reader.read(), 120)
         return b""
     finally:
         writer.close()
@@ -176,7 +176,7 @@ async def secured(web: Web, pem: Server, *sent: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", web.served.plan.server.port, ssl=trusting)
     for part in sent:
         writer.write(part)
-    said = await asyncio.wait_for(reader.read(), 20)
+    said = await asyncio.wait_for(reader.read(), 120)
     writer.close()
     return said
 
@@ -209,12 +209,12 @@ def test_a_request_that_comes_with_the_end_of_the_handshake_is_not_lost(tmp_path
                     break
                 except ssl.SSLWantReadError:
                     writer.write(going.read())
-                    coming.write(await asyncio.wait_for(reader.read(65536), 10))
+                    coming.write(await asyncio.wait_for(reader.read(65536), 120))
             client.write(GET + b"Connection: close\r\n\r\n")
             writer.write(going.read())  # both at once
             said = b""
             while not said.endswith(b"}"):  # its body
-                coming.write(await asyncio.wait_for(reader.read(65536), 10))
+                coming.write(await asyncio.wait_for(reader.read(65536), 120))
                 with suppress(ssl.SSLWantReadError):
                     while piece := client.read(65536):
                         said += piece
@@ -246,7 +246,7 @@ def test_half_a_handshake_is_counted_and_given_up(
             for reader, writer in held:
                 writer.write(sent)
                 with suppress(ConnectionError):
-                    await asyncio.wait_for(reader.read(), 10)  # an alert at most, and then the end
+                    await asyncio.wait_for(reader.read(), 120)  # an alert at most, and then the end
                 writer.close()
             assert time.monotonic() - began < 5
             said = b""

@@ -101,7 +101,7 @@ def test_a_night_that_fails_for_one_person_is_looked_at_for_the_others(
     async def story() -> None:
         people = [person_config(name, ROUTINE, "suppress") for name in ("jane", "kim")]
         policies = {one.name: one.policy for one in people}
-        async with opened(tmp_path, people=people, policies=policies) as web, asyncio.timeout(30):
+        async with opened(tmp_path, people=people, policies=policies) as web, asyncio.timeout(300):
             while "kim" not in web.served.notices:
                 await asyncio.sleep(0.01)
             assert "jane" not in web.served.notices

@@ -45,7 +45,7 @@ async def telling(gateway: Gateway, broker: Broker, **options: object) -> AsyncI
     teller = MqttPublisher(gateway, broker, PEOPLE, VIEWS, first=0.1, **options)  # type: ignore[arg-type]
     task = asyncio.create_task(teller.run())
     try:
-        await asyncio.wait_for(teller.connected.wait(), 10)
+        await asyncio.wait_for(teller.connected.wait(), 120)
         yield teller
     finally:
         task.cancel()
@@ -204,7 +204,7 @@ def test_a_broker_that_was_killed_is_told_what_it_missed_in_order(tmp_path: Path
             mosquitto.start()
             async with hearing(mosquitto, "discreet/jane/+") as heard:
                 listening.set()
-                await asyncio.wait_for(teller.connected.wait(), 10)
+                await asyncio.wait_for(teller.connected.wait(), 120)
                 rows = [one for turned in first + missed for one in turned]
                 last = [(f"discreet/jane/{view}", encoded(FORMS[view].event(rows[-1]))) for view in ("whole", "family")]
 
@@ -248,7 +248,7 @@ def test_times_of_locations_rise_though_a_broker_was_away(tmp_path: Path, mosqui
             mosquitto.start()
             async with hearing(mosquitto, "discreet/jane/whole", "released/#") as again:
                 listening.set()
-                await asyncio.wait_for(teller.connected.wait(), 10)
+                await asyncio.wait_for(teller.connected.wait(), 120)
                 await until("the event", lambda: bool([one for one in again if not one.retain]))
                 for turned in slots:
                     await gateway.tell(turned)

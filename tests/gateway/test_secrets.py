@@ -396,14 +396,14 @@ def processes() -> set[int]:
 
 async def until(holds: Callable[[], bool]) -> None:
     """Wait for something that a busy machine may be slow to do."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(600):
         while not holds():
             await asyncio.sleep(0.05)
 
 
 async def found_by(previews: Previews, name: str) -> dict[str, Any]:
     """What a preview came to."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(600):
         while True:
             state = previews.state("jane", name)
             assert state is not None

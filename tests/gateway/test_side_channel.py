@@ -1,6 +1,6 @@
 """What the operating system sees of a slot, beyond its output: nothing of the truth.
 
-Two gateways tell the same thousand outputs while their people are elsewhere. Readings arrive at the same moments and
+Two gateways tell the same hundreds of outputs while their people are elsewhere. Readings arrive at the same moments and
 have the same length, so that all that differs is the truth.
 """
 
@@ -29,8 +29,9 @@ from discreet.outputs import Output, Released
 from discreet.randomness import KeyedEntropy
 from tests.gateway.people import CLOCK, START, WHERE, closed, habits, keeper, person_config
 from tests.gateway.test_runtime import Wall, eventually
+from tests.strategies import LONG
 
-SLOTS = 1000
+SLOTS = 1000 if LONG else 300
 ROUTINE = habits()
 PLACES = ("home", "work", "clinic")
 RARE = 0.01

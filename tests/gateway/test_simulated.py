@@ -21,7 +21,7 @@ def test_it_moves_and_shows_what_was_true_beside_what_was_told(tmp_path: Path) -
         server = server_of(demo.served)
         serving = asyncio.create_task(server._serve([bound]))
         try:
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
                 seen: list[dict[str, Any]] = []
                 for _ in range(100):
                     await asyncio.sleep(0.3)

@@ -203,7 +203,7 @@ def test_stopping_lets_readers_go_and_goes_on_after_it(tmp_path: Path) -> None:
         async with listening_web(tmp_path, wall) as web:
             headers = web.bearer("application")
             await web.pass_slots(1)
-            reader = httpx.AsyncClient(base_url=web.client.base_url, timeout=20)
+            reader = httpx.AsyncClient(base_url=web.client.base_url, timeout=120)
             answer = await reader.send(reader.build_request("GET", STREAM, headers=headers), stream=True)
             lines = answer.aiter_lines()
             await events(lines, 1)

@@ -108,7 +108,7 @@ async def listening_web(
         if serving.done():
             serving.result()
     try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
             yield Web(served, wall, client)
     finally:
         server.should_exit = True

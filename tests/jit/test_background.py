@@ -78,7 +78,7 @@ def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
         )
         pid = int(run.stdout.split()[0])
         assert pid > 0
-        assert gone(pid, 20.0)
+        assert gone(pid, 300.0)
 
 
 def test_one_child_is_enough(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_one_child_is_enough(tmp_path: Path) -> None:
     first = subprocess.run([sys.executable, "-c", ASKS], env=environment(tmp_path), stdout=subprocess.PIPE, check=True)
     assert int(first.stdout.split()[0]) > 0
     (folder,) = tmp_path.glob("discreet-*")
-    gone(int(first.stdout.split()[0]), 20.0)
+    gone(int(first.stdout.split()[0]), 300.0)
     held = background.lock(folder)
     assert held is not None
     assert background.is_locked(folder)

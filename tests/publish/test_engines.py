@@ -7,7 +7,7 @@ import datetime as dt
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,25 +41,34 @@ def two_workers(plan: Plan, people: Sequence[Trajectory], seed: int) -> tuple[li
 
 
 ENGINES: dict[str, Engine] = {"local": local, "two workers": two_workers}
-MASTERS = {"spark": LOCAL, "spark cluster": CLUSTER}
 
 
-@pytest.fixture(scope="module", params=[*ENGINES, *(pytest.param(name, marks=pytest.mark.spark) for name in MASTERS)])
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+@pytest.fixture(scope="module", params=[*ENGINES, pytest.param("spark", marks=pytest.mark.spark)])
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
     if request.param in ENGINES:
-        yield ENGINES[request.param]
-        return
+        return ENGINES[request.param]
     request.getfixturevalue("spark_stops")
-    if MASTERS[request.param] is CLUSTER:
-        stop_spark()  # a process has one
-    session = session_at(MASTERS[request.param])
+    session = session_at(LOCAL)
 
     def spark(plan: Plan, people: Sequence[Trajectory], seed: int) -> tuple[list[Row], ReportRows]:
         return by_spark(session, plan, people, seed, tmp_path_factory.mktemp("spark"))
 
+    return spark
+
+
+@pytest.fixture
+def cluster(spark_stops: None, tmp_path: Path) -> Iterator[Engine]:
+    """Spark, with executors that share no memory with the driver; a process has one session."""
+    stop_spark()
+    session, numbers = session_at(CLUSTER), count()
+
+    def spark(plan: Plan, people: Sequence[Trajectory], seed: int) -> tuple[list[Row], ReportRows]:
+        folder = tmp_path / str(next(numbers))
+        folder.mkdir()
+        return by_spark(session, plan, people, seed, folder)
+
     yield spark
-    if MASTERS[request.param] is CLUSTER:
-        stop_spark()
+    stop_spark()
 
 
 def slow(engine: Engine) -> bool:
@@ -110,6 +119,16 @@ def test_the_order_of_rows_and_people_does_not_matter(
 def test_people_are_published_as_each_of_them_alone(engine: Engine, name: str) -> None:
     if slow(engine) and name not in ("adaptive", "pa-hmm"):
         pytest.skip("processes take seconds to start: those with and without memory stand for all")
+    published_alone(engine, name)
+
+
+@pytest.mark.spark
+def test_executors_that_share_nothing_publish_the_same(cluster: Engine) -> None:
+    published_alone(cluster, "pa-hmm")
+
+
+def published_alone(engine: Engine, name: str) -> None:
+    """An engine publishes many people, and one, as each of them alone."""
     plan, people = plan_of(4, 0.1, name)
     rows, report = engine(plan, people[::-1], 3)
     alone = [publish_person(plan, one, RunKey.of_seed(3)) for one in people]

@@ -156,7 +156,7 @@ def test_by_the_clock_everybody_is_told_together_and_goes_on(spark: Any, tmp_pat
         part.rename(incoming / f"{number}.csv")
 
     def told(count: int) -> dict[str, list[tuple[dt.date, int]]]:
-        query = started(readings_in(spark, incoming), following, out=out, checkpoint=checkpoint, every=0.2)
+        query = started(readings_in(spark, incoming), following, out=out, checkpoint=checkpoint, every=2.0)
         found: dict[str, list[tuple[dt.date, int]]] = {}
         while len(found.get("bob", ())) < count:
             assert not query.awaitTermination(0.5)

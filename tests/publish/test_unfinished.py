@@ -242,7 +242,7 @@ def test_a_process_that_is_ended_leaves_no_table_and_is_gone_on_with(tmp_path: P
     while not (done.exists() and done.stat().st_size) and process.poll() is None and time.monotonic() < until:
         time.sleep(0.005)
     os.killpg(process.pid, ends)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=600)
     assert process.returncode != 0, told
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
     kept = [one for done in Unfinished.resumed(table, None).done() for one in done.reports["person"]]

@@ -150,7 +150,7 @@ def test_on_independent_attributes_both_checks_are_private() -> None:
         exposed += d.audit(NoMask(model, policy)).holds is False
         released += float(mechanism.expected_utility()) > 0.3
     assert exposed > enough(5)
-    assert released > 5
+    assert released > enough(5)
 
 
 def test_laws_hold_and_nothing_is_promised_that_is_not_kept() -> None:
