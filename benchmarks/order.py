@@ -8,12 +8,14 @@ Adaptive has seen the output of a slot), and the share of slots that Adaptive sh
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from discreet.contexts import Day
 from discreet.models.learning.held_out import judged
+from discreet.models.routine.pairs import PairRoutine
 from discreet.models.routine.parts import AnyRoutine
 from discreet.models.routine.routine import Routine
 from discreet_experiments.adaptive.picture import PICTURED
@@ -23,12 +25,23 @@ from discreet_experiments.shared.people import Trace, prepared, spread
 from discreet_experiments.shared.sheets import mean
 from discreet_experiments.shared.subjects import Setting, chosen_secrets, parted
 
-PEOPLE, DAYS = 10, 2
-LEARNERS = {
+PEOPLE, DAYS = 8, 2
+LEARNERS: dict[str, Callable[[Sequence[Day]], AnyRoutine]] = {
     f"{smoothing}, order {order}": partial(Routine.fit, smoothing=smoothing, order=order)
     for smoothing in ("auto", "calibrated")
     for order in (1, 2)
 }
+
+
+def as_pairs(days: Sequence[Day]) -> PairRoutine:
+    """Habits over one context, written as pairs: the same beliefs, decided by the filter over pairs."""
+    learned = Routine.fit(days, smoothing="calibrated").learned
+    assert learned is not None
+    return PairRoutine.from_counts(learned, [])
+
+
+LEARNERS |= {"calibrated, as pairs": as_pairs}
+
 Found = tuple[float, Reliability, Reliability, float]
 """The log-likelihood of a step, what was said before any output and after each, and the share shown."""
 
@@ -41,7 +54,7 @@ def of_person(trace: Trace, setting: Setting) -> dict[str, Found] | None:
         return None
     found = {}
     for name, fit in LEARNERS.items():
-        routine: AnyRoutine = fit(learned)
+        routine = fit(learned)
         days = [day.fitted(routine.contexts) for day in held_out]
         likelihood = judged(routine, days).log_likelihood
         assert likelihood is not None  # routines are total

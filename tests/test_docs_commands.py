@@ -44,7 +44,8 @@ SHORTER: dict[str, tuple[str, ...]] = {
 
 ANSWERS: dict[str, list[str]] = {
     "docs/setup.md": [
-        "jane", "Europe/Paris", "friend", "cafe", "gym", "supermarket", "hospital", "pharmacy", "1", "", "deceive", "",
+        "jane", "Europe/Paris", "friend", "cafe", "gym", "supermarket", "hospital", "pharmacy", "1", "", "deceive",
+        "", "",
     ],
 }  # fmt: skip
 """What somebody types whom `discreet setup` asks: on its page as the page shows it."""

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,6 +20,7 @@ from discreet.cli.setup import asking
 from discreet.cli.setup.asking import Asker
 from discreet.clock import Clock, local_zone
 from discreet.errors import DiscreetError
+from discreet.evaluation.hold import HeldShare, TriedShare
 from discreet.evaluation.metrics import evaluate
 from discreet.gateway.config.settings import Settings
 from discreet.models.kinds import MONDAY
@@ -79,6 +81,19 @@ def asked(monkeypatch: pytest.MonkeyPatch, arguments: list[object], answers: lis
     return ran.exit_code, ran.output
 
 
+def holding(monkeypatch: pytest.MonkeyPatch, share: float) -> list[float]:
+    """Choosing a share takes a while, and tests/evaluation has it: here every question gets this answer."""
+    asked_for: list[float] = []
+
+    def chosen(*given: Any, alpha: float, **more: Any) -> HeldShare:
+        asked_for.append(round(1 - alpha, 12))
+        tried = (TriedShare(share, 0.05, 0.05, 0.4), TriedShare(1.0, 0.5, 0.5, 0.6))
+        return HeldShare(share, alpha, "leave one week out", 9, 9, tried)
+
+    monkeypatch.setattr("discreet.setup.steps.hold", chosen)
+    return asked_for
+
+
 # --- by script
 
 
@@ -125,6 +140,46 @@ def test_learn_makes_the_same_model_of_the_same_readings(home: Path, discreet: D
     assert isinstance(model, Routine)
     assert model.fingerprint == settings.opened()["me"].routine.fingerprint
     assert {"hospital", "pharmacy"} <= set(model.contexts), "rare, and of names that tell"
+
+
+def test_a_held_share_is_written_into_the_policy_that_is_kept(
+    home: Path, discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy_of(home, tmp_path / "again")
+    before = (folder / "policy.toml").read_text(encoding="utf-8")
+    holding(monkeypatch, 0.3)
+    ran = discreet("setup", "--dir", folder, "--yes", "--hold", 0.8, "--json", *QUICK)
+    assert ran.code == 0, ran.err
+    assert ran.json["share"] == 0.3
+    policy = (folder / "policy.toml").read_text(encoding="utf-8")
+    assert [line for line in policy.splitlines() if line != "share = 0.3"] == before.splitlines()
+    assert Settings.read(folder / "discreet.toml").opened()["me"].policy.share == 0.3
+
+
+def test_where_only_silence_holds_nothing_is_written(
+    home: Path, discreet: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy_of(home, tmp_path / "again")
+    before = contents(folder)
+    holding(monkeypatch, 0.0)
+    ran = discreet("setup", "--dir", folder, "--yes", "--hold", 0.9, *QUICK)
+    assert ran.code == 1
+    assert "No share of delta keeps at least 90 %" in " ".join(ran.out.split())
+    assert "leave --hold out" in ran.err
+    assert contents(folder) == before
+
+
+def test_too_few_weeks_to_hold_are_said(home: Path, discreet: Discreet, tmp_path: Path) -> None:
+    readings = pl.read_parquet(home / "readings.parquet")
+    first = readings["timestamp"].min()
+    few = tmp_path / "few.csv"
+    readings.filter(pl.col("timestamp") < first + pl.duration(days=12)).write_csv(few)
+    found = ["--dir", tmp_path / "home", "--zone", "Europe/Paris", "--keep-places", "--yes"]
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "places.geojson").write_bytes((home / "places.geojson").read_bytes())
+    ran = discreet("setup", few, *found, "--person", "me", "--secret", "hospital", "--hold", 0.9, *QUICK)
+    assert "record at least 3 weeks (11 for a guarantee)" in error_of_last(ran.err)
+    assert not (tmp_path / "home" / "policy.toml").exists()
 
 
 def test_the_files_serve_release(home: Path, discreet: Discreet) -> None:
@@ -234,7 +289,9 @@ def test_a_walk_with_answers(monkeypatch: pytest.MonkeyPatch, phone: Path, tmp_p
         "",
         "suppress",
         "y",
+        "y",  # hold on 9 of 10 later days
     ]
+    held = holding(monkeypatch, 0.3)
     code, out = asked(monkeypatch, ["--dir", folder, *QUICK], answers)
     assert code == 0, out
     assert "time zone 'Europe/Pari' is not known" in out
@@ -251,6 +308,9 @@ def test_a_walk_with_answers(monkeypatch: pytest.MonkeyPatch, phone: Path, tmp_p
     served = settings.opened()["jane"]
     assert {"gym club", "cafe", "hospital", "pharmacy"} <= set(served.routine.contexts)
     assert served.policy.delta == 0.1
+    assert served.policy.share == 0.3
+    assert held == [0.9]
+    assert "A share of 0.3 keeps at least 90 % of days within delta" in " ".join(out.split())
     assert settings.people["jane"].mechanism.options["outputs"] == "suppress"
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
@@ -270,6 +330,10 @@ def test_input_that_ends_writes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pat
     [
         ([], "What are you called here: nobody is there to ask; give --person, or --yes for 'me'"),
         (["--person", "me"], "Your time zone: nobody is there to ask; give --zone"),
+        (
+            ["--person", "me", "--zone", "UTC", "--hold", "90"],
+            "--hold 90 is no share of the days; give one such as 0.9",
+        ),
         (["--person", "me", "--zone", "Mars"], "time zone 'Mars' is not known"),
         (["--person", "me", "--zone", "UTC"], "give SOURCE..."),
         (["--person", "", "--zone", "UTC"], "'' is no name"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as d
-from discreet.evaluation.hold import FEWEST_WEEKS, HeldShare, bound_of, enough_weeks, hold, holding, weeks_of
+from discreet.evaluation.hold import FEWEST_WEEKS, HeldShare, _plans, bound_of, enough_weeks, hold, holding, weeks_of
 from discreet.mechanisms import Adaptive
 
 MONDAY = dt.date(2026, 1, 5)
@@ -73,6 +73,19 @@ def test_enough_weeks_are_judged_by_habits_of_earlier_ones() -> None:
     assert found.guaranteed
     assert found.weeks == 1
     assert found.tried[0].bound == 0.5  # (0 + 1) / (1 + 1)
+
+
+def test_what_a_later_week_is_judged_by_does_not_depend_on_other_later_weeks() -> None:
+    """Or losses would not be exchangeable with that of the next week, which no observer of these has seen."""
+    weeks = weeks_of(days_of(6, 2))
+    changed = [*weeks[:-1], weeks_of(days_of(6, 3, visits=0.9))[-1]]
+    routine = routine_of([day for week in weeks for day in week])
+    before, after = (_plans(routine, own, 0.25, POLICY) for own in (weeks, changed))
+    assert before[1] == after[1] == "later weeks"
+    assert len(before[0]) == 3
+    for one, other in zip(before[0][:-1], after[0][:-1], strict=True):
+        assert (one.habits, one.observers) == (other.habits, other.observers)
+    assert before[0][-1].observers["all days"] != after[0][-1].observers["all days"]
 
 
 def test_a_mechanism_that_hides_nothing_is_held_to_silence() -> None:

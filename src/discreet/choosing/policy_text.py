@@ -41,7 +41,7 @@ def policy_file_text(policy: Policy, routine: Routine) -> str:
 def suggested_text(suggested: Suggested, routine: Routine) -> str:
     """The policy file of suggestions; those that are only listed are comments, to be uncommented."""
     own = [suggested.secret_of(one) for one in suggested.suggestions]
-    everything = Policy(own, delta=suggested.delta, odds=suggested.odds)
+    everything = Policy(own, delta=suggested.delta, odds=suggested.odds, share=suggested.share)
     told = odds(routine, everything)
     parts = [*_comment(HEAD), *_terms(everything)]
     for one in suggested.suggestions:
@@ -51,6 +51,15 @@ def suggested_text(suggested: Suggested, routine: Routine) -> str:
     if not suggested.proposed:
         parts += ["", "secret = []"]
     return "\n".join(parts) + "\n"
+
+
+def with_share(text: str, share: float) -> str:
+    """The text of a policy file with this share of delta; every other line stays as it is."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    document["share"] = share
+    return tomlkit.dumps(document)
 
 
 def _terms(policy: Policy) -> list[str]:

@@ -100,6 +100,8 @@ class Suggested:
     delta: float = DELTA
     odds: float | None = None
     """What odds may be multiplied by, if anything bounds that (`Policy.odds`)."""
+    share: float = 1.0
+    """How much of delta is spent (`Policy.share`)."""
 
     @property
     def proposed(self) -> tuple[Suggestion, ...]:
@@ -108,7 +110,8 @@ class Suggested:
 
     def policy(self) -> Policy:
         """The secrets that are proposed, each with its share of delta."""
-        return Policy([self.secret_of(one) for one in self.proposed], delta=self.delta, odds=self.odds)
+        own = [self.secret_of(one) for one in self.proposed]
+        return Policy(own, delta=self.delta, odds=self.odds, share=self.share)
 
     def secret_of(self, one: Suggestion) -> Secret:
         """The secret with its delta, which is None where it is the policy's."""

@@ -73,11 +73,9 @@ def hold_policy(
 
 def write_share(file: Path, out: Path, share: float) -> None:
     """The policy file with this share; every other line stays as it is."""
-    import tomlkit
-
+    from discreet.choosing.policy_text import with_share
     from discreet.files import private_files, written_whole
 
-    document = tomlkit.parse(file.read_text(encoding="utf-8"))
-    document["share"] = share
+    text = with_share(file.read_text(encoding="utf-8"), share)
     with private_files(), written_whole(out) as opened:
-        opened.write(tomlkit.dumps(document).encode("utf-8"))
+        opened.write(text.encode("utf-8"))

@@ -26,11 +26,13 @@ from typing import Any, Literal
 from discreet.contexts import Day
 from discreet.contracts import AnyMechanism
 from discreet.errors import DiscreetError
-from discreet.evaluation.metrics import evaluate
+from discreet.evaluation.joined import before_several, streams
 from discreet.evaluation.week import every_date
 from discreet.models.learning.observers import tilted
 from discreet.models.routine.routine import Routine
+from discreet.numerics import exceeds
 from discreet.policy import Policy
+from discreet.randomness import SeededEntropy
 
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 """The grid; 0 is total silence, which no observer learns anything from."""
@@ -202,36 +204,44 @@ class _Judged:
 
 
 def _plans(routine: Routine, weeks: Sequence[list[Day]], alpha: float, policy: Policy) -> tuple[list[_Plan], Version]:
-    """The later weeks with habits of the earlier ones; where these are too few, each week with habits of the others."""
+    """The later weeks with habits of the earlier ones; where these are too few, each week with habits of the others.
+
+    What a later week is judged by depends on the earlier weeks and on itself, and on no other later week: so losses of
+    exchangeable weeks are exchangeable, the next week's too, of which nothing is known yet.
+    """
     fit = _fitter(routine)
-    everything = fit([day for week in weeks for day in week])
     enough = enough_weeks(alpha)
     if len(weeks) >= enough + FEWEST_WEEKS - 1:
         judged = max(enough, len(weeks) // 2)
-        earlier = fit([day for week in weeks[:-judged] for day in week])
-        plans = [_plan(weeks, k, earlier, everything, fit, policy) for k in range(len(weeks) - judged, len(weeks))]
-        return plans, "later weeks"
-    return [_plan(weeks, k, None, everything, fit, policy) for k in range(len(weeks))], "leave one week out"
+        earlier, later = weeks[:-judged], weeks[-judged:]
+        habits = fit(_days(earlier))
+        return [_plan(week, earlier, habits, fit, policy) for week in later], "later weeks"
+    plans = []
+    for k, week in enumerate(weeks):
+        others = [*weeks[:k], *weeks[k + 1 :]]
+        plans.append(_plan(week, others, fit(_days(others)), fit, policy))
+    return plans, "leave one week out"
 
 
 def _plan(
-    weeks: Sequence[list[Day]],
-    k: int,
-    habits: Routine | None,
-    everything: Routine,
+    week: list[Day],
+    others: Sequence[list[Day]],
+    habits: Routine,
     fit: Callable[[Sequence[Day]], Routine],
     policy: Policy,
 ) -> _Plan:
-    """Observers learned from (a) all days, this week's too, (b) halves of the other weeks, (c) other frequencies."""
-    others = [*weeks[:k], *weeks[k + 1 :]]
-    own = fit([day for week in others for day in week]) if habits is None else habits
+    """Observers learned from (a) the other weeks and this one, (b) halves of the others, (c) other frequencies."""
     middle = max(1, len(others) // 2)
     halves = {"earlier half": others[:middle], "later half": others[middle:] or others}
     secret = sorted({label for one in policy.secrets for label in one.contexts})
-    observers = {"all days": everything}
-    observers |= {name: fit([day for week in half for day in week]) for name, half in halves.items()}
-    observers |= {f"secrets x {times:g}": tilted(own, secret, times) for times in (TILT, 1 / TILT)}
-    return _Plan(weeks[k], own, observers)
+    observers = {"all days": fit(sorted(_days([*others, week]), key=_date))}
+    observers |= {name: fit(_days(half)) for name, half in halves.items()}
+    observers |= {f"secrets x {times:g}": tilted(habits, secret, times) for times in (TILT, 1 / TILT)}
+    return _Plan(week, habits, observers)
+
+
+def _days(weeks: Sequence[list[Day]]) -> list[Day]:
+    return [day for week in weeks for day in week]
 
 
 def _fitter(routine: Routine) -> Callable[[Sequence[Day]], Routine]:
@@ -252,18 +262,21 @@ def _judged(plan: _Plan, kept: Policy, promised: Policy, make: Make, seed: int) 
     """The share of a week's days beyond delta before any of the observers, and what was shown."""
     if not kept.share:  # total silence: no output depends on the truth
         return _Judged(0.0, 0.0)
-    start = _date(plan.week[0])
-    mechanism = make(plan.habits.since(start), kept)
+    mechanism = make(plan.habits.since(_date(plan.week[0])), kept)
     whole = replace(promised, share=1.0)
-    released = every_date(plan.week)
     recorded = {_date(day) for day in plan.week}
+    known = frozenset(mechanism.model.contexts)
     beyond: set[dt.date] = set()
-    utility = 0.0
-    for observer in plan.observers.values():
-        found = evaluate(mechanism, released, policy=whole, model=observer, seed=seed)
-        beyond |= recorded.intersection(found.breached_dates)
-        utility = found.utility  # the same before each: who judges changes nothing that is released
-    return _Judged(len(beyond) / len(recorded), utility)
+    worth, slots = 0.0, 0
+    (days,) = streams(every_date(plan.week), plan.habits.slots, mechanism.model.contexts).values()
+    for moment, beliefs in before_several(mechanism, days, plan.observers, rng=SeededEntropy(seed), policy=whole):
+        slots += 1
+        worth += mechanism.worth(moment.context, moment.output) if moment.context in known else 0.0
+        for belief in beliefs.values():
+            rows, believed = belief.live()
+            opens = rows.opens[exceeds(believed - rows.prior, rows.delta)]
+            beyond.update(belief.adversary.model.date_of(slot)[0] for slot in opens.tolist())
+    return _Judged(len(beyond & recorded) / len(recorded), worth / slots)
 
 
 def holding(
@@ -271,6 +284,6 @@ def holding(
 ) -> Iterator[float]:
     """The share of days beyond delta of each week at the share in force: what the nightly look asks."""
     fit = _fitter(routine)
-    everything = fit([day for week in weeks for day in week])
-    for k in range(len(weeks)):
-        yield _judged(_plan(weeks, k, routine, everything, fit, policy), policy, policy, make, seed).beyond
+    for k, week in enumerate(weeks):
+        others = [*weeks[:k], *weeks[k + 1 :]]
+        yield _judged(_plan(week, others, routine, fit, policy), policy, policy, make, seed).beyond

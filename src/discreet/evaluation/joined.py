@@ -6,7 +6,7 @@ A mechanism without end goes on from date to date. A day's mechanism starts anew
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,27 +51,41 @@ def without_end(
 
     `policy` and `model` are the judge's, where they are not the mechanism's own: what is released is the same for all.
     """
+    judges = {} if policy is None and model is None else {"judge": model}
+    for moment, beliefs in before_several(mechanism, days, judges, rng=rng, policy=policy):
+        belief = beliefs.get("judge", moment.belief)
+        yield moment._replace(belief=belief, off_model=moment.off_model or belief.off_model)
+
+
+def before_several(
+    mechanism: Any,
+    days: Sequence[Day],
+    judges: Mapping[str, AnyRoutine | None],
+    *,
+    rng: Rng,
+    policy: Policy | None = None,
+) -> Iterator[tuple[Moment[EndlessBelief], Mapping[str, EndlessBelief]]]:
+    """The same, each moment with what every judge believes after it; None for habits are the mechanism's own."""
     first = _date(days[0])
     own = mechanism.model
     running = mechanism if own.start == first and own.first == 0 else mechanism.since(first)
     session = Session(running, rng=rng)
-    judge = None
-    if policy is not None or model is not None:
-        judge = _Beside(running, EndlessAdversary(running, None if model is None else model.since(first), policy))
+    watching = {
+        name: _Beside(running, EndlessAdversary(running, None if model is None else model.since(first), policy))
+        for name, model in judges.items()
+    }
     with session:
         following = first
         for day in days:
             for _ in range((_date(day) - following).days * own.day_slots):
                 session.skip()
-                if judge is not None:
+                for judge in watching.values():
                     judge.skip()
             for slot in range(len(day)):
-                kernel = None if judge is None else running.kernel(session.state)
+                kernel = running.kernel(session.state) if watching else None
                 moment: Moment[EndlessBelief] = released(day, slot, session)
-                if judge is not None and kernel is not None:
-                    belief = judge.saw(kernel.likelihood(moment.output))
-                    moment = moment._replace(belief=belief, off_model=moment.off_model or belief.off_model)
-                yield moment
+                likelihood = None if kernel is None else kernel.likelihood(moment.output)
+                yield moment, {name: judge.saw(likelihood) for name, judge in watching.items()}
             following = _date(day) + ONE_DAY
 
 

@@ -24,5 +24,11 @@ OTHERS = (
     "discreet.places.stays",
 )
 
-PARTS = ("discreet.jit.backend", "discreet.jit.lanes", "discreet.mechanisms.inverse", "discreet.mechanisms.pivots")
+PARTS = (
+    "discreet.jit.backend",
+    "discreet.jit.lanes",
+    "discreet.mechanisms.basis",
+    "discreet.mechanisms.inverse",
+    "discreet.mechanisms.pivots",
+)
 """Modules whose text is part of what those above compile to."""

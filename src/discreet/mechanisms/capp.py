@@ -55,7 +55,10 @@ ROWS = 1_000
 """Rows of CAPP's programme in use at most: where delta is small, most outputs are at most of their limits."""
 
 PIVOTS = 20_000
-"""Pivots of CAPP's programme at most, over all rounds."""
+"""Pivots of CAPP's programme at most, over all rounds and attempts."""
+
+OPERATIONS = 5_000_000_000
+"""Its multiplications at most: some seconds. It is solved once for a model, not between two releases."""
 
 NOISE = 2.0**-40
 """Probabilities below this are taken for the solver's errors and set to zero: they could be all of a column."""
@@ -204,7 +207,8 @@ class Capp(Deception):
         state, output = (axis.ravel() for axis in np.indices((size, size)))
         truth = (state == output).astype(np.float64)
         rows = min(size * len(coefficients), ROWS)
-        solution = programme.solve(prior, state, output, truth, coefficients, size, pivots=PIVOTS, most_rows=rows)
+        limits = {"pivots": PIVOTS, "operations": OPERATIONS, "most_rows": rows}
+        solution = programme.solve(prior, state, output, truth, coefficients, size, **limits)
         if not solution.solved:
             return None
         flows = np.maximum(solution.flows.reshape(size, size), 0.0)  # p(c) b(o | c)

@@ -7,13 +7,14 @@ K P + 2 N + K^2 operations, with K coupling rows in use, P states and N allowed 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 
-from discreet.jit import helper, in_place, row_dot, row_square
-from discreet.mechanisms.inverse import inverted
-from discreet.numerics import BoolArray, FloatArray, IntArray
+from discreet.jit import dot, helper, in_place, row_dot, row_square
+from discreet.mechanisms.basis import Basis, Problem
+from discreet.mechanisms.inverse import inverse_of_some
+from discreet.numerics import BoolArray, FloatArray
 
 NOISE = 1e-14
 """What flows may be below zero and rows above it for rounding alone: total mass is one, coefficients at most one."""
@@ -39,88 +40,22 @@ FRESH = 100
 DRIFT = 1e-6
 """So far may a pivot, computed by row and by column, disagree before they are computed anew at once."""
 
+RELATIVE = 1e-7
+"""Where care is taken, pivots that are smaller than this part of their row do not enter either: with every such pivot
+the basis comes closer to a singular one, until what is left of its inverse is rounding."""
+
+ROUNDING = 2.0**-48
+"""Where care is taken, flows below zero by no more than this part of what they are sums of are left as they are: it is
+rounding, and pivots that chase it are small ones."""
+
+DEPENDENT = 1e-11
+"""Where care is taken, columns that have no larger pivot left leave the basis when it is inverted."""
+
+REFUSALS = 20
+"""Leaving flows that are passed over at most, because no pivot there can be trusted, before a programme is given up."""
+
 NOTHING = -(2**62)
 """In place of a column: none can enter."""
-
-
-class Problem(NamedTuple):
-    """N columns: a flow from state[k] to output[k], worth value[k]; a state's columns stand together, in order."""
-
-    mass: FloatArray  # (P,)
-    first: IntArray  # (P + 1,): where each state's columns begin
-    state: IntArray  # (N,)
-    output: IntArray  # (N,)
-    value: FloatArray  # (N,)
-    coefficients: FloatArray  # (J, P)
-    outputs: int
-    begins: IntArray  # (O + 1,): the same columns, an output's together: where each output's places begin
-    place: IntArray  # (N,): the place of each column there
-    member: IntArray  # (N,): the state of each place; an output's are in order
-    column: IntArray  # (N,): the column at each place
-
-
-class Basis(NamedTuple):
-    """What the simplex works on, with room for R coupling rows. The slack of coupling row r is the column -1 - r."""
-
-    key: IntArray  # (P,): the key column of each state
-    reduced: FloatArray  # (N,): reduced costs of columns
-    in_basis: BoolArray  # (N,): whether a column is basic, keys not counted
-    slack_cost: FloatArray  # (R,): reduced costs of slacks
-    rest: FloatArray  # (R,): what the keys leave of each coupling row
-    inverse: FloatArray  # (R, R): of the working basis
-    values: FloatArray  # (R,): of the working basic variables
-    changed: BoolArray  # (R,): where a value is no longer that of the inverse
-    size: FloatArray  # (R,): one more than the squares of a row of the inverse; 0 where it has changed
-    basic: IntArray  # (R,): the column at each place of it
-    row_output: IntArray  # (R,): the output of each coupling row
-    row_index: IntArray  # (R,): its index into coefficients
-    own: FloatArray  # (R, most members of an output): the coefficients of its output's members
-    told: FloatArray  # (N,): room for a combination of coupling rows, at the places of columns
-    alpha: FloatArray  # (N,): room for the pivot row
-    ratio: FloatArray  # (P,): room for the step at which a column of each state enters
-    early: BoolArray  # (P,): room for the states with a column that may be the first to enter
-    room: FloatArray  # (4, max(P, R))
-    marks: BoolArray  # (2, max(P, R))
-    few: IntArray  # (R,): room for the rows that a column has entries in
-
-
-@helper
-def start(problem: Problem, rows: int) -> Basis:
-    """Every state at its most valued output, and room for so many coupling rows."""
-    states, columns = len(problem.mass), len(problem.state)
-    key = np.full(states, -1)
-    for k in range(columns):
-        m = problem.state[k]
-        if key[m] < 0 or problem.value[k] > problem.value[key[m]]:
-            key[m] = k
-    reduced = np.empty(columns)
-    for k in range(columns):
-        reduced[k] = problem.value[k] - problem.value[key[problem.state[k]]]
-    widest = 0
-    for o in range(problem.outputs):
-        widest = max(widest, problem.begins[o + 1] - problem.begins[o])
-    return Basis(
-        key,
-        reduced,
-        np.zeros(columns, np.bool_),
-        np.zeros(rows),
-        np.zeros(rows),
-        np.empty((rows, rows)),
-        np.zeros(rows),
-        np.ones(rows, np.bool_),
-        np.zeros(rows),
-        np.zeros(rows, np.int64),
-        np.zeros(rows, np.int64),
-        np.zeros(rows, np.int64),
-        np.empty((rows, widest)),
-        np.zeros(columns),
-        np.zeros(columns),
-        np.zeros(states),
-        np.zeros(states, np.bool_),
-        np.zeros((4, max(states, rows))),
-        np.zeros((2, max(states, rows)), np.bool_),
-        np.zeros(rows, np.int64),
-    )
 
 
 @in_place
@@ -175,47 +110,72 @@ def _rest_of(problem: Problem, basis: Basis, r: int) -> float:
 
 
 @helper
-def pivoted(problem: Problem, basis: Basis, rows: int, most: int) -> int:
-    """Pivot until no flow is negative; pivots used, or -1 where a limit is reached or no pivot is left."""
-    since = 0  # pivots since the inverse was fresh
+def pivoted(problem: Problem, basis: Basis, rows: int, pivots: int, operations: int, careful: bool) -> bool:
+    """Pivot until no flow is negative; False where a limit is reached or no pivot is left."""
+    since = refusals = 0  # pivots since the inverse was fresh; leaving flows that were passed over since
     _all_changed(basis, rows)
     row = np.empty(rows)
-    for pivot in range(most):
+    spent, widest = basis.spent, basis.own.shape[1]
+    while spent[0] < pivots and spent[1] < operations:
+        spent[0] += 1
+        spent[1] += rows * (2 * rows + widest) + 2 * len(problem.state)
         if since == FRESH:
-            _refresh(problem, basis, rows)
+            spent[1] += rows * rows * rows
+            if not _refresh(problem, basis, rows, DEPENDENT if careful else 0.0) and not careful:
+                return False
             since = 0
         revalue(basis, rows)
-        leaving, lowest = _leaving(problem, basis, rows)
+        leaving, lowest = _leaving(problem, basis, rows, ROUNDING if careful else 0.0)
         if leaving < 0:
-            return pivot
+            spent[0] -= 1
+            return refusals == 0
         for r in range(rows):
             row[r] = basis.inverse[leaving, r]
         _combine(problem, basis, row)
-        entering = _entering(problem, basis, row, lowest)
-        if entering == NOTHING:  # nothing can raise it: the rows in use leave no room but rounding
-            return pivot if lowest > -NEARLY else -1
-        if _pivot(problem, basis, row, leaving, entering):
-            since += 1
-        elif since > 0:
+        smallest = SMALLEST_PIVOT
+        if careful:
+            smallest = max(smallest, RELATIVE * math.sqrt(dot(row, row)))
+        entering = _entering(problem, basis, row, lowest, smallest)
+        if entering == NOTHING and lowest > -NEARLY:  # the rows in use leave no room but rounding
+            spent[0] -= 1
+            return True
+        if entering != NOTHING and _pivot(problem, basis, row, leaving, entering):
+            since, refusals = since + 1, _none_refused(basis, rows, refusals)
+        elif since > 0 and (careful or entering != NOTHING):
             since = FRESH
+        elif careful and refusals < REFUSALS:
+            basis.refused[leaving] = True
+            refusals += 1
         else:
-            return -1
-    return -1
+            return False
+    return False
 
 
 @in_place
-def _leaving(problem: Problem, basis: Basis, rows: int) -> tuple[int, float]:
-    """Where the most negative basic flow or slack stands; a negative key first changes places with a working flow."""
+def _none_refused(basis: Basis, rows: int, refusals: int) -> int:
+    """After a pivot every place may leave again."""
+    if refusals > 0:
+        for r in range(rows):
+            basis.refused[r] = False
+    return 0
+
+
+@in_place
+def _leaving(problem: Problem, basis: Basis, rows: int, rounding: float) -> tuple[int, float]:
+    """Where the most negative basic flow or slack stands; a negative key first changes places with a working flow.
+
+    Negative for the norm of its row: one that is within `rounding` of it is none.
+    """
     basic, state, inverse = basis.basic, problem.state, basis.inverse
     lowest, place, of_key = -NOISE, -1, False
-    steepest = 0.0
-    rest, values, sizes = basis.room[0], basis.values, basis.size
+    steepest = rounding * rounding * dot(basis.rest[:rows], basis.rest[:rows]) if rounding > 0.0 else 0.0
+    rest, values, sizes, refused = basis.room[0], basis.values, basis.size, basis.refused
     for m in range(len(problem.mass)):
         rest[m] = problem.mass[m]
     for i in range(rows):
         if basic[i] >= 0:
             rest[state[basic[i]]] -= values[i]
-        if values[i] < -NOISE:
+        if values[i] < -NOISE and not refused[i]:
             if sizes[i] == 0.0:
                 sizes[i] = 1.0 + row_square(inverse, i, rows)
             size = sizes[i]
@@ -224,7 +184,7 @@ def _leaving(problem: Problem, basis: Basis, rows: int) -> tuple[int, float]:
     for i in range(rows):
         if basic[i] >= 0:
             value = rest[state[basic[i]]]
-            if value < -NOISE and value**2 > 2.0 * steepest:
+            if value < -NOISE and value**2 > 2.0 * steepest and not refused[i]:
                 steepest, lowest, place, of_key = value**2 / 2.0, value, i, True
     if of_key:
         place = _change_key(problem, basis, rows, problem.state[basis.basic[place]])
@@ -288,7 +248,7 @@ def _combine(problem: Problem, basis: Basis, prices: FloatArray) -> None:
 
 
 @in_place
-def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) -> int:
+def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float, smallest: float) -> int:
     """The column that enters, or NOTHING: of those that reach zero first, up to a tie, the largest pivot.
 
     A state whose key alone is basic need not stop the step: its whole mass moves to the column that reached zero, its
@@ -306,11 +266,11 @@ def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) ->
             shared[problem.state[basis.basic[i]]] = True
     slack_bound = np.inf
     for r in range(len(row)):
-        if free[r] and row[r] < -SMALLEST_PIVOT:
+        if free[r] and row[r] < -smallest:
             slack_bound = min(slack_bound, (basis.slack_cost[r] - TIE) / row[r])
     while True:
-        _early(problem, basis, slack_bound)
-        entering = _first_to_zero(problem, basis, row, free, slack_bound)
+        _early(problem, basis, slack_bound, smallest)
+        entering = _first_to_zero(problem, basis, row, free, slack_bound, smallest)
         if entering < 0:
             return entering
         m = problem.state[entering]
@@ -324,7 +284,7 @@ def _entering(problem: Problem, basis: Basis, row: FloatArray, lowest: float) ->
 
 
 @in_place
-def _early(problem: Problem, basis: Basis, slack_bound: float) -> None:
+def _early(problem: Problem, basis: Basis, slack_bound: float, smallest: float) -> None:
     """The pivot row, and the states with a column that might be the first to enter: few of all of them.
 
     A column enters no later than `latest`, the least step yet that is relaxed by a tie, and a little more: rounding may
@@ -339,36 +299,38 @@ def _early(problem: Problem, basis: Basis, slack_bound: float) -> None:
             pivot = told[place[k]] - own
             alpha[k] = pivot
             # Reduced costs are not positive, so this holds for no positive pivot; it seldom does; divisions are dear.
-            if reduced[k] > latest * pivot and pivot < -SMALLEST_PIVOT and not in_basis[k]:
+            if reduced[k] > latest * pivot and pivot < -smallest and not in_basis[k]:
                 found, step = True, (reduced[k] - TIE) / pivot
                 latest = min(latest, step + MARGIN * abs(step) + SMALLEST_STEP)
         early[m] = found
 
 
 @in_place
-def _ratios(problem: Problem, basis: Basis, m: int) -> tuple[float, float]:
+def _ratios(problem: Problem, basis: Basis, m: int, smallest: float) -> tuple[float, float]:
     """The step at which the first column of a state enters, and the same, relaxed by a tie."""
     alpha, reduced, in_basis = basis.alpha, basis.reduced, basis.in_basis
     ratio = tied = np.inf
     for k in range(problem.first[m], problem.first[m + 1]):
         pivot = alpha[k]
         first_yet = reduced[k] > ratio * pivot or reduced[k] - TIE > tied * pivot
-        if first_yet and pivot < -SMALLEST_PIVOT and not in_basis[k]:
+        if first_yet and pivot < -smallest and not in_basis[k]:
             ratio = min(ratio, reduced[k] / pivot)
             tied = min(tied, (reduced[k] - TIE) / pivot)
     return ratio, tied
 
 
 @in_place
-def _first_to_zero(problem: Problem, basis: Basis, row: FloatArray, free: BoolArray, slack_bound: float) -> int:
+def _first_to_zero(
+    problem: Problem, basis: Basis, row: FloatArray, free: BoolArray, slack_bound: float, smallest: float
+) -> int:
     """The largest pivot whose ratio is no more than the least that is relaxed by a tie."""
     alpha, reduced, in_basis, ratio, first = basis.alpha, basis.reduced, basis.in_basis, basis.ratio, problem.first
     bound, early = slack_bound, basis.early
     for m in range(len(first) - 1):
         if early[m]:
-            ratio[m], tied = _ratios(problem, basis, m)
+            ratio[m], tied = _ratios(problem, basis, m, smallest)
             bound = min(bound, tied)
-    largest, entering = -SMALLEST_PIVOT, NOTHING
+    largest, entering = -smallest, NOTHING
     for m in range(len(first) - 1):
         if early[m] and ratio[m] <= bound and ratio[m] < np.inf:
             for k in range(first[m], first[m + 1]):
@@ -464,27 +426,43 @@ def _subtract(target: FloatArray, factor: float, other: FloatArray) -> None:
 
 
 @helper
-def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
-    """Invert the working basis anew, and price every column with it: rounding does not pile up."""
+def _refresh(problem: Problem, basis: Basis, rows: int, smallest: float) -> bool:
+    """Invert the working basis anew, and price every column with it: rounding does not pile up.
+
+    Columns that are no more than `smallest` beside the others leave for slacks; False, if any did. Prices may then be
+    negative, and such a column is the first to enter where it can.
+    """
     for r in range(rows):
         basis.rest[r] = _rest_of(problem, basis, r)
     working = np.zeros((rows, rows))
-    worth, entries = np.zeros(rows), basis.room[3]
+    unit, entries = np.full(rows, -1), basis.room[3]
     for i in range(rows):
-        column = basis.basic[i]
-        _entries(problem, basis, column, rows, entries)
+        _entries(problem, basis, basis.basic[i], rows, entries)
         for r in range(rows):
             working[r, i] = entries[r]
-        if column >= 0:
-            worth[i] = problem.value[column] - problem.value[basis.key[problem.state[column]]]
-    inverse = inverted(working)
+        if basis.basic[i] < 0:
+            unit[i] = -1 - basis.basic[i]
+    inverse = inverse_of_some(working, unit, smallest)
+    whole = True
     for i in range(rows):
         for r in range(rows):
             basis.inverse[i, r] = inverse[i, r]
+        if basis.basic[i] >= 0 and unit[i] >= 0:
+            basis.in_basis[basis.basic[i]], basis.basic[i], whole = False, -1 - unit[i], False
     _all_changed(basis, rows)
+    _price(problem, basis, rows)
+    return whole
+
+
+@helper
+def _price(problem: Problem, basis: Basis, rows: int) -> None:
+    """Reduced costs of slacks and columns, from the inverse."""
     prices = np.zeros(rows)
     for i in range(rows):
-        _subtract(prices, -worth[i], basis.inverse[i, :rows])
+        column = basis.basic[i]
+        if column >= 0:
+            worth = problem.value[column] - problem.value[basis.key[problem.state[column]]]
+            _subtract(prices, -worth, basis.inverse[i, :rows])
     for r in range(rows):
         basis.slack_cost[r] = -prices[r]
     _combine(problem, basis, prices)
@@ -493,3 +471,22 @@ def _refresh(problem: Problem, basis: Basis, rows: int) -> None:
         own = basis.key[m]
         for k in range(problem.first[m], problem.first[m + 1]):
             reduced[k] = value[k] - value[own] - (told[place[k]] - told[place[own]])
+
+
+@helper
+def most_worth(problem: Problem, basis: Basis, rows: int) -> float:
+    """No flows are worth more: by the prices of the rows in use, which may be any that are not negative (duality).
+
+    Where rounding has spoilt prices, it is only larger than it need be.
+    """
+    prices = np.empty(rows)
+    for r in range(rows):
+        prices[r] = max(-basis.slack_cost[r], 0.0)
+    _combine(problem, basis, prices)
+    result = 0.0
+    for m in range(len(problem.mass)):
+        best = -np.inf
+        for k in range(problem.first[m], problem.first[m + 1]):
+            best = max(best, problem.value[k] - basis.told[problem.place[k]])
+        result += problem.mass[m] * best
+    return result

@@ -23,18 +23,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.jit import FLOATS, FLOATS_2D, INT, INTS, compiled, helper, in_place
-from discreet.mechanisms.pivots import NOISE, Basis, Problem, add_row, pivoted, revalue, start
+from discreet.jit import FLOATS, FLOATS_2D, INT, INTS, compiled, dot, helper, in_place
+from discreet.mechanisms.basis import Basis, Problem, start
+from discreet.mechanisms.pivots import NOISE, add_row, most_worth, pivoted, revalue
 from discreet.numerics import FloatArray, IntArray
 
 PERTURBATION = 2.0**-24
 """Most that a value is changed by to break ties; the solution is optimal up to it."""
 
-ROWS = 160
+ROWS = 400
 """Coupling rows in use at most, unless a caller says otherwise; one that needs more is given up, and counted."""
 
 PIVOTS = 4_000
-"""Pivots at most, over all rounds."""
+"""Pivots at most, over all rounds and attempts."""
+
+OPERATIONS = 100_000_000
+"""Multiplications at most, counted by size and not by time: pivots are dearer with more rows. About 0.1 s."""
 
 ROUNDS = 200
 """Rounds of adding rows at most."""
@@ -45,8 +49,14 @@ FEASIBLE = 1e-13
 IDLE = 1e-6
 """Coupling rows with more slack than this are dropped from the working basis between rounds."""
 
-ATTEMPTS = 3
-"""Perturbations that are tried before a programme is given up."""
+PERTURBATIONS = (PERTURBATION, 2.0**-20, 2.0**-16)
+"""Of the attempts that are made before a programme is given up: where values differ by more, fewer columns are a tie,
+and pivots are larger. After the first, care is taken of rounding (`pivots`)."""
+
+ATTEMPTS = len(PERTURBATIONS)
+
+GAP = 2.0**-10
+"""A solution that is known to be this close to the optimum is taken without another attempt."""
 
 
 LARGE = 600
@@ -60,6 +70,7 @@ class Solution(NamedTuple):
     flows: FloatArray  # (N,)
     pivots: int
     rows: int
+    bound: float = 0.0  # no flows are worth more
 
 
 def solve(
@@ -71,6 +82,7 @@ def solve(
     outputs: int,
     *,
     pivots: int = PIVOTS,
+    operations: int = OPERATIONS,
     most_rows: int = ROWS,
     attempts: int = ATTEMPTS,
 ) -> Solution:
@@ -82,16 +94,19 @@ def solve(
     place = np.empty_like(column)
     place[column] = np.arange(len(column))
     begins = np.searchsorted(output[column], np.arange(outputs + 1))
-    for attempt in range(attempts):
-        perturbed = value - PERTURBATION * scatter(attempt * len(value), len(value))
+    best, highest, took, done = None, -np.inf, 0, 0
+    for attempt, most in enumerate(PERTURBATIONS[:attempts]):
+        perturbed = value - most * scatter(attempt * len(value), len(value))
         problem = Problem(mass, first, state, output, perturbed, rows, outputs, begins, place, state[column], column)
-        try:
-            solved, flows, took, used = _solve(*problem, pivots, most_rows)
-        except np.linalg.LinAlgError:  # rounding made the working basis singular
-            continue
-        if solved:
-            return Solution(True, flows, int(took), int(used))
-    return Solution(False, np.zeros(len(value)), 0, 0)
+        solved, flows, worth, bound, used, effort, in_use = _solve(
+            *problem, pivots - took, operations - done, most_rows, attempt
+        )
+        took, done = took + used, done + effort
+        if solved and worth > highest:
+            best, highest = Solution(True, flows, took, in_use, bound), worth
+        if solved and bound - worth <= GAP:
+            break
+    return best or Solution(False, np.zeros(len(value)), took, 0)
 
 
 def scatter(start: int, count: int) -> FloatArray:
@@ -100,7 +115,7 @@ def scatter(start: int, count: int) -> FloatArray:
 
 
 @compiled(
-    *(FLOATS, INTS, INTS, INTS, FLOATS, FLOATS_2D, INT, INTS, INTS, INTS, INTS, INT, INT),
+    *(FLOATS, INTS, INTS, INTS, FLOATS, FLOATS_2D, INT, INTS, INTS, INTS, INTS, INT, INT, INT, INT),
     batch=lambda mass, *_: len(mass) > LARGE,
 )
 def _solve(
@@ -115,16 +130,20 @@ def _solve(
     place: IntArray,
     member: IntArray,
     column: IntArray,
-    most: int,
+    pivots: int,
+    operations: int,
     most_rows: int,
-) -> tuple[bool, FloatArray, int, int]:
+    attempt: int,
+) -> tuple[bool, FloatArray, float, float, int, int, int]:
     """Rounds of the dual simplex, adding the most violated row of each output in between.
 
-    The fields of a `Problem` one by one: arrays that may and that may not be written then need one compilation.
+    Whether that ended; flows, their worth, and the most that any are worth; pivots, operations and rows in use. The
+    fields of a `Problem` one by one: arrays that may and that may not be written then need one compilation.
     """
     problem = Problem(mass, first, state, output, value, coefficients, outputs, begins, place, member, column)
     basis = start(problem, most_rows)
-    rows = pivots = 0
+    rows, spent = 0, basis.spent
+    flows = np.zeros(len(state))
     for _ in range(ROUNDS):
         for r in range(rows):  # sums have another order where there are more rows, or fewer
             basis.changed[r] = True
@@ -133,15 +152,12 @@ def _solve(
         rows = _drop_idle(basis, rows)
         added = _add_violated(problem, basis, rows, flows)
         if added == 0:
-            return True, flows, pivots, rows
-        if added < 0:
-            return False, flows, pivots, rows
-        rows += added
-        used = pivoted(problem, basis, rows, most - pivots)
-        if used < 0:
-            return False, flows, pivots, rows
-        pivots += used
-    return False, flows, pivots, rows
+            bound = most_worth(problem, basis, rows)
+            return True, flows, dot(value, flows), bound, spent[0], spent[1], rows
+        rows += max(added, 0)
+        if added < 0 or not pivoted(problem, basis, rows, pivots, operations, attempt > 0):
+            break
+    return False, flows, 0.0, 0.0, spent[0], spent[1], rows
 
 
 @helper

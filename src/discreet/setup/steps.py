@@ -16,12 +16,13 @@ from typing import Any
 from discreet.choosing import Choice, Choices, Suggested, choices, suggest
 from discreet.choosing.choices import hierarchy_for, spec_of
 from discreet.choosing.keeping import worth_keeping
-from discreet.choosing.policy_text import suggested_text
+from discreet.choosing.policy_text import suggested_text, with_share
 from discreet.clock import Clock, duration_text
 from discreet.contexts import Day
 from discreet.data import read_days, read_place_days, read_sightings
 from discreet.errors import DataError, DiscreetError, did_you_mean
 from discreet.evaluation.compare import Each
+from discreet.evaluation.hold import HeldShare, hold
 from discreet.evaluation.truth import Truth
 from discreet.hierarchy import Hierarchy
 from discreet.listener import Progress
@@ -210,6 +211,11 @@ class Setup:
             known=known,
         )
 
+    def held(self, policy: Policy, vocabulary: str, within: float, progress: Progress | None = None) -> HeldShare:
+        """The share of delta with which so many of the person's later days stay within it (`evaluation.hold`)."""
+        make = spec_of(vocabulary, self.tree).make
+        return hold(self.routine, self.days, policy, make, alpha=1 - within, progress=progress)
+
     def shown(self, policy: Policy) -> Day:
         """The day to show: the last with a secret visit, or the last."""
         fitted = [day.fitted(self.routine.contexts) for day in self.days if day.date is not None]
@@ -226,17 +232,30 @@ class Setup:
     # --- 5. the files
 
     def make(
-        self, to: Path, names: Names, secrets: Suggested | Path, vocabulary: str, truth: Mapping[str, Any]
+        self,
+        to: Path,
+        names: Names,
+        secrets: Suggested | Path,
+        vocabulary: str,
+        truth: Mapping[str, Any],
+        share: float | None = None,
     ) -> SetupResult:
-        """All files of the person but the settings; `secrets` with their delta, or a policy's file to be kept."""
+        """All files of the person but the settings; `secrets` with their delta, or a policy's file to be kept.
+
+        `share` is how much of delta is spent; None leaves it as the secrets have it.
+        """
         shutil.copyfile(self.draft / READINGS, to / names.readings)
         if self.places is not None:
             shutil.copyfile(self.draft / PLACES, to / names.places)
             habits.draw_places(self._mapped or self.on_map(self.places), self.person, to / names.page)
-        if isinstance(secrets, Path):
+        if not isinstance(secrets, Path):
+            spent = secrets if share is None else replace(secrets, share=share)
+            (to / names.policy).write_text(suggested_text(spent, self.routine), encoding="utf-8")
+        elif share is None:
             shutil.copyfile(secrets, to / names.policy)
         else:
-            (to / names.policy).write_text(suggested_text(secrets, self.routine), encoding="utf-8")
+            text = with_share(secrets.read_text(encoding="utf-8"), share)
+            (to / names.policy).write_text(text, encoding="utf-8")
         save(to / names.model, self.routine, truth, {**READ, "carry": duration_text(self.carry)})
         spec = spec_of(vocabulary, self.tree)
         return SetupResult(self.person, self.clock, self.carry, spec, self.places is not None)

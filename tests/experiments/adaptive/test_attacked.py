@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,10 @@ def test_places_are_called_by_their_part(folder: Path) -> None:
     assert len(set(names.values())) == len(names)
     seen = seen_of(trace, SETTING)
     assert seen is not None
-    days, outputs = seen
+    days, outputs = seen.days, seen.shown
     assert set(outputs) == set(SYSTEMS)
+    assert seen.shares["default, suppress"] == 1.0
+    assert all(0 <= share <= 1 for share in seen.shares.values())
     assert {label for day in days for label in day.contexts} <= {*names.values(), "unknown", "other"}
     for day, true, shown in zip(days, one.held_out, outputs["mask-sensitive"], strict=True):
         assert [label == "secret 1" for label in day.contexts] == [label in one.secrets for label in true.contexts]
@@ -46,7 +49,20 @@ def test_places_are_called_by_their_part(folder: Path) -> None:
 def test_the_table(folder: Path) -> None:
     figure = on_attacks(quiet(folder), SETTING, DATA[:1])
     rows = figure.summary.records()
-    assert [row["system"] for row in rows] == ["MaskSensitive", "Adaptive deceive", "Adaptive suppress", "Silence"]
+    assert [row["system"] for row in rows] == [
+        "default, suppress", "default, deceive", "held 0.9, suppress", "held 0.9, deceive",
+        "MaskSensitive, plain counts", "Adaptive deceive, plain counts", "Adaptive suppress, plain counts", "silence",
+    ]  # fmt: skip
     assert {row["data"] for row in rows} == {"Reality Mining"}
     assert {row["verdict"] for row in rows} <= {"beyond", "within", "open", "not tested"}
     assert rows[-1]["verdict"] != "beyond"
+    assert (rows[0]["share"], rows[-1]["shown"]) == (1.0, 0.0)
+    assert float(str(rows[2]["share"])) <= 1
+
+
+def test_who_has_too_few_weeks_has_no_held_share(folder: Path) -> None:
+    trace = quiet(folder).read(SETTING.rules)[0]
+    few = seen_of(replace(trace, days=trace.days[:16]), SETTING)
+    assert few is not None
+    assert set(SYSTEMS) - set(few.shown) == {"held 0.9, suppress", "held 0.9, deceive"}
+    assert len(few.days) == 8

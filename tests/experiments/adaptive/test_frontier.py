@@ -9,7 +9,7 @@ import pytest
 
 from discreet.contexts import Day
 from discreet.models.simulate import person
-from discreet_experiments.adaptive import frontier
+from discreet_experiments.adaptive import frontier, walks
 from discreet_experiments.charts import marks
 from discreet_experiments.shared.people import Trace
 from discreet_experiments.shared.subjects import Setting
@@ -19,7 +19,7 @@ def test_who_is_not_alone_tells_less_and_is_breached_less(tmp_path: Path, monkey
     monday = dt.date(2026, 8, 31)
     drawn = person(days=40, slots=8, contexts=4, seed=5)
     days = [Day(day.contexts, date=monday + k * dt.timedelta(days=1)) for k, day in enumerate(drawn)]
-    monkeypatch.setattr(frontier, "prepared", lambda trace, rules: days)
+    monkeypatch.setattr(walks, "prepared", lambda trace, rules: days)
     found = frontier.tried(Trace(1, ()), Setting(secrets=1, smoothing="auto"), most=3)
     assert found is not None
     assert found.runs == 3

@@ -9,8 +9,8 @@ import pytest
 
 from discreet.contexts import Day
 from discreet.models.simulate import person
-from discreet_experiments.adaptive import odds
-from discreet_experiments.adaptive.frontier import LENGTH
+from discreet_experiments.adaptive import odds, walks
+from discreet_experiments.adaptive.walks import LENGTH
 from discreet_experiments.shared.people import Trace
 from discreet_experiments.shared.subjects import Setting
 
@@ -19,7 +19,7 @@ def test_factors_are_bounded_as_asked_and_utility_is_a_share(monkeypatch: pytest
     monday = dt.date(2026, 8, 31)
     drawn = person(days=40, slots=6, contexts=4, seed=5)
     days = [Day(day.contexts, date=monday + k * dt.timedelta(days=1)) for k, day in enumerate(drawn)]
-    monkeypatch.setattr(odds, "prepared", lambda trace, rules: days)
+    monkeypatch.setattr(walks, "prepared", lambda trace, rules: days)
     monkeypatch.setattr(odds, "TERMS", {name: odds.TERMS[name] for name in ("doubt 1", "doubt 5", "odds 2")})
     found = odds.tried(Trace(1, ()), Setting(secrets=1, smoothing="auto"), most=1)
     assert found is not None

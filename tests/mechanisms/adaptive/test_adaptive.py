@@ -315,7 +315,7 @@ def test_a_solver_that_fails_means_a_simple_kernel_or_silence_and_is_counted(mon
 def test_a_programme_that_takes_long_with_memory_is_solved_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     chain, policy = random_chain(4, n=4, slots=4, zeros=0.0), d.Policy(["c0"], delta=0.1)
     plain = Adaptive(chain, policy, outputs="deceive", memory="none")
-    monkeypatch.setattr(decision, "PIVOTS_OF_PAIRS", 0)
+    monkeypatch.setattr(decision, "OPERATIONS_OF_PAIRS", 0)
     limited = Adaptive(chain, policy, outputs="deceive", memory="last")
     assert d.audit(limited).excess <= SLACK
     assert limited.effort.without_memory > 0

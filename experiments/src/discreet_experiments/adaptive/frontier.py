@@ -8,49 +8,35 @@ alone would cost and save, judged by the larger one.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
-from discreet.adversary.belief import Adversary
-from discreet.adversary.midnight import Unrolled
-from discreet.contexts import Day, fitted
+from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
 from discreet.models.learning.observers import observers_of, some_weeks, tilted
-from discreet.models.learning.routine import Learning
 from discreet.models.routine.routine import Routine
-from discreet.numerics import exceeds
-from discreet.outputs import Released
 from discreet.policy import Policy
-from discreet.randomness import SeededEntropy
 from discreet_experiments.adaptive.picture import PICTURED, Pictured
-from discreet_experiments.adaptive.weeks import runs_of, weekly
+from discreet_experiments.adaptive.walks import JUDGES, LENGTH, Fit, Subject, subject, walk
+from discreet_experiments.adaptive.weeks import weekly
 from discreet_experiments.charts import marks
 from discreet_experiments.shared.cohort import Cohort
 from discreet_experiments.shared.figures import Figure
-from discreet_experiments.shared.people import Trace, prepared
+from discreet_experiments.shared.people import Trace
 from discreet_experiments.shared.sheets import Cell, Sheet
-from discreet_experiments.shared.subjects import Setting, chosen_secrets, parted, seed_for
+from discreet_experiments.shared.subjects import Setting
 
 DATA = PICTURED[:3]
 """Reality Mining, StudentLife and Foursquare."""
-
-LENGTH = 3
-"""Dates of a run."""
 
 VARIANTS: tuple[tuple[Outputs, Memory], ...] = (("suppress", "last"), ("deceive", "none"))
 
 SMALLER = (0.7, 0.5, 0.3)
 """Shares of delta, without observers."""
-
-JUDGES = ("later days", "odd days", "even days", "all days")
-"""Who judges: none of them is in a family."""
 
 
 class Family(NamedTuple):
@@ -107,96 +93,36 @@ def families(routine: Routine, learned: Sequence[Day], secrets: Sequence[str], f
     ]
 
 
-class Fit:
-    """Learns over the same contexts by the same rules."""
-
-    def __init__(self, routine: Routine) -> None:
-        assert routine.learned is not None
-        self._routine, self._learned = routine, routine.learned
-
-    def __call__(self, days: Sequence[Day], smoothing: Learning | None = None) -> Routine:
-        """The routine of these days."""
-        own = self._learned
-        chosen = own.smoothing if smoothing is None else smoothing
-        return Routine.fit(days, own.by, chosen, own.floor, contexts=self._routine.contexts)
-
-
 def tried(trace: Trace, setting: Setting, most: int | None) -> Person | None:
     """Every family on the person's runs; None for one who has none, or no place to hide."""
-    learned, held_out = parted(prepared(trace, setting.rules), setting.training)
-    runs = runs_of(held_out, LENGTH, most)
-    if not runs or len(learned) < 2 * len(JUDGES):
+    one = subject(trace, setting, most)
+    if one is None:
         return None
-    routine = Routine.fit(learned, smoothing=setting.smoothing)
-    secrets = chosen_secrets(routine.contexts, setting, trace.number)
-    if not secrets:
-        return None
-    fit = Fit(routine)
-    judges = dict(zip(JUDGES, map(fit, (held_out, learned[1::2], learned[::2], [*learned, *held_out])), strict=True))
-    policy = Policy(secrets, delta=setting.delta)
-    made = families(routine, learned, secrets, fit)
+    made = families(one.routine, one.learned, one.secrets, Fit(one.routine))
+    policy = Policy(one.secrets, delta=setting.delta)
     try:
-        found = {
-            variant: {one.name: _tried(one, routine, policy, variant, runs, judges, trace.number) for one in made}
-            for variant in VARIANTS
-        }
+        found = {variant: {own.name: _tried(own, one, policy, variant) for own in made} for variant in VARIANTS}
     except DiscreetError:  # habits too regular to run without end
         return None
-    return Person(trace.number, len(runs), found)
+    return Person(one.number, len(one.runs), found)
 
 
-def _tried(
-    family: Family,
-    routine: Routine,
-    policy: Policy,
-    variant: tuple[Outputs, Memory],
-    runs: Sequence[tuple[Day, ...]],
-    judges: Mapping[str, Routine],
-    number: int,
-) -> Tried:
+def _tried(family: Family, one: Subject, policy: Policy, variant: tuple[Outputs, Memory]) -> Tried:
     outputs, memory = variant
     kept = Policy(policy.secrets, delta=family.share * policy.delta)
-    start = str(runs[0][0].date)
-    own = routine if family.routine is None else family.routine
+    start = str(one.runs[0][0].date)
+    own = one.routine if family.routine is None else family.routine
     mechanism = Adaptive(own.since(start), kept, outputs=outputs, memory=memory, observers=family.observers)
-    truth, seconds, slots = 0.0, 0.0, 0
-    breached, excess = dict.fromkeys(judges, 0), dict.fromkeys(judges, 0.0)
-    for days in runs:
-        since = str(days[0].date)
-        running = Unrolled(mechanism.since(since), len(days), policy)
-        watching = {name: Adversary(running, one.since(since).unrolled(len(days))) for name, one in judges.items()}
-        codes = [routine.contexts.index(fitted(label, routine.contexts)) for day in days for label in day.contexts]
-        rng = SeededEntropy(seed_for(0, number, since))
-        told, spent, highest = walked(running, codes, rng, watching)
-        truth, seconds, slots = truth + told, seconds + spent, slots + len(codes)
-        for name, judge in watching.items():
-            over = np.flatnonzero(exceeds(highest[name], judge.deltas))
-            breached[name] += len(set((judge.row_slot[over] // routine.slots).tolist()))
-            excess[name] += max(0.0, float((highest[name] - judge.deltas).max()))
-    return Tried(slots, LENGTH * len(runs), truth, breached, excess, seconds, 1 + len(family.observers))
-
-
-def walked(
-    mechanism: Unrolled, codes: Sequence[int], rng: SeededEntropy, watching: Mapping[str, Adversary]
-) -> tuple[float, float, dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]]]:
-    """The chance of the truth, the seconds of decisions, and the highest gains before each who watches."""
-    contexts = mechanism.model.contexts
-    state, private, truth, seconds = mechanism.start(), None, 0.0, 0.0
-    beliefs = {name: judge.start() for name, judge in watching.items()}
-    highest = {name: belief.gains.copy() for name, belief in beliefs.items()}
-    for code in codes:
-        began = time.thread_time()
-        kernel = mechanism.kernel(state)
-        private = mechanism.remember(private, code)
-        output = kernel.sample(private, rng)
-        state = mechanism.advance(state, output)
-        seconds += time.thread_time() - began
-        truth += float(kernel.likelihood(Released(contexts[code]))[private])
-        likelihood = kernel.likelihood(output)
-        for name in beliefs:
-            beliefs[name] = beliefs[name].after(likelihood)
-            np.maximum(highest[name], beliefs[name].gains, out=highest[name])
-    return truth, seconds, highest
+    walks = [walk(mechanism, days, one.judges, policy, one.number) for days in one.runs]
+    return Tried(
+        slots=sum(each.slots for each in walks),
+        days=LENGTH * len(walks),
+        truth=sum(each.truth for each in walks),
+        breached={name: sum(len(each.beyond(name)) for each in walks) for name in JUDGES},
+        excess={name: sum(each.excess(name) for each in walks) for name in JUDGES},
+        seconds=sum(each.seconds for each in walks),
+        observers=1 + len(family.observers),
+    )
 
 
 # --- the figure

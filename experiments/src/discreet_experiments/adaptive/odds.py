@@ -2,7 +2,7 @@
 
 Habits are learned from the first half of a person's days; runs of held-out dates are released without end. Each is
 judged by an observer with the same habits, by one whose odds of every row are five times as high and who shares its
-conditional laws, and by exact observers who learned elsewhere (frontier.py), all by delta alone.
+conditional laws, and by exact observers who learned elsewhere (walks.py), all by delta alone.
 """
 
 from __future__ import annotations
@@ -14,26 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from discreet.adversary.belief import Adversary
-from discreet.adversary.midnight import Unrolled
-from discreet.contexts import Day, fitted
 from discreet.errors import DiscreetError
 from discreet.factors import factors
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
-from discreet.models.routine.routine import Routine
-from discreet.numerics import FloatArray, exceeds
+from discreet.numerics import FloatArray
 from discreet.policy import Policy
-from discreet.randomness import SeededEntropy
-from discreet_experiments.adaptive.frontier import JUDGES, LENGTH, VARIANTS, Fit, walked
+from discreet_experiments.adaptive.frontier import VARIANTS
 from discreet_experiments.adaptive.picture import PICTURED, Pictured
-from discreet_experiments.adaptive.weeks import runs_of, weekly
+from discreet_experiments.adaptive.walks import JUDGES, LENGTH, Subject, subject, walk
+from discreet_experiments.adaptive.weeks import weekly
 from discreet_experiments.charts import marks
 from discreet_experiments.shared.cohort import Cohort
 from discreet_experiments.shared.figures import Figure
-from discreet_experiments.shared.people import Trace, prepared
+from discreet_experiments.shared.people import Trace
 from discreet_experiments.shared.sheets import Cell, Sheet
-from discreet_experiments.shared.subjects import Setting, chosen_secrets, parted, seed_for
+from discreet_experiments.shared.subjects import Setting
 
 TERMS: Mapping[str, Mapping[str, Any]] = {
     "doubt 1": {},
@@ -73,62 +69,40 @@ class Person:
 
 def tried(trace: Trace, setting: Setting, most: int | None) -> Person | None:
     """Every policy on the person's runs; None for one who has none, or no place to hide."""
-    learned, held_out = parted(prepared(trace, setting.rules), setting.training)
-    runs = runs_of(held_out, LENGTH, most)
-    if not runs or len(learned) < 2 * len(JUDGES):
+    one = subject(trace, setting, most)
+    if one is None:
         return None
-    routine = Routine.fit(learned, smoothing=setting.smoothing)
-    secrets = chosen_secrets(routine.contexts, setting, trace.number)
-    if not secrets:
-        return None
-    fit = Fit(routine)
-    judges = dict(zip(JUDGES, map(fit, (held_out, learned[1::2], learned[::2], [*learned, *held_out])), strict=True))
-    policy = Policy(secrets, delta=setting.delta)
+    policy = Policy(one.secrets, delta=setting.delta)
     try:
-        return Person(
-            trace.number,
-            {
-                variant: {
-                    name: _bounded(routine, policy, terms, variant, runs, judges, trace.number)
-                    for name, terms in TERMS.items()
-                }
-                for variant in VARIANTS
-            },
-        )
+        found = {
+            variant: {name: _bounded(one, policy, terms, variant) for name, terms in TERMS.items()}
+            for variant in VARIANTS
+        }
     except DiscreetError:  # habits too regular to run without end
         return None
+    return Person(one.number, found)
 
 
-def _bounded(
-    routine: Routine,
-    policy: Policy,
-    terms: Mapping[str, Any],
-    variant: tuple[Outputs, Memory],
-    runs: Sequence[tuple[Day, ...]],
-    judges: Mapping[str, Routine],
-    number: int,
-) -> Bounded:
+def _bounded(one: Subject, policy: Policy, terms: Mapping[str, Any], variant: tuple[Outputs, Memory]) -> Bounded:
     outputs, memory = variant
-    kept = replace(policy, **terms)
-    mechanism = Adaptive(routine.since(str(runs[0][0].date)), kept, outputs=outputs, memory=memory)
-    truth, slots, odds, other = 0.0, 0, 1.0, 0.0
-    breached = dict.fromkeys(judges, 0)
-    for days in runs:
-        since = str(days[0].date)
-        running = Unrolled(mechanism.since(since), len(days), policy)
-        everybody = {OWN: routine, **judges}
-        watching = {name: Adversary(running, one.since(since).unrolled(len(days))) for name, one in everybody.items()}
-        codes = [routine.contexts.index(fitted(label, routine.contexts)) for day in days for label in day.contexts]
-        told, _, highest = walked(running, codes, SeededEntropy(seed_for(0, number, since)), watching)
-        truth, slots = truth + told, slots + len(codes)
-        for name in judges:
-            over = np.flatnonzero(exceeds(highest[name], watching[name].deltas))
-            breached[name] += len(set((watching[name].row_slot[over] // routine.slots).tolist()))
-        priors = watching[OWN].priors
-        multiplied = factors(priors, priors + highest[OWN])
+    start = str(one.runs[0][0].date)
+    mechanism = Adaptive(one.routine.since(start), replace(policy, **terms), outputs=outputs, memory=memory)
+    everybody = {OWN: one.routine, **one.judges}
+    walks = [walk(mechanism, days, everybody, policy, one.number) for days in one.runs]
+    odds, other = 1.0, 0.0
+    for each in walks:
+        priors = each.watching[OWN].priors
+        multiplied = factors(priors, priors + each.highest[OWN])
         odds = max(odds, float(multiplied.max(initial=1.0)))
         other = max(other, float(_gains(priors, multiplied).max(initial=0.0)))
-    return Bounded(slots, LENGTH * len(runs), truth, breached, odds, other)
+    return Bounded(
+        slots=sum(each.slots for each in walks),
+        days=LENGTH * len(walks),
+        truth=sum(each.truth for each in walks),
+        breached={name: sum(len(each.beyond(name)) for each in walks) for name in one.judges},
+        odds=odds,
+        other=other,
+    )
 
 
 def _gains(priors: FloatArray, multiplied: FloatArray) -> FloatArray:

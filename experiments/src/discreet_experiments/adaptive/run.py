@@ -1,5 +1,5 @@
 """Adaptive's experiments as a whole: recorded people, days in a row, the causal limit, what capping memory loses, one
-picture, and how true habits are."""
+picture, how true habits are, and how much of delta to spend."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from discreet.models.learning.counts import Smoothing
 from discreet_experiments.adaptive.attacked import on_attacks
 from discreet_experiments.adaptive.figures import expectations, second_halves
 from discreet_experiments.adaptive.frontier import on_observers
+from discreet_experiments.adaptive.held import on_held
 from discreet_experiments.adaptive.limits import CHAINS, HIDDEN, on_random_models
 from discreet_experiments.adaptive.memory import VARIANTS, Variant, on_memory
 from discreet_experiments.adaptive.odds import on_odds
@@ -29,7 +30,9 @@ SMOOTHINGS: tuple[Smoothing, ...] = ("none", "auto")
 PARTS = {
     "people": ("expected", "second_halves"),
     "weeks": ("weeks",),
-    "truth": ("learners", "attacked", "observers"),
+    "truth": ("learners", "observers"),
+    "attack": ("attacked",),
+    "hold": ("held",),
     "limits": ("limit_chains", "limit_hidden"),
     "odds": ("odds",),
     "memory": ("memory",),
@@ -71,8 +74,9 @@ class AdaptiveReproduction(Reproduction):
             "second_halves": self._second_halves,
             "weeks": partial(on_weeks, self.cohort, self.setting, extent.lengths, extent.runs),
             "learners": partial(on_learners, self.cohort, self.setting),
-            "attacked": partial(on_attacks, self.cohort, self.setting),
             "observers": partial(on_observers, self.cohort, self.setting, extent.runs),
+            "attacked": partial(on_attacks, self.cohort, self.setting),
+            "held": partial(on_held, self.cohort, self.setting),
             "limit_chains": partial(on_random_models, self.cohort, seed, extent.chains, hidden=False),
             "limit_hidden": partial(on_random_models, self.cohort, seed, extent.hidden, hidden=True),
             "odds": partial(on_odds, self.cohort, self.setting, extent.runs),

@@ -23,10 +23,11 @@ def adaptive(
     data: shared.Data,
     out: shared.Out = Path("out/adaptive"),
     part: Annotated[
-        Literal["people", "weeks", "truth", "odds", "picture", "limits", "memory", "all"],
+        Literal["people", "weeks", "truth", "attack", "hold", "odds", "picture", "limits", "memory", "all"],
         typer.Option(
-            help="Recorded people; days in a row; how true habits are, observers who learned elsewhere, or only have "
-            "data; what bounds on odds cost; every mechanism on every data set; the causal limit; what capping loses."
+            help="Recorded people; days in a row; how true habits are, and observers who learned elsewhere; an "
+            "observer who only has data; a share of delta held by later weeks; what bounds on odds cost; every "
+            "mechanism on every data set; the causal limit; what capping loses."
         ),
     ] = "all",
     people: shared.People = None,

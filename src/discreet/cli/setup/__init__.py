@@ -80,6 +80,16 @@ def setup(
             rich_help_panel=ANSWERS,
         ),
     ] = None,
+    hold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How many of your later days must stay within delta also before somebody who learned your habits "
+            "elsewhere, such as 0.9: part of delta is kept back for that (discreet policy hold).",
+            show_default="all of delta is spent",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
     vocabulary: Annotated[
         str | None,
         typer.Option(
@@ -131,6 +141,7 @@ def setup(
         secrets=secret or (),
         delta=delta,
         odds=odds,
+        hold=hold,
         vocabulary=vocabulary,
         accept_model=accept_model,
         weeks=weeks,

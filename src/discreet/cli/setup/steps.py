@@ -56,6 +56,7 @@ class Given:
     secrets: Sequence[str]
     delta: float | None
     odds: float | None
+    hold: float | None
     vocabulary: str | None
     accept_model: bool
     weeks: int

@@ -25,6 +25,7 @@ from discreet.clock import duration_text
 from discreet.contexts import shares
 from discreet.data.importing import Imported
 from discreet.errors import DiscreetError, did_you_mean
+from discreet.evaluation.hold import FEWEST_WEEKS, weeks_of
 from discreet.evaluation.truth import Truth
 from discreet.gateway.config.settings import NAME, PersonSettings, Settings
 from discreet.gateway.setup.files import names_of, stage_settings
@@ -42,6 +43,10 @@ CARRY = 4 * 3600.0
 
 DELTA, VOCABULARY = "0.1", "suppress"
 """What is taken unless the person says otherwise: nothing false is told that nobody asked for."""
+
+
+HELD = 0.9
+"""The share of later days that is offered to be kept within delta."""
 
 
 class SetupWalk:
@@ -86,8 +91,9 @@ class SetupWalk:
         suggested, policy = self._secrets(kept)
         truth = self._truth(policy)
         policy, choice = self._choice(policy, new=kept is None)
+        share = self._share(policy, choice)
         secrets = self.folder / self.names.policy if suggested is None else suggested.at(policy.delta)
-        files = self._make(secrets, choice, truth)
+        files = self._make(secrets, choice, truth, share)
         self._end(files, choice)
         setup = self.setup
         return {
@@ -98,6 +104,7 @@ class SetupWalk:
             "contexts": list(setup.routine.contexts),
             "places": None if setup.places is None else len(setup.places),
             "secrets": {one.name: policy.delta_of(one) for one in policy.secrets},
+            "share": policy.share if share is None else share,
             **_cost(choice),
             "truth": truth.summary(),
         }
@@ -108,6 +115,8 @@ class SetupWalk:
             _a_delta(str(self.given.delta))
         if self.given.vocabulary is not None:
             _one_of(VOCABULARIES)(self.given.vocabulary)
+        if self.given.hold is not None and not 0 < self.given.hold < 1:
+            raise DiscreetError(f"--hold {self.given.hold:g} is no share of the days; give one such as 0.9")
         seconds_of_duration(self.given.carry or "0")
 
     # --- the steps
@@ -284,6 +293,27 @@ class SetupWalk:
         """That of the last time, if there was one."""
         return VOCABULARY if self.known is None else str(self.known.mechanism.options.get("outputs", VOCABULARY))
 
+    def _share(self, policy: Policy, choice: Choice) -> float | None:
+        """How much of delta is spent, where the person wants it held by their own weeks; None leaves it as it is."""
+        within = self.given.hold
+        if within is None and self.ask.asks and len(weeks_of(self.setup.days)) >= FEWEST_WEEKS:
+            question = (
+                "Keep part of delta back, so that 9 of 10 later days stay within it also before somebody who learned "
+                "your habits elsewhere? It takes a minute"
+            )
+            within = HELD if self.ask.agreed(f"--hold {HELD:g}", question, default=False) else None
+        if within is None:
+            return None
+        with progress("releasing each week") as report:
+            found = self.setup.held(policy, choice.vocabulary, within, report)
+        self.say(found.words)
+        if found.share:
+            return found.share
+        if self.ask.asks and self.ask.agreed("--yes", "Go on with all of delta?", default=False):
+            return None
+        note("nothing was written: no share of delta holds; bring more weeks, or leave --hold out")
+        raise typer.Exit(1)
+
     def _truth(self, policy: Policy) -> Truth:
         """Whether the habits hold on days that were held out; if not, only the person can say to go on."""
         truth = self.setup.truth(policy)
@@ -299,9 +329,9 @@ class SetupWalk:
 
     # --- the files
 
-    def _make(self, secrets: Suggested | Path, choice: Choice, truth: Truth) -> list[Path]:
+    def _make(self, secrets: Suggested | Path, choice: Choice, truth: Truth, share: float | None) -> list[Path]:
         """All files, read once as the gateway will read them, and then to their places."""
-        decided = self.setup.make(self.files, self.names, secrets, choice.vocabulary, truth.summary())
+        decided = self.setup.make(self.files, self.names, secrets, choice.vocabulary, truth.summary(), share)
         stage_settings(self.files, self.folder / NAME, self.names, self.before, decided)
         self._tell_of_mechanism(decided.mechanism)
         return move(self.files, self.folder / NAME)

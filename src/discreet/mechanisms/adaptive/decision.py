@@ -10,6 +10,7 @@ with its own rounding error added, against delta + 2**-41; the rest covers the b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,9 +28,11 @@ CHECKED = SLACK / 2
 SILENCE = TOTAL >> 40
 """Weight of the silence that every kernel mixes in: a constant column breaks no inequality."""
 
-PIVOTS_OF_PAIRS = 1_000
-"""Pivots after which a programme over pairs (previous, current) is solved over contexts alone, which is far smaller."""
+OPERATIONS_OF_PAIRS = 100_000_000
+"""Operations after which a programme over pairs (previous, current) is solved over contexts alone, far fewer states."""
 
+OPERATIONS, OPERATIONS_OF_FEW = 50_000_000, 10_000_000
+"""The same for a programme over contexts, and after it for one with few fakes. All of them take about 0.1 s."""
 
 LARGE = 1_500
 """Flows from which on a programme is made smaller before it is solved."""
@@ -41,7 +44,7 @@ SHARED = 12
 """The likeliest outputs of a large programme, which may be fakes too; others may be told if they tell nothing alone."""
 
 FEWER = 6
-"""The same where a programme was not solved, over contexts alone."""
+"""The same where a programme was not solved, over contexts alone either."""
 
 SELDOM = 12
 """How often the share is halved with which a simple kernel tells the truth."""
@@ -92,17 +95,15 @@ class Decider:
         """The best kernel on these private states."""
         self.effort.programmes += 1
         sound = slot.sound
-        flows = self._flows(slot) if sound else None
-        weights = None if flows is None else self._rounded(flows)
-        if weights is None or not self._mended(weights, slot):
+        weights = self._best(slot) if sound else None
+        if weights is None:
             weights = self._simple(slot) if sound else None
             self.effort.simple += weights is not None
         if weights is None:
             self.effort.given_up += 1
             return self.silent(slot)
-        worth = np.where(np.isfinite(self.vocabulary.worth), self.vocabulary.worth, 0.0)[slot.context]
         own = slot.views[0].mass
-        return Decision(slot.private, own, weights, float((own * (worth * weights).sum(axis=1)).sum()) / TOTAL)
+        return Decision(slot.private, own, weights, self._worth(slot, own, weights))
 
     def kernel(self, decision: Decision) -> FiniteKernel:
         """The decision for every private state: those that are not possible now are silent."""
@@ -112,21 +113,39 @@ class Decider:
         weights[decision.private] = decision.weights
         return FiniteKernel(outputs, weights, TOTAL)
 
-    def _flows(self, slot: Slot) -> FloatArray | None:
-        """(A, O): the programme's solution, each row up to a factor; None where it was given up.
+    def _worth(self, slot: Slot, mass: FloatArray, weights: IntArray) -> float:
+        """What is expected of weights, if the private states have this mass."""
+        worth = np.where(np.isfinite(self.vocabulary.worth), self.vocabulary.worth, 0.0)[slot.context]
+        return float((mass * (worth * weights).sum(axis=1)).sum()) / TOTAL
+
+    def _best(self, slot: Slot) -> IntArray | None:
+        """The first solution that holds as rounded and is near the optimum still; else the best that holds."""
+        best, highest = None, -np.inf
+        for flows, bound in self._flows(slot):
+            weights = self._rounded(flows)
+            if self._mended(weights, slot):
+                worth = self._worth(slot, slot.mass, weights) / self.vocabulary.scale
+                if worth > highest:
+                    best, highest = weights, worth
+                if worth >= bound - programme.GAP:
+                    break
+        return best
+
+    def _flows(self, slot: Slot) -> Iterator[tuple[FloatArray, float]]:
+        """(A, O): the programme's solution, each row up to a factor, and the most that any is worth; then others'.
 
         A programme over pairs that takes too long is solved over contexts alone: memory is then not used in this slot.
+        If that is not solved either, few contexts may be fakes.
         """
         if not slot.rows:
             best = self.vocabulary.worth[slot.context].argmax(axis=1)
-            return np.where(np.arange(len(self.vocabulary.outputs)) == best[:, None], slot.mass[:, None], 0.0)
-        pairs = len(np.unique(slot.context)) < len(slot.context)
-        if pairs and (flows := self._solved(slot, self._apart(slot), PIVOTS_OF_PAIRS, 1)) is not None:
-            return flows
-        self.effort.without_memory += pairs
-        large = pairs and np.isfinite(self.vocabulary.worth[slot.context]).sum() > LARGE
-        pivots, attempts = (PIVOTS_OF_PAIRS, 1) if large else (programme.PIVOTS, programme.ATTEMPTS)
-        return self._solved(slot, slot.context, pivots, attempts, FEWER if large else SHARED)
+            yield np.where(np.arange(len(self.vocabulary.outputs)) == best[:, None], slot.mass[:, None], 0.0), -np.inf
+            return
+        if len(np.unique(slot.context)) < len(slot.context):
+            yield from self._solved(slot, self._apart(slot), OPERATIONS_OF_PAIRS, SHARED)
+            self.effort.without_memory += 1
+        yield from self._solved(slot, slot.context, OPERATIONS, SHARED)
+        yield from self._solved(slot, slot.context, OPERATIONS_OF_FEW, FEWER)
 
     def _apart(self, slot: Slot) -> IntArray:
         """(A,): a number for each private state; in a large programme those of little mass share their context's."""
@@ -138,10 +157,8 @@ class Decider:
         number[apart] = slot.private[apart]
         return number
 
-    def _solved(
-        self, slot: Slot, group: IntArray, pivots: int, attempts: int, shared: int = SHARED
-    ) -> FloatArray | None:
-        """(A, O): the best flows of each state's group, whose states share a context and act alike; None at a limit."""
+    def _solved(self, slot: Slot, group: IntArray, operations: int, shared: int) -> Iterator[tuple[FloatArray, float]]:
+        """(A, O): the best flows of groups of states, which share a context and act alike; nothing at a limit."""
         (mass, coefficients, first, where), largest = slot.gathered(group)
         vocabulary = self.vocabulary
         worth = vocabulary.worth[slot.context[first]]
@@ -165,15 +182,13 @@ class Decider:
             worth[state, output] / vocabulary.scale,
             coefficients,
             int(number.max()) + 1,
-            pivots=pivots,
-            attempts=attempts,
+            operations=operations,
         )
         self.effort.pivots += solution.pivots
-        if not solution.solved:
-            return None
-        flows = np.zeros((len(mass), len(vocabulary.outputs)))
-        flows[state, output] = solution.flows
-        return np.asarray(flows[where])
+        if solution.solved:
+            flows = np.zeros((len(mass), len(vocabulary.outputs)))
+            flows[state, output] = solution.flows
+            yield flows[where], solution.bound
 
     def _simple(self, slot: Slot) -> IntArray | None:
         """Where no programme was solved: the truth of contexts that tell nothing too much, as often as silence allows.
