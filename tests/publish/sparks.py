@@ -101,6 +101,7 @@ def by_spark(
     assert sorted(path.name for path in folder.iterdir()) == [
         "events.parquet",
         "published.parquet",
+        "published.parquet.manifest.json",
         "published.report.parquet",
     ]
     return rows_in(done.table), report_in(done.report)
