@@ -26,8 +26,8 @@ with the defaults it tries all that `mondrian` tries; `algpr` finds over 50 mini
 `best` is `exact`, and then ALGPR with a part of as many checks."""
 
 PART = 7
-"""`best` gives ALGPR one check for so many of its budget, beyond the walks: 2,000. On random chains of 4 to 9 contexts
-that found nearly all that 8,000 checks find, in a quarter of a second."""
+"""`best` gives ALGPR one check for so many of its budget, beyond the walks: 2,000. They take
+a quarter of a second, and 8,000 find more: on random chains of 6 contexts a mean utility of 0.1252 against 0.1192."""
 
 WALKS: dict[Search, tuple[str, ...]] = {
     "mondrian": ("grid",),
