@@ -484,14 +484,18 @@ def test_empty_files(tmp_path: Path, ending: str) -> None:
     assert import_logs([tmp_path]).readings.height == 2
 
 
-@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
-def test_utf_16_is_said_or_read(tmp_path: Path, order: str) -> None:
-    mark = "\ufeff"
+@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_wide_text_is_said_or_read(tmp_path: Path, order: str) -> None:
+    mark, encoding = "\ufeff", order[:6].upper()
     for name in ("history.json", "labels.csv"):
         text = samples.home_assistant_json(tmp_path).read_text()
-        with pytest.raises(DataError, match=rf"{name}: .*UTF-16 text; save it as UTF-8"):
+        with pytest.raises(DataError, match=rf"{name}: .*{encoding} text; save it as UTF-8"):
             import_logs([_written(tmp_path / name, (mark + text).encode(order))])
-    track = samples.gpx(tmp_path).read_text(encoding="utf-8").replace("UTF-8", "UTF-16")
+    track = samples.gpx(tmp_path).read_text(encoding="utf-8").replace("UTF-8", encoding)
+    if encoding == "UTF-32":  # which the parser of XML has not
+        with pytest.raises(DataError, match=r"t\.gpx: is UTF-32 text; save it as UTF-8"):
+            import_logs([_written(tmp_path / "t.gpx", (mark + track).encode(order))])
+        return
     assert import_logs([_written(tmp_path / "t.gpx", (mark + track).encode(order))]).readings.height == 2
 
 

@@ -24,6 +24,7 @@ from discreet.models.kinds import MONDAY
 from discreet.models.routine.parts import without_end
 from discreet.models.routine.routine import Routine
 from discreet.numerics import SLACK, FloatArray
+from discreet.outputs import Output
 from discreet.randomness import SeededEntropy
 from tests.models.test_routine import random_routine
 from tests.strategies import enough, searches
@@ -207,6 +208,20 @@ def test_a_session_goes_on_over_midnight_and_from_a_checkpoint() -> None:
             session.change(policy=d.Policy("c1"))
     with pytest.raises(DiscreetError, match="another settings"):
         point.state_of(Capp(routine.since("2024-01-05", first=2), policy, cyclic=False))
+
+
+def test_a_stream_is_resumed_by_the_likelihoods_that_its_outputs_had() -> None:
+    made = Capp(alike(5).since(MONDAY), d.Policy("c0", delta=0.1))
+    columns: list[FloatArray | None] = []
+    with d.Session(made, rng=SeededEntropy(2)) as session:
+        outputs: list[Output] = []
+        for slot in range(8):
+            kernel = session.kernel
+            outputs.append(session.skip() if slot == 3 else session.release(f"c{slot % 3}"))
+            columns.append(None if slot == 3 else kernel.likelihood(outputs[-1]))
+        again = d.Session.resume(made, outputs, columns=columns)
+        assert (again.slot, again.skips, again.state) == (8, 1, session.state)
+        assert again.gains() == session.gains()
 
 
 def test_beliefs_are_those_of_the_joined_days() -> None:

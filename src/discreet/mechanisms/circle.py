@@ -122,12 +122,15 @@ class CircleMechanism(ContextMechanism):
         """The next slot, whatever was output; without end with the belief that it leads to."""
         if not isinstance(state, Round):
             return state + 1
-        skipped = isinstance(output, Skipped)
-        told = np.ones(len(self.private_contexts)) if skipped else self.kernel(state).likelihood(output)
-        belief = state.belief.unsettled(LIVE).after(told)
-        return self.restored(belief, skipped)
+        if isinstance(output, Skipped):
+            return self.retraced(state, output, np.ones(len(self.private_contexts)))
+        return self.retraced(state, output, self.kernel(state).likelihood(output))
 
     # --- without end
+
+    def retraced(self, state: Round, output: Output, column: FloatArray) -> Round:
+        """The public state after an output that had this likelihood (P,) when it was drawn."""
+        return self.restored(state.belief.unsettled(LIVE).after(column), isinstance(output, Skipped))
 
     @property
     def adversary(self) -> EndlessAdversary:
