@@ -1,7 +1,8 @@
 """How a decision of Adaptive grows with contexts, slots and secrets: median, 99th percentile, memory and rows.
 
     python -m benchmarks grows [--outputs deceive] [--memory last] [--seconds 8]
-    python -m benchmarks grows --tiny                  # the smallest cells, few decisions
+    python -m benchmarks grows --tiny                          # the smallest cells
+    python -m benchmarks.grows 24 48 3 deceive last 8          # one cell, as a list
 
 Each cell of the table is a process of its own, with so many seconds of processor time beyond what Python's start takes.
 One that cannot decide all of a first day in them is left out, and said. Somebody is made up for each number of

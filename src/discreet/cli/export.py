@@ -26,7 +26,7 @@ def export(
     """Write the table by which a phone decides by itself what to show, without this program.
 
     For each last release, and how long ago it was, the table has the weights of telling the truth, as integers. A
-    reader of a hundred lines, in Python or JavaScript, looks them up and draws (examples/phone). Habits are of a single
+    reader of a hundred lines, in Python or JavaScript, looks them up and draws (docs/phone.md). Habits are of a single
     day: learn with --day-by-day. The mechanism tells the truth or is silent: adaptive, simulatable, probabilistic,
     hybrid.
 
