@@ -29,7 +29,7 @@ TWINS = 6
 """Slots that the twin solves, spread over those walked."""
 
 
-PEOPLE = {12: (14, (0,)), 20: (32, (3,)), 40: (80, (4, 2))}
+PEOPLE = {12: (14, (0,)), 20: (32, (3,)), 24: (56, (6,)), 40: (80, (4, 2))}
 """Places to choose among, and seeds, of simulated people with so many contexts; with two seeds, one who moved house."""
 
 
@@ -148,7 +148,7 @@ def shares(chains: int = 100) -> None:
 def main() -> None:
     """Print the tables."""
     Adaptive(habits(12, 24, "none")[0], Policy(["hospital"]))  # compiles
-    for contexts, slots in ((20, 48), (40, 96)):
+    for contexts, slots in ((20, 48), (24, 48), (40, 96)):
         for smoothing in ("none", "auto"):
             for memory in ("none", "last"):
                 walk(contexts, slots, "deceive", memory, smoothing, TWINS if slots == 48 else 0)

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import discreet as d
+from discreet.data.published import check_target
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import MemoryMechanism
 from discreet.mechanisms.named import Spec
@@ -89,6 +90,8 @@ NAMES: dict[str, Any] = {
     "routine": d.Routine.fit(DAYS),
     "clock": d.Clock(4),
     "mask": d.mechanisms.MaskSensitive(CHAIN, POLICY),
+    "Path": Path,
+    "check_target": check_target,
     "outs": (d.Released("a"), d.Suppressed()),
 }
 
@@ -226,6 +229,24 @@ MISTAKES: tuple[tuple[str, str, str], ...] = (
     ),
     ("d.Plan.learn(5, policy)", "the trajectories are the number 5", "give a list of them"),
     ("d.publish(d.Plan(None, policy), events, 'out.csv')", "write is the text 'out.csv'", "take report.published"),
+    (
+        "d.Plan.learn(events, d.Policy([d.Secret('run', {'activity=run'}, slots=range(2))]))",
+        "'run' is limited to slots, which events do not have",
+        "leave that out",
+    ),
+    (
+        "d.Plan.learn(events, d.Policy(['activity=run']), piece_length=-3)",
+        "pieces of -3 events",
+        "(piece_length=None)",
+    ),
+    ("d.data.read_days('s3://bucket/t.csv', clock)", "s3://bucket/t.csv: addresses are not on", "with --engine spark"),
+    ("d.data.read_days('https://host.example/t.csv', clock)", "addresses are not on this engine", "copy it here"),
+    ("d.data.read_positions('gs://bucket/t.parquet')", "gs://bucket/t.parquet: addresses are", "copy it here"),
+    (
+        "check_target(Path('s3://bucket/t.csv'), Path('t.csv'))",
+        "addresses are not on",
+        "file of this machine, and copy",
+    ),
     ("d.attack(days, mask, policy)", "the outputs are a MaskSensitive", "with one output a slot"),
     ("d.compare(chain, policy, days, picture='x.jpg')", "x.jpg: pictures are PNG, SVG or PDF", "end the name in .png"),
     # --- copies of a session

@@ -19,7 +19,7 @@ from tests.cli.conftest import Discreet
 from tests.data.histories import DAYS, HISTORIES, ZONE, Fix, fixes, google_records, message, stays
 from tests.data.samples import rec_line
 
-LABELS_ONLY = ("home-assistant-csv", "csv of labels")
+LABELS_ONLY = ("home-assistant-csv", "csv of labels", "geolife-labels")
 SLOTS = 24
 POLICY = """
 delta = 0.2

@@ -23,6 +23,7 @@ VERBS = [
     "mechanisms",
     "release",
     "audit",
+    "export",
     "evaluate",
     "compare",
     "attack",

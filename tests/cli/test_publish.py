@@ -498,7 +498,6 @@ def test_an_address_is_named_as_one(discreet: Discreet, cards: Path, tmp_path: P
     secret = ["--secret", "activity=y"]
     for given in (
         ["publish", address, "--out", tmp_path / "out.csv", *secret],
-        ["publish", cards, "--out", address, *secret],
         ["import", address, "--out", tmp_path / "out.csv"],
         ["learn", address, "--zone", "Europe/Paris", "--out", tmp_path / "out.model"],
         ["places", address, "--out", tmp_path / "out.geojson"],
@@ -506,6 +505,9 @@ def test_an_address_is_named_as_one(discreet: Discreet, cards: Path, tmp_path: P
         told = error_of(discreet(*given))
         assert f"{address}: addresses are not on this engine" in told
         assert remedy in told
+    told = error_of(discreet("publish", cards, "--out", address, *secret))
+    assert f"{address}: addresses are not on this engine" in told
+    assert "give a file of this machine, and copy it there" in told
     assert [path.name for path in tmp_path.iterdir()] == ["cards.csv"]
 
 
@@ -518,4 +520,4 @@ def test_clock_times_are_not_for_events(discreet: Discreet, cards: Path, tmp_pat
         assert "'g' is limited to slots, which events do not have" in told
         assert "contexts = ['time=night'], with its hours in --intervals" in told
     told = error_of(discreet(*given(cards, tmp_path / "out.csv", *GAMBLING, "--piece", "-3")))
-    assert "pieces of -3 events; give 1 or more, or 0 to leave them whole" in told
+    assert "pieces of -3 events; give 1 or more, or leave them whole with --piece 0" in told

@@ -256,6 +256,19 @@ def test_of_a_routine_others_start_anew_and_stderr_says_so(discreet: Discreet, e
     assert "midnight" not in ran.out
 
 
+def test_capp_goes_on_without_end_where_days_are_alike(discreet: Discreet, endless: list[str], tmp_path: Path) -> None:
+    """Its time is cyclic, so a routine of two kinds of day is released anew each day, and one of one kind is not."""
+    apart = discreet("release", READINGS, *endless, "--mechanism", "capp")
+    assert apart.code == 0
+    assert "capp starts anew each day" in apart.err
+    model = tmp_path / "alike.model"
+    learned = ["--zone", "Europe/Paris", "--keep", "hospital", "--slots", "12", "--alike", "--out", model]
+    assert discreet("learn", READINGS, *learned).code == 0
+    alike = discreet("release", READINGS, "--model", model, *endless[2:], "--mechanism", "capp")
+    assert alike.code == 0
+    assert "anew each day" not in alike.err
+
+
 def test_a_pipe_goes_on_over_midnight(discreet: Discreet, endless: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("home\n" * 50))
     ran = discreet("release", *endless, "--mechanism", "adaptive", "--date", "2026-03-06", "--json")

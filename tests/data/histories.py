@@ -332,6 +332,16 @@ def geolife(folder: Path) -> Path:
     return folder / "Data"
 
 
+def geolife_labels(folder: Path) -> Path:
+    """A diary in the form of GeoLife's labels, on its own: what somebody wrote of each stay in the place of a mode."""
+    path, lines = folder / "labels.txt", ["Start Time\tEnd Time\tTransportation Mode"]
+    for stay in stays():
+        times = [iso(second).replace("-", "/").replace("T", " ")[:19] for second in (stay.start, stay.end)]
+        lines.append(f"{times[0]}\t{times[1]}\t{stay.place}")
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return path
+
+
 def csv_positions(folder: Path) -> Path:
     """With local times and offsets, as Excel in Europe would have them: semicolons and a byte order mark."""
     path = folder / "positions.csv"
@@ -547,6 +557,7 @@ HISTORIES: dict[str, Callable[[Path], Path]] = {
     "gpx 1.0": lambda folder: gpx(folder, "1.0"),
     "gpx 1.1": lambda folder: gpx(folder, "1.1"),
     "geolife": geolife,
+    "geolife-labels": geolife_labels,
     "csv of positions": csv_positions,
     "csv of labels": csv_labels,
     "parquet": parquet,

@@ -139,6 +139,8 @@ FILES = {
     "table.csv": (b"PAR1....", "this is a Parquet file; name it .parquet"),
     "sheet.csv": (b"PK\x03\x04....", "a zip archive or spreadsheet"),
     "wide.csv": ("user,timestamp,context\n".encode("utf-16"), "UTF-16"),
+    "wider.csv": ("user,timestamp,context\n".encode("utf-32"), "UTF-32"),
+    "widest.csv": ("\ufeffuser,timestamp,context\n".encode("utf-32-be"), "UTF-32"),
     "latin.csv": (b"user,timestamp,caf\xe9\n", "line 1: the header is not UTF-8"),
     "short.csv.gz": (gzip.compress(GOOD)[:-2000], "break off before their end"),
     "damaged.csv.gz": (gzip.compress(GOOD)[:900] + b"\x00" * 50 + gzip.compress(GOOD)[950:], "are damaged"),

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreet.data import archives, importing, instants
-from discreet.data.formats import csv, geolife, home_assistant, owntracks
+from discreet.data.formats import csv, geolife, google_records, home_assistant, owntracks
 from discreet.data.importing import Imported, import_logs
 from discreet.data.json_objects import loads
 from discreet.data.rows import parsed
@@ -179,6 +179,23 @@ def _states(folder: Path) -> Path:
     return path
 
 
+def _records(folder: Path) -> Path:
+    path = folder / "Records.json"
+    kinds: list[dict[str, Any]] = [
+        {"accuracy": 12},
+        {},
+        {"accuracy": 9.5, "source": "GPS"},
+        {"timestampMs": "1714550400123"},
+    ]
+    records = [
+        {"latitudeE7": 480000000 + k, "longitudeE7": 4294967296 - k, **kinds[k % 4]}
+        | ({} if k % 4 == 3 else {"timestamp": f"2024-05-01T08:{k:02}:00{'.250' * (k % 2)}Z"})
+        for k in range(12)
+    ]
+    path.write_text(json.dumps({"locations": [*records, {"wifiScan": {}}]}), encoding="utf-8")
+    return path
+
+
 @pytest.mark.slow("compares with a slow twin on many random cases")
 @pytest.mark.parametrize(
     ("make", "quick"),
@@ -188,6 +205,7 @@ def _states(folder: Path) -> Path:
         (_recording, [(owntracks, "_alike")]),
         (_trajectory, [(geolife, "_alike")]),
         (_states, [(home_assistant, "plain_fields")]),
+        (_records, [(google_records, "_alike")]),
     ],
 )
 def test_the_quick_way_tells_what_the_slow_one_does(
@@ -248,6 +266,41 @@ def test_rows_of_a_recorder_are_the_same_as_columns(tmp_path: Path) -> None:
     with mock.patch.object(home_assistant, "_alike", return_value=None):
         assert _told(path) == told
     assert len(told[0]) > len(odd)  # type: ignore[arg-type]  # the readings, as a list
+
+
+def test_positions_of_google_are_the_same_as_columns(tmp_path: Path) -> None:
+    """An odd value each, in a block with usual records: read by itself, alone and among records without a position."""
+    usual = {
+        "latitudeE7": "480000000",
+        "longitudeE7": "25000000",
+        "accuracy": "9",
+        "timestamp": '"2024-05-01T08:00:00Z"',
+    }
+    numbers = ("null", '"48"', "48.5", "1e400", "true", "[1]", "4294967296", "-4294967296", "900000001", f"{10**30}")
+    times = (
+        "null",
+        "7",
+        '""',
+        '"2024-05-01T08:00:00"',
+        '"2024-05-01T10:00:00.1234567+02:00"',
+        '"2024-02-30T08:00:00Z"',
+    )
+    odd = [usual | {field: one} for field in ("latitudeE7", "longitudeE7", "accuracy") for one in numbers]
+    odd += [usual | {"timestamp": one} for one in times]
+    odd += [{**usual, "timestampMs": one} for one in ('"x"', '"17e11"', "1")]
+    for one in odd[-3:]:
+        del one["timestamp"]
+    odd += [{name: "{}"} for name in ("wifiScan", "latitudeE7", "longitudeE7", "accuracy")]
+    path, ways = tmp_path / "Records.json", 0
+    for one in odd:
+        texts = ["{" + ", ".join(f'"{name}": {value}' for name, value in held.items()) + "}" for held in (usual, one)]
+        path.write_text(f'{{"locations": [{texts[0]}, {texts[1]}, {{"x": 1}}, {texts[0]}]}}', encoding="utf-8")
+        with mock.patch.object(google_records, "_alike", wraps=google_records._alike) as quick:
+            told = _told(path)
+        ways += any(google_records._alike(*call.args) is not None for call in quick.call_args_list)
+        with mock.patch.object(google_records, "_alike", return_value=None):
+            assert _told(path) == told, one
+    assert 0 < ways < len(odd)
 
 
 def _told(file: Path) -> tuple[object, ...]:
@@ -431,14 +484,18 @@ def test_empty_files(tmp_path: Path, ending: str) -> None:
     assert import_logs([tmp_path]).readings.height == 2
 
 
-@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
-def test_utf_16_is_said_or_read(tmp_path: Path, order: str) -> None:
-    mark = "\ufeff"
+@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_wide_text_is_said_or_read(tmp_path: Path, order: str) -> None:
+    mark, encoding = "\ufeff", order[:6].upper()
     for name in ("history.json", "labels.csv"):
         text = samples.home_assistant_json(tmp_path).read_text()
-        with pytest.raises(DataError, match=rf"{name}: .*UTF-16 text; save it as UTF-8"):
+        with pytest.raises(DataError, match=rf"{name}: .*{encoding} text; save it as UTF-8"):
             import_logs([_written(tmp_path / name, (mark + text).encode(order))])
-    track = samples.gpx(tmp_path).read_text(encoding="utf-8").replace("UTF-8", "UTF-16")
+    track = samples.gpx(tmp_path).read_text(encoding="utf-8").replace("UTF-8", encoding)
+    if encoding == "UTF-32":  # which the parser of XML has not
+        with pytest.raises(DataError, match=r"t\.gpx: is UTF-32 text; save it as UTF-8"):
+            import_logs([_written(tmp_path / "t.gpx", (mark + track).encode(order))])
+        return
     assert import_logs([_written(tmp_path / "t.gpx", (mark + track).encode(order))]).readings.height == 2
 
 

@@ -16,6 +16,7 @@ from discreet.gateway.config.views import View
 from discreet.gateway.rate_limits import Rate
 from discreet.gateway.wires.home_assistant import HomeAssistantSource
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
+from discreet.models.routine.routine import Routine
 from discreet.models.store import save
 from tests.gateway.web import ROUTINE
 
@@ -178,6 +179,15 @@ def test_a_mechanism_that_cannot_go_on_without_end_is_said_before_anything_start
     more = '[people.jane.mechanism]\nname = "hybrid"\n'
     plan = plan_of(Settings.read(written(folder, WHO + more)))
     with pytest.raises(DiscreetError, match=r"people\.jane\.mechanism: "):
+        checked(plan.people)
+
+
+def test_a_mechanism_that_promises_nothing_of_all_outputs_is_said_before_anything_starts(folder: Path) -> None:
+    """CAPP goes on without end where days are alike; what it promises is of one output seen alone."""
+    (kind, *_), night = ROUTINE.kinds, next(iter(ROUTINE.nights.values()))
+    save(folder / "jane.model", Routine({"day": ROUTINE.day(kind)}, {("day", "day"): night}))
+    plan = plan_of(Settings.read(written(folder, WHO + '[people.jane.mechanism]\nname = "capp"\n')))
+    with pytest.raises(DiscreetError, match=r"people\.jane\.mechanism: Capp promises something of a part"):
         checked(plan.people)
 
 

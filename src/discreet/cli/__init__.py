@@ -22,6 +22,7 @@ from discreet.cli.demo import demo
 from discreet.cli.deploy import deploy
 from discreet.cli.evaluate import evaluate
 from discreet.cli.examples import examples
+from discreet.cli.export import export
 from discreet.cli.forget import forget
 from discreet.cli.import_ import import_
 from discreet.cli.inputs import in_options
@@ -75,6 +76,7 @@ for verb in (
     warm,
     batch(release),
     batch(audit),
+    batch(export),
     batch(evaluate),
     batch(compare),
     batch(attack),

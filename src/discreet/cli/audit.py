@@ -45,8 +45,8 @@ def audit(
     Leaves with 0 if every gain is proven to stay within its delta, with 1 if one exceeds it or that is left open. Where
     not every output can be looked at, the proof may be the mechanism's own; the answer then says so.
 
-    Of a routine, days in a row are judged, by an observer who knows how nights join them. Adaptive and dphmm run over
-    midnight; other mechanisms start anew each day, and what they leak over midnight is found.
+    Of a routine, days in a row are judged, by an observer who knows how nights join them. Mechanisms that are
+    released without end run over midnight; others start anew each day, and what they leak over midnight is found.
 
     Example: discreet audit --model p01.model --policy examples/policy.toml
     """

@@ -80,7 +80,7 @@ def release(
     From standard input each line is answered at once, so that it can stand in a pipe: the context that is shown, or an
     empty line for silence; with --json one object a line. After the day's last slot comes the next day's first. With
     --now slots follow the clock instead, and with --state FILE the stream goes on after a restart. Of a routine,
-    adaptive and dphmm release days without end: what they promise holds over midnight. Others start anew.
+    adaptive, dphmm and dpls release days without end, and capp where all days are alike. Others start anew.
 
     Where --model is a folder with a model for each person, as learn writes it, the people of the file are released one
     after another, each by their own model: by this machine, or by Spark with --engine spark.

@@ -23,7 +23,7 @@ from discreet.data.instants import EPOCH
 from discreet.data.notation.roles import NoSuchTableError
 from discreet.data.rows import LogFormat, stamp_text
 from discreet.data.source import Fault, Format, Origin
-from discreet.data.streams import ending_of, refuse_address, written_as
+from discreet.data.streams import ending_of, refuse_address, wide_encoding, written_as
 from discreet.data.table import IMPORTED, Codes
 from discreet.errors import DataError
 from discreet.listener import Progress
@@ -32,9 +32,6 @@ ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 MANY, EACH = 4_000_000, 20
 """More readings than this, and than so many a record, are of visits that cannot be: 4 million are 200 years of them."""
-
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""How text starts that Windows' shells write; formats of text are UTF-8."""
 
 NULL_ISLAND = 1e-4
 """Degrees from 0, 0 within which a position is a device's word for none. A buoy floats there."""
@@ -142,8 +139,8 @@ def format_of(path: Path) -> str:
     (entry,) = files_of([path], Reached(), lambda file, why: None)
     head = entry.head()
     held = recognised_for_import(entry.inner, head)
-    if held is None or not head or head[:2] in UTF_16:
-        raise DataError(_unrecognised(entry, head[:2]))
+    if held is None or not head or wide_encoding(head) is not None:
+        raise DataError(_unrecognised(entry, head))
     return held.name
 
 
@@ -151,8 +148,8 @@ def _unrecognised(entry: LogEntry, start: bytes) -> str:
     """What is wrong with a file that somebody named, by its first bytes."""
     if not start:
         return f"{entry.name}: the file is empty; copy it again"
-    if start in UTF_16:
-        return f"{entry.name}: is UTF-16 text; save it as UTF-8"
+    if (encoding := wide_encoding(start)) is not None:
+        return f"{entry.name}: is {encoding} text; save it as UTF-8"
     return f"{entry.name}: is in no format that is known; {KNOWN}; or insist on one with --format (format=)"
 
 
@@ -200,8 +197,8 @@ class _Import:
 
     def unrecognised(self, entry: LogEntry) -> None:
         """A file in no known format: an error only where somebody named it."""
-        start = entry.head()[:2]
-        if entry.named or start in UTF_16:
+        start = entry.head()
+        if entry.named or wide_encoding(start) is not None:
             raise DataError(_unrecognised(entry, start))
         self._unknown.append(entry.name)
 

@@ -48,7 +48,7 @@ def published_columns(source: Source | Rows, columns: EventColumns) -> tuple[dic
 
 def check_target(path: Path, data: Path, *, parted: bool = False) -> None:
     """Refuse a place where the published table cannot stand, before the work rather than after it."""
-    refuse_address(path)
+    refuse_address(path, written=True)
     if not parted:
         ending_of(path, ENDINGS, "published events")
     elif path.exists():

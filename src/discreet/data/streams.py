@@ -15,12 +15,19 @@ from typing import IO, Any, BinaryIO, NamedTuple, TextIO
 from discreet.errors import DataError
 from discreet.files import written_whole
 
+MARKS = {
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+"""How text starts that Windows' shells write, the longer marks first; formats of text are UTF-8."""
+
 MAGIC = {
     b"\x1f\x8b": "gzip data; name it {ending}.gz",
     b"PAR1": "a Parquet file; name it .parquet",
     b"PK\x03\x04": "a zip archive or spreadsheet; save it as CSV",
-    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+    **{mark: f"{encoding} text; save it as UTF-8" for mark, encoding in MARKS.items()},
 }
 """First bytes of what is often taken for text, and what to do about it."""
 
@@ -29,16 +36,22 @@ ADDRESS = re.compile(r"(s3a?|gs|abfss?|hdfs|https?|ftp|memory):/")
 """The begin of an address, of which a path has one slash."""
 
 
-def refuse_address(path: str | Path) -> None:
+def refuse_address(path: str | Path, *, written: bool = False) -> None:
     """Refuse what is an address: files of this machine are read and written here, and stores by Spark alone."""
     found = ADDRESS.match(str(path))
     if found is None:
         return
     spark = "" if found[1] in ("http", "https", "ftp", "memory") else ", or read it with --engine spark"
+    remedy = "give a file of this machine, and copy it there" if written else f"copy it here{spark}"
     raise DataError(
         f"{found[1]}://{str(path)[found.end() :].lstrip('/')}: addresses are not on this engine, which reads and "
-        f"writes files of this machine; copy it here{spark}"
+        f"writes files of this machine; {remedy}"
     )
+
+
+def wide_encoding(head: bytes) -> str | None:
+    """What text is encoded in that is not UTF-8 and says so."""
+    return next((encoding for mark, encoding in MARKS.items() if head.startswith(mark)), None)
 
 
 class FileSize(NamedTuple):

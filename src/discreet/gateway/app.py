@@ -416,6 +416,11 @@ def checked(people: Iterable[PersonConfig]) -> None:
     today = dt.datetime.now(dt.UTC).date()
     for one in people:
         try:
-            one.make(one.routine.since(today))
+            made = one.make(one.routine.since(today))
         except DiscreetError as error:
             raise DiscreetError(f"people.{one.name}.mechanism: {error}") from None
+        if made.guarantee.kind == "window only":
+            raise DiscreetError(
+                f"people.{one.name}.mechanism: {type(made).__name__} promises something of a part of the outputs only, "
+                "and applications see all of them; use adaptive"
+            )

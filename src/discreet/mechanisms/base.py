@@ -46,9 +46,13 @@ class ContextMechanism(ABC):
         require(self.needs, model, type(self).__name__)
         self.model = model
         self.policy = policy
-        self.secrets: SecretTable = policy.for_model(model.contexts, model.slots)
+        self.secrets: SecretTable = self._laid()
         self.private_contexts: IntArray = np.arange(len(model.contexts))
         self.private_contexts.setflags(write=False)
+
+    def _laid(self) -> SecretTable:
+        """The policy over the model's slots, which are one day's unless a mechanism can do without an end."""
+        return self.policy.for_model(self.model.contexts, self.model.slots)
 
     def remember(self, memory: int | None, context: int) -> int:
         """The private state is the context."""

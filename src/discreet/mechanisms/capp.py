@@ -10,6 +10,10 @@ Multiplied by P(o) each is linear: sum over c of b(o | c) p(c) (e_j(c) - theta_j
 says of event j, and theta_j its prior plus delta. R is as printed the transition row of s, P(s -> c), which is no
 posterior (`"published"`), or Bayes' reversal P(X_{t-1} = s | X_t = c) (`"bayes"`).
 
+Time is cyclic in the paper (section 3.1: Z_{N+m} = Z_m), so that over `routine.since(date)`, days without end that are
+all alike, slot t + 1 of the last slot is the first one, slot t - 1 of the first is the last one, and the step between
+them is the night. A chain of one day has no such step: its last slot lacks (2), its first (3).
+
 A secret of several contexts is one event: (1), (2) and the reversal add up over its contexts, and its transition row is
 that of the lumped context, P(X_t = c | X_{t-1} in s). The printed (3) is kept even for a secret that is impossible at
 slot t-1 (of several contexts, the rows are then averaged): it asks for something all the same.
@@ -39,8 +43,9 @@ from discreet.errors import DiscreetError
 from discreet.jit import product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms import dual_simplex, programme
-from discreet.mechanisms.base import SlotMechanism
+from discreet.mechanisms.circle import CircleMechanism
 from discreet.models.arrays import reachable
+from discreet.models.routine.endless import EndlessChain
 from discreet.numerics import SLACK, TOTAL, FloatArray, IntArray, weights_to_likeliest
 from discreet.outputs import Output, Released
 from discreet.policy import Guarantee, Policy
@@ -67,6 +72,7 @@ WINDOW = {
     "published": "one output, seen alone, gains at most delta on each secret at its own slot and at the next",
     "bayes": "one output, seen alone, gains at most delta on each secret at its own slot, the one before and the next",
 }
+CUT = ", but not over midnight (cyclic=False)"
 NOT_PROVEN = "; several outputs together are not bounded, and breach. Secrets at='any' are not bounded"
 
 
@@ -84,8 +90,11 @@ class Requirements(NamedTuple):
         return np.asarray(self.limits - product(self.told, self.prior))
 
 
-class Deception(SlotMechanism, ABC):
-    """A kernel for each slot, found when it is first asked for; the public state is the slot.
+class Deception(CircleMechanism, ABC):
+    """A kernel for each slot of the day, found when it is first asked for; the public state is the slot.
+
+    Over `routine.since(date)` of one kind of day it goes on without end, and the constraints reach over midnight;
+    `cyclic=False` leaves out those that do. The public state is then a `Round`.
 
     `fallbacks` are the slots whose programme has no solution: there every row is the slot's prior (Eq. 8). Fakes are
     drawn among the contexts that are possible at the slot: an output that cannot be true says no more than any other
@@ -95,72 +104,88 @@ class Deception(SlotMechanism, ABC):
 
     needs: Needs = "chain"
 
-    def __init__(self, model: DayModel, policy: Policy, *, constraints: Constraints = "published") -> None:
+    def __init__(
+        self,
+        model: DayModel | EndlessChain,
+        policy: Policy,
+        *,
+        constraints: Constraints = "published",
+        cyclic: bool = True,
+    ) -> None:
         if constraints not in get_args(Constraints):
             raise DiscreetError(f"constraints={constraints!r} is not known; use 'published' or 'bayes'")
-        super().__init__(model, policy)
+        super().__init__(model, policy, cyclic=cyclic)
         self.constraints = constraints
-        self.guarantee = Guarantee("window only", WINDOW[constraints] + NOT_PROVEN)
-        self._possible = reachable(model) & (model.prior > 0)
+        over = "" if cyclic or self.model.slots is not None else CUT
+        self.guarantee = Guarantee("window only", WINDOW[constraints] + over + NOT_PROVEN)
+        self._possible = reachable(self.day) & (self.day.prior > 0)
         self._kernels: dict[int, FiniteKernel] = {}
         self._given_up: set[int] = set()
 
-    def kernel(self, state: int) -> FiniteKernel:
+    def kernel_at(self, slot: int) -> FiniteKernel:
         """The slot's; any context may be released, true or not."""
-        if state not in self._kernels:
-            self._kernels[state] = self._solved(state)
-        return self._kernels[state]
+        if slot not in self._kernels:
+            self._kernels[slot] = self._solved(slot)
+        return self._kernels[slot]
+
+    def _options(self) -> str:
+        return f"constraints {self.constraints}"
 
     @property
     def fallbacks(self) -> tuple[int, ...]:
         """The slots whose programme has no solution (or whose solver failed); asking for them solves every slot."""
-        for slot in range(self.model.slots):
-            self.kernel(slot)
+        for slot in range(self.day.slots):
+            self.kernel_at(slot)
         return tuple(sorted(self._given_up))
 
     def expected_utility(self, days: int | None = None) -> Utility:
         """Exact, on the weights that are sampled: the mean over slots of the sum of P(X_t = c) b(c | c) (Eq. 6)."""
         total = 0.0
-        for slot, prior in enumerate(self.model.prior):
-            kernel = self.kernel(slot)
+        for slot, prior in enumerate(self.day.prior):
+            kernel = self.kernel_at(slot)
             for column, output in enumerate(kernel.outputs):
                 assert isinstance(output, Released)
                 own = self.model.contexts.index(output.context)
                 total += float(prior[own] * kernel.matrix[own, column])
-        return Utility(total / self.model.slots)
+        return Utility(total / self.day.slots)
 
     def events(self, slot: int) -> Requirements:
         """The left and right sides of (1) to (3) for the secrets that hold at the slot, the next and the one before."""
-        model, secrets = self.model, self.secrets
+        day, secrets = self.day, self.secrets
         possible = np.flatnonzero(self._possible[slot])
         told, limits = [], []
-        for u in (slot, slot + 1, slot - 1):
-            if not 0 <= u < model.slots:
-                continue
-            prior = np.where(self._possible[u], model.prior[u], 0.0)
+        for u, which in self._around(slot):
+            prior = np.where(self._possible[u], day.prior[u], 0.0)
             for g in np.flatnonzero(secrets.active[:, u] & ~secrets.any_slot).tolist():
                 members = secrets.members[g] & self._possible[u]
                 inside = np.where(members, prior, 0.0)
-                if u == slot:  # (1)
+                if which == 1:
                     row = members.astype(np.float64)
-                elif u > slot:  # (2)
-                    row = product(model.transitions[slot], members.astype(np.float64))
-                else:  # (3)
-                    row = self._backward(u, g, inside)
+                elif which == 2:
+                    row = product(self.steps[slot], members.astype(np.float64))
+                else:
+                    row = self._backward(u, slot, g, inside)
                 told.append(row[possible])
                 q = float(inside.sum())
                 limits.append(q + secrets.policy.row_delta(secrets.policy.secrets[g], q))
-        mass = model.prior[slot, possible]
+        mass = day.prior[slot, possible]
         rows = np.array(told, dtype=np.float64).reshape(len(told), len(possible))
         return Requirements(possible, mass / mass.sum(), rows, np.array(limits, dtype=np.float64))
 
-    def _backward(self, u: int, g: int, inside: FloatArray) -> FloatArray:
-        """(n,): R(., g) of (3), for the contexts of slot u + 1; inside (n,) is P(X_u = s) for s in g, else 0."""
+    def _around(self, slot: int) -> list[tuple[int, int]]:
+        """The slot, the next and the one before, where there are such, each with the number of its inequality."""
+        slots, closed = self.day.slots, len(self.steps) == self.day.slots
+        ahead = [((slot + 1) % slots, 2)] if closed or slot + 1 < slots else []
+        behind = [((slot - 1) % slots, 3)] if closed or slot > 0 else []
+        return [(slot, 1), *ahead, *behind]
+
+    def _backward(self, u: int, now: int, g: int, inside: FloatArray) -> FloatArray:
+        """(n,): R(., g) of (3), for the contexts of slot `now`, which follows u; inside (n,) is P(X_u = s), s in g."""
         if self.constraints == "bayes":
-            joint = product(inside, self.model.transitions[u])
-            return np.asarray(np.divide(joint, self.model.prior[u + 1], out=np.zeros_like(joint), where=joint > 0))
+            joint = product(inside, self.steps[u])
+            return np.asarray(np.divide(joint, self.day.prior[now], out=np.zeros_like(joint), where=joint > 0))
         weights = inside if inside.any() else self.secrets.members[g].astype(np.float64)
-        return np.asarray(product(weights, self.model.transitions[u]) / weights.sum())
+        return np.asarray(product(weights, self.steps[u]) / weights.sum())
 
     def _solved(self, slot: int) -> FiniteKernel:
         events = self.events(slot)

@@ -376,7 +376,8 @@ def checked_length(piece_length: int | None) -> None:
     """Refuse pieces of no events."""
     if piece_length is not None and piece_length < 1:
         raise DiscreetError(
-            f"trajectories cannot be cut to pieces of {piece_length} events; give 1 or more, or 0 to leave them whole"
+            f"trajectories cannot be cut to pieces of {piece_length} events; give 1 or more, or leave them whole with "
+            "--piece 0 (piece_length=None)"
         )
 
 

@@ -62,6 +62,31 @@ def test_laws_and_promise() -> None:
     check_laws(mechanism)
 
 
+def test_any_two_contexts_differ_by_epsilon_at_most_in_the_set_and_outside() -> None:
+    """At every context's answer and around it, along days drawn from the mechanism; the bound is attained."""
+    around = np.array([[0.0, 0.0], [0.5, 0.5], [-2.0, 1.0], [9.0, -9.0]])
+    largest, outside = 0.0, 0
+    for seed in range(6):
+        chain = random_chain(seed, n=4, slots=4, zeros=0.0)
+        mechanism = d.mechanisms.Dpls(chain, query=QUERY, epsilon=0.7, left_out=0.3)
+        state, rng = mechanism.start(), SeededEntropy(seed)
+        for context in chain.sample_codes(1, seed)[0].tolist():
+            kernel = mechanism.kernel(state)
+            outside += 4 - len(kernel.support)
+            drawn = kernel.sample(context, rng)
+            points = [
+                d.Perturbed(tuple(map(float, point))) for point in (np.array(QUERY)[:, None] + around).reshape(-1, 2)
+            ]
+            for output in (drawn, *points):
+                told = kernel.likelihood(output)
+                if told.any():
+                    assert told.min() > 0
+                    largest = max(largest, float(np.log(told.max() / told.min())))
+            state = mechanism.advance(state, drawn)
+    assert outside
+    assert 0.6 < largest <= 0.7 + 1e-9
+
+
 @pytest.mark.parametrize("left_out", [-0.1, 1, True, "0.1", float("nan")])
 def test_a_share_that_is_none_is_refused(left_out: object) -> None:
     with pytest.raises(PolicyError, match="left_out is"):

@@ -63,8 +63,10 @@ class Decision(NamedTuple):
 class Effort:
     """What deciding took, for reports.
 
-    Programmes, those solved without memory because that took long with it, those replaced by a simple kernel, those
-    given up (silence instead), and kernels mended after rounding.
+    Programmes, those solved without memory too, those replaced by a simple kernel, those given up (silence instead),
+    and kernels mended after rounding. `without_memory` counts slots whose programme with memory was not solved, and
+    slots whose kernel with memory was not shown to be within `programme.GAP` of the optimum. Of those the better of
+    both kernels is taken, which may be the one with memory: the number is the most slots that did not use it.
     """
 
     programmes: int = 0

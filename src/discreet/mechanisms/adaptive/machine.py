@@ -24,6 +24,7 @@ from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.decision import Decider, Decision
 from discreet.mechanisms.adaptive.family import Beliefs, FamilySlots
 from discreet.mechanisms.adaptive.kernel import ReleaseKernel
+from discreet.mechanisms.adaptive.size import refuse_too_large
 from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, PACING, DaySlots, LiveSlots, Pacing, Slot
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Vocabulary
 from discreet.models.arrays import possible_steps
@@ -170,7 +171,11 @@ class AdaptiveMachine(Remembering):
     ) -> None:
         """`like` shares what it has decided, of the same habits and policy; `before` is followed at a cut."""
         group = _groups(model, pairs) if before is None else before[0].group
-        super().__init__(model.contexts, memory, group, getattr(model, "pairs", None))
+        known = getattr(model, "pairs", None)
+        lifted = memory == "last" and known is None  # pairs of the model's own are filtered without a table
+        n = len(model.contexts)
+        refuse_too_large(model, policy, n * (2 + int(group.max())) if lifted else n, outputs)
+        super().__init__(model.contexts, memory, group, known)
         self.model, self.policy, self.tabled = model, policy, tabled
         self.family: tuple[Any, ...]
         self.slots: tuple[Any, ...]

@@ -26,8 +26,9 @@ with the defaults it tries all that `mondrian` tries; `algpr` finds over 50 mini
 `best` is `exact`, and then ALGPR with a part of as many checks."""
 
 PART = 7
-"""`best` gives ALGPR one check for so many of its budget, beyond the walks: 2,000. On random chains of 4 to 9 contexts
-that found nearly all that 8,000 checks find, in a quarter of a second."""
+"""`best` gives ALGPR one check for so many of its budget, beyond the walks: 2,000, which take a
+quarter of a second. 8,000 may find more: on random chains of 6 contexts a mean utility of 0.1252 against 0.1192, on ten
+others of 6 0.0845 against 0.0839, and on ten each of 4 and of 9 no more."""
 
 WALKS: dict[Search, tuple[str, ...]] = {
     "mondrian": ("grid",),
