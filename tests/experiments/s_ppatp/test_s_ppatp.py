@@ -211,6 +211,8 @@ def test_one_of_any_is_each_persons_own_attribute(group: PublishedGroup) -> None
         "NoMask",
         "SensitiveMask",
         "PA-HMM",
+        "PA-HMM as printed, by topics",
+        "PA-HMM as printed, by published",
         "Adaptive events",
     }
     assert {row["secret"] for row in figure.people.records()} == {"one of each", "one of any"}

@@ -169,6 +169,7 @@ def test_following_hybrid_the_adversary_follows_too() -> None:
         mechanism.adversary.start().after(np.ones(6))
 
 
+@pytest.mark.slow("searches MaskIt's vectors of forty chains, twice")
 def test_never_below_hybrid_and_says_what_it_follows() -> None:
     followed = {"adaptive": 0, "hybrid": 0}
     for seed in searches(40):
