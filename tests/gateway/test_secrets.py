@@ -22,7 +22,7 @@ from discreet.choosing.policy_text import policy_file_text
 from discreet.gateway.app import plan_of
 from discreet.gateway.config.settings import Settings
 from discreet.gateway.owner.preview import PreviewWork, preview, within_bounds
-from discreet.gateway.owner.previews import Previews
+from discreet.gateway.owner.previews import Preview, Previews
 from discreet.gateway.owner.secrets import PolicyFiles, already_told, begins_of, draft_of, save, secrets_of
 from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.slots.person import PersonConfig
@@ -410,6 +410,25 @@ async def found_by(previews: Previews, name: str) -> dict[str, Any]:
             if state["result"] is not None or state["problem"] is not None:
                 return dict(state)
             await asyncio.sleep(0.1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children of a process are listed by Linux")
+def test_a_preview_that_is_cancelled_twice_while_it_starts_leaves_no_process() -> None:
+    """Whoever stops waits for a preview's end, and may be stopped meanwhile: the process must be gone all the same."""
+
+    async def story() -> None:
+        before = processes()
+        for ticks in range(8):
+            preview = Preview("jane", work(weeks=1, days=0), lambda result: result)
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            for _ in range(3):
+                preview._task.cancel()
+                await asyncio.sleep(0)
+            await asyncio.gather(preview._task, return_exceptions=True)
+            assert processes() <= before, f"cancelled after {ticks} steps"
+
+    asyncio.run(story())
 
 
 def test_a_preview_runs_in_a_process_that_ends_when_it_is_cancelled_or_the_gateway_stops() -> None:

@@ -93,15 +93,29 @@ class Preview:
 
 
 async def _started() -> asyncio.subprocess.Process:
+    """A process; none is left behind where whoever waits is cancelled, however often, while it starts."""
     one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-    return await asyncio.create_subprocess_exec(
-        *command(),
-        env={**os.environ, **one_thread},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,  # what an error says may be private
-        limit=LINE,
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *command(),
+            env={**os.environ, **one_thread},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,  # what an error says may be private
+            limit=LINE,
+        )
     )
+    cancelled = False
+    while not starting.done():
+        try:
+            await asyncio.wait([starting])
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        if not starting.cancelled() and starting.exception() is None:
+            await _gone(starting.result())
+        raise asyncio.CancelledError
+    return starting.result()
 
 
 async def _gone(process: asyncio.subprocess.Process) -> None:
@@ -110,10 +124,9 @@ async def _gone(process: asyncio.subprocess.Process) -> None:
         process.kill()
     if process.stdin is not None:
         process.stdin.close()
-    waiting = asyncio.ensure_future(process.wait())
-    while not waiting.done():
+    while process.returncode is None:
         with suppress(asyncio.CancelledError):
-            await asyncio.shield(waiting)
+            await process.wait()
 
 
 class Previews:
