@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.files import folder_whole, written_whole
+from discreet.files import folder_beside, folder_whole, written_whole
 
 
 def test_what_is_written_is_there_and_nothing_beside_it(tmp_path: Path) -> None:
@@ -86,3 +87,12 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
     with pytest.raises(DiscreetError, match="cannot be made"), folder_whole(tmp_path / "none" / "models"):
         pass
+
+
+@pytest.mark.parametrize("write", [written_whole, folder_whole, folder_beside])
+def test_an_address_is_nowhere_to_write(write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for address in ("s3://bucket/out.parquet", Path("s3://bucket/out.parquet")):  # a path has one slash
+        with pytest.raises(DiscreetError, match=r"^s3://bucket/out\.parquet: addresses .* copy it there$"):
+            write(address).__enter__()
+    assert list(tmp_path.iterdir()) == []

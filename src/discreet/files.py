@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -11,7 +12,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from discreet.errors import DiscreetError
+from discreet.errors import DataError, DiscreetError
+
+ADDRESS = re.compile(r"(s3a?|gs|abfss?|hdfs|https?|ftp|memory):/")
+"""The begin of an address, of which a path has one slash."""
+
+
+def refuse_address(path: str | Path, *, written: bool = False) -> None:
+    """Refuse what is an address: files of this machine are read and written here, and stores by Spark alone."""
+    found = ADDRESS.match(str(path))
+    if found is None:
+        return
+    spark = "" if found[1] in ("http", "https", "ftp", "memory") else ", or read it with --engine spark"
+    remedy = "give a file of this machine, and copy it there" if written else f"copy it here{spark}"
+    raise DataError(
+        f"{found[1]}://{str(path)[found.end() :].lstrip('/')}: addresses are not on this engine, which reads and "
+        f"writes files of this machine; {remedy}"
+    )
 
 
 @contextmanager
@@ -21,6 +38,7 @@ def written_whole(path: str | Path, *, private: bool = False) -> Iterator[Binary
     If the block raises, the target stays as it was and nothing is left beside it. A `private` file is for its owner
     alone from its first byte on; unlike `private_files` this is for threads too.
     """
+    refuse_address(path, written=True)
     target = Path(path)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
@@ -52,6 +70,7 @@ def folder_whole(path: str | Path, *, private: bool = False) -> Iterator[Path]:
 
     A `private` one is for its owner alone, as every one is until then.
     """
+    refuse_address(path, written=True)
     target = Path(path)
     try:
         beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -76,6 +95,7 @@ def folder_beside(path: str | Path | None) -> Iterator[Path]:
     if path is None:
         prefix, where = "discreet.", None
     else:
+        refuse_address(path, written=True)
         target = Path(path).absolute()
         prefix, where = f".{target.name}.", target if target.is_dir() else target.parent
     try:

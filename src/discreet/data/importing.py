@@ -23,9 +23,10 @@ from discreet.data.instants import EPOCH
 from discreet.data.notation.roles import NoSuchTableError
 from discreet.data.rows import LogFormat, stamp_text
 from discreet.data.source import Fault, Format, Origin
-from discreet.data.streams import ending_of, refuse_address, wide_encoding, written_as
+from discreet.data.streams import ending_of, wide_encoding, written_as
 from discreet.data.table import IMPORTED, Codes
 from discreet.errors import DataError
+from discreet.files import refuse_address
 from discreet.listener import Progress
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")

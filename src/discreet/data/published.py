@@ -16,9 +16,9 @@ from discreet.data.formats import open_source
 from discreet.data.many import NO_VALUE, ManyFiles
 from discreet.data.releases import ROW_GROUP, sink_parquet
 from discreet.data.source import Source
-from discreet.data.streams import as_text, ending_of, refuse_address, written_as
+from discreet.data.streams import as_text, ending_of, written_as
 from discreet.errors import DataError, did_you_mean
-from discreet.files import folder_whole
+from discreet.files import folder_whole, refuse_address
 from discreet.frames import Rows
 from discreet.outputs import PartialEvent
 

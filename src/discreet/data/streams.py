@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,23 +29,6 @@ MAGIC = {
     **{mark: f"{encoding} text; save it as UTF-8" for mark, encoding in MARKS.items()},
 }
 """First bytes of what is often taken for text, and what to do about it."""
-
-
-ADDRESS = re.compile(r"(s3a?|gs|abfss?|hdfs|https?|ftp|memory):/")
-"""The begin of an address, of which a path has one slash."""
-
-
-def refuse_address(path: str | Path, *, written: bool = False) -> None:
-    """Refuse what is an address: files of this machine are read and written here, and stores by Spark alone."""
-    found = ADDRESS.match(str(path))
-    if found is None:
-        return
-    spark = "" if found[1] in ("http", "https", "ftp", "memory") else ", or read it with --engine spark"
-    remedy = "give a file of this machine, and copy it there" if written else f"copy it here{spark}"
-    raise DataError(
-        f"{found[1]}://{str(path)[found.end() :].lstrip('/')}: addresses are not on this engine, which reads and "
-        f"writes files of this machine; {remedy}"
-    )
 
 
 def wide_encoding(head: bytes) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from discreet.contracts import DayModel
 from discreet.errors import DiscreetError, FileFormatError
-from discreet.files import written_whole
+from discreet.files import refuse_address, written_whole
 from discreet.models.arrays import require_chain
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.store import load_days, save
@@ -47,6 +47,7 @@ class Published:
 
     def write(self, path: str | Path) -> None:
         """Write the bundle to a new folder, or to one file if the name ends in .zip; whole or not at all."""
+        refuse_address(path, written=True)
         path = Path(path)
         if path.suffix != ".zip" and path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise DiscreetError(f"{path}: exists and is not an empty folder; choose another name")

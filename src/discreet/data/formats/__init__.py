@@ -32,8 +32,9 @@ from discreet.data.frames import FrameSource
 from discreet.data.many import ManyFiles, is_many
 from discreet.data.rows import LogFormat
 from discreet.data.source import Format, Source
-from discreet.data.streams import OpenedFile, refuse_address
+from discreet.data.streams import OpenedFile
 from discreet.errors import DataError, did_you_mean
+from discreet.files import refuse_address
 from discreet.frames import TABLES, Rows, frame_of, is_file, is_frame
 from discreet.given import words_for
 
