@@ -28,6 +28,7 @@ class Mosquitto:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
         self._configuration = folder / "mosquitto.conf"
+        self._saved = folder / "mosquitto.db"
         access = "" if "allow_anonymous" in more else "allow_anonymous true\n"
         self._configuration.write_text(
             f"listener {self.port} 127.0.0.1\nuser {getpass.getuser()}\npersistence true\n"
@@ -48,6 +49,29 @@ class Mosquitto:
             assert self._process.poll() is None, "mosquitto did not start"
             time.sleep(0.01)
         raise AssertionError("mosquitto does not listen")
+
+    def save(self) -> None:
+        """Make the broker write its sessions to disk now.
+
+        It acknowledges a message before it saves it: what it has neither saved nor delivered is lost with it, and no
+        subscriber can change that.
+        """
+        assert self._process is not None
+        before = self._written()
+        self._process.send_signal(signal.SIGUSR1)
+        for _ in range(3000):
+            if self._written() != before:
+                return
+            time.sleep(0.01)
+        raise AssertionError("mosquitto does not save its sessions")
+
+    def _written(self) -> tuple[int, int] | None:
+        """Which file of sessions is there: a new one takes the place of the old at each save."""
+        try:
+            found = self._saved.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self._process is not None:

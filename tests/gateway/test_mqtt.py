@@ -141,6 +141,7 @@ def test_a_broker_that_is_killed_and_comes_back_loses_nothing(tmp_path: Path, mo
     async def story() -> None:
         async with opened(tmp_path).running() as gateway, reading(gateway, mosquitto) as source:
             await send(mosquitto, *map(location, range(TST - 100, TST - 50)), retain=False)
+            mosquitto.save()
             mosquitto.stop(signal.SIGKILL)
             await until("that it is away", lambda: not source.connected.is_set())
             mosquitto.start()
