@@ -88,6 +88,7 @@ class Decider:
         self.vocabulary = vocabulary
         self.private_contexts = private_contexts
         self.effort = Effort()
+        self._gained = np.where(np.isfinite(vocabulary.worth), vocabulary.worth, 0.0)  # (n, O): 0 where not allowed
 
     def decide(self, belief: Any) -> Decision:
         """The kernel of the slot that comes next."""
@@ -117,7 +118,7 @@ class Decider:
 
     def _worth(self, slot: Slot, mass: FloatArray, weights: IntArray) -> float:
         """What is expected of weights, if the private states have this mass."""
-        worth = np.where(np.isfinite(self.vocabulary.worth), self.vocabulary.worth, 0.0)[slot.context]
+        worth = self._gained[slot.context]
         return float((mass * (worth * weights).sum(axis=1)).sum()) / TOTAL
 
     def _best(self, slot: Slot) -> IntArray | None:
@@ -143,7 +144,7 @@ class Decider:
             best = self.vocabulary.worth[slot.context].argmax(axis=1)
             yield np.where(np.arange(len(self.vocabulary.outputs)) == best[:, None], slot.mass[:, None], 0.0), -np.inf
             return
-        if len(np.unique(slot.context)) < len(slot.context):
+        if np.bincount(slot.context).max() > 1:  # memory tells states of one context apart
             yield from self._solved(slot, self._apart(slot), OPERATIONS_OF_PAIRS, SHARED)
             self.effort.without_memory += 1
         yield from self._solved(slot, slot.context, OPERATIONS, SHARED)
@@ -233,7 +234,6 @@ class Decider:
         if not slot.rows:
             return True
         silence = self.vocabulary.silence
-        allowed = np.isfinite(self.vocabulary.worth[slot.context])
         for share in (0, 0, 0, 13, 13, 10, 7, 4, 2):
             excess = self._excess(weights, slot)
             failing = np.flatnonzero(~(excess <= 0).all(axis=1))
@@ -245,6 +245,7 @@ class Decider:
             if not share:
                 self._trimmed(weights, slot, failing[failing != silence], excess)
                 continue
+            allowed = np.isfinite(self.vocabulary.worth[slot.context])
             for o in failing[failing != silence]:
                 likely = np.where(
                     allowed[weights[:, o] > 0].all(axis=0), product(slot.mass, weights.astype(np.float64)), -1.0

@@ -196,6 +196,7 @@ class AdaptiveMachine(Remembering):
         if like is not None:
             self.decider.effort = like.decider.effort
         self._known: DecisionCache = DecisionCache(room) if like is None else like._known
+        self._last: tuple[AdaptiveState, DecidedKernel] | None = None  # a session asks twice: to draw, then to go on
 
     def _streams(
         self, habits: Sequence[Any], like: AdaptiveMachine | None, before: tuple[AdaptiveMachine, int] | None
@@ -237,6 +238,12 @@ class AdaptiveMachine(Remembering):
         return self._told(state).kernel
 
     def _told(self, state: AdaptiveState) -> DecidedKernel:
+        last = self._last
+        if last is None or last[0] is not state:
+            last = self._last = state, self._looked_up(state)
+        return last[1]
+
+    def _looked_up(self, state: AdaptiveState) -> DecidedKernel:
         key = self._place(state)
         if not self.tabled:
             return self._known.of_state(key) or self._of_slot(state, key)

@@ -140,6 +140,9 @@ class Groups(NamedTuple):
     @classmethod
     def of(cls, number: IntArray, mass: FloatArray, rows: FloatArray) -> Groups:
         """Masses add up; coefficients are averaged by mass."""
+        if (number[1:] > number[:-1]).all():  # most often each state has a number of its own, in order
+            every = np.arange(len(number))
+            return cls(mass, rows, every, every)
         _, first, where = np.unique(number, return_index=True, return_inverse=True)
         if len(first) == len(number):
             return cls(mass[first], rows[:, first], first, where)
@@ -219,18 +222,19 @@ class LiveSlots:
     def with_rows(self, belief: EndlessBelief) -> tuple[Slot, Rows]:
         """The same, and what its rows are about."""
         rows, believed, told = belief.tells()
-        beyond = (told.known - rows.limit[:, None]) / tightness(rows.limit)[:, None]
+        units = tightness(rows.limit)
+        beyond = (told.known - rows.limit[:, None]) / units[:, None]
         live = np.asarray(~(beyond <= DROPPED).all(axis=1))  # what is not a number is live
-        limits = self._limits(rows.only(live), believed[live], belief.slot)
-        return Slot.of(told.private, told.context, told.mass, beyond[live], limits), rows.only(live)
+        own = rows.only(live)
+        limits = self._limits(own, believed[live], units[live], belief.slot)
+        return Slot.of(told.private, told.context, told.mass, beyond[live], limits), own
 
-    def _limits(self, rows: Rows, believed: FloatArray, t: int) -> FloatArray:
+    def _limits(self, rows: Rows, believed: FloatArray, units: FloatArray, t: int) -> FloatArray:
         """How far beyond its delta each gain may go now: less than nothing while some of it is held back.
 
         A gain that is there already may stay, so that silence is always possible. In units of each row's slack.
         """
         held = self.pacing.held * rows.delta * self._fading[np.clip(t - rows.closes, 0, LONG)]
-        units = tightness(rows.limit)
         return np.asarray(np.minimum(SOLVED, np.maximum(-held / units, (believed - rows.limit) / units + SOLVED)))
 
 
