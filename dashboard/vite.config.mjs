@@ -1,6 +1,11 @@
-// Fixed names: the gateway serves these files and no others, below /page/.
+// Fixed names: the gateway serves these files and no others, below page/. The page is served at / and at /page, so that
+// relative addresses hold at both, and below any prefix that a proxy puts before them.
 export default {
   base: "/page/",
+  plugins: [{
+    name: "relative",
+    transformIndexHtml: { order: "post", handler: (html) => html.replaceAll('"/page/', '"page/') },
+  }],
   build: {
     outDir: "../src/discreet/dashboard",
     emptyOutDir: false,

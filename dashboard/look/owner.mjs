@@ -40,7 +40,7 @@ await look(async () => {
   })().catch(() => true);
   expectErrors(1);
   const forged = await page.evaluate(async () =>
-    (await fetch("/v1/owner/tokens", { method: "POST", headers: { "Content-Type": "application/json" },
+    (await fetch("v1/owner/tokens", { method: "POST", headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ purpose: "application" }) })).status);
   holds(forged === 403, `a write without the session's word is answered ${forged}`);
   await page.click("[aria-label='Revoke kitchen']");

@@ -1,4 +1,5 @@
-// The gateway's routes for the owner. The session's word against forged writes is kept in memory alone.
+// The gateway's routes for the owner, relative to the page: a proxy may put both below a prefix of its own. The session's
+// word against forged writes is kept in memory alone.
 
 import { setNow } from "./locale";
 
@@ -92,6 +93,9 @@ export class Refused extends Error {
   constructor(readonly status: number, words: string) { super(words); }
 }
 
+/** The whole address of a route, for somebody outside this page. */
+export const whole = (path: string): string => new URL(path, document.baseURI).href;
+
 let csrf = "";
 
 async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -108,27 +112,27 @@ async function entered(path: string, body: unknown): Promise<void> {
   csrf = (await ask<{ csrf: string }>("POST", path, body)).csrf;
 }
 
-const of = (person: string): string => `/v1/owner/people/${encodeURIComponent(person)}`;
+const of = (person: string): string => `v1/owner/people/${encodeURIComponent(person)}`;
 
 export const api = {
   async session(): Promise<Session> {
-    const found = await ask<Session>("GET", "/v1/owner");
+    const found = await ask<Session>("GET", "v1/owner");
     csrf = found.csrf ?? "";
     return found;
   },
-  door: () => ask<Door>("GET", "/v1/owner/door"),
-  first: (token: string, password: string) => entered("/v1/owner/first", { token, password }),
-  login: (password: string) => entered("/v1/owner/login", { password }),
-  ready: async () => (await (await fetch("/readyz")).json()) as Ready, // 503 is an answer, too
-  acceptClock: () => ask<null>("POST", "/v1/owner/clock"),
+  door: () => ask<Door>("GET", "v1/owner/door"),
+  first: (token: string, password: string) => entered("v1/owner/first", { token, password }),
+  login: (password: string) => entered("v1/owner/login", { password }),
+  ready: async () => (await (await fetch("readyz")).json()) as Ready, // 503 is an answer, too
+  acceptClock: () => ask<null>("POST", "v1/owner/clock"),
   sources: async (person: string): Promise<Heard> => {
     const found = await ask<Heard>("GET", `${of(person)}/sources`);
     setNow(found.now);
     return found;
   },
-  logout: () => ask<null>("POST", "/v1/owner/logout"),
-  everywhere: () => ask<null>("POST", "/v1/owner/logout/everywhere"),
-  password: (password: string, chosen: string) => entered("/v1/owner/password", { password, new: chosen }),
+  logout: () => ask<null>("POST", "v1/owner/logout"),
+  everywhere: () => ask<null>("POST", "v1/owner/logout/everywhere"),
+  password: (password: string, chosen: string) => entered("v1/owner/password", { password, new: chosen }),
   days: (person: string) => ask<Days>("GET", `${of(person)}/days`),
   // today: a day, or its slots from one on; beliefs, or what moved of them; many days
   day: (person: string, date: string, first = 0) => ask<Day>("GET", `${of(person)}/day?date=${date}&first=${first}`),
@@ -137,10 +141,10 @@ export const api = {
   glance: async (person: string, from: string, to: string, strips = false) =>
     (await ask<{ days: Glance[] }>("GET", `${of(person)}/glance?from=${from}&to=${to}${strips ? "&strips" : ""}`)).days,
   colours: (person: string) => ask<Record<string, string>>("GET", `${of(person)}/colours`),
-  tokens: async () => (await ask<{ tokens: Token[] }>("GET", "/v1/owner/tokens")).tokens,
-  add: (made: NewToken) => ask<{ token: string; secret: string }>("POST", "/v1/owner/tokens", made),
-  notices: async () => (await ask<{ notices: Notice[] }>("GET", "/v1/owner/notices")).notices,
-  revoke: (token: string) => ask<null>("DELETE", `/v1/owner/tokens/${encodeURIComponent(token)}`),
+  tokens: async () => (await ask<{ tokens: Token[] }>("GET", "v1/owner/tokens")).tokens,
+  add: (made: NewToken) => ask<{ token: string; secret: string }>("POST", "v1/owner/tokens", made),
+  notices: async () => (await ask<{ notices: Notice[] }>("GET", "v1/owner/notices")).notices,
+  revoke: (token: string) => ask<null>("DELETE", `v1/owner/tokens/${encodeURIComponent(token)}`),
 };
 
 // --- what applications get
@@ -153,10 +157,10 @@ export interface Gets {
 export interface ViewGroups { groups: Record<string, string[]>; rest?: string | null }
 export interface Views { views: Record<string, ViewGroups>; contexts: string[]; file: string | null }
 export const applications = {
-  gets: (token: string) => ask<Gets>("GET", `/v1/owner/tokens/${encodeURIComponent(token)}/gets`),
+  gets: (token: string) => ask<Gets>("GET", `v1/owner/tokens/${encodeURIComponent(token)}/gets`),
   /** By an application's own token, without the owner. */
   ownGets: async (secret: string): Promise<Gets> => {
-    const answer = await fetch("/v1/gets", { headers: { Authorization: `Bearer ${secret}` }, credentials: "omit" });
+    const answer = await fetch("v1/gets", { headers: { Authorization: `Bearer ${secret}` }, credentials: "omit" });
     const document = await answer.json();
     if (!answer.ok) throw new Refused(answer.status, document.error);
     return document as Gets;
@@ -168,9 +172,9 @@ export const applications = {
     if (!answer.ok) throw new Refused(answer.status, (JSON.parse(body) as { error?: string }).error ?? answer.statusText);
     return { status: answer.status, body };
   },
-  views: () => ask<Views>("GET", "/v1/owner/views"),
-  write: (name: string, view: ViewGroups) => ask<Views>("PUT", `/v1/owner/views/${encodeURIComponent(name)}`, view),
-  remove: (name: string) => ask<Views>("DELETE", `/v1/owner/views/${encodeURIComponent(name)}`),
+  views: () => ask<Views>("GET", "v1/owner/views"),
+  write: (name: string, view: ViewGroups) => ask<Views>("PUT", `v1/owner/views/${encodeURIComponent(name)}`, view),
+  remove: (name: string) => ask<Views>("DELETE", `v1/owner/views/${encodeURIComponent(name)}`),
 };
 
 // --- the map of places
@@ -204,7 +208,7 @@ export const maps = {
 };
 
 // --- the first run
-const setup = "/v1/owner/setup";
+const setup = "v1/owner/setup";
 
 export const first = {
   stands: () => ask<Setup>("GET", setup),
@@ -254,7 +258,7 @@ export function listen(
   let source: EventSource | null = null;
   let timer = 0;
   const open = () => {
-    const stream = source = new EventSource(`/v1/people/${encodeURIComponent(person)}/stream`);
+    const stream = source = new EventSource(`v1/people/${encodeURIComponent(person)}/stream`);
     stream.addEventListener("output", (event) => {
       const [date = "", slot = "0"] = event.lastEventId.split(".");
       told(date, Number(slot));

@@ -232,7 +232,7 @@ function Tiled({ tiles, view, size }: { tiles: Tiles; view: View; size: Size }) 
   for (let x = Math.floor(west); x < west + size.wide / wide; x++)
     for (let y = Math.max(0, Math.floor(north)); y < Math.min(many, north + size.high / wide); y++)
       found.push(
-        <image key={`${zoom}/${x}/${y}`} href={`/v1/owner/tiles/${zoom}/${((x % many) + many) % many}/${y}`}
+        <image key={`${zoom}/${x}/${y}`} href={`v1/owner/tiles/${zoom}/${((x % many) + many) % many}/${y}`}
           x={(x - west) * wide} y={(y - north) * wide} width={wide + 0.5} height={wide + 0.5} />,
       );
   return <g class="tiles">{found}</g>;

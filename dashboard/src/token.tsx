@@ -1,6 +1,6 @@
 import "./applications.css";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, applications } from "./api";
+import { api, applications, whole } from "./api";
 import { Qr } from "./code";
 import { since } from "./locale";
 import { useNow } from "./now";
@@ -17,7 +17,7 @@ export function TokenCard({ made, title, done }: { made: Made; title?: string; d
   const field = useRef<HTMLInputElement>(null);
   const [copied, setCopied] = useState(false);
   const source = made.purpose === "source";
-  const address = `${location.origin}${source ? "/pub" : `/v1/people/${encodeURIComponent(made.person)}/now`}`;
+  const address = whole(source ? "pub" : `v1/people/${encodeURIComponent(made.person)}/now`);
   const copy = async () => {
     field.current?.select();
     await navigator.clipboard?.writeText(made.secret).then(() => setCopied(true), () => undefined);
@@ -74,7 +74,7 @@ function Heard({ made }: { made: Made }) {
 function Scanned({ made, address }: { made: Made; address: string }) {
   const words = texts.token;
   const source = made.purpose === "source";
-  const link = source ? owntracks(address, made) : `${location.origin}/page#gets=${made.secret}`;
+  const link = source ? owntracks(address, made) : whole(`page#gets=${made.secret}`);
   const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
   return (
     <div class="scanned">

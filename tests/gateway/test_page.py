@@ -34,7 +34,14 @@ def test_it_is_small_and_asks_nobody_else() -> None:
     page = texts["index.html"]
     assert re.findall(r"<script[^>]*>(.*?)</script>", page) == [""], "no script stands in the page"
     assert "style=" not in page
-    assert set(re.findall(r'(?:src|href)="([^"]+)"', page)) == {f"/page/{name}" for name in FILES}
+    assert set(re.findall(r'(?:src|href)="([^"]+)"', page)) == {f"page/{name}" for name in FILES}
+
+
+def test_its_addresses_hold_below_any_prefix() -> None:
+    """A proxy may put the gateway below one: whatever the page asks for is relative to where it is itself."""
+    for name in ("index.html", "page.js", "page.css", "manifest.webmanifest"):
+        found = re.findall(r"[\"'`(]/(?:v1|page|pub|api|readyz)\b", (FOLDER / name).read_text())
+        assert not found, f"{name} asks for an address that begins at the root of the host"
 
 
 def test_it_is_served_under_the_policy(tmp_path: Path) -> None:

@@ -37,10 +37,10 @@ def page() -> str:
     """The description as a page."""
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><title>discreet: routes</title>",
-        "<meta name=viewport content='width=device-width'><link rel=stylesheet href=/docs.css>",
+        "<meta name=viewport content='width=device-width'><link rel=stylesheet href=docs.css>",
         f"<main><h1>Routes</h1><p>{escape(DOCUMENT['info']['description'])} A token is sent as "
         "<code>Authorization: Bearer …</code>; a session is the owner's, by password, and a password is a token that "
-        "OwnTracks sends. For programs: <a href=/openapi.json>openapi.json</a>.</p>",
+        "OwnTracks sends. For programs: <a href=openapi.json>openapi.json</a>.</p>",
     ]
     for path, methods in PATHS.items():
         for method, one in methods.items():
