@@ -4,7 +4,10 @@ Readings come over HTTP to a server in a process of its own, from 64 connections
 use the machine too, so the processor's time is printed beside the clock's: a rate by the processor is what one core
 that is free would do.
 
-`python -m benchmarks gateway --kills 1000` kills more often, `--postgres URL` keeps the journal of the kills there;
+`python -m benchmarks gateway --kills 1000` kills more often and does nothing else: with the journal in SQLite, and
+again in PostgreSQL where that is installed (`--database sqlite` or `postgres` for one of them, `--postgres URL` for a
+server that is there), each with a broker where Mosquitto is installed. Half of the kills are within half a second of a
+boundary.
 `--crowd 100` has so many clients ask for all of the past while slots end, and nothing else.
 """
 
@@ -17,10 +20,14 @@ import resource
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from tests.gateway.mosquitto import ABSENT, PROGRAM, Mosquitto
+from tests.gateway.postgres import Server as Postgres
+from tests.gateway.postgres import binaries
 
 from benchmarks._crashes import BEGAN, CLOCK, KEY, WHERE, kill_often, person_config, routine
 from benchmarks._crowd import crowd
@@ -275,14 +282,31 @@ def _memory() -> float:
 # --- kills
 
 
-def kills(count: int, postgres: str | None = None) -> bool:
-    """A gateway under load, killed by kill -9."""
-    found = kill_often(count, postgres=postgres)
+def kills(count: int, database: str, postgres: str | None = None) -> bool:
+    """A gateway under load that tells a broker, killed by kill -9."""
+    with ExitStack() as servers:
+        if database == "postgres" and postgres is None:
+            server = Postgres()
+            servers.callback(server.end)
+            postgres = server.database()
+        port = None
+        if PROGRAM is not None:
+            broker = Mosquitto(Path(servers.enter_context(tempfile.TemporaryDirectory())))
+            servers.callback(broker.stop)
+            port = broker.start().port
+        found = kill_often(count, postgres=postgres, broker=port)
     print(
-        f"{found.kills} kills: {found.slots:,} slots decided ({found.skipped:,} skipped), {found.heard:,} events "
-        f"heard; lost {found.lost}, drawn twice {found.drawn_twice}, missed {found.missed}, repeated {found.repeated}, "
-        f"gaps {found.gaps}, broken chains {found.broken_chains}"
+        f"{found.kills} kills, {database}: {found.slots:,} slots decided ({found.skipped:,} skipped), {found.heard:,} "
+        f"events heard; lost {found.lost}, drawn twice {found.drawn_twice}, missed {found.missed}, repeated "
+        f"{found.repeated}, gaps {found.gaps}, broken chains {found.broken_chains}"
     )
+    if port is None:
+        print(f"  no broker was told: {ABSENT}")
+    else:
+        print(
+            f"  at the broker {found.broker_heard:,} events heard; lost {found.broker_lost}, with another output "
+            f"{found.broker_twice}, missed {found.broker_missed}; {found.broker_again} came again as they were"
+        )
     return found.clean
 
 
@@ -302,5 +326,10 @@ def main(arguments: list[str] | None = None) -> None:
         both_over_http()
         crowded()
         print(f"load after: {os.getloadavg()[0]:.1f}")
-    if not kills(int(options.get("--kills", KILLS)), options.get("--postgres")):
+    count, postgres = int(options.get("--kills", KILLS)), options.get("--postgres")
+    databases = ["sqlite", "postgres"] if binaries() is not None else ["sqlite"]
+    if "--database" in options or postgres is not None:
+        databases = [options.get("--database", "postgres")]
+    clean = [kills(count, database, postgres) for database in databases]
+    if not all(clean):
         sys.exit(1)

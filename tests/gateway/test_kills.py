@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.gateway.mosquitto import Mosquitto
 from tests.gateway.postgres import Server
 from tests.strategies import searches
 
 pytestmark = pytest.mark.kills
+
+BAD = (
+    *("lost", "drawn_twice", "repeated", "missed", "gaps", "broken_chains"),
+    *("broker_lost", "broker_twice", "broker_missed"),
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,10 +37,16 @@ def test_nothing_decided_is_lost_drawn_twice_or_missed(database: str, request: p
     more, count = [], len(searches(10, full=2))  # forty in `make audit`
     if database == "postgres":
         server: Server = request.getfixturevalue("server")
-        more = [server.database()]
+        more = ["--postgres", server.database()]
     found = killed(count, *more)
     assert found["kills"] == count
     assert found["slots"] - found["skipped"] > count, "slots were decided"
     assert found["heard"] > count
-    bad = ("lost", "drawn_twice", "repeated", "missed", "gaps", "broken_chains")
-    assert {name: found[name] for name in bad} == dict.fromkeys(bad, 0)
+    assert {name: found[name] for name in BAD} == dict.fromkeys(BAD, 0)
+
+
+@pytest.mark.broker
+def test_a_broker_is_told_every_slot_between_the_first_and_the_last(mosquitto: Mosquitto) -> None:
+    found = killed(len(searches(10, full=2)), "--broker", str(mosquitto.port))
+    assert found["broker_heard"] > 0
+    assert {name: found[name] for name in BAD} == dict.fromkeys(BAD, 0)

@@ -178,6 +178,32 @@ def test_after_a_restart_the_last_row_is_told_again(tmp_path: Path, mosquitto: M
     asyncio.run(story())
 
 
+def test_a_gateway_that_was_killed_goes_on_from_what_the_broker_has_retained(
+    tmp_path: Path, mosquitto: Mosquitto
+) -> None:
+    """Slots that were told to others while nobody told the broker: the next publisher knows nothing of the first."""
+
+    async def story() -> None:
+        broker = Broker(port=mosquitto.port, tells=(WHOLE,))
+        async with opened(tmp_path) as gateway, hearing(mosquitto, "discreet/jane/whole") as heard:
+            slots = days(gateway, 1)
+            told = [next(slots) for _ in range(3)]
+            async with telling(gateway, broker) as teller:
+                for turned in told:
+                    await gateway.tell(turned)
+                await until("its confirmation", lambda: teller._reached.get("jane") == told[-1][-1].key)
+            missed = [next(slots) for _ in range(5)]
+            for turned in missed:
+                await gateway.tell(turned)
+            await until("the first three", lambda: len(heard) >= 3)
+            async with telling(gateway, broker):
+                await until("the last", lambda: len(heard) >= 3 + 1 + 5)
+            rows = [one for turned in (*told, *told[-1:], *missed) for one in turned]
+            assert messages(heard, "discreet/jane/whole") == [encoded(FORMS["whole"].event(one)) for one in rows]
+
+    asyncio.run(story())
+
+
 def test_a_broker_that_was_killed_is_told_what_it_missed_in_order(tmp_path: Path, mosquitto: Mosquitto) -> None:
     async def story() -> None:
         now = ToldView("jane", "family", now_only=True)

@@ -24,7 +24,7 @@ class Wire:
         self.told, self.forms = told, forms
         forms.circle(SUPPRESSED)  # the map is looked at now, and not when the first slot ends
         self._qos = 0 if told.now_only else 1
-        self._base = broker.topic(told.person, told.view)
+        self.topic = broker.topic(told.person, told.view)
         self._located = f"{RELEASED}/{told.person}/{told.view}"
         shown = discovery(broker, told.person, told.view) if "home_assistant" in told.forms else ()
         self.discovery = [Message(topic, encoded(document)) for topic, document in shown]
@@ -37,12 +37,12 @@ class Wire:
         """
         forms, found = self.told.forms, []
         if forms & {"json", "home_assistant"}:
-            found.append(Message(self._base, encoded(self.forms.event(row)), self._qos))
+            found.append(Message(self.topic, encoded(self.forms.event(row)), self._qos))
         if "home_assistant" in forms:
             state, attributes = self.forms.home_assistant(row)
             told = [
-                Message(f"{self._base}/state", state.encode(), self._qos),
-                Message(f"{self._base}/attributes", encoded(attributes), self._qos),
+                Message(f"{self.topic}/state", state.encode(), self._qos),
+                Message(f"{self.topic}/attributes", encoded(attributes), self._qos),
             ]
             # Home Assistant makes a state of coordinates that have none: `not_home`, wherever they are. So the state is
             # there before they come, and until they are gone.
@@ -63,7 +63,7 @@ class Wire:
     def retained(self) -> frozenset[str]:
         """Every topic on which something may be retained."""
         below = ("", "/state", "/attributes") if "home_assistant" in self.told.forms else ("",)
-        topics = [self._base + end for end in below] if self.told.forms & {"json", "home_assistant"} else []
+        topics = [self.topic + end for end in below] if self.told.forms & {"json", "home_assistant"} else []
         return frozenset(topics) | {one.topic for one in self.discovery}
 
     @property

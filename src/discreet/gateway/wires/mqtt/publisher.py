@@ -1,12 +1,15 @@
 """The broker is told: one retained message a slot and view, at the moment when everybody is told.
 
 A broker that was away is told what it missed, in order, and the last row in any case: it may have forgotten what it had
-retained. A row told twice has the same identity, (person, date, slot).
+retained. A gateway that was killed learns from what the broker has retained which row it was told last, and goes on
+from there. A row told twice has the same identity, (person, date, slot).
 """
 
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
+import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +23,7 @@ from discreet.gateway.config.views import View
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.store.journal.base import JournalError, JournalRow, Key
-from discreet.gateway.wires.mqtt.connection import FIRST, LONGEST, REFUSED, BrokerConnection, Message
+from discreet.gateway.wires.mqtt.connection import FIRST, LONGEST, PATIENCE, REFUSED, BrokerConnection, Message
 from discreet.gateway.wires.mqtt.messages import Wire, wires
 from discreet.places.named import Places
 
@@ -32,6 +35,10 @@ SWEEP = 2.0
 
 FAREWELL = 1.0
 """Seconds for saying goodbye."""
+
+
+RETOLD = dt.timedelta(days=30)
+"""What a broker retained before that is too old to go on from: it is told the last row alone."""
 
 
 class MqttPublisher:
@@ -57,10 +64,12 @@ class MqttPublisher:
                 self._wires[wire.told.person].append(wire)
         self._reached: dict[str, Key] = {}
         """The last slot of each person that the broker has confirmed."""
+        self._retained: dict[str, Key] = {}
+        """The slot that the broker has retained on a topic, as it says when the gateway comes."""
         self._queue: asyncio.Queue[Sequence[JournalRow] | None] | None = None
         self._heard: asyncio.Queue[paho.MQTTMessage] = asyncio.Queue()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.connected = asyncio.Event()
+        self._announced, self.connected = asyncio.Event(), asyncio.Event()
         gateway.on_told(self._told)
 
     async def _told(self, rows: Sequence[JournalRow]) -> None:
@@ -98,6 +107,7 @@ class MqttPublisher:
         delay = self._first
         while True:
             self._heard = asyncio.Queue()
+            self._announced.clear()
             link = BrokerConnection(self._broker, "told", self._take, will=self._broker.status)
             try:
                 await link.open()
@@ -115,14 +125,23 @@ class MqttPublisher:
             delay = min(2 * delay, LONGEST)
 
     def _take(self, client: paho.Client, data: Any, message: paho.MQTTMessage) -> None:
+        if message.topic == self._broker.status:
+            if not message.retain:
+                self._announced.set()
+            return
+        if message.retain and (key := _key_in(message.payload)) is not None:
+            self._retained[message.topic] = key
         self._heard.put_nowait(message)
 
     async def _serve(self, link: BrokerConnection) -> None:
         """One connection: what was missed, then rows as they are told."""
         self._queue = asyncio.Queue()  # before the journal is read: nothing falls between
-        link.client.subscribe([(topic, 0) for topic in (*self._sweeping, f"{self._broker.discovery}/status")])
+        topics = (*self._sweeping, f"{self._broker.discovery}/status", self._broker.status)
+        link.client.subscribe([(topic, 0) for topic in topics])
         await self._clear_now(link)
         await self._introduce(link)
+        if not self._wires.keys() <= self._reached.keys():
+            await self._learn(link)
         await self._catch_up(link)
         self.connected.set()
         self._gateway.health.mended(TOLD)
@@ -146,29 +165,49 @@ class MqttPublisher:
         shown = [message for told in self._wires.values() for wire in told for message in wire.discovery]
         await link.publish([*shown, Message(self._broker.status, b"online")])
 
+    async def _learn(self, link: BrokerConnection) -> None:
+        """Wait until the broker has sent what it retains: that comes before the gateway's own `online` comes back.
+
+        A broker that does not send that back is told the last rows only.
+        """
+        waiting = [asyncio.create_task(one) for one in (self._announced.wait(), link.held())]
+        await asyncio.wait(waiting, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
     async def _catch_up(self, link: BrokerConnection) -> None:
-        """Tell what the broker missed of everybody, or the last row again."""
+        """Tell what the broker missed of everybody, the earliest first, or the last row again."""
         missed = {person: rows for person in self._wires if (rows := await self._missed(person))}
         messages = []
-        for person, rows in missed.items():
-            confirmed = rows[-1].key == self._reached.get(person)
-            for wire in self._wires[person]:
-                told = [one for row in (rows[-1:] if wire.told.now_only else rows) for one in wire.of(row)]
+        for row in sorted((row for rows in missed.values() for row in rows), key=lambda row: row.ends):
+            last = row is missed[row.person][-1]
+            confirmed = row.key == self._reached.get(row.person)
+            for wire in self._wires[row.person]:
+                told = wire.of(row) if last or not wire.told.now_only else ()
                 # A broker forgets what it retains, not what it passed on: a location is not passed on twice.
                 messages += [one for one in told if one.retain or not confirmed]
         await link.publish(messages)
         self._reached |= {person: rows[-1].key for person, rows in missed.items()}
 
     async def _missed(self, person: str) -> list[JournalRow]:
-        shown, reached = self._gateway.shown(person), self._reached.get(person)
+        shown = self._gateway.shown(person)
         if shown is None:
             return []
+        reached = self._reached.get(person) or self._kept_before(person, shown)
         missed: list[JournalRow] = []
         rows, read = partial(self._gateway.rows, person), self._gateway.read
         while reached is not None and (some := await read(partial(rows, after=reached))):
             missed += some
             reached = some[-1].key
         return missed or await read(partial(rows, after=(shown[0], shown[1] - 1)))
+
+    def _kept_before(self, person: str, shown: Key) -> Key | None:
+        """The slot before the last that all of a person's views are known to have: that one is told again."""
+        found = [self._retained[wire.topic] for wire in self._wires[person] if wire.topic in self._retained]
+        if not found or not shown[0] - RETOLD <= min(found)[0] or min(found) > shown:
+            return None
+        return min(found)[0], min(found)[1] - 1
 
     async def _send(self, link: BrokerConnection) -> None:
         """Rows as they are told; of those that were told while the broker was catching up, none twice."""
@@ -223,6 +262,15 @@ class MqttPublisher:
     async def _stop_sweeping(self, link: BrokerConnection) -> None:
         await asyncio.sleep(SWEEP)
         link.client.unsubscribe(self._sweeping)
+
+
+def _key_in(payload: bytes | bytearray) -> Key | None:
+    """The slot of an event; None for whatever else is retained."""
+    try:
+        event = json.loads(payload)
+        return dt.date.fromisoformat(event["date"]), int(event["slot"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 async def run(gateway: Gateway, broker: Broker, people: Mapping[str, PersonConfig], views: Mapping[str, View]) -> None:
