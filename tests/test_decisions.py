@@ -338,7 +338,7 @@ ENDLESS = d.Routine({"day": CHAIN}, nights={("day", "day"): np.full((3, 3), 1 / 
 @pytest.mark.parametrize(
     ("make", "why", "remedy"),
     [
-        (lambda p: d.mechanisms.Adaptive(ENDLESS, p), "without end", "--day-by-day"),
+        (lambda p: d.mechanisms.Adaptive(ENDLESS, p), "no last slot", "--day-by-day"),
         (lambda p: d.mechanisms.Adaptive(random_hidden(1), p), "hides what comes next", "MarkovChain"),
         (lambda p: d.mechanisms.Adaptive(CHAIN, p, outputs="deceive"), "'deceive'", "outputs=suppress"),
         (lambda p: d.mechanisms.Adaptive(CHAIN, p, outputs="generalize", hierarchy=TREE), "'generalize'", "suppress"),

@@ -264,7 +264,7 @@ def test_wherever_a_release_is_interrupted_its_slot_is_released_or_as_it_was() -
     wanted = [stream.release(reading) for reading in READ]
     assert shown(wanted) == list("hhu--c")
     _, passed = whatever_happens(Stream(WEEK, bare, start=FRIDAY, carry=1), sys.maxsize)
-    assert {"Stream.release", "Session.release", "Clock.start_of", "Carry.over", "Session._after"} <= set(passed)
+    assert {"Stream.release", "Session.release", "Clock.start_of", "Carry.over", "SessionSteps.told"} <= set(passed)
     for line in range(len(passed)):
         again = Stream(WEEK, bare, start=FRIDAY, carry=1)
         assert whatever_happens(again, line)[0] == wanted, f"line {line}, in {passed[line]}"
@@ -279,7 +279,7 @@ def test_wherever_a_release_is_interrupted_its_slot_is_released_or_as_it_was() -
         "discreet.contexts.Carry.over",
         "discreet.live.stream.fitted",
         "discreet.session.Session.release",
-        "discreet.session.Session._after",
+        "discreet.session.steps.SessionSteps.told",
         "discreet.live.stream.Release",
     ],
 )

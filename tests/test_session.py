@@ -16,7 +16,7 @@ from discreet.contracts import Rng
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms import Adaptive, Dphmm, MaskSensitive, NoMask
 from discreet.randomness import SeededEntropy
-from discreet.trail import memory_span
+from discreet.session.trail import memory_span
 from tests.strategies import RandomMechanism, random_chain, random_mechanism, searches
 
 

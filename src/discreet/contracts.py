@@ -10,12 +10,12 @@ import datetime as dt
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, cast, runtime_checkable
 
 from discreet.errors import OneDayError
 from discreet.numerics import FloatArray, IntArray
 from discreet.outputs import Output
-from discreet.policy import Guarantee, Policy
+from discreet.policy import Guarantee, Policy, SecretTable
 
 State = TypeVar("State", bound=Hashable)
 
@@ -132,6 +132,20 @@ def require_end(model: Model, remedy: str) -> None:
     """Refuse a model without end."""
     if is_endless(model):
         raise OneDayError(f"a model that ends is needed here, and this one has no last slot; {remedy}")
+
+
+def secrets_over(policy: Policy, model: Model, *, patterns: bool = False) -> SecretTable:
+    """The policy as arrays over a model's contexts and slots: of one day, of days that repeat, or of positions."""
+    if not is_endless(model):
+        return policy.for_model(model.contexts, model.slots, patterns=patterns)
+    if model.day_slots is None:
+        return policy.for_positions(model.contexts)
+    return policy.for_days(model.contexts, model.day_slots)
+
+
+def cycle_of(model: Model) -> range:
+    """The slots whose priors are all that there are: those of a day, or of one cycle where they repeat."""
+    return range(model.first, model.first + (model.cycle_slots if is_endless(model) else cast(int, model.slots)))
 
 
 def is_chain(model: Model) -> bool:

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
-from discreet.contracts import Kernel, covers_everything, is_endless
+from discreet.contracts import Kernel, covers_everything, require_end
 from discreet.errors import DiscreetError
 from discreet.models.chain.markov import MarkovChain
 from discreet.numerics import IntArray
 from discreet.outputs import SUPPRESSED, Released
 from discreet.policy import Policy
-from discreet.trail import memory_span
+from discreet.session.trail import memory_span
 
 FORMAT, VERSION = "discreet decisions", 1
 """Of the document. A reader refuses a later version."""
@@ -88,11 +88,7 @@ def _text(content: dict[str, Any]) -> bytes:
 def refuse(mechanism: Any) -> None:
     """An error that says why a mechanism's decisions are no such table, and what to do; nothing if they may be one."""
     model = mechanism.model
-    if is_endless(model):
-        raise DiscreetError(
-            "days without end have no last slot, so their decisions are no table; export the habits of a single day: "
-            "learn with --day-by-day"
-        )
+    require_end(model, "export the decisions of a single day: learn with --day-by-day")
     if not isinstance(model, MarkovChain):
         raise DiscreetError(
             f"after a release a {type(model).__name__} still hides what comes next, so decisions depend on all "

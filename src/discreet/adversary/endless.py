@@ -25,6 +25,7 @@ from discreet.adversary.endless_belief import EndlessBelief
 from discreet.adversary.filters import ChainFilter, Filter, HiddenFilter, PairFilter
 from discreet.adversary.rows import Front, Rows, Tables, Window
 from discreet.adversary.window_tables import BLOCKS, WindowTables
+from discreet.contracts import secrets_over
 from discreet.errors import DiscreetError, HorizonError
 from discreet.jit import product
 from discreet.models.routine.changing import PLACES
@@ -107,7 +108,7 @@ class EndlessAdversary(WindowTables):
         self.model = chosen
         wanted = mechanism.policy if policy is None else policy
         self.policy = Policy() if wanted is None else wanted
-        self.secrets: SecretTable = self._laid()
+        self.secrets: SecretTable = secrets_over(self.policy, self.model)
         self.tables = Tables() if tables is None else tables
         self._anew = anew
         self.filter = self._filter(mechanism)
@@ -121,12 +122,6 @@ class EndlessAdversary(WindowTables):
         self.whole = whole  # the day, counted from the first, of which every row is kept, live or not
         self._mechanism = mechanism
         read_only(vars(self).values())
-
-    def _laid(self) -> SecretTable:
-        """The policy over days that repeat, or over positions."""
-        if self.model.day_slots is None:
-            return self.policy.for_positions(self.model.contexts)
-        return self.policy.for_days(self.model.contexts, self.model.day_slots)
 
     def _filter(self, mechanism: Any) -> Filter:
         if self._emission(self.model.first) is None:

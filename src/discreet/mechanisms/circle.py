@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import LIVE, EndlessBelief
-from discreet.contracts import DayModel, computed_once
+from discreet.contracts import DayModel, computed_once, secrets_over
 from discreet.errors import DiscreetError, HorizonError, OneDayError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
@@ -91,9 +91,7 @@ class CircleMechanism(ContextMechanism):
 
     def _laid(self) -> SecretTable:
         """Over a day without end, windows over the cut stay whole."""
-        if isinstance(self.model, EndlessChain):
-            return self.policy.for_days(self.model.contexts, self.model.day_slots)
-        return super()._laid()
+        return secrets_over(self.policy, self.model)
 
     def _observer(self) -> EndlessAdversary:
         adversary = EndlessAdversary(self)

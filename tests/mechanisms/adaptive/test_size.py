@@ -35,7 +35,7 @@ def test_a_day_of_many_slots_and_secrets_is_refused_with_what_helps() -> None:
     with pytest.raises(DiscreetError, match=r"14,400 pairs of a slot and a secret, .* 3\.3 GB .* at='any'"):
         Adaptive(chain, Policy(contexts[:10]), plan="lazy")
     any_slot = Policy([Secret(f"{one} today", {one}, at="any") for one in contexts[:10]])
-    size.refuse_too_large(chain, any_slot, len(contexts), "suppress")  # does not grow with slots squared
+    size.refuse_long_day(chain, any_slot, "suppress")  # does not grow with slots squared
 
 
 def test_what_is_said_to_be_needed_is_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:

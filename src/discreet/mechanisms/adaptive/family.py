@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from discreet.contracts import Model, is_chain
+from discreet.contracts import Model, cycle_of, is_chain
 from discreet.errors import DiscreetError
 from discreet.mechanisms.adaptive.slots import Slot, Slots
 from discreet.models.routine.changing import ChangingChain
@@ -159,8 +159,7 @@ def _possible(model: Any, other: Any) -> list[tuple[str, FloatArray, FloatArray]
         return steps
     whole = all((_steps(one) > 0).all() and (one.initial > 0).all() for one in (model, other))
     if whole:
-        slots = range(1 if model.slots is None else model.slots)  # positions without end are all alike
-        mine, others = (np.array([one.prior_at(t) for t in slots]) for one in (model, other))
+        mine, others = (np.array([one.prior_at(t) for t in cycle_of(model)]) for one in (model, other))
         return [("contexts of each slot", mine, others)]
     return [*steps, ("emissions", model.emissions, other.emissions)]
 

@@ -18,13 +18,13 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.endless import EndlessAdversary, Follows
-from discreet.contracts import is_endless
+from discreet.contracts import cycle_of, is_endless
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.decision import Decider, Decision
 from discreet.mechanisms.adaptive.family import Beliefs, FamilySlots
 from discreet.mechanisms.adaptive.kernel import ReleaseKernel
-from discreet.mechanisms.adaptive.size import refuse_too_large
+from discreet.mechanisms.adaptive.size import refuse_large_memory, refuse_long_day
 from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, PACING, DaySlots, LiveSlots, Pacing, Slot
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Vocabulary
 from discreet.models.arrays import possible_steps
@@ -174,7 +174,7 @@ class AdaptiveMachine(Remembering):
         known = getattr(model, "pairs", None)
         lifted = memory == "last" and known is None  # pairs of the model's own are filtered without a table
         n = len(model.contexts)
-        refuse_too_large(model, policy, n * (2 + int(group.max())) if lifted else n, outputs)
+        refuse_large_memory(n, n * (2 + int(group.max())) if lifted else n, outputs)
         super().__init__(model.contexts, memory, group, known)
         self.model, self.policy, self.tabled = model, policy, tabled
         self.family: tuple[Any, ...]
@@ -188,6 +188,7 @@ class AdaptiveMachine(Remembering):
             self.slots = tuple(LiveSlots(self.pacing) for _ in self.family)
             room = ROOM
         else:
+            refuse_long_day(model, policy, outputs)
             self.family = tuple(Adversary(self, habits) for habits in (model, *observers))
             self.horizon, room = None, DAY_ROOM
             self.slots = tuple(DaySlots(one, self.private_contexts) for one in self.family)
@@ -389,8 +390,7 @@ def _groups(model: Any, pairs: int) -> IntArray:
     if not len(steps) or steps.sum() / len(steps) <= pairs:
         return np.arange(n)
     kept = max(1, pairs // n - 1)
-    slots = range(model.first, model.first + (model.cycle_slots if model.slots is None else model.slots))
-    order = np.argsort(-np.sum([model.prior_at(t) for t in slots], axis=0), kind="stable")
+    order = np.argsort(-np.sum([model.prior_at(t) for t in cycle_of(model)], axis=0), kind="stable")
     group = np.full(n, kept)
     group[order[:kept]] = np.arange(kept)
     return group

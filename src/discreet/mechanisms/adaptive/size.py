@@ -6,8 +6,7 @@ all contexts apart. Over a day, how likely each row is from each state of every 
 
 from __future__ import annotations
 
-from typing import Any
-
+from discreet.contracts import DayModel
 from discreet.errors import DiscreetError
 from discreet.mechanisms.adaptive.vocabulary import Outputs
 from discreet.policy import Policy
@@ -19,9 +18,8 @@ FOLLOWING = 36
 """Bytes of an entry of the first table while it is made: 34 measured, at 28 million entries."""
 
 
-def refuse_too_large(model: Any, policy: Policy, private: int, outputs: Outputs) -> None:
-    """An error that says what would help, where that many private states, or that many rows, need too much."""
-    n = len(model.contexts)
+def refuse_large_memory(n: int, private: int, outputs: Outputs) -> None:
+    """An error that says what would help, where that many private states over n contexts need too much."""
     following = FOLLOWING * private * n if private > n else 0
     if following > MOST_BYTES:
         raise DiscreetError(
@@ -29,8 +27,11 @@ def refuse_too_large(model: Any, policy: Policy, private: int, outputs: Outputs)
             f"it can decide anything (at most {_gb(MOST_BYTES)}); use memory='none', or merge rare contexts "
             "(merge_rare of the days to learn from)"
         )
-    if model.slots is None:
-        return
+
+
+def refuse_long_day(model: DayModel, policy: Policy, outputs: Outputs) -> None:
+    """An error that says what would help, where the rows of a day need too much."""
+    n = len(model.contexts)
     slots = [slot for slot, _ in policy.for_model(model.contexts, model.slots, patterns=True).rows]
     ahead = 8 * n * sum(slots)
     if ahead > MOST_BYTES:

@@ -17,7 +17,7 @@ from cachetools import LRUCache
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.contracts import DayModel, Needs, Utility, computed_once
+from discreet.contracts import DayModel, Needs, Utility, computed_once, secrets_over
 from discreet.errors import DiscreetError, PolicyError
 from discreet.given import checked_model, checked_pair
 from discreet.mechanisms.perturbation.endless import CHANGES, EndlessFilter, EndlessState
@@ -121,8 +121,8 @@ class Dphmm:
         n = len(model.contexts)
         self.model: Any = model  # of one day, or without end
         self.policy = policy
-        if policy is not None and model.slots is not None:
-            policy.for_model(model.contexts, model.slots)
+        if policy is not None:
+            secrets_over(policy, model)  # what does not fit is an error now
         if not isinstance(graph, PolicyGraph):
             raise PolicyError(f"graph is {graph!r}; give a PolicyGraph, such as PolicyGraph.complete({n})")
         if graph.contexts != n:

@@ -9,19 +9,13 @@ import datetime as dt
 import math
 import operator
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from types import TracebackType
-from typing import Any, NamedTuple, NoReturn, SupportsIndex, cast
+from typing import Any, NoReturn, SupportsIndex
 
-import numpy as np
-
-from discreet.adversary.belief import Adversary
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.adversary.observer import AnyAdversary, in_state, observer_of
-from discreet.adversary.process import remembers
-from discreet.contexts import UNKNOWN, fitted
-from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, Rng, covers_everything
+from discreet.adversary.observer import AnyAdversary
+from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Rng, covers_everything
 from discreet.errors import DiscreetError
 from discreet.given import as_date, checked_mechanism, lacks, words_for
 from discreet.models.routine.routine import Routine
@@ -29,10 +23,7 @@ from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SystemEntropy
-from discreet.trail import RecentDays, Trail, memory_span
-
-FOLDED = 64
-"""Kernels after which a trail is hashed, so that they need not be kept."""
+from discreet.session.steps import SessionSteps
 
 
 class Session:
@@ -58,26 +49,25 @@ class Session:
         self, mechanism: AnyMechanism, *, rng: Rng | None = None, adversary: AnyAdversary | None = None
     ) -> None:
         checked_mechanism(mechanism, "Session")
-        self.mechanism = mechanism
-        self.adversary: Any = observer_of(mechanism) if adversary is None else adversary
-        state: Any = mechanism.start()
-        self._in_state = in_state(mechanism)
-        self._shares = self._in_state and self.adversary is self._stream.adversary  # so it is not computed twice
         if rng is not None and lacks(rng, ("bits", "below")):
             raise DiscreetError(
                 f"Session: rng is {words_for(rng)}; leave it out for the operating system's entropy, or give "
                 "discreet.randomness.SeededEntropy(seed) in an experiment"
             )
         self._rng: Rng = SystemEntropy() if rng is None else rng
-        self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
-        self._remembers = remembers(mechanism.private_contexts, len(self._index))
-        self._forgets = not self._remembers or bool(getattr(mechanism, "forgets", False))
-        belief = state.belief if self._shares else self.adversary.start()
-        own = belief
-        if not self._shares and self.adversary.model is not mechanism.model:
-            own = state.belief if self._in_state else Adversary(mechanism, policy=Policy()).start()
-        self._now = _Now(state, belief, own, None, 0, 0, 0, (), Trail(), RecentDays.of(belief))
+        self._steps = SessionSteps(mechanism, adversary)
+        self._now = self._steps.start()
         self._ready: tuple[Any, Kernel] | None = None
+
+    @property
+    def mechanism(self) -> AnyMechanism:
+        """The mechanism that decides; `change` makes another one."""
+        return self._steps.mechanism
+
+    @property
+    def adversary(self) -> Any:
+        """Whose beliefs `belief` and `gains` show."""
+        return self._steps.adversary
 
     @classmethod
     def resume(
@@ -134,40 +124,14 @@ class Session:
                     "the program; resume with that one, or start a new day"
                 )
             return
-        if not self._shares:
-            raise DiscreetError(
-                "this checkpoint is of a stream without end and of its own observer; give a mechanism over "
-                "routine.since(date), and no adversary"
-            )
-        state = checkpoint.state_of(self.mechanism)
-        self._now = self._now._replace(
-            state=state,
-            belief=state.belief,
-            own=state.belief,
-            private=None if checkpoint.skipped else 0,
-            unsure=0 if checkpoint.skipped or not self._remembers else math.inf,
-            skips=checkpoint.skips,
-            trail=Trail(digest=bytes.fromhex(checkpoint.digest)),
-            log=RecentDays.of(state.belief),
-        )
+        self._now = self._steps.restored(self._now, checkpoint)
 
     def checkpoint(self) -> Checkpoint:
         """Where `resume` can go on from, in the time of the outputs since; for the own side: it shows habits.
 
         It holds no private state: that goes to the person's own store (`private`).
         """
-        now = self._now
-        counts: dict[str, Any] = {"skips": now.skips, "digest": self.digest}
-        if not self._in_state:
-            return Checkpoint.of_day(self.mechanism, now.outputs, **counts)
-        if not self._shares:
-            raise DiscreetError("a stream's checkpoint is of its own observer; begin the session without an adversary")
-        return Checkpoint.of(self.mechanism, now.state, **counts)
-
-    @property
-    def _stream(self) -> EndlessMechanism[Any]:
-        """The mechanism, where its public states hold the belief."""
-        return cast(EndlessMechanism[Any], self.mechanism)
+        return self._steps.checkpoint(self._now)
 
     def follow(self, output: Output) -> None:
         """Take an output of the next slot that was told before; the private state that it left is not known from it."""
@@ -182,7 +146,7 @@ class Session:
                 f"output {self.slot} of those to resume from is {output!r}, which this mechanism never gives there; "
                 "the outputs are those of another model, policy or day, or not in their order"
             )
-        self._now = self._after(kernel, output, 0, math.inf if self._remembers else 1, off_model=False)
+        self._now = self._steps.told_again(self._now, kernel, output)
 
     def _require_slot(self, otherwise: str) -> None:
         last = self.mechanism.model.slots
@@ -194,20 +158,7 @@ class Session:
         if column is None:
             self.skip()
             return
-        if not self._shares or not isinstance(self.mechanism, Retraces):
-            raise DiscreetError(
-                "only a stream without end of adaptive is resumed by columns; resume from its outputs alone"
-            )
-        now, states = self._now, len(self.mechanism.private_contexts)
-        if column.shape != (states,) or not (np.isfinite(column).all() and (column >= 0).all() and column.any()):
-            raise DiscreetError(
-                f"the likelihood of output {self.slot} is none of {states} private states; the journal is damaged, or "
-                "of another model"
-            )
-        state = self.mechanism.retraced(now.state, output, column)
-        self._now = self._moved(state, column, Trail(now.trail, None, output), output)._replace(
-            private=0, unsure=math.inf if self._remembers else 0
-        )
+        self._now = self._steps.retraced(self._now, output, column)
 
     def retake(self, context: str, output: Output, column: FloatArray | None) -> None:
         """Take an output that was drawn from this context before the machine stopped; nothing is drawn.
@@ -218,7 +169,7 @@ class Session:
         if column is None:
             self.skip()
             return
-        private, unsure = self._remembered(context)
+        private, unsure = self._steps.remembered(self._now, context)
         self._retrace(output, column)
         if not column[private] > 0 and not isinstance(output, Suppressed):
             unsure = math.inf
@@ -311,24 +262,21 @@ class Session:
         """A digest of the outputs so far and of the kernels that gave them, for `resume`; public, like the outputs."""
         return self._now.trail.digest.hex()
 
-    @cached_property
-    def _span(self) -> float:
-        return memory_span(self.mechanism) if self._remembers else 1
-
     def release(self, context: str | None) -> Output:
         """What applications see in this slot, given the true context; None where there is no reading."""
         checked_label(context)
         self._require_slot("nothing is left to release")
-        if self._forgets and math.isinf(self._now.unsure):
+        steps, now = self._steps, self._now
+        if steps.forgets and math.isinf(now.unsure):
             return self.skip()  # memory was lost, and an observer has to know
         kernel = self.kernel
-        private, unsure = self._remembered(context)
-        possible = not unsure and self._possible(private)
+        private, unsure = steps.remembered(now, context)
+        possible = not unsure and steps.possible(now, private)
         if possible or (not unsure and covers_everything(kernel)):
             output = kernel.sample(private, self._rng)
         else:
             output = SUPPRESSED
-        self._now = self._after(kernel, output, private, unsure, off_model=not possible)
+        self._now = steps.told(now, kernel, output, private, unsure, off_model=not possible)
         return output
 
     def skip(self) -> Skipped:
@@ -338,13 +286,7 @@ class Session:
         cannot do without is silent until readings decide its private state by themselves.
         """
         self._require_slot("nothing is left to skip")
-        now = self._now
-        ones = np.ones(len(self.mechanism.private_contexts))
-        state = self.mechanism.advance(now.state, SKIPPED)
-        private, unsure = (None, 0.0) if self._forgets else (0, self._span)
-        self._now = self._moved(state, ones, Trail(now.trail, None, SKIPPED), SKIPPED)._replace(
-            private=private, unsure=unsure, skips=now.skips + 1
-        )
+        self._now = self._steps.skipped(self._now)
         return SKIPPED
 
     def change(
@@ -363,7 +305,7 @@ class Session:
                 "expects a change, and one at a position of your choice would tell of what it was made for; start a "
                 "new session with the new model or policy, where a sequence ends anyway"
             )
-        if not self._shares or model.day_slots is None:
+        if not self._steps.shares or model.day_slots is None:
             raise DiscreetError(
                 "only a stream of days without end, without an adversary of its own, changes its habits or its policy: "
                 "it does so at a cut between two days; start a new session with the new ones"
@@ -375,7 +317,7 @@ class Session:
         if routine is not None:
             chosen = self._with_habits(routine, chosen)
         if policy is not None:
-            self._go_on_with(self._stream.then(chosen, policy=policy))
+            self._go_on_with(self._steps.stream.then(chosen, policy=policy))
         return chosen
 
     def _with_habits(self, routine: Routine, date: dt.date) -> dt.date:
@@ -384,25 +326,15 @@ class Session:
         One does: whatever lies further ahead than rows are live is within its limit under any belief.
         """
         while True:
-            mechanism = self._stream.then(date, routine=routine)
-            if mechanism.adversaries_at(self._now.state.cuts)[0].holds(self._now.belief):
+            mechanism = self._steps.stream.then(date, routine=routine)
+            if self._steps.holds(self._now, mechanism):
                 self._go_on_with(mechanism)
                 return date
             date += dt.timedelta(days=1)
 
     def _go_on_with(self, mechanism: EndlessMechanism[Any]) -> None:
-        """Take over where the stream is; contexts are matched by label, and all that is remembered is the last one."""
-        now, index = self._now, {context: k for k, context in enumerate(mechanism.model.contexts)}
-        cuts = now.state.cuts
-        watching = zip((now.belief, *now.state.others), mechanism.adversaries_at(cuts), strict=True)
-        belief, *others = (one.over(adversary) for one, adversary in watching)
-        private = now.private
-        if private is not None and not now.unsure:
-            last = self.mechanism.model.contexts[self.mechanism.private_contexts[private]]
-            private = mechanism.remember(None, index[last])
-        state = mechanism.restored(belief, now.state.skipped, cuts, tuple(others))
-        self.mechanism, self.adversary, self._index = mechanism, mechanism.adversary, index
-        self._now = now._replace(state=state, belief=belief, own=belief, private=private, log=RecentDays.of(belief))
+        """Take over where the stream is."""
+        self._steps, self._now = self._steps.changed(self._now, mechanism)
 
     @property
     def already_told(self) -> Mapping[str, Mapping[int, float]]:
@@ -412,50 +344,6 @@ class Session:
         for g, opens, limit in belief.told:
             told.setdefault(belief.adversary.names[g], {})[opens] = limit
         return told
-
-    def _remembered(self, context: str | None) -> tuple[int, float]:
-        """The private state with this reading, and how many more readings in a row until it is the true one."""
-        label = UNKNOWN if context is None else context
-        if self._in_state:  # the habits in force may change
-            label = fitted(label, self._stream.known(self._now.state))
-        index = self._index.get(label)
-        if index is None:
-            return 0, max(self._now.unsure, self._span)  # any private state will do until readings decide it
-        return self.mechanism.remember(self._now.private, index), max(0, self._now.unsure - 1)
-
-    def _possible(self, private: int) -> bool:
-        """Whether the habits have a place for this private state now.
-
-        Where memory starts, they have it for the context: after a skip an observer holds states with a memory possible,
-        and kernels look at the context alone.
-        """
-        predicted = self._now.own.predicted()
-        if self._now.private is None:
-            contexts = self.mechanism.private_contexts
-            return bool(predicted[contexts == contexts[private]].any())
-        return bool(predicted[private] > 0)
-
-    def _after(self, kernel: Kernel, output: Output, private: int, unsure: float, *, off_model: bool) -> _Now:
-        now = self._now
-        state = self.mechanism.advance(now.state, output)
-        trail = Trail(now.trail, kernel, output)
-        return self._moved(state, kernel.likelihood(output), trail, output)._replace(
-            private=private, unsure=unsure, off_model=now.off_model + off_model
-        )
-
-    def _moved(self, state: Any, likelihood: FloatArray, trail: Trail, output: Output) -> _Now:
-        """One slot on; the private side is the caller's."""
-        now = self._now
-        belief = state.belief if self._shares else now.belief.after(likelihood)
-        if now.own is now.belief:
-            own = belief
-        else:
-            own = state.belief if self._in_state else now.own.after(likelihood)
-        if trail.length >= FOLDED:
-            _ = trail.digest  # hashed now: what came before need not be kept
-        outputs = (output,) if self._in_state else (*now.outputs, output)  # a day is resumed from all of them
-        log = now.log.after(belief, likelihood)
-        return now._replace(state=state, belief=belief, own=own, outputs=outputs, trail=trail, log=log)
 
     def gains(self, date: dt.date | str | None = None) -> Mapping[str, Any]:
         """What the outputs so far tell: {secret: (T,) gains at each slot, or one gain for a secret at="any"}.
@@ -470,21 +358,6 @@ class Session:
     def since(self, date: dt.date | str) -> tuple[EndlessBelief, list[FloatArray]]:
         """Of a stream: the belief that a date began with, one of the last PAST_DAYS, and the likelihoods since."""
         return self._now.log.since(self._now.belief, date)
-
-
-class _Now(NamedTuple):
-    """All that a release changes, replaced at once: an interrupt finds the slot released or not, never half."""
-
-    state: Any
-    belief: Any
-    own: Any  # of an observer with the mechanism's own model: what is possible
-    private: int | None  # None where memory starts: before the first slot, and after a skip
-    unsure: float  # readings in a row until `private` is what the observer assumes; 0 where it is
-    off_model: int
-    skips: int
-    outputs: tuple[Output, ...]  # of a day, all so far; of a stream the last one
-    trail: Trail
-    log: RecentDays
 
 
 def checked_label(reading: object) -> None:
