@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from discreet.charts import canvas
+from discreet_experiments.maskit import person
 from discreet_experiments.shared.people import MEALS, READINGS
 from tests.cli.conftest import Discreet, error_of
 from tests.experiments.recorded import made_up
@@ -23,6 +24,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_up(tmp_path_factory.mktemp("data"), count=3, days=16)
 
 
+@pytest.fixture
+def short_algpr(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ALGPR stops soon: it takes most of the time, and what is looked at here is what is written of it."""
+    monkeypatch.setattr(person, "BUDGET", 50)
+
+
 def options(folder: Path, out: Path, *more: object) -> list[object]:
     quick = ["--least-days", 16, "--level", "tower", "--slots", 24, "--search", "mondrian", "--merge-below", 0]
     return ["reproduce", "maskit", "--data", folder, "--out", out, *quick, *more]
@@ -33,6 +40,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.usefixtures("short_algpr")
 def test_everything_is_printed_and_written(discreet: Discreet, folder: Path, tmp_path: Path) -> None:
     ran = discreet(*options(folder, tmp_path / "deep" / "out", "--processes", 1, "--people", 2))
     assert ran.code == 0, ran.err
@@ -53,6 +61,7 @@ def test_everything_is_printed_and_written(discreet: Discreet, folder: Path, tmp
     assert four["Hybrid"]["paper"] == "0.758"
 
 
+@pytest.mark.usefixtures("short_algpr")
 def test_no_label_and_no_name_of_the_data_is_written(discreet: Discreet, folder: Path, tmp_path: Path) -> None:
     ran = discreet(*options(folder, tmp_path, "--processes", 1, "--figure", 4))
     texts = [ran.out, *(path.read_text() for path in tmp_path.glob("*.csv"))]
@@ -63,11 +72,12 @@ def test_no_label_and_no_name_of_the_data_is_written(discreet: Discreet, folder:
 def test_results_do_not_depend_on_processes(discreet: Discreet, folder: Path, tmp_path: Path) -> None:
     for processes in (1, 2):
         out = tmp_path / str(processes)
-        assert discreet(*options(folder, out, "--figure", 4, "--processes", processes)).code == 0
+        assert discreet(*options(folder, out, "--figure", 4, "--people", 2, "--processes", processes)).code == 0
     for name in ("figure4.csv", "figure4_people.csv", "figure4.png"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
 
+@pytest.mark.usefixtures("short_algpr")
 def test_json_and_fewer_people(discreet: Discreet, folder: Path, tmp_path: Path) -> None:
     ran = discreet(
         *options(folder, tmp_path, "--json", "--figure", 5, "--people", 2, "--processes", 1, "--sensitive", "home")
@@ -82,6 +92,7 @@ def test_json_and_fewer_people(discreet: Discreet, folder: Path, tmp_path: Path)
     assert all(Path(file).is_file() for file in five["files"])
 
 
+@pytest.mark.usefixtures("short_algpr")
 def test_the_study_names_each_choice(discreet: Discreet, folder: Path, tmp_path: Path) -> None:
     ran = discreet(*options(folder, tmp_path, "--study", "--people", 1, "--processes", 1))
     assert ran.code == 0, ran.err
@@ -139,6 +150,7 @@ def _without_readings(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("short_algpr")
 def test_without_matplotlib_there_are_tables_and_a_word(
     discreet: Discreet, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
