@@ -1,4 +1,4 @@
-"""Below a prefix: of any proxy by the settings, and of Home Assistant's ingress, which the Supervisor alone may name."""
+"""Below a prefix: of any proxy by the settings, and of Home Assistant's ingress, that the Supervisor alone names."""
 
 from __future__ import annotations
 
