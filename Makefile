@@ -83,7 +83,7 @@ audit: warm .venv/spark-installed
 # from which sources, and a test compares them.
 BUILT := src/discreet/dashboard
 dashboard:
-	cd dashboard && npm install --no-audit --no-fund && npm run build
+	cd dashboard && npm ci --no-audit --no-fund --ignore-scripts && npm run build
 	{ find dashboard -name node_modules -prune -o -type f -print; \
 	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg $(BUILT)/*.webmanifest; } \
 	  | LC_ALL=C sort | xargs sha256sum > $(BUILT)/sources.sha256
