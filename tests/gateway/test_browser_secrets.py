@@ -33,6 +33,6 @@ def test_a_secret_is_declared_previewed_and_saved(tmp_path: Path) -> None:
         saved = path.read_text(encoding="utf-8")
         assert "work at night" in saved
         assert "at all in two days" in saved
-        assert 'over = 2' in saved
+        assert "over = 2" in saved
 
     asyncio.run(story())

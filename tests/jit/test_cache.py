@@ -113,7 +113,8 @@ def test_what_is_kept_has_names_and_no_code_that_llvm_would_parse(tmp_path: Path
         run = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
         printed.append(run.stdout.splitlines())
-    assert printed[0][0] == printed[1][0] and printed[0][0].endswith("True")
+    assert printed[0][0] == printed[1][0]
+    assert printed[0][0].endswith("True")
     assert int(printed[0][1]) > 0
     assert int(printed[1][1]) == 0
 
