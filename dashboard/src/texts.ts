@@ -1,6 +1,7 @@
 // Every text of the page, in one place: to translate the page, write this object in another language, and name that in
 // language.ts.
 
+import type { Span } from "./api";
 import { ago, date, dateHour, dayName, length, list, number, percent, points, until } from "./locale";
 
 /** From what is known anyway to what may become known: both ends, and how far they are apart. */
@@ -16,6 +17,13 @@ const where = (context: string): string => ({
   unknown: "somewhere unknown", away: "at none of your places", moving: "on the way",
   other: "at a place you rarely visit",
 } as Record<string, string>)[context] ?? `at ${context}`;
+
+/** The window of a secret at any time. */
+const span = ({ over, sliding }: Span): string => {
+  if (typeof over === "string" && !sliding) return `the ${over}`;
+  const days = over === "week" ? 7 : over;
+  return sliding ? `any ${days} days in a row` : `each ${days} days`;
+};
 
 const plural = (count: number, one: string, many = `${one}s`): string => `${number(count)} ${count === 1 ? one : many}`;
 
@@ -146,7 +154,8 @@ export const texts = {
     limit: "limit",
     ahead: "still to come",
     each: (name: string, from: number, to: number) => `${name}, at any moment: ${rise(from, to)}`,
-    any: (name: string, from: number, to: number) => `${name}, at some time of the day: ${rise(from, to)}`,
+    any: (name: string, over: Span, from: number, to: number) =>
+      `${name}, at some time of ${span(over)}: ${rise(from, to)}`,
     at: (time: string, belief: number, prior: number, limit: number) =>
       `${time}: a stranger guesses ${percent(belief)}. Knowing only your routine: ${percent(prior)}. `
       + `Limit: ${percent(limit)}.`,
@@ -301,7 +310,7 @@ export const texts = {
     none: "Nothing is secret: apps see everything.",
     where: (contexts: string[]) => list(contexts, "disjunction"),
     each: "at any moment",
-    any: "at some time",
+    any: (over: Span) => (over.over === "day" ? "at some time" : `at some time of ${span(over)}`),
     allDay: "all day",
     run: (from: string, to: string) => `${from} to ${to}`,
     being: (where: string, when: string) => `Being at ${where}, ${when}.`,
@@ -331,7 +340,9 @@ export const texts = {
     noHours: "No hours",
     about: "What should stay secret?",
     eachWords: "When I am there: no moment of these hours may become more certain than the limit",
-    anyWords: "That I was there at all on a day, or in a night: everything apps see together stays below the limit",
+    anyWords: (over: Span) =>
+      `That I was there at all ${over.over === "day" ? "on a day, or in a night" : `in ${span(over)}`}: everything apps `
+      + "see together stays below the limit",
     delta: "How much more may a stranger find out?",
     points: "points",
     inPoints: (gain: number) => `${points(gain)} points`,

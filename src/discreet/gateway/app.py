@@ -342,12 +342,14 @@ class PreparedGateway:
         return Guard(
             inner,
             server.answers_to,
-            server.proxies,
+            server.behind,
             counted=self.metrics.count,
             streamed=[UPLOAD],
             unknown=UNKNOWN,
             turn=self.gateway.precedence.telling.passed,
             tls_only=server.hsts,
+            root_path=server.root_path,
+            ingress=server.ingress,
         )
 
     @asynccontextmanager
