@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from discreet import Routine
 from discreet.gateway.owner.relearn import days_of
 from discreet.gateway.owner.routines import RoutineFiles
 from discreet.gateway.store.own_store import Reading
@@ -46,6 +47,12 @@ def files_in(folder: Path) -> RoutineFiles:
     return RoutineFiles(folder / "jane.model")
 
 
+def routine_in(folder: Path) -> Routine:
+    found = load_days(folder / "jane.model")
+    assert isinstance(found, Routine)
+    return found
+
+
 def told(tmp_path: Path, story: Callable[[Web, Path], Awaitable[None]], readings: list[Reading] | None = None) -> None:
     """A gateway with a map, habits in a file, and two weeks of readings."""
     file = tmp_path / "places.geojson"
@@ -67,15 +74,15 @@ def told(tmp_path: Path, story: Callable[[Web, Path], Awaitable[None]], readings
     asyncio.run(whole())
 
 
-async def asked(web: Web, method: str = "GET", path: str = "", status: int = 200, **given: Any) -> Any:
-    answer = await web.client.request(method, PATH + path, json=given if method == "POST" else None)
+async def asked(web: Web, method: str = "GET", path: str = "", status: int = 200, given: Any = None) -> Any:
+    answer = await web.client.request(method, PATH + path, json=(given or {}) if method == "POST" else None)
     assert answer.status_code == status, answer.text
     return answer.json()
 
 
 async def learned(web: Web, **given: Any) -> Any:
     """Learn, to its end."""
-    await asked(web, "POST", "/learn", 202, **given)
+    await asked(web, "POST", "/learn", 202, given)
     async with asyncio.timeout(WAIT):
         while (found := await asked(web))["job"] is not None:
             await asyncio.sleep(0.05)
@@ -104,11 +111,11 @@ def test_a_place_that_was_added_is_learned_announced_and_comes_into_force_with_i
         assert (tmp_path / "jane.model").read_bytes() == model, "nothing changes before it is announced"
         assert len(config(web).history) == 1
 
-        said = await asked(web, "POST", "/announce", **{"from": "2026-03-05"}, accept=True, status=409)
+        said = await asked(web, "POST", "/announce", 409, {"from": "2026-03-05", "accept": True})
         assert "2026-03-04" in said["error"]
-        coming = (await asked(web, "POST", "/announce", **{"from": "2026-03-04"}, accept=True))["coming"]
+        coming = (await asked(web, "POST", "/announce", given={"from": "2026-03-04", "accept": True}))["coming"]
         assert coming == {"from": "2026-03-04", "new": ["gym"], "gone": []}
-        assert "gym" in load_days(tmp_path / "jane.model").contexts
+        assert "gym" in routine_in(tmp_path).contexts
         assert (tmp_path / "jane.before.model").read_bytes() == model
         assert (tmp_path / "jane.model").stat().st_mode & 0o777 == 0o600
         assert read_places(file).names == PLACES.names, "the map before stays in force"
@@ -138,7 +145,7 @@ def test_what_is_announced_can_be_undone_until_it_holds(tmp_path: Path) -> None:
         await changed(web, do="add", name="gym", shape=circle(GYM, 60))
         model = (tmp_path / "jane.model").read_bytes()
         date = (await learned(web))["result"]["from"]
-        await asked(web, "POST", "/announce", **{"from": date}, accept=True)
+        await asked(web, "POST", "/announce", given={"from": date, "accept": True})
         await web.pass_slots(14)  # the next day: still before it holds
         assert (await asked(web, "DELETE", "/announce"))["coming"] is None
         assert (tmp_path / "jane.model").read_bytes() == model
@@ -150,7 +157,7 @@ def test_what_is_announced_can_be_undone_until_it_holds(tmp_path: Path) -> None:
         # It can be learned and announced once more.
         print((await learned(web))["problem"])
         date = (await learned(web))["result"]["from"]
-        assert (await asked(web, "POST", "/announce", **{"from": date}, accept=True))["coming"]["new"] == ["gym"]
+        assert (await asked(web, "POST", "/announce", given={"from": date, "accept": True}))["coming"]["new"] == ["gym"]
 
     told(tmp_path, story)
 
@@ -161,15 +168,15 @@ def test_a_start_goes_on_with_what_was_announced_and_puts_the_map_in_force(tmp_p
     async def story(web: Web, file: Path) -> None:
         await changed(web, do="add", name="gym", shape=circle(GYM, 60))
         date = (await learned(web))["result"]["from"]
-        await asked(web, "POST", "/announce", **{"from": date}, accept=True)
+        await asked(web, "POST", "/announce", given={"from": date, "accept": True})
         await web.pass_slots(2)
         at.append(web.wall.now)
 
     told(tmp_path, story)
-    file, model = tmp_path / "places.geojson", load_days(tmp_path / "jane.model")
+    file, model = tmp_path / "places.geojson", routine_in(tmp_path)
 
     async def again(now: float) -> None:
-        person = replace(person_config(routine=model, outputs="suppress"), places=read_places(file))  # type: ignore[arg-type]
+        person = replace(person_config(routine=model, outputs="suppress"), places=read_places(file))
         options: Any = {"maps": {"jane": file}, "routines": {"jane": RoutineFiles(tmp_path / "jane.model")}}
         async with opened(tmp_path / "files", Wall(now), people=[person], **options) as web:
             history = config(web).history
@@ -189,16 +196,16 @@ def test_what_cannot_be_learned_or_started_is_refused_and_changes_nothing(tmp_pa
         found = await learned(web)
         assert "5 days" in found["problem"]
         assert found["result"] is None
-        await asked(web, "POST", "/announce", 409, **{"from": "2026-03-04"})
-        await asked(web, "POST", "/learn", 400, weeks=0)
+        await asked(web, "POST", "/announce", 409, {"from": "2026-03-04"})
+        await asked(web, "POST", "/learn", 400, {"weeks": 0})
         web.served.gateway.keeper.own.read(recent())
         found = await learned(web, weeks=1)
         assert found["result"]["days"] == 7
         if found["result"]["truth"]["holds"] is False:
-            await asked(web, "POST", "/announce", 400, **{"from": found["result"]["from"]})
+            await asked(web, "POST", "/announce", 400, {"from": found["result"]["from"]})
         await changed(web, do="add", name="gym", shape=circle(GYM, 60))
         assert (await asked(web))["stale"]
-        await asked(web, "POST", "/announce", 409, **{"from": found["result"]["from"]}, accept=True)
+        await asked(web, "POST", "/announce", 409, {"from": found["result"]["from"], "accept": True})
         assert (await asked(web, "DELETE", "/learn"))["result"] is None
         assert len(config(web).history) == 1
 
