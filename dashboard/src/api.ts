@@ -209,6 +209,29 @@ export const maps = {
   unexplained: (person: string) => ask<Unexplained>("GET", `${of(person)}/map/unexplained`),
 };
 
+// --- the routine, learned anew
+interface Guess { prior: number; limit: number }
+export interface RoutineFound {
+  days: number; few: boolean; first: string; last: string; same: boolean; new: string[]; gone: string[]; from: string;
+  truth: { holds: boolean | null; words: string };
+  secrets: { name: string; before: Guess | null; after: Guess | null }[];
+}
+/** `can` says why it cannot be changed here; `stale` that the map was changed since it was learned. */
+export interface RoutineNow {
+  can: string | null; learned: { until: string | null }; past: boolean; stale: boolean; problem: string | null;
+  coming: { from: string; new: string[]; gone: string[] } | null; result: RoutineFound | null;
+  job: { name: string; what: string; done: number; total: number } | null;
+}
+export const routine = {
+  now: (person: string) => ask<RoutineNow>("GET", `${of(person)}/routine`),
+  learn: (person: string, weeks: number) =>
+    ask<RoutineNow>("POST", `${of(person)}/routine/learn`, weeks ? { weeks } : {}),
+  discard: (person: string) => ask<RoutineNow>("DELETE", `${of(person)}/routine/learn`),
+  start: (person: string, from: string, accept: boolean) =>
+    ask<RoutineNow>("POST", `${of(person)}/routine/announce`, { from, accept }),
+  undo: (person: string) => ask<RoutineNow>("DELETE", `${of(person)}/routine/announce`),
+};
+
 // --- the first run
 const setup = "v1/owner/setup";
 
