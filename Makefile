@@ -18,7 +18,7 @@ QUICK := -n 2 --dist loadgroup -m 'not (audit or broker or postgres or browser o
 STORIES := choosing cli demo endless evaluation experiments gateway live publish test_docs.py test_docs_commands.py
 QUICK += $(STORIES:%=--ignore=tests/%)
 
-.PHONY: demo serve warm quick test slowest check docs format bench audit lowest update release dashboard pictures clean
+.PHONY: demo serve warm quick test again slowest check docs format bench audit lowest update release dashboard pictures clean
 
 demo: .venv
 	$(BIN)/discreet demo --out out/demo.html
@@ -39,6 +39,10 @@ quick: warm
 # cores: tests of Spark, servers and kills wait for others much of their time.
 test: warm .venv/spark-installed
 	$(BIN)/python -m pytest -n 3 --dist loadgroup -m 'not audit'
+
+# What failed in the last run, one test at a time. Where the last run did not end with failed tests, this fails too.
+again: .venv
+	$(BIN)/python -m tests.again
 
 # The twenty tests of the last run that took most processor time, and why; fails where one has no reason.
 slowest: .venv
@@ -79,7 +83,7 @@ audit: warm .venv/spark-installed
 # from which sources, and a test compares them.
 BUILT := src/discreet/dashboard
 dashboard:
-	cd dashboard && npm install --no-audit --no-fund && npm run build
+	cd dashboard && npm ci --no-audit --no-fund --ignore-scripts && npm run build
 	{ find dashboard -name node_modules -prune -o -type f -print; \
 	  ls $(BUILT)/*.html $(BUILT)/*.js $(BUILT)/*.css $(BUILT)/*.svg $(BUILT)/*.webmanifest; } \
 	  | LC_ALL=C sort | xargs sha256sum > $(BUILT)/sources.sha256

@@ -141,6 +141,14 @@ def phone(folder: Path) -> None:
     (folder / "policy.toml").write_text(policy, encoding="utf-8")
 
 
+def mechanism(folder: Path) -> None:
+    """The examples, and the first mechanism of the page in a file of the working directory."""
+    readme(folder)
+    page = (ROOT / "docs" / "tutorial-mechanism.md").read_text(encoding="utf-8")
+    (block,) = (one.content for one in blocks(page) if one.language == "python" and "class EveryOther" in one.content)
+    (folder / "every_other.py").write_text(block, encoding="utf-8")
+
+
 def import_(folder: Path) -> None:
     """An export of every kind that the page names, and a policy for a place that is found in them."""
     takeout(folder)
@@ -203,5 +211,6 @@ RUN: dict[str, Callable[[Path], None]] = {
     "docs/import.md": import_,
     "docs/population.md": population,
     "docs/tutorial-phone.md": phone,
+    "docs/tutorial-mechanism.md": mechanism,
 }
 """Pages whose lines are run, in order and in one folder each, and what makes their files."""

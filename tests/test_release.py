@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import subprocess
 from pathlib import Path
@@ -54,3 +55,19 @@ def test_the_workflow_runs_the_two_commands() -> None:
     assert "run: make check" in text
     assert "run: make test" in text
     assert subprocess.run(["make", "--dry-run", "release"], cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
+def test_the_lock_of_the_pages_tools_is_for_every_platform_and_names_no_address() -> None:
+    """`npm ci` takes these packages and no others, from whichever registry one has, wherever it runs."""
+    lock = json.loads((ROOT / "dashboard" / "package-lock.json").read_text(encoding="utf-8"))
+    packages = {name.removeprefix("node_modules/"): one for name, one in lock["packages"].items() if name}
+    assert all(one.get("integrity") and "resolved" not in one for one in packages.values())
+    wanted = [
+        name
+        for one in packages.values()
+        for kind in ("dependencies", "optionalDependencies")
+        for name in one.get(kind, {})
+    ]
+    assert set(wanted) <= packages.keys()
+    text = (ROOT / "Makefile").read_text(encoding="utf-8") + (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "npm install" not in text

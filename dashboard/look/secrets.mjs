@@ -60,6 +60,16 @@ await look(async () => {
   await page.waitForSelector(".secrets .card");
   holds((await page.locator(".mark").count()) === 0, "a draft that was discarded is there again");
 
+  // A window of two days is said to be one, and stays one under another name.
+  const card = (name) => page.locator(".secrets li", { hasText: name });
+  holds((await card("in two days").textContent()).includes("at some time of any 2 days in a row"), "its window is called a day");
+  await button("Change in two days").click();
+  holds((await page.textContent(".editor")).includes("at all in any 2 days in a row"), "its window is called a day where it is changed");
+  await page.fill(".editor [name=name]", "at all in two days");
+  await button("Add to the draft").click();
+  await page.waitForSelector(".mark");
+  holds((await card("at all in two days").textContent()).includes("at some time of any 2 days in a row"), "its window is lost");
+
   await button("Add a secret").click();
   await chip("work");
   await page.fill(".editor [name=name]", "work at night");
@@ -67,7 +77,7 @@ await look(async () => {
   for (const slot of [0, 1, count - 1]) await cell(slot).click();
   await page.waitForFunction(() => document.querySelector(".editor .rise") && !document.querySelector(".editor .problem"));
   await button("Add to the draft").click();
-  await page.waitForSelector(".mark");
+  await page.waitForFunction(() => document.querySelectorAll(".mark").length === 2);
 
   await button("See what it would cost").click();
   await page.waitForSelector("progress");

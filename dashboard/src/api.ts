@@ -16,7 +16,9 @@ export interface Slot {
 export interface Day { person: string; date: string; zone: string; slots: Slot[] }
 /** `next` is when the slot ends that is decided next. */
 export interface Days { first: string | null; last: string | null; next: string; zone: string }
-interface Named { name: string; contexts: string[]; delta: number }
+/** How long the window of a secret at any time is; `sliding` where it begins on every day. */
+export interface Span { over: "day" | "week" | "month" | number; sliding: boolean }
+interface Named extends Span { name: string; contexts: string[]; delta: number }
 type Line = (number | null)[];
 export interface Each extends Named { at: "each"; prior: Line; belief: Line; limit: Line }
 export interface Any extends Named {
@@ -207,6 +209,29 @@ export const maps = {
   unexplained: (person: string) => ask<Unexplained>("GET", `${of(person)}/map/unexplained`),
 };
 
+// --- the routine, learned anew
+interface Guess { prior: number; limit: number }
+export interface RoutineFound {
+  days: number; few: boolean; first: string; last: string; same: boolean; new: string[]; gone: string[]; from: string;
+  truth: { holds: boolean | null; words: string };
+  secrets: { name: string; before: Guess | null; after: Guess | null }[];
+}
+/** `can` says why it cannot be changed here; `stale` that the map was changed since it was learned. */
+export interface RoutineNow {
+  can: string | null; learned: { until: string | null }; past: boolean; stale: boolean; problem: string | null;
+  coming: { from: string; new: string[]; gone: string[] } | null; result: RoutineFound | null;
+  job: { name: string; what: string; done: number; total: number } | null;
+}
+export const routine = {
+  now: (person: string) => ask<RoutineNow>("GET", `${of(person)}/routine`),
+  learn: (person: string, weeks: number) =>
+    ask<RoutineNow>("POST", `${of(person)}/routine/learn`, weeks ? { weeks } : {}),
+  discard: (person: string) => ask<RoutineNow>("DELETE", `${of(person)}/routine/learn`),
+  start: (person: string, from: string, accept: boolean) =>
+    ask<RoutineNow>("POST", `${of(person)}/routine/announce`, { from, accept }),
+  undo: (person: string) => ask<RoutineNow>("DELETE", `${of(person)}/routine/announce`),
+};
+
 // --- the first run
 const setup = "v1/owner/setup";
 
@@ -289,7 +314,7 @@ export function listen(
 // Secrets: in force, announced, drafts and their previews.
 
 /** What a secret is declared by; `begins` null lets the gateway say where a window over the cut begins. */
-export interface Terms {
+export interface Terms extends Span {
   name: string; contexts: string[]; slots: number[] | null; delta: number | null; at: "each" | "any";
   begins: number | null; cap: number | null;
 }
@@ -317,8 +342,8 @@ export interface Previewed {
 export interface PreviewState { done: number; total: number | null; result: Previewed | null; problem: string | null }
 
 /** Terms alone: what the gateway says of a secret is not sent back to it. */
-const bare = ({ name, contexts, slots, delta, at, begins, cap }: Terms): Terms =>
-  ({ name, contexts, slots, delta, at, begins, cap });
+const bare = ({ name, contexts, slots, delta, at, begins, cap, over, sliding }: Terms): object =>
+  ({ name, contexts, slots, delta, at, begins, cap, ...(at === "any" && { over, sliding }) });
 
 export const secrets = {
   read: (person: string) => ask<SecretsDocument>("GET", `${of(person)}/secrets`),

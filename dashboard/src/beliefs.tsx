@@ -33,7 +33,7 @@ function linesOf(secret: Secret, count: number): Lines | null {
   const { prior, limit, line, belief } = secret;
   if (prior === null || limit === null || line === null) return null;
   const level = (value: number): Values => Array<number>(count).fill(value);
-  const name = words.any(secret.name, prior, limit);
+  const name = words.any(secret.name, secret, prior, limit);
   return { name, belief: line, prior: level(prior), limit: level(limit), byNow: belief };
 }
 

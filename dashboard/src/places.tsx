@@ -1,11 +1,12 @@
 import "./places.css";
 import type { JSX } from "preact";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
-import { api, maps, Refused, type Drawn, type DrawnShape, type MapChange, type Placed, type Unexplained } from "./api";
+import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { api, maps, Refused, routine, type Drawn, type DrawnShape, type MapChange, type Placed, type Unexplained } from "./api";
 import { encloses, metresBetween, world, type Position } from "./geo";
 import { keep, recall } from "./kept";
 import { setColours } from "./labels";
 import { PlaceMap, type Drawing } from "./map";
+import { Routine, urgent, useRoutine } from "./routine";
 import { texts } from "./texts";
 
 /** What is being drawn: a new place, or another shape for one that is there. */
@@ -41,12 +42,13 @@ export function Places({ person, out }: { person: string; out: () => void }) {
       setBusy(false);
     }
   }, [person]);
-  useEffect(() => void tried(() => maps.map(person)), [person]);
+  const asked = useRoutine(person, () => void tried(() => maps.map(person)), out);
   useLayoutEffect(() => keep(`sketch ${person}`, sketch), [person, sketch]);
 
   const change = (made: MapChange, done?: () => void) => map && void tried(
     () => maps.change(person, map.version, made),
     (found) => {
+      void asked.tried(() => routine.now(person)); // what was learned with another map is out of date
       setSaid(found.said?.at_once ? words.saved : words.savedWaits);
       done?.();
     },
@@ -73,6 +75,7 @@ export function Places({ person, out }: { person: string; out: () => void }) {
   if (!map) return problem
     ? <p role="alert">{problem} <button type="button" onClick={() => tried(() => maps.map(person))}>{texts.again}</button></p>
     : <p role="status">{texts.loading}</p>;
+  const card = <Routine {...{ person, map, asked }} discard={() => void tried(() => maps.discard(person))} />;
   const drawing: Drawing | null = sketch && {
     ...sketch, change: (points, radius) => setSketch((now) => now && { ...now, points, radius }),
   };
@@ -89,9 +92,7 @@ export function Places({ person, out }: { person: string; out: () => void }) {
       </div>
       <p class="quiet">{map.file ? words.words : words.noFile}</p>
       {said && <p role="status" class="said">{said}</p>}
-      {map.waiting && !sketch && (
-        <Waits map={map} person={person} discard={() => tried(() => maps.discard(person))} />
-      )}
+      {urgent(map, asked.now) && !sketch && card}
       <div class="mapped">
         <PlaceMap places={shown} picked={picked} pick={setPicked} drawing={drawing}
           dots={dotted ? left?.dots : undefined} stays={dotted ? left?.suggestions : undefined} tiles={map.tiles} />
@@ -104,6 +105,7 @@ export function Places({ person, out }: { person: string; out: () => void }) {
         </div>
       </div>
       {left && !sketch && <Left {...{ left, dotted, setDotted, draw }} can={map.file !== null} />}
+      {!urgent(map, asked.now) && !sketch && card}
     </>
   );
 }
@@ -264,24 +266,6 @@ function Draw({ sketch, set, places, busy, save, cancel }: {
       <p><button disabled={busy || !ready}>{words.save}</button>{" "}
         <button type="button" class="quiet" onClick={cancel}>{words.cancel}</button></p>
     </form>
-  );
-}
-
-function Waits({ map, person, discard }: { map: Drawn; person: string; discard: () => void }) {
-  const words = texts.places;
-  if (!map.waiting) return null;
-  const lines = Object.entries(map.waiting.settings).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
-  return (
-    <section class="card waiting" aria-labelledby="waiting">
-      <h2 id="waiting">{words.waiting}</h2>
-      <p>{words.waitingWords}</p>
-      <ol>
-        <li>{words.waitingLearn}<pre tabIndex={0}>{map.waiting.learn}</pre></li>
-        <li>{words.waitingSettings(person)}<pre tabIndex={0}>{lines.join("\n")}</pre></li>
-        <li>{words.waitingStart}</li>
-      </ol>
-      <button type="button" class="quiet" onClick={discard}>{words.discard}</button>
-    </section>
   );
 }
 

@@ -178,7 +178,7 @@ const isDeclared = (one: Terms): one is Declared => "by_slot" in one;
 
 function About({ secret, times, mark }: { secret: Terms | Declared; times: string[]; mark?: string | null }) {
   const words = texts.secrets;
-  const when = `${secret.at === "any" ? words.any : words.each}, ${hoursInWords(secret.slots, times)}`;
+  const when = `${secret.at === "any" ? words.any(secret) : words.each}, ${hoursInWords(secret.slots, times)}`;
   const known = isDeclared(secret) && secret.prior !== null && secret.limit !== null ? secret : null;
   return (
     <>
@@ -240,7 +240,7 @@ function Editor({ found, person, secret, others, failed, done, cancel }: {
 }) {
   const words = texts.secrets;
   const [terms, setTerms] = useKept<Terms>(`terms ${person}`, () => secret ?? {
-    name: "", contexts: [], slots: null, delta: found.draft.delta, at: "each", begins: null, cap: null,
+    name: "", contexts: [], slots: null, delta: found.draft.delta, at: "each", begins: null, cap: null, over: "day", sliding: false,
   });
   const [known, setKnown] = useState<Declared | null>(secret && isDeclared(secret) ? secret : null);
   const [wrong, setWrong] = useState("");
@@ -315,7 +315,7 @@ function Editor({ found, person, secret, others, failed, done, cancel }: {
         {(["each", "any"] as const).map((at) => (
           <label key={at} class="check"><input type="radio" name="at" checked={terms.at === at}
             onChange={() => changed({ at, begins: null })} />
-            <span>{at === "each" ? words.eachWords : words.anyWords}</span></label>
+            <span>{at === "each" ? words.eachWords : words.anyWords(terms)}</span></label>
         ))}
       </fieldset>
       <fieldset><legend>{words.delta}: {words.strength(gain)}</legend>

@@ -1,6 +1,7 @@
 // Every text of the page, in one place: to translate the page, write this object in another language, and name that in
 // language.ts.
 
+import type { Span } from "./api";
 import { ago, date, dateHour, dayName, length, list, number, percent, points, until } from "./locale";
 
 /** From what is known anyway to what may become known: both ends, and how far they are apart. */
@@ -16,6 +17,13 @@ const where = (context: string): string => ({
   unknown: "somewhere unknown", away: "at none of your places", moving: "on the way",
   other: "at a place you rarely visit",
 } as Record<string, string>)[context] ?? `at ${context}`;
+
+/** The window of a secret at any time. */
+const span = ({ over, sliding }: Span): string => {
+  if (typeof over === "string" && !sliding) return `the ${over}`;
+  const days = over === "week" ? 7 : over;
+  return sliding ? `any ${days} days in a row` : `each ${days} days`;
+};
 
 const plural = (count: number, one: string, many = `${one}s`): string => `${number(count)} ${count === 1 ? one : many}`;
 
@@ -137,7 +145,7 @@ export const texts = {
     habitsAsked: "discreet checks every night whether your days still match your routine.",
     habitsHold: "Your recent days match your routine.",
     habitsUnknown: "It is too early to say whether your recent days match your routine.",
-    habitsDrifted: "Your days no longer match your routine, so the limits may not hold. Learn your routine again.",
+    habitsDrifted: "Your days no longer match your routine, so the limits may not hold.",
     figures: "Figures",
     noBeliefs: "For this day there are no guesses to show: they are kept for the last days only.",
     noSecrets: "You have no secrets yet.",
@@ -146,7 +154,8 @@ export const texts = {
     limit: "limit",
     ahead: "still to come",
     each: (name: string, from: number, to: number) => `${name}, at any moment: ${rise(from, to)}`,
-    any: (name: string, from: number, to: number) => `${name}, at some time of the day: ${rise(from, to)}`,
+    any: (name: string, over: Span, from: number, to: number) =>
+      `${name}, at some time of ${span(over)}: ${rise(from, to)}`,
     at: (time: string, belief: number, prior: number, limit: number) =>
       `${time}: a stranger guesses ${percent(belief)}. Knowing only your routine: ${percent(prior)}. `
       + `Limit: ${percent(limit)}.`,
@@ -234,16 +243,12 @@ export const texts = {
 
     saved: "Saved. In force from the next update.",
     savedWaits: "Saved, but not in force yet.",
-    waiting: "Not in force yet",
-    waitingWords:
-      "discreet does not know how often you go to a new place. Until it has learned that, your old map stays in force and "
-      + "nothing changes for apps. Three steps, in the folder of discreet.toml:",
+    waitingByHand: "With commands instead",
     waitingLearn: "Learn your routine with this map, from the readings that setup or import saved:",
     waitingSettings: (person: string) => `Enter both files in discreet.toml, under [people.${person}]:`,
     waitingStart:
       "Restart discreet. It says from when the new routine counts; until then, a place with a new name is shared as "
       + "“other”.",
-    discard: "Discard",
 
     unexplained: "Stops outside your places",
     share: (share: number, days: number) => `${percent(share)} of your time in the last ${days} days was at none of your places.`,
@@ -256,6 +261,45 @@ export const texts = {
     drawStay: (which: number) => `Add as a place: stop ${which}`,
   },
 
+  routine: {
+    heading: "Your routine",
+    words: (until: string | null) => `discreet knows how you usually spend your week${until
+      ? `, learned from days up to ${date(Date.parse(until) / 1000)}` : ""}. The limits rest on it. Learn it again when `
+      + "your life changes: a move, a new job, a new school.",
+    waiting: "Not in force yet",
+    waitingWords: "discreet does not know yet how often you go to a place with a new name. Learn your routine with this "
+      + "map: then you see what would change, and when, before anything does.",
+    stale: "You changed the map since the routine was learned. Learn it again.",
+    from: "Learn from",
+    all: (past: boolean) => (past ? "everything: what you imported, and what your phone sent since" : "everything there is"),
+    weeks: (weeks: number) => `the last ${weeks} weeks`,
+    learn: "Learn my routine again",
+    learnMap: "Learn my routine with this map",
+    discardMap: "Discard the new map",
+    cannot: (why: string) => `It cannot be learned here: ${why}.`,
+    same: "This is the same routine as now. There is nothing to change.",
+    close: "Close",
+    found: (days: number, first: string, last: string) =>
+      `Learned from ${plural(days, "day")}, ${date(Date.parse(first) / 1000)} to ${date(Date.parse(last) / 1000)}.`,
+    fresh: (names: string) => `New for apps: ${names}.`,
+    gone: (names: string) => `No longer shared by name: ${names}.`,
+    secrets: "What a stranger could guess then",
+    guess: (name: string, before: { prior: number; limit: number } | null, after: { prior: number; limit: number } | null) =>
+      `${name}: ${after ? `${percent(after.prior)} knowing only your routine, at most ${percent(after.limit)} with apps` : "–"}`
+      + `${before ? `; now ${percent(before.prior)} and ${percent(before.limit)}` : ""}.`,
+    untrue: "Your recent days do not match this routine, so the limits may not hold. Fewer weeks may fit better.",
+    accept: "Start it anyway",
+    effect: (from: string) => `If you start it now, it holds from ${dayName(from)}, and your map with it. Until then `
+      + "everything stays as it is, and you can undo it.",
+    start: (from: string) => `Start on ${dayName(from)}`,
+    discard: "Discard",
+    coming: (from: string) => `New routine from ${dayName(from)}`,
+    comingWords: (from: string) => `Until ${dayName(from)} your present routine and map stay in force. You can undo this `
+      + "until then.",
+    undo: "Undo",
+    again: "Learn it again on the screen Places.",
+  },
+
   secrets: {
     heading: "Secrets",
     words: "What nobody should find out from what apps see. Your routine gives something away already; discreet limits how "
@@ -266,7 +310,7 @@ export const texts = {
     none: "Nothing is secret: apps see everything.",
     where: (contexts: string[]) => list(contexts, "disjunction"),
     each: "at any moment",
-    any: "at some time",
+    any: (over: Span) => (over.over === "day" ? "at some time" : `at some time of ${span(over)}`),
     allDay: "all day",
     run: (from: string, to: string) => `${from} to ${to}`,
     being: (where: string, when: string) => `Being at ${where}, ${when}.`,
@@ -296,7 +340,9 @@ export const texts = {
     noHours: "No hours",
     about: "What should stay secret?",
     eachWords: "When I am there: no moment of these hours may become more certain than the limit",
-    anyWords: "That I was there at all on a day, or in a night: everything apps see together stays below the limit",
+    anyWords: (over: Span) =>
+      `That I was there at all ${over.over === "day" ? "on a day, or in a night" : `in ${span(over)}`}: everything apps `
+      + "see together stays below the limit",
     delta: "How much more may a stranger find out?",
     points: "points",
     inPoints: (gain: number) => `${points(gain)} points`,

@@ -143,7 +143,8 @@ function Habits({ person, last }: { person: string; last: string }) {
   if (!notice) return <p class="quiet">{words.habitsAsked}</p>;
   return (
     <>
-      {notice.drifted ? <p class="problem drifted" role="alert">{words.habitsDrifted}</p>
+      {notice.drifted ? <p class="problem drifted" role="alert">{words.habitsDrifted}{" "}
+        <a href="#places">{texts.routine.again}</a></p>
         : <p class="quiet">{notice.holds ? words.habitsHold : words.habitsUnknown}</p>}
       <details><summary>{words.figures}</summary><p class="quiet">{notice.words}</p></details>
     </>

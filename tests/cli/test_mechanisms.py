@@ -50,8 +50,8 @@ def test_adaptive_decides_unless_another_is_named(discreet: Discreet, endless: l
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The mechanism of docs/mechanisms.md, in a file of the working directory."""
-    page = (Path(__file__).parents[2] / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    """The mechanism of docs/tutorial-mechanism.md, in a file of the working directory."""
+    page = (Path(__file__).parents[2] / "docs" / "tutorial-mechanism.md").read_text(encoding="utf-8")
     (block,) = [one.content for one in blocks(page) if one.language == "python" and "class EveryOther" in one.content]
     (tmp_path / "every_other.py").write_text(block, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

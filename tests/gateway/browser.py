@@ -33,12 +33,16 @@ async def look(
     *given: str,
     pause: float = 3,
     slots: int = 10_000,
+    address: str | None = None,
 ) -> None:
-    """Tell one story in the browser, while some slots are told; it finds nothing wrong and takes its pictures."""
+    """Tell one story in the browser, while some slots are told; it finds nothing wrong and takes its pictures.
+
+    It begins at an address that is given, or at the gateway's own.
+    """
     program = await asyncio.create_subprocess_exec(
         str(NODE),
         str(SOURCES / "look" / f"{story}.mjs"),
-        str(web.client.base_url).rstrip("/"),
+        address or str(web.client.base_url).rstrip("/"),
         str(web.served.owner.first),
         str(folder),
         *given,

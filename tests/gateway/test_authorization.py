@@ -14,7 +14,7 @@ from discreet import Policy
 from discreet.gateway.config.sections import Rates, Server
 from discreet.gateway.rate_limits import Rate
 from discreet.gateway.slots.nightly import look
-from discreet.gateway.wires.guard import BODY, HEADERS
+from discreet.gateway.wires.guard import BODY, HEADERS, UNFRAMED
 from tests.gateway.people import START
 from tests.gateway.test_http import NOW, READINGS, told
 from tests.gateway.web import ROUTINE, Web, opened
@@ -41,7 +41,7 @@ def test_what_every_answer_carries(tmp_path: Path) -> None:
     async def story(web: Web) -> None:
         for path in ("/healthz", NOW, "/nowhere", "/docs", "/openapi.json", "/v1/people/jane/now/"):
             answer = await web.client.get(path)
-            for name, value in HEADERS:
+            for name, value in (*HEADERS, *UNFRAMED):
                 assert answer.headers[name.decode()] == value.decode()
             assert answer.headers["cache-control"] == "no-store"
             assert "server" not in answer.headers

@@ -13,6 +13,7 @@ from discreet.gateway.store.own_store import Reading
 from discreet.places import Circle, Place, Places, read_places, write_places
 from tests.gateway.browser import look
 from tests.gateway.people import PLACES, START, WHERE, person_config
+from tests.gateway.test_routines import files_in, recent
 from tests.gateway.web import ROUTINE, listening_web
 
 
@@ -44,6 +45,23 @@ def wandered() -> list[Reading]:
             at = tuple((where + rng.normal(0, 1e-4, 2)).tolist())
             found.append(Reading("jane", "phone", (begins + 300 * k) * 1_000_000, at, 10.0))
     return found
+
+
+@pytest.mark.browser
+def test_a_routine_is_learned_without_a_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "places.geojson"
+    write_places(file, PLACES)
+    person = person_config(routine=ROUTINE, outputs="suppress")
+    files = files_in(tmp_path)
+
+    async def story() -> None:
+        async with listening_web(
+            tmp_path / "files", people=[person], maps={"jane": file}, routines={"jane": files}
+        ) as web:
+            web.served.gateway.keeper.own.read(recent())
+            await look(web, "routine", tmp_path, ("routine-found", "routine-coming"), slots=6)
+
+    asyncio.run(story())
 
 
 @pytest.mark.browser

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from discreet.choosing.policy_text import policy_file_text
+from discreet.policy import Policy
+from discreet.secret import Secret
 from tests.gateway.browser import look
 from tests.gateway.people import START, person_config, readings
 from tests.gateway.web import ROUTINE, listening_web
@@ -15,7 +18,9 @@ from tests.gateway.web import ROUTINE, listening_web
 
 @pytest.mark.browser
 def test_a_secret_is_declared_previewed_and_saved(tmp_path: Path) -> None:
-    person = person_config(routine=ROUTINE, outputs="suppress")
+    longer = Secret("in two days", {"clinic"}, at="any", over=2, sliding=True)
+    policy = Policy(["clinic", longer], delta=0.1)
+    person = replace(person_config(routine=ROUTINE, outputs="suppress"), policy=policy)
     path = tmp_path / "policy.toml"
     path.write_text(policy_file_text(person.policy, ROUTINE), encoding="utf-8")
     at = readings(("home",) * 4 + ("work",) * 4 + ("clinic",) + ("home",) * 3, START.date())
@@ -25,6 +30,9 @@ def test_a_secret_is_declared_previewed_and_saved(tmp_path: Path) -> None:
             for one in at:
                 await web.pass_slot(one)
             await look(web, "secrets", tmp_path, ("secrets", "secrets-edited", "secrets-preview", "secrets-saved"))
-        assert "work at night" in path.read_text(encoding="utf-8")
+        saved = path.read_text(encoding="utf-8")
+        assert "work at night" in saved
+        assert "at all in two days" in saved
+        assert "over = 2" in saved
 
     asyncio.run(story())

@@ -12,6 +12,7 @@ from discreet.gateway.app import GatewayPlan, PreparedGateway
 from discreet.gateway.store.folder import Folder
 from discreet.gateway.wires.openapi import DOCUMENT, PATHS, page
 from discreet.gateway.wires.openapi.parts import plain
+from discreet.gateway.wires.openapi.setup import PAGES
 from tests.gateway.first import settings_in
 from tests.gateway.web import Wall, opened, plan_for
 
@@ -52,6 +53,22 @@ def test_a_document_of_its_standard() -> None:
             assert any(status < "400" for status in one["responses"])
             assert all(name in schemes for option in one["security"] for name in option)
             assert f"{method.upper()} {path}" in page()
+
+
+def test_a_file_is_of_the_kind_that_is_described(tmp_path: Path) -> None:
+    """What a browser parses as JSON is described as an object, and everything else as text."""
+
+    async def story() -> None:
+        async with opened(tmp_path) as web:
+            for path in PAGES:
+                answer = await web.client.get(path)
+                ((kind, described),) = PATHS[path]["get"]["responses"]["200"]["content"].items()
+                assert answer.headers["content-type"].split(";")[0] == kind, path
+                is_json = kind.endswith("json")
+                assert described["schema"] == {"type": "object" if is_json else "string"}, path
+                assert not is_json or isinstance(answer.json(), dict), path
+
+    asyncio.run(story())
 
 
 def test_who_may_call_is_what_is_answered(tmp_path: Path) -> None:

@@ -94,6 +94,31 @@ def test_damaged_code_is_compiled_anew(tmp_path: Path) -> None:
     assert run.stdout.split()[-1] == "True"
 
 
+def test_what_is_kept_has_names_and_no_code_that_llvm_would_parse(tmp_path: Path) -> None:
+    """numba keeps the code for callers that inline it, beside the object. Only Python calls loops, so that none do."""
+    code = (
+        "import sys, numpy as np\nfrom discreet.jit import backend, rule, sums\n"
+        "loop = rule.LOOPS['discreet.jit.sums.sparse_product']\n"
+        "given = np.array([0.1, 0.2]), np.array([0, 1, 2]), np.array([0, 1]), np.array([0.3, 0.7]), 2\n"
+        "if sys.argv[1] == 'kept': assert backend.loaded(loop) is not None\n"
+        "print(sums.sparse_product(*given), loop.is_compiled)\n"
+        "(made,) = backend._dispatchers[loop.name].overloads.values()\n"
+        "shared = made.library._get_module_for_linking()\n"
+        "print(sum(not one.is_declaration for one in shared.functions))\n"
+    )
+    told = {"NUMBA_CACHE_DIR": str(tmp_path), rule.VARIABLE: "now"}
+    printed = []
+    for how in ("made", "kept"):
+        command = [sys.executable, "-W", "error", "-c", code, how]
+        run = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        printed.append(run.stdout.splitlines())
+    assert printed[0][0] == printed[1][0]
+    assert printed[0][0].endswith("True")
+    assert int(printed[0][1]) > 0
+    assert int(printed[1][1]) == 0
+
+
 def test_the_folder_depends_on_helpers_in_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """numba alone would go on with code of an older pivots.py, because programme.py is as it was."""
     before = cache._digest.__wrapped__()

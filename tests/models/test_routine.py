@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 
 import numpy as np
 import pytest
 
 import discreet as d
 from discreet.contexts import OTHER, UNKNOWN
+from discreet.models.routine.changing import over
 from discreet.models.routine.routine import MONDAY, Kinds, Routine
 from discreet.models.simulate import person
 from tests.strategies import labels, random_chain, random_rows, searches
@@ -205,3 +207,14 @@ def test_days_that_cannot_be_learned_from_are_refused() -> None:
         Routine.fit([day], floor=0.0)
     with pytest.raises(d.DiscreetError, match="no date"):
         Routine.fit([day]).since("monday")
+
+
+def test_a_routine_from_another_process_is_the_same_over_more_contexts() -> None:
+    """Its rule of kinds is an equal object there and not the same one; a checkpoint names the model by its digest."""
+    chain = d.MarkovChain(("a", "b"), [0.5, 0.5], np.full((1, 2, 2), 0.5))
+    nights = {(one, other): np.full((2, 2), 0.5) for one in ("weekday", "weekend") for other in ("weekday", "weekend")}
+    one = d.Routine({"weekday": chain, "weekend": chain}, nights)
+    other = pickle.loads(pickle.dumps(one))
+    wide = ("a", "b", "c")
+    assert over(one, wide).by == over(other, wide).by == "weekpart"
+    assert over(one, wide).fingerprint == over(other, wide).fingerprint

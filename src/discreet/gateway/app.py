@@ -34,12 +34,16 @@ from discreet.gateway.owner.http import UNKNOWN, owner_routes
 from discreet.gateway.owner.maps import Maps
 from discreet.gateway.owner.maps_http import map_routes
 from discreet.gateway.owner.previews import Previews
+from discreet.gateway.owner.routines import RoutineFiles, Routines
+from discreet.gateway.owner.routines_http import routine_routes
 from discreet.gateway.owner.secrets import PolicyFiles
 from discreet.gateway.owner.secrets_http import secrets_routes
 from discreet.gateway.owner.setup_http import UPLOAD, setup_routes
 from discreet.gateway.owner.tiles import Tiles
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.setup.files import history_file
 from discreet.gateway.setup.steps import SetupSteps
+from discreet.gateway.slots.changes import present
 from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.slots.nightly import Notice, look
 from discreet.gateway.slots.person import PersonConfig
@@ -109,6 +113,8 @@ class GatewayPlan:
     page: Page = field(default_factory=Page)
     maps: Mapping[str, Path] = field(default_factory=dict)
     """The files of places, of who has one."""
+    routines: Mapping[str, RoutineFiles] = field(default_factory=dict)
+    """Where habits stand, of who has a file of them."""
     file: Path | None = None
     """The settings, if they are a file."""
     views_in_use: frozenset[str] = frozenset()
@@ -156,6 +162,7 @@ def plan_of(settings: Settings) -> GatewayPlan:
         settings.home_assistant,
         page=settings.page,
         maps={name: one.places for name, one in settings.people.items() if one.places is not None},
+        routines={name: RoutineFiles(one.routine, history_file(one)) for name, one in settings.people.items()},
         file=settings.file,
         views_in_use=frozenset(one.view for one in settings.applications.values())
         | frozenset(one.view for one in (settings.broker.tells if settings.broker else ())),
@@ -206,6 +213,10 @@ class PreparedGateway:
             keeper = Keeper(plan.people, journal, own, key, plan.wall(), grace=grace, margin=margin)
             undone.pop_all()
             self.notes = [*self.notes, *keeper.notes, *_changed_views(plan.views, folder, new=not keeper.reached)]
+        self._map_files, self._policy_files = dict(plan.maps), PolicyFiles(plan.policy_files)
+        maps = Maps(keeper, self._map_files, self._taken_over)
+        self._routines = Routines(keeper, maps, plan.routines, folder.path)
+        plan = self.plan = replace(plan, people=_with_maps(plan.people, maps))
         retention = dt.timedelta(days=plan.keeping.retention_days)
         self.gateway = Gateway(keeper, wall=plan.wall, steady=plan.steady, pace=plan.pace, retention=retention)
         self.owner = Owner(self.access)
@@ -216,7 +227,6 @@ class PreparedGateway:
         people = self._people = {one.name: one for one in plan.people}
         self._teller: MqttPublisher | None = None
         previews = Previews()
-        self._map_files, self._policy_files = dict(plan.maps), PolicyFiles(plan.policy_files)
         instance = hashlib.sha256(b"cookie" + key).hexdigest()[:8]
         self.auth = Authorization(self.access, self.owner, people, plan.views, plan.limits, instance)
         self._reads = Reads(self.gateway, self.auth.charge)
@@ -228,7 +238,8 @@ class PreparedGateway:
             *owner_routes(self.auth, self.metrics, self.notices),
             *application_routes(self.gateway, self.auth, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.auth),
-            *map_routes(self.gateway, self.auth, Maps(keeper, self._map_files), self._redrawn, self._tiles),
+            *map_routes(self.gateway, self.auth, maps, self._redrawn, self._tiles),
+            *routine_routes(self.gateway, self.auth, self._routines),
             *secrets_routes(self.gateway, self.auth, self._policy_files, previews),
             *page.routes(),
             *document_routes(),
@@ -236,8 +247,14 @@ class PreparedGateway:
         ]
         check_some(journal, key, self.gateway.health)
         self._key = key
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.tasks: list[Task] = [self._watch_tokens, self._look_nightly, self._check_nightly, previews.watch]
         self._mount_wires(people)
+
+    def _taken_over(self, person: str, places: Places) -> None:
+        """A map came into force with its habits, in the thread that decides; what it was decided by is told later."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._redrawn, person, places)
 
     def _redrawn(self, person: str, places: Places) -> None:
         """A map is in force from now on, on every wire."""
@@ -277,9 +294,12 @@ class PreparedGateway:
                 today, _ = one.clock.locate(dt.datetime.fromtimestamp(self.plan.wall(), dt.UTC))
                 if one.name in self.plan.policies and asked.get(one.name) != today:
                     asked[one.name] = today
-                    own, policy = self.gateway.keeper.own, self.gateway.keeper.people[one.name].config.policy
+                    keeper = self.gateway.keeper
+                    now = present(keeper.people[one.name].config.history, today)
                     try:
-                        found = await asyncio.to_thread(look, own, one.name, one.routine, policy, today, one.spec.make)
+                        found = await asyncio.to_thread(
+                            look, keeper.own, one.name, now.routine, now.policy, today, one.spec.make
+                        )
                     except Exception as error:  # of one night, of one person
                         LOG.error("the habits could not be tried", extra={"kind": type(error).__name__})
                     else:
@@ -308,6 +328,7 @@ class PreparedGateway:
         self._people[name] = config
         self._map_files.update(own.maps)
         self._policy_files.admit(name, own.policy_files[name])
+        self._routines.admit(name, own.routines[name])
         policies = {**self.plan.policies, **own.policies}
         self.plan = replace(self.plan, people=[*self.plan.people, config], policies=policies)
         if self.steps is not None:
@@ -321,17 +342,20 @@ class PreparedGateway:
         return Guard(
             inner,
             server.answers_to,
-            server.proxies,
+            server.behind,
             counted=self.metrics.count,
             streamed=[UPLOAD],
             unknown=UNKNOWN,
             turn=self.gateway.precedence.telling.passed,
             tls_only=server.hsts,
+            root_path=server.root_path,
+            ingress=server.ingress,
         )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """At work within the block; files are closed after it."""
+        self._loop = asyncio.get_running_loop()
         async with self.gateway.running():
             tasks = [asyncio.ensure_future(self._kept(task)) for task in self.tasks]
             try:
@@ -340,6 +364,7 @@ class PreparedGateway:
                 self.streams.end_all()
                 if self.steps is not None:
                     await asyncio.to_thread(self.steps.cancel)
+                await asyncio.to_thread(self._routines.cancel)
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
@@ -378,6 +403,14 @@ class PreparedGateway:
                 )
             else:
                 self.gateway.health.mended(TOKENS)
+
+
+def _with_maps(people: Sequence[PersonConfig], maps: Maps) -> list[PersonConfig]:
+    """Everybody, with the map that came into force with their habits while the gateway was off."""
+    taken: dict[str, Places] = {}
+    for one in people:
+        taken.update(maps.take_over(one.name))
+    return [replace(one, places=taken.get(one.name, one.places)) for one in people]
 
 
 def _changed_views(views: Mapping[str, View], folder: Folder, *, new: bool) -> list[str]:

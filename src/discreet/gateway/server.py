@@ -78,7 +78,7 @@ def _leave() -> None:
 def server_of(served: PreparedGateway, ready: Callable[[], None] = lambda: None) -> _Server:
     """The server of a gateway."""
     at = served.plan.server
-    connections = Connections(served.plan.limits.connections, room(), at.proxies)
+    connections = Connections(served.plan.limits.connections, room(), at.behind)
     config = uvicorn.Config(
         served.app(),
         host=at.host,

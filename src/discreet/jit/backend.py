@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding
 import numba
 import numba.core.types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
@@ -24,6 +25,7 @@ from discreet.jit.rule import HELPERS, LOOPS, Loop
 
 _njit: Any = numba.njit  # takes more options than it says
 types: Any = numba.core.types
+llvm: Any = llvmlite.binding
 _globals: Any = builtin_registry
 _index_file: Any = IndexDataCacheFile
 
@@ -168,6 +170,28 @@ class _Code(CompileResultCacheImpl):
         self._lineno = loop.py_func.__code__.co_firstlineno
         self._locator = _Locator(loop)
         self._filename_base = cache.file_name(loop)
+
+    def reduce(self, cres: Any) -> Any:
+        """Without the code that callers would inline, because only Python calls what is kept here.
+
+        LLVM would parse that code at each start: 6 MB of memory for the largest loop. The names that it defines stay,
+        because numba looks for functions and environments among them.
+        """
+        found: Any = super()
+        parts = found.reduce(cres)
+        match parts:
+            case ((name, "object", (code, inlined)), *rest):
+                return ((name, "object", (code, _names_alone(inlined))), *rest)
+        return parts  # another numba, which keeps it otherwise
+
+
+def _names_alone(bitcode: bytes) -> bytes:
+    """A module that defines the same names, and has no code."""
+    module = llvm.parse_bitcode(bitcode)
+    values = (*module.functions, *module.global_variables)
+    names = (one.name for one in values if not one.is_declaration)
+    mangled = (f'@"{name}" = global i8 0' for name in names if name.startswith("_ZN"))  # others may hold quotes
+    return bytes(llvm.parse_assembly("\n".join(mangled)).as_bitcode())
 
 
 class _Kept(FunctionCache):

@@ -57,7 +57,7 @@ def rule_for(kinds: Collection[str], kind_of: Kinds | None) -> tuple[Kinds, By |
     """The rule of a routine with these kinds of day, and its name in a file."""
     if kind_of is not None:
         for name, rule in RULES.items():
-            if rule is kind_of:
+            if rule == kind_of:  # one that came from another process is not the same object
                 return rule, name
         return kind_of, "own"
     for name, told_apart in KINDS.items():

@@ -288,3 +288,27 @@ def test_habits_change_in_a_stream_that_began_in_the_middle_of_a_day() -> None:
     np.testing.assert_array_equal(model.prior_at(5), chain.prior_at(5))
     for _ in range(12):
         session.release("b")
+
+
+def test_a_change_can_be_taken_back_until_its_date() -> None:
+    """Of changes on one date the last counts: the chain is that of the last alone, over the contexts of all."""
+    rng = np.random.default_rng(3)
+    one, two = routine(rng, ("a", "b")), routine(rng, ("a", "c"))
+    back = one.then(two, "2026-11-18").then(one, "2026-11-18").since(START)
+    plain = one.since(START)
+    assert back.contexts == ("a", "b", "c")
+    for t in range(12):
+        assert np.array_equal(back.prior_at(t)[:2], plain.prior_at(t))
+        assert not back.prior_at(t)[2]
+        assert np.array_equal(back.transition(t)[:2, :2], plain.transition(t))
+        assert back.known_at(t) == {"a", "b"}
+    changing, never = (d.Session(d.mechanisms.Adaptive(plain, d.Policy(["a"], delta=0.3))) for _ in range(2))
+    for session in (changing, never):
+        for _ in range(3):
+            session.release("b")
+    changing.change(routine=two, date="2026-11-18")
+    assert changing.change(routine=one, date="2026-11-18").isoformat() == "2026-11-18"
+    for session in (changing, never):
+        for label in ["b", "a", "c", "b"]:
+            session.release(label)
+    assert changing.off_model == never.off_model > 0, "what only the routine that was taken back knew"

@@ -124,8 +124,11 @@ class Authorization:
         return None if cookie is None else self.owner.session(cookie)
 
     def cookie_of(self, request: Request) -> str:
-        """The cookie's name; over TLS, also a proxy's, one that browsers send over TLS alone."""
-        return f"__Host-{self._cookie}" if is_secure(request) else self._cookie
+        """The cookie's name; over TLS, also a proxy's, one that browsers send over TLS alone, and for the whole host
+        unless a proxy serves other things beside the gateway."""
+        if not is_secure(request):
+            return self._cookie
+        return f"__Host-{self._cookie}" if cookie_path(request) == "/" else f"__Secure-{self._cookie}"
 
     def reader(self, request: Request) -> tuple[Grant, Forms]:
         """Who may read this person, and in which forms."""
@@ -196,6 +199,11 @@ class Authorization:
         if person not in self.people or (grant.purpose != "owner" and grant.person != person):
             raise HTTPException(404, NOT_FOUND)
         return grant, person
+
+
+def cookie_path(request: Request) -> str:
+    """Where browsers send the cookie: what a proxy serves beside the gateway's prefix does not see it."""
+    return str(request.scope.get("root_path", "")) or "/"
 
 
 def is_secure(request: Request) -> bool:

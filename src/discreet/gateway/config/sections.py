@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,13 +22,16 @@ LONGEST_MARGIN = 60.0
 CONNECTIONS = 200
 """Connections of one address at once: a browser has six, a token ten streams."""
 
+ROOT_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
+"""A prefix below which a proxy serves the gateway; it stands in a cookie's path and in a redirect."""
+
 UPLOAD = 2000
 """Megabytes that may be brought to the page in all: ten years of a phone's positions are some hundred."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """[server]: the address, names that it answers to, TLS by files, proxies whose word is taken."""
+    """[server]: the address, names that it answers to, TLS by files, proxies whose word is taken, and a prefix."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -38,6 +42,10 @@ class Server:
     data: Path | None = None
     hsts: bool = True
     """Whether browsers that came over TLS are told to come so for a year."""
+    root_path: str = ""
+    """The prefix below which a proxy serves the gateway, such as /discreet."""
+    ingress: str | None = None
+    """The address of Home Assistant's Supervisor, whose X-Ingress-Path is taken."""
 
     @classmethod
     def read(cls, at: Section) -> Server:
@@ -52,18 +60,26 @@ class Server:
             at.existing("key", tls) if "key" in at else None,
             at.file.parent / data if (data := at.maybe("data", "give the folder of its files")) else None,
             at.flag("hsts", True),
+            at.text("root_path", "give the prefix of a proxy, such as '/discreet'", "").rstrip("/"),
+            at.maybe("ingress", "give the Supervisor's address, such as '172.30.32.2'"),
         )
         if not 1 <= found.port <= 65535:
             raise at.error("port", f"is {found.port}; give a port from 1 to 65535")
         if (found.certificate is None) != (found.key is None):
             raise at.error("key" if found.key is None else "certificate", f"is missing; {tls}")
+        if found.root_path and ROOT_PATH.fullmatch(found.root_path) is None:
+            raise at.error("root_path", f"is {found.root_path!r}; give the prefix of a proxy, such as '/discreet'")
         for proxy in found.proxies:
-            try:
-                ipaddress.ip_address(proxy)
-            except ValueError:
-                raise at.error("proxies", f"{proxy!r} is no address; write it as numbers, such as '10.0.0.2'") from None
+            _check_address(at, "proxies", proxy)
+        if found.ingress is not None:
+            _check_address(at, "ingress", found.ingress)
         at.done()
         return found
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """Addresses that speak for others: proxies, and the Supervisor."""
+        return self.proxies if self.ingress is None else (*self.proxies, self.ingress)
 
     @property
     def secure(self) -> bool:
@@ -74,6 +90,13 @@ class Server:
     def answers_to(self) -> frozenset[str]:
         """Host names, without a port, that are answered: others are a page of somebody else's, rebound to here."""
         return frozenset({"localhost", "127.0.0.1", "[::1]", self.host, *self.hosts})
+
+
+def _check_address(at: Section, key: str, address: str) -> None:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        raise at.error(key, f"{address!r} is no address; write it as numbers, such as '10.0.0.2'") from None
 
 
 @dataclass(frozen=True)

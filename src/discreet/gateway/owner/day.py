@@ -132,6 +132,8 @@ def _named(adversary: EndlessAdversary, g: int) -> dict[str, Any]:
         "name": secret.name,
         "contexts": sorted(secret.contexts),
         "at": secret.at,
+        "over": secret.over,
+        "sliding": secret.sliding,
         "delta": adversary.policy.delta_of(secret),
     }
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.authorization import Authorization, check_origin, check_write, is_secure
+from discreet.gateway.auth.authorization import Authorization, check_origin, check_write, cookie_path, is_secure
 from discreet.gateway.auth.login import SESSION, TooManyError
 from discreet.gateway.auth.tokens import Token
 from discreet.gateway.config.views import WHOLE
@@ -220,13 +220,15 @@ def _welcomed(request: Request, auth: Authorization, cookie: str) -> Response:
     assert session is not None  # it was just opened
     answer = JSONResponse({"csrf": session.csrf})
     name, secure = auth.cookie_of(request), is_secure(request)
-    answer.set_cookie(name, cookie, max_age=int(SESSION), secure=secure, httponly=True, samesite="strict", path="/")
+    path = cookie_path(request)
+    answer.set_cookie(name, cookie, max_age=int(SESSION), secure=secure, httponly=True, samesite="strict", path=path)
     return answer
 
 
 def _left(request: Request, auth: Authorization) -> Response:
     answer = Response(status_code=204)
-    answer.delete_cookie(auth.cookie_of(request), secure=is_secure(request), httponly=True, samesite="strict")
+    name, secure, path = auth.cookie_of(request), is_secure(request), cookie_path(request)
+    answer.delete_cookie(name, path, secure=secure, httponly=True, samesite="strict")
     return answer
 
 

@@ -6,6 +6,7 @@ Places name contexts of the habits, and secrets name contexts. So a change is on
   first, whole or not at all.
 - **Drawn, and waiting**: a name comes or goes. The habits know nothing of it, and its slots would be told as `other`.
   The map is written beside the file (`places.drawn.geojson`), and nothing changes until habits are learned with it.
+  When such habits come into force, at a cut, so does the map (`take_over`).
 - **Refused**: a secret place would lose ground. From then on visits there would be told; so a secret's ground only
   grows as long as it is secret. Where what is secret is no place, such as `away`, no place may grow.
 """
@@ -14,8 +15,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ import numpy as np
 from discreet.clock import duration_text
 from discreet.contexts import OTHER, UNKNOWN
 from discreet.errors import DataError, DiscreetError
+from discreet.gateway.slots.changes import HabitsFrom, announced_habits, present
 from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.slots.person import PersonStream
 from discreet.places.ground import same_shape, spreads, taken_from
@@ -33,7 +36,13 @@ from discreet.places.palette import colours_of, numbered
 from discreet.places.placefile import document_of, places_of, read_places, write_places
 from discreet.places.shapes import Circle, Polygon, Shape
 
+LOG = logging.getLogger("discreet.gateway.maps")
+
 NO_FILE = "discreet.toml names no map for {0}; add people.{0}.places and restart the gateway"
+COMING = (
+    "your new routine starts on {}, and this map with it. Until then a place can change its shape, and none can be "
+    "added, renamed or removed. Undo the new routine first, or change the map afterwards"
+)
 CHANGED = "the map was changed elsewhere, perhaps in another window; reload it and try again"
 
 
@@ -57,8 +66,15 @@ def drawn_file(path: Path) -> Path:
 class Maps:
     """Everybody's map: in force, as drawn, and its file. All of it is asked for in the thread that decides slots."""
 
-    def __init__(self, keeper: Keeper, files: Mapping[str, Path]) -> None:
-        self._keeper, self._files = keeper, files
+    def __init__(
+        self,
+        keeper: Keeper,
+        files: Mapping[str, Path],
+        taken: Callable[[str, Places], None] = lambda name, places: None,
+    ) -> None:
+        """`taken` is told, in the thread that decides, of a map that came into force with its habits."""
+        self._keeper, self._files, self._taken = keeper, files, taken
+        keeper.before_deciding = self.on_slot
 
     def in_force(self, person: str) -> Places:
         """By which slots are decided."""
@@ -123,19 +139,54 @@ class Maps:
             raise MapChangedError(CHANGED)
         after = places_of(document_of(made(before)))  # as the file will have it
         sharing = [name for name, path in self._files.items() if path == file]
+        for name in sharing if set(after.names) != set(before.names) else ():
+            if (coming := _coming(self._keeper.people[name])) is not None:
+                raise DiscreetError(COMING.format(coming.date))
         waits = [words for name in sharing for words in judged(self._keeper.people[name], after)]
         if waits:
             write_places(drawn_file(file), after, private=True)
             return Said({}, waits[0])
+        return Said(self._put(file, sharing, after))
+
+    def _put(self, file: Path, sharing: Sequence[str], after: Places) -> Mapping[str, Places]:
+        """A map comes into force for everybody who shares its file."""
         write_places(file.resolve(), after, private=True)  # a link stays one
         drawn_file(file).unlink(missing_ok=True)
         for name in sharing:
             one = self._keeper.people[name]
             one.config = replace(one.config, places=after)
-        return Said(dict.fromkeys(sharing, after))
+        return dict.fromkeys(sharing, after)
+
+    def on_slot(self, person: PersonStream) -> None:
+        """Before a slot is decided: on the first day of other habits the map that was drawn for them is put in force.
+
+        Where that fails, the map before stays; the slot is decided all the same, and the next tries again.
+        """
+        history, (today, _) = person.config.history, person.next
+        if len(history) > 1 and present(history, today).date == today:
+            try:
+                taken = self.take_over(person.name)
+            except (DiscreetError, OSError) as error:
+                LOG.error("a map could not be put into force", extra={"kind": type(error).__name__})
+            else:
+                for name, places in taken.items():
+                    self._taken(name, places)
+
+    def take_over(self, person: str) -> Mapping[str, Places]:
+        """Put a drawn map into force if the habits in force know it by now; who goes by another map then."""
+        drawn = self.waiting(person)
+        if drawn is None:
+            return {}
+        file = self._file(person)
+        sharing = [name for name, path in self._files.items() if path == file]
+        if any(judged(self._keeper.people[name], drawn) for name in sharing):
+            return {}
+        return self._put(file, sharing, drawn)
 
     def discard(self, person: str) -> None:
         """Let go of what is drawn and not in force."""
+        if (coming := _coming(self._keeper.people[person])) is not None:
+            raise DiscreetError(COMING.format(coming.date))
         drawn_file(self._file(person)).unlink(missing_ok=True)
 
     def _file(self, person: str) -> Path:
@@ -177,6 +228,11 @@ def judged(person: PersonStream, after: Places) -> list[str]:
     ]
 
 
+def _coming(person: PersonStream) -> HabitsFrom | None:
+    """Other habits that are announced: until they hold no name of the map comes or goes."""
+    return announced_habits(person.config.history, person.next[0])
+
+
 def _refusal(place: str, taker: str | None) -> str:
     how = "would lose ground or its name" if taker is None else f"would lose ground to {taker!r}"
     return (
@@ -188,21 +244,22 @@ def _refusal(place: str, taker: str | None) -> str:
 def secret_names(person: PersonStream) -> frozenset[str]:
     """The contexts that are secret now, or will be by a change that is announced."""
     config = person.config
-    policies = [config.policy, *(one.policy for one in config.history[_present(person) :])]
+    policies = [config.policy, *(one.policy for one in _from_now(person))]
     return frozenset(context for policy in policies for secret in policy.secrets for context in secret.contexts)
 
 
 def known_names(person: PersonStream) -> frozenset[str]:
     """The contexts of the habits in force, and of those that are announced."""
     config = person.config
-    routines = [one.routine for one in config.history[_present(person) :]] or [config.routine]
+    routines = [one.routine for one in _from_now(person)] or [config.routine]
     return frozenset.intersection(*(frozenset(one.contexts) for one in routines))
 
 
-def _present(person: PersonStream) -> int:
-    """Which of the habits that a stream was of are in force at its next slot."""
-    today = person.next[0]
-    return max((k for k, one in enumerate(person.config.history) if one.date <= today), default=0)
+def _from_now(person: PersonStream) -> list[HabitsFrom]:
+    """What is in force at a person's next slot, and what is announced; of changes for the same cut the last counts."""
+    history, (today, _) = person.config.history, person.next
+    later = {one.date: one for one in history if one.date > today}
+    return [present(history, today), *later.values()] if history else []
 
 
 def version_of(places: Places) -> str:

@@ -14,13 +14,14 @@ from discreet.adversary.checkpoint import Checkpoint
 from discreet.gateway.slots.changes import HabitsFrom, changed, mechanism_of
 from discreet.live.mechanism_cache import SharedMechanisms
 from discreet.mechanisms.named import Spec
+from discreet.models.routine.routine import Routine
 from discreet.policy import Policy
 from discreet.session import Session
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A change to a policy, and all that the public side of a stream is made of."""
+    """A change to a policy or to habits, and all that the public side of a stream is made of."""
 
     spec: Spec
     history: tuple[HabitsFrom, ...]
@@ -28,9 +29,12 @@ class Trial:
     first: int
     checkpoint: str
     policy: Policy
+    routine: Routine | None = None
+    """Other habits; None where they stay."""
 
     def date(self) -> dt.date:
         """From when it would hold if it were made now; what cannot be announced is an error."""
         mechanism = mechanism_of(self.spec, self.history, self.start, self.first, SharedMechanisms())
         session = Session.resume(mechanism, checkpoint=Checkpoint.from_json(self.checkpoint))
-        return changed(session, self.history[-1], self.history[-1].routine, self.policy)[1].date
+        routine = self.routine or self.history[-1].routine
+        return changed(session, self.history[-1], routine, self.policy)[1].date

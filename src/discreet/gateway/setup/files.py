@@ -22,11 +22,20 @@ def names_of(person: str, settings: Settings | None) -> Names:
                 f"{settings.file}: {path} lies elsewhere, and setup writes into one folder; move it there, or edit the "
                 "settings by hand"
             )
-    ending = "policy.toml"
-    prefix = known.policy.name.removesuffix(ending) if known.policy.name.endswith(ending) else ""
-    names = Names.called(known.routine.name, prefix)
+    names = Names.called(known.routine.name, _prefix_of(known))
     map_ = names.places if known.places is None else known.places.name
     return replace(names, policy=known.policy.name, places=map_)
+
+
+def history_file(person: PersonSettings) -> Path | None:
+    """What was imported for somebody, beside their policy, where setup has left it."""
+    file = person.policy.parent / Names.called("", _prefix_of(person)).readings
+    return file if file.is_file() else None
+
+
+def _prefix_of(person: PersonSettings) -> str:
+    ending = "policy.toml"
+    return person.policy.name.removesuffix(ending) if person.policy.name.endswith(ending) else ""
 
 
 def stage_settings(staging: Path, file: Path, names: Names, before: Settings | None, decided: SetupResult) -> None:

@@ -85,14 +85,31 @@ def mechanism_of(
     return mechanism
 
 
-def changed(session: Session, before: HabitsFrom, routine: Routine, policy: Policy) -> tuple[Session, HabitsFrom]:
+def changed(
+    session: Session, before: HabitsFrom, routine: Routine, policy: Policy, date: dt.date | None = None
+) -> tuple[Session, HabitsFrom]:
     """The session with these habits and this policy from a later cut on; the one that is given stays as it is."""
     other = _name(routine) != _name(before.routine)
     after = session.branched()
     date = after.change(
-        policy=policy if policy.fingerprint != before.policy.fingerprint else None, routine=routine if other else None
+        policy=policy if policy.fingerprint != before.policy.fingerprint else None,
+        routine=routine if other else None,
+        date=date,
     )
     return after, HabitsFrom(date, routine, policy, after.slot, after.private)
+
+
+def present(history: Sequence[HabitsFrom], date: dt.date) -> HabitsFrom:
+    """What is in force on a date; of changes for the same cut the last counts."""
+    return next((one for one in reversed(history) if one.date <= date), history[0])
+
+
+def announced_habits(history: Sequence[HabitsFrom], date: dt.date) -> HabitsFrom | None:
+    """The change that brings other habits than those in force on a date, where one is announced."""
+    if not history or _name(history[-1].routine) == _name(present(history, date).routine):
+        return None
+    last = _name(history[-1].routine)
+    return next(one for one in history if one.date > date and _name(one.routine) == last)
 
 
 def announce(session: Session, own: OwnStore, journal: Journal, head: Head, history: Sequence[HabitsFrom]) -> None:

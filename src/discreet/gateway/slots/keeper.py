@@ -24,6 +24,7 @@ from discreet.gateway.store.journal.base import Journal, JournalError, JournalRo
 from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.live.mechanism_cache import SharedMechanisms
 from discreet.live.slots import GRACE, MARGIN, SECOND, Schedule, latest, micros
+from discreet.models.routine.routine import Routine
 from discreet.policy import Policy
 from discreet.session import Session
 
@@ -52,6 +53,8 @@ class Keeper:
         # What is announced, and perhaps not written down yet.
         self._changing: tuple[PersonStream, Session, PersonConfig] | None = None
         self._shared = SharedMechanisms()
+        self.before_deciding: Callable[[PersonStream], None] = lambda person: None
+        """Called with each person whose slot is about to be decided: what is in force by its date is put into force."""
         self.reached = 0.0
         """The end of the last slot that was decided of anybody: a clock behind it is wrong, or that slot's was."""
         self.notes: list[str] = []
@@ -114,8 +117,19 @@ class Keeper:
             person.go_on_with(session, config)
             self._changing = None
 
-    def change(self, name: str, policy: Policy, write: Callable[[], None] = lambda: None) -> HabitsFrom:
-        """Announce another policy for the cut after next, between two slots; the same again changes nothing.
+    def change(
+        self,
+        name: str,
+        policy: Policy | None = None,
+        write: Callable[[], None] = lambda: None,
+        *,
+        routine: Routine | None = None,
+        date: dt.date | None = None,
+    ) -> HabitsFrom:
+        """Announce another policy or other habits, between two slots; the same again changes nothing.
+
+        They hold from the cut after next on, or from that of a later `date`, and habits from the first cut from then on
+        at which the change itself breaks no limit.
 
         What cannot be announced is refused before anything is written. `write` writes the file that a start reads,
         before the rest: after a stop in between, the start announces it. What fails because of the disk is resumed
@@ -126,10 +140,11 @@ class Keeper:
         person = self.people[name]
         if person.pending:
             raise JournalError(f"{name}: a slot is being decided, and waits for the disk; try again when it is written")
-        if person.config.history[-1].same(person.config.routine, policy):
-            return person.config.history[-1]
-        wanted = replace(person.config, policy=policy)
-        session, after = _changed(person, wanted)
+        config = person.config
+        wanted = replace(config, policy=policy or config.policy, routine=routine or config.routine)
+        if config.history[-1].same(wanted.routine, wanted.policy):
+            return config.history[-1]
+        session, after = _changed(person, wanted, date)
         write()
         return self._announced(person, wanted, session, after)
 
@@ -192,6 +207,9 @@ class Keeper:
         """Stamp, sync, draw, commit, sync: people whose slots end together share each sync."""
         if not people:
             return
+        for person in people:
+            if not person.pending:
+                self.before_deciding(person)
         stamps = [person.stamped(self.own, self._bits) for person in people]
         self.own.stamp(stamps)
         drawn = [(person, person.drawn(stamp, self._key)) for person, stamp in zip(people, stamps, strict=True)]
@@ -243,6 +261,6 @@ class Keeper:
         return row.ends + self.margin * max(1, math.ceil((now - row.ends) / self.margin))
 
 
-def _changed(person: PersonStream, wanted: PersonConfig) -> tuple[Session, HabitsFrom]:
+def _changed(person: PersonStream, wanted: PersonConfig, date: dt.date | None = None) -> tuple[Session, HabitsFrom]:
     """The stream with other habits or another policy from a later cut on; nothing has changed yet."""
-    return changed(person.session, person.config.history[-1], wanted.routine, wanted.policy)
+    return changed(person.session, person.config.history[-1], wanted.routine, wanted.policy, date)

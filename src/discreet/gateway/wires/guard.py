@@ -17,6 +17,8 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.gateway.wires.prefix import PrefixError, ingress_of, placed_below, told_by_home_assistant, within
+
 LOG = logging.getLogger("discreet.gateway.wires.guard")
 
 BODY = 1 << 20
@@ -32,11 +34,16 @@ that is closed before that sends a reset, which may overtake the answer."""
 PATIENCE = 30.0
 """Seconds in which a body has to be there, once it is asked for."""
 
+POLICY = b"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors "
+
+UNFRAMED = ((b"content-security-policy", POLICY + b"'none'"), (b"x-frame-options", b"DENY"))
+
+FRAMED = ((b"content-security-policy", POLICY + b"'self'"), (b"x-frame-options", b"SAMEORIGIN"))
+"""By ingress Home Assistant shows the page in a frame, of the same origin."""
+
 HEADERS = (
-    (b"content-security-policy", b"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 
@@ -75,11 +82,14 @@ class Guard:
         streamed: Collection[tuple[str, str]] = (),
         unknown: Collection[tuple[str, str]] = (),
         tls_only: bool = True,
+        root_path: str = "",
+        ingress: str | None = None,
         counted: Callable[[int], None] = lambda status: None,
         turn: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`turn` is waited for before a request is begun."""
+        """`turn` is waited for before a request is begun; `ingress` is the Supervisor's address."""
         self._app, self._proxies = app, frozenset(proxies)
+        self._root_path, self._ingress = root_path, ingress
         self._hosts = frozenset(host.lower() for host in hosts)
         self._most, self._patience, self._counted = most, patience, counted
         self._streamed, self._unknown = frozenset(streamed), frozenset(unknown)
@@ -100,9 +110,18 @@ class Guard:
             await self._turn()
         try:
             headers = [(name.lower(), value) for name, value in scope["headers"]]
-            self._check_host(headers)
+            ingress = self._ingress_of(scope, headers)
+            if ingress is None:
+                self._check_host(headers)
+            else:  # Home Assistant has let its administrator in, by whatever name it is reached
+                answering.framing = FRAMED
+                scope = {**scope, "headers": told_by_home_assistant(headers)}
             scope = self._seen_through_proxies(scope, headers)
-            if self._tls_only and scope["scheme"] == "https":
+            scope = placed_below(scope, self._root_path if ingress is None else ingress)
+            if scope["root_path"] and not within(scope):
+                await answering.lead(scope["root_path"] + "/")
+                return
+            if self._tls_only and ingress is None and scope["scheme"] == "https":
                 answering.also = (TLS_ONLY,)
             answering.body = body = self._body(scope, headers, receive)
             await self._app(scope, body, answering)
@@ -114,7 +133,7 @@ class Guard:
 
     def _body(self, scope: Scope, headers: list[tuple[bytes, bytes]], receive: Receive) -> _Body:
         """The body with its limits; one that says that it is too long is refused at once."""
-        route = (scope["method"], scope["path"])
+        route = (scope["method"], within(scope))
         given = dict(headers)
         length = given.get(b"content-length", b"0")
         sent = length != b"0" or b"transfer-encoding" in given
@@ -125,6 +144,13 @@ class Guard:
         if length.isdigit() and int(length[:20]) > most:
             raise RequestRefusedError(413, TOO_MUCH.format(most))
         return _Body(receive, sent, most, self._patience, short)
+
+    def _ingress_of(self, scope: Scope, headers: list[tuple[bytes, bytes]]) -> str | None:
+        client = scope.get("client")
+        try:
+            return ingress_of(headers, None if client is None else client[0], self._ingress)
+        except PrefixError as error:
+            raise RequestRefusedError(400, str(error)) from None
 
     def _check_host(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """A name that is not ours is a page of somebody else's whose name was made to lead here (DNS rebinding)."""
@@ -204,6 +230,7 @@ class _Answering:
     def __init__(self, send: Send, counted: Callable[[int], None]) -> None:
         self._send, self._counted, self._begun = send, counted, False
         self.body: _Body | None = None
+        self.framing = UNFRAMED
         self.also: tuple[tuple[bytes, bytes], ...] = ()
 
     async def __call__(self, message: Message) -> None:
@@ -212,7 +239,7 @@ class _Answering:
             self._counted(message["status"])
             given = [(name.lower(), value) for name, value in message.get("headers", [])]
             names = {name for name, _ in given}
-            more = [one for one in (*HEADERS, UNSTORED, *self.also) if one[0] not in names]
+            more = [one for one in (*self.framing, *HEADERS, UNSTORED, *self.also) if one[0] not in names]
             if await self._hangs_up(message["status"]) and b"connection" not in names:
                 more.append((b"connection", b"close"))
             message = {**message, "headers": given + more}
@@ -225,6 +252,12 @@ class _Answering:
             return False
         await body.drop()
         return body.left
+
+    async def lead(self, where: str) -> None:
+        """To the page, whose addresses are relative to a folder: the prefix alone is none without its last slash."""
+        headers = [(b"location", where.encode()), (b"content-length", b"0")]
+        await self({"type": "http.response.start", "status": 307, "headers": headers})
+        await self({"type": "http.response.body", "body": b""})
 
     async def refuse(self, status: int, words: str) -> None:
         """Answer with an error, unless an answer has begun."""

@@ -32,11 +32,14 @@ PLACES = 1 << 40
 
 
 class Changing:
-    """A routine, and those that follow it, each from its date on: `routine.then(other, "2027-01-01")`."""
+    """A routine, and those that follow it, each from its date on: `routine.then(other, "2027-01-01")`.
+
+    Of changes on one date the last counts: so one that was made known can be taken back until it holds.
+    """
 
     def __init__(self, routine: Routine, changes: Sequence[tuple[dt.date, Routine]]) -> None:
         for (before, _), (after, _) in itertools.pairwise(changes):
-            if after <= before:
+            if after < before:
                 raise DiscreetError(f"habits change on {after} after they changed on {before}; give dates in order")
         labels = [label for one in (routine, *(other for _, other in changes)) for label in one.contexts]
         self.contexts = tuple(dict.fromkeys(labels))

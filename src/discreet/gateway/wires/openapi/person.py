@@ -179,6 +179,55 @@ MAPS: Routes = {
     },
 }
 
+ROUTINE: Schema = keyed(
+    {
+        "can": maybe(TEXT),
+        "learned": keyed({"until": maybe(DATE)}),
+        "past": YES,
+        "coming": ANY,
+        "job": ANY,
+        "result": ANY,
+        "stale": YES,
+        "problem": maybe(TEXT),
+    }
+)
+NOT_NOW = {"409": answer("something is under way, or nothing is there; look at it again", ERROR)}
+
+ROUTINES: Routes = {
+    f"{PATH}/routine": {
+        "get": Operation(
+            "The routine: what it was learned from, what is announced, what was learned anew",
+            "in person",
+            {"200": answer("it", ROUTINE)},
+            also=NOBODY,
+        )
+    },
+    f"{PATH}/routine/learn": {
+        "post": Operation(
+            "Learn the routine anew, with the map as it is drawn; nothing changes",
+            "in person",
+            {"202": answer("it has begun", ROUTINE)},
+            body=only({}, {"weeks": {**WHOLE, "minimum": 1, "maximum": 520}}),
+            also=NOBODY | NOT_NOW | NO_JSON,
+        ),
+        "delete": Operation(
+            "Cancel that, or let go of what came of it", "in person", {"200": answer("it", ROUTINE)}, also=NOBODY
+        ),
+    },
+    f"{PATH}/routine/announce": {
+        "post": Operation(
+            "Announce what was learned; it holds from the date that was said",
+            "in person",
+            {"200": answer("it", ROUTINE)},
+            body=only({"from": DATE}, {"accept": YES}),
+            also=NOBODY | NOT_NOW | NO_JSON,
+        ),
+        "delete": Operation(
+            "Undo what is announced, until it holds", "in person", {"200": answer("it", ROUTINE)}, also=NOBODY | NOT_NOW
+        ),
+    },
+}
+
 SECRET: Schema = only(
     {"name": TEXT, "contexts": listed(TEXT)},
     {

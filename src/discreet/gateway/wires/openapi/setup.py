@@ -107,7 +107,8 @@ SETUP: Routes = {
 
 
 def _file(words: str, kind: str) -> dict[str, Operation]:
-    return {"get": Operation(words, "anybody", {"200": answer("it", TEXT, kind)})}
+    schema = {"type": "object"} if kind.endswith("json") else TEXT
+    return {"get": Operation(words, "anybody", {"200": answer("it", schema, kind)})}
 
 
 PAGES: Routes = {
