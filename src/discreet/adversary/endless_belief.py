@@ -236,10 +236,7 @@ class EndlessBelief:
 
     def over(self, adversary: EndlessAdversary) -> EndlessBelief:
         """The same belief for an adversary of the same secrets, over the same contexts or more."""
-        labels = self.adversary.model.contexts
-        place = [adversary.model.contexts.index(labels[c]) for c in self.adversary.filter.hidden]
-        stack, low = (np.zeros((len(self.stack), adversary.filter.states)) for _ in range(2))
-        stack[:, place], low[:, place] = self.stack, self.low
+        stack, low = self._over_contexts_of(adversary)
         prior, delta = self.rows.prior.copy(), self.rows.delta.copy()
         for r in np.flatnonzero(self.rows.closes >= self.slot):  # a window that is open may last until habits change
             g = int(self.rows.secret[r])
@@ -249,6 +246,16 @@ class EndlessBelief:
             delta[r] = self.rows.limit[r] - prior[r] if told else policy.row_delta(secret, float(prior[r]))
         rows = self.rows._replace(prior=prior, delta=delta)
         return replace(self, adversary=adversary, stack=stack, low=low, rows=rows)
+
+    def _over_contexts_of(self, adversary: EndlessAdversary) -> tuple[FloatArray, FloatArray]:
+        """The stack, and its second floats, over another adversary's states: of the same model, they are the same."""
+        own, other = self.adversary.model, adversary.model
+        if own.fingerprint == other.fingerprint:
+            return self.stack, self.low
+        place = [other.contexts.index(own.contexts[c]) for c in self.adversary.filter.hidden]
+        stack, low = (np.zeros((len(self.stack), adversary.filter.states)) for _ in range(2))
+        stack[:, place], low[:, place] = self.stack, self.low
+        return stack, low
 
     def at(self, slot: int, adversary: EndlessAdversary) -> EndlessBelief:
         """The same belief at another slot, perhaps of another stream, where habits are the same."""

@@ -98,7 +98,7 @@ class WindowTables:
 
     def _opening(self, g: int, t: int) -> list[Window]:
         """The windows of a secret at="any" that open at slot t, where it is held."""
-        return [self._found(g, *span) for span in self._spans(g, t) if int(self._held(g, *span)[0]) == t]
+        return [self._found(g, *span) for span in self._spans(g, t) if self._held(g, *span)[:1].tolist() == [t]]
 
     def beginning(self, g: int, slots: range) -> list[tuple[int, float]]:
         """The whole windows of a secret that begin in some slots: where each opens, and its prior.

@@ -10,7 +10,7 @@ import math
 import operator
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex, overload
 
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless_belief import EndlessBelief
@@ -24,6 +24,11 @@ from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SystemEntropy
 from discreet.session.steps import SessionSteps
+
+NO_DATES = (
+    "a hidden Markov model without end has positions and no dates, and its habits stay: give change a policy, and the "
+    "position from which it is in force; start a new session with another model, where a sequence ends anyway"
+)
 
 
 class Session:
@@ -289,27 +294,43 @@ class Session:
         self._now = self._steps.skipped(self._now)
         return SKIPPED
 
+    @overload
     def change(
         self, *, policy: Policy | None = None, routine: Routine | None = None, date: dt.date | str | None = None
-    ) -> dt.date:
+    ) -> dt.date: ...
+
+    @overload
+    def change(self, *, policy: Policy, position: int) -> int: ...
+
+    def change(
+        self,
+        *,
+        policy: Policy | None = None,
+        routine: Routine | None = None,
+        date: dt.date | str | None = None,
+        position: int | None = None,
+    ) -> dt.date | int:
         """New habits or a new policy from a date on, by default the cut after next; the date is returned.
 
         A policy that is changed at once would tell of what it was changed for. New habits are in force from the first
         cut from then on for which, under the present belief, nothing exceeds its limit by the change. `already_told`
         lists what was, before the policy.
+
+        A hidden Markov model without end has no dates: a new policy is in force from a `position` on, which everybody
+        may know. Choose it by what is public, such as a round number or where a part of the sequence begins.
         """
         model: Any = self.mechanism.model
-        if model.slots is None and model.day_slots is None:
+        if not self._steps.shares:
             raise DiscreetError(
-                "a hidden Markov model without end has positions and no dates: there is no cut at which everybody "
-                "expects a change, and one at a position of your choice would tell of what it was made for; start a "
-                "new session with the new model or policy, where a sequence ends anyway"
+                "only a stream without end, without an adversary of its own, changes its habits or its policy; start a "
+                "new session with the new ones"
             )
-        if not self._steps.shares or model.day_slots is None:
-            raise DiscreetError(
-                "only a stream of days without end, without an adversary of its own, changes its habits or its policy: "
-                "it does so at a cut between two days; start a new session with the new ones"
-            )
+        if model.day_slots is None:
+            if date is not None or routine is not None:
+                raise DiscreetError(NO_DATES)
+            return self._with_policy_at(policy, position)
+        if position is not None:
+            raise DiscreetError("a stream of days changes at the cut of a date; give date, and no position")
         at = (self.slot // model.day_slots + 2) * model.day_slots
         chosen = model.date_of(at)[0] if date is None else as_date(date)
         if model.slot_of(chosen) < self.slot + (policy is not None):
@@ -319,6 +340,19 @@ class Session:
         if policy is not None:
             self._go_on_with(self._steps.stream.then(chosen, policy=policy))
         return chosen
+
+    def _with_policy_at(self, policy: Policy | None, position: int | None) -> int:
+        """Go on with a new policy from a position on."""
+        if policy is None or isinstance(position, bool) or not isinstance(position, int):
+            raise DiscreetError(NO_DATES)
+        if position <= self.slot:
+            raise DiscreetError(
+                f"position {position} is no later one: position {self.slot} comes next, and a policy that is changed "
+                f"at once would tell of what it was changed for; give {self.slot + 1} or more"
+            )
+        stream: Any = self._steps.stream
+        self._go_on_with(stream.then(position, policy=policy))
+        return position
 
     def _with_habits(self, routine: Routine, date: dt.date) -> dt.date:
         """Go on with new habits from the first date on that allows it.

@@ -197,8 +197,8 @@ class SessionSteps:
         cuts = now.state.cuts
         watching = zip((now.belief, *now.state.others), mechanism.adversaries_at(cuts), strict=True)
         belief, *others = (one.over(adversary) for one, adversary in watching)
-        private = now.private
-        if private is not None and not now.unsure:
+        private, same = now.private, mechanism.model.fingerprint == self.mechanism.model.fingerprint
+        if private is not None and not now.unsure and not same:
             last = self.mechanism.model.contexts[self.mechanism.private_contexts[private]]
             private = mechanism.remember(None, following._index[last])
         state = mechanism.restored(belief, now.state.skipped, cuts, tuple(others))

@@ -91,7 +91,7 @@ class Adaptive:
         plan: Plan = "full",
         observers: Sequence[Observer] | None = None,
         _like: AdaptiveMachine | None = None,
-        _policies: tuple[tuple[dt.date, Policy], ...] = (),
+        _policies: tuple[tuple[dt.date | int, Policy], ...] = (),
     ) -> None:
         checked_given(model, policy, "Adaptive")
         if plan not in ("full", "lazy"):
@@ -147,7 +147,7 @@ class Adaptive:
         if not self._policies:
             return make(self.model, self.policy, None)
         policies = {
-            self.model.slot_of(date): policy for date, policy in self._policies
+            at if isinstance(at, int) else self.model.slot_of(at): policy for at, policy in self._policies
         }  # of a date, the last one given
         changes = tuple(Change(slot, policies[slot]) for slot in sorted(policies))
         return Changes(self.model, self.policy, make, changes)
@@ -236,20 +236,26 @@ class Adaptive:
     @property
     def settings(self) -> str:
         """What, beside model and policy, kernels depend on."""
-        later = "".join(f", policy {policy.fingerprint} from {date} on" for date, policy in self._policies)
+        later = "".join(f", policy {policy.fingerprint} from {at} on" for at, policy in self._policies)
         before = f", before {len(self.observers)} observers {fingerprints(self.observers)}" if self.observers else ""
         return f"adaptive, outputs {self.outputs}, memory {self.memory}{before}{later}"
 
-    def then(self, date: dt.date | str, *, policy: Policy | None = None, routine: Routine | None = None) -> Adaptive:
-        """The same mechanism with new habits, or a new policy, from the cut of a date on (`Session.change`)."""
-        if self.horizon is None or not isinstance(self.model, EndlessChain):
-            raise DiscreetError("only days without end have later dates; give Adaptive a routine.since(date)")
+    def then(
+        self, at: dt.date | str | int, *, policy: Policy | None = None, routine: Routine | None = None
+    ) -> Adaptive:
+        """The same mechanism with new habits, or a new policy, from the cut of a date on (`Session.change`).
+
+        Over positions, which have no dates, with a new policy from a position on.
+        """
         model: Any = self.model
-        if isinstance(model, EndlessPairs) or isinstance(routine, PairRoutine):
+        if self.horizon is None or isinstance(at, int) != (model.day_slots is None):
             raise DiscreetError(
-                "habits over two contexts are one stream; begin a new one with the other policy or habits"
+                "days without end change at a date, and a hidden Markov model without end at a position; give Adaptive "
+                "a routine.since(date)"
             )
-        if routine is not None:
+        if isinstance(routine, PairRoutine) or (routine is not None and not _has_habits_that_change(model)):
+            raise DiscreetError("habits over two contexts, or hidden ones, stay; begin a new stream with the others")
+        if routine is not None and not isinstance(at, int):
             if self.observers or routine.observers:
                 raise DiscreetError(
                     "habits that change are held before one observer so far; start a new stream with the new routine "
@@ -257,8 +263,9 @@ class Adaptive:
                 )
             before = model.changing if isinstance(model, ChangingChain) else model.routine
             initial = None if model.periodic else model.initial
-            model = before.then(routine, date).since(model.start, initial, model.first)
-        policies = self._policies if policy is None else (*self._policies, (as_date(date), policy))
+            model = before.then(routine, at).since(model.start, initial, model.first)
+        when = at if isinstance(at, int) else as_date(at)
+        policies = self._policies if policy is None else (*self._policies, (when, policy))
         options = {"outputs": self.outputs, "memory": self.memory, "observers": self.observers, **self._options}
         return Adaptive(model, self.policy, **options, _policies=policies)
 
@@ -288,6 +295,10 @@ class Adaptive:
         if self._utility is None:
             return simulated_utility(self, self.worth, DAYS if days is None else days)
         return self._utility
+
+
+def _has_habits_that_change(model: Any) -> bool:
+    return isinstance(model, EndlessChain) and not isinstance(model, EndlessPairs)
 
 
 def _memory(model: Any, memory: Memory | None) -> Memory:
