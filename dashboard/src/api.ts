@@ -34,7 +34,8 @@ export interface Moved {
 export interface Glance {
   date: string; shown: number; decided: number; told?: (string | null)[]; true?: (string | null)[];
 }
-export interface Session { csrf: string | null; people: string[]; views: Record<string, string[]> }
+/** `account` is whose account it is; null for who administers, who sees to everybody without one. */
+export interface Session { csrf: string | null; account: string | null; people: string[]; views: Record<string, string[]> }
 /** What last night's look at somebody's habits found. */
 export interface Notice { person: string; date: string; drifted: boolean; holds: boolean | null; words: string }
 /** Whether everything works, and what does not. */
@@ -44,7 +45,9 @@ export interface Heard {
   sources: { source: string; heard: string; usual: number; quiet: boolean }[]; refused: Record<string, number>;
   now: number;
 }
-export interface Door { owned: boolean; entered: boolean }
+export interface Door { owned: boolean; entered: boolean; accounts: boolean }
+/** `invited` is when an invitation ends that was not accepted. */
+export interface Account { person: string; account: boolean; open: boolean; invited: number | null }
 export interface Token {
   token: string; purpose: string; person: string | null; view: string; now_only: boolean; name: string;
   made: number; expires: number | null; used: number | null; revoked: number | null;
@@ -124,7 +127,13 @@ export const api = {
   },
   door: () => ask<Door>("GET", "v1/owner/door"),
   first: (token: string, password: string) => entered("v1/owner/first", { token, password }),
-  login: (password: string) => entered("v1/owner/login", { password }),
+  login: (password: string, person: string) =>
+    entered("v1/owner/login", person === "" ? { password } : { password, person }),
+  accept: (invitation: string, password: string) => entered("v1/owner/invitation", { invitation, password }),
+  accounts: async () => (await ask<{ accounts: Account[] }>("GET", "v1/owner/accounts")).accounts,
+  invite: async (person: string) =>
+    (await ask<{ invitation: string }>("POST", `v1/owner/accounts/${encodeURIComponent(person)}`)).invitation,
+  removeAccount: (person: string) => ask<null>("DELETE", `v1/owner/accounts/${encodeURIComponent(person)}`),
   ready: async () => (await (await fetch("readyz")).json()) as Ready, // 503 is an answer, too
   acceptClock: () => ask<null>("POST", "v1/owner/clock"),
   sources: async (person: string): Promise<Heard> => {

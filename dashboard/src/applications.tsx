@@ -1,6 +1,7 @@
 import "./applications.css";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Account } from "./account";
+import { Accounts } from "./accounts";
 import { api, type NewToken, type Session, type Token, type ViewGroups } from "./api";
 import { GetsOf } from "./gets";
 import { useKept } from "./kept";
@@ -46,9 +47,10 @@ export function Applications({ session, out }: { session: Session; out: () => vo
       <ul class="tokens">
         {tokens?.map((one) => <One key={one.token} token={one} views={views} revoke={() => revoke(one.token)} />)}
       </ul>
-      <New session={session} views={views} add={add} />
+      {session.people.length > 0 && <New session={session} views={views} add={add} />}
       <ViewList changed={setViews} />
       <Account out={out} />
+      <Accounts mine={session.account} out={out} />
     </>
   );
 }

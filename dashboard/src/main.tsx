@@ -25,6 +25,7 @@ function Page() {
   const [session, setSession] = useState<Session | null>(null);
   const [state, setState] = useState<"asking" | "out" | "in" | "failed">("asking");
   const [owned, setOwned] = useState(true);
+  const [accounts, setAccounts] = useState(false);
   const [at, setAt] = useState<Screen>(screen());
   const [person, setPerson] = useState("");
   const [hash, setHash] = useState(location.hash.slice(1));
@@ -34,7 +35,9 @@ function Page() {
     try {
       const door = await api.door();
       setOwned(door.owned);
-      if (!door.entered) return setState("out");
+      setAccounts(door.accounts);
+      // Who was invited is not who is logged in here.
+      if (!door.entered || location.hash.startsWith("#invited/")) return setState("out");
       const found = await api.session();
       setSession(found);
       setPerson((before) => (found.people.includes(before) ? before : (found.people[0] ?? "")));
@@ -43,7 +46,9 @@ function Page() {
       setState("failed");
     }
   }, []);
-  const adding = session !== null && (session.people.length === 0 || hash === "add");
+  const lone = session !== null && session.people.length === 0; // nobody is to be seen to, or all have accounts
+  const adding = session?.account === null && ((lone && !accounts) || hash === "add");
+  const shown = lone && !adding ? "applications" : at;
   const leave = async () => {
     forget();
     await api.logout().catch(() => undefined);
@@ -67,7 +72,7 @@ function Page() {
   if (state === "asking") return <p class="lone" role="status">{texts.loading}</p>;
   if (state === "failed")
     return <p class="lone" role="alert">{texts.failed} <button type="button" onClick={enter}>{texts.again}</button></p>;
-  if (state === "out" || session === null) return <Login owned={owned} entered={enter} />;
+  if (state === "out" || session === null) return <Login owned={owned} accounts={accounts} entered={enter} />;
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => {
@@ -77,8 +82,9 @@ function Page() {
       <header>
         <strong>{texts.title}</strong>
         <nav>
-          {session.people.length > 0 && (Object.keys(texts.screens) as Screen[]).map((name) => (
-            <a key={name} href={`#${name}`} aria-current={name === at && !adding ? "page" : undefined}>{texts.screens[name]}</a>
+          {(!lone || accounts) && (Object.keys(texts.screens) as Screen[]).map((name) => (
+            (!lone || name === "applications") && <a key={name} href={`#${name}`}
+              aria-current={name === shown && !adding ? "page" : undefined}>{texts.screens[name]}</a>
           ))}
         </nav>
         {session.people.length > 1 && (
@@ -88,7 +94,7 @@ function Page() {
             </select>
           </label>
         )}
-        {session.people.length > 0 && !adding && <a class="add" href="#add">{texts.first.add}</a>}
+        {session.account === null && (!lone || accounts) && !adding && <a class="add" href="#add">{texts.first.add}</a>}
         <button type="button" class="quiet" onClick={leave}>{texts.leave}</button>
       </header>
       <main id="content" tabIndex={-1}>
@@ -98,11 +104,11 @@ function Page() {
           setPerson(name);
           void enter();
         }} />}
-        {!adding && at !== "applications" && coloured !== person && <p role="status">{texts.loading}</p>}
-        {!adding && at === "today" && coloured === person && <Today key={person} person={person} out={() => setState("out")} />}
-        {!adding && at === "places" && coloured === person && <Places key={person} person={person} out={() => setState("out")} />}
-        {!adding && at === "secrets" && coloured === person && <Secrets key={person} person={person} out={() => setState("out")} />}
-        {!adding && at === "applications" && <Applications session={session} out={() => setState("out")} />}
+        {!adding && shown !== "applications" && coloured !== person && <p role="status">{texts.loading}</p>}
+        {!adding && shown === "today" && coloured === person && <Today key={person} person={person} out={() => setState("out")} />}
+        {!adding && shown === "places" && coloured === person && <Places key={person} person={person} out={() => setState("out")} />}
+        {!adding && shown === "secrets" && coloured === person && <Secrets key={person} person={person} out={() => setState("out")} />}
+        {!adding && shown === "applications" && <Applications session={session} out={() => setState("out")} />}
       </main>
     </>
   );

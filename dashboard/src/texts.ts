@@ -46,6 +46,29 @@ export const texts = {
     token: "Token from the terminal",
     chosen: "New password",
     begin: "Set the password",
+    name: "Your name, if you have an account of your own",
+    invited: "You are invited to see to your own data. Choose a password of ten letters or more: from then on nobody else "
+      + "sees here where you really were.",
+    accept: "Open my account",
+  },
+
+  accounts: {
+    heading: "Accounts",
+    words: "Somebody with an account sees to their own data alone, and you no longer see it here. Who can read this "
+      + "machine's files still can.",
+    none: "you see to this person",
+    open: "has an account",
+    invited: (until: number) => `invited until ${dateHour(until)}`,
+    invite: "Invite",
+    again: "Invite again",
+    remove: "Remove the account",
+    taken: (name: string) => `${name}'s past is erased if this is accepted: nobody takes over what was true before.`,
+    ended: (name: string) => `What is kept of where ${name} was is erased. Then you see to ${name} again.`,
+    really: "Remove it",
+    keep: "Keep it",
+    address: (name: string) => `Give this address to ${name}. It works once, for a week:`,
+    own: "End my account",
+    ownWords: "What is kept of where you were is erased. Then who administers discreet sees to you again.",
   },
 
   account: {

@@ -302,3 +302,24 @@ def test_what_is_kept_of_somebody_can_be_erased(discreet: Discreet, config: Path
     own = OwnStore(folder.own)
     assert (own.readings("jane", 0), len(own.readings("joe", 0))) == ([], 1)
     own.close()
+
+
+def test_accounts_by_the_command(discreet: Discreet, config: Path) -> None:
+    folder = Folder.made(config.parent / "discreet-data")
+    Access(folder.access).close()
+    options = ("--config", config)
+    assert "nobody has an account" in discreet("owner", "accounts", *options).out
+    refused = discreet("owner", "invite", "nobody", *options)
+    assert refused.code == 2
+    assert "there is no 'nobody' in [people]" in refused.err
+    ran = discreet("owner", "invite", "jane", *options)
+    invitation = ran.out.splitlines()[-1].removeprefix("#invited/")
+    access = Access(folder.access)
+    assert access.accounts.invited(invitation) == "jane"
+    assert "jane: invited" in discreet("owner", "accounts", *options).out
+    access.accounts.accept("jane", "a hash")
+    assert "jane: open" in discreet("owner", "accounts", *options).out
+    assert discreet("owner", "remove", "jane", *options).code == 0
+    assert access.accounts.owed() == ["jane"], "the gateway erases it"
+    assert "'jane' has no account" in discreet("owner", "remove", "jane", *options).err
+    access.close()

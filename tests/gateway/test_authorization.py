@@ -117,6 +117,7 @@ def test_the_owner_logs_in_and_writes_with_the_sessions_word_alone(tmp_path: Pat
         csrf = answer.json()["csrf"]
         assert (await client.get("/v1/owner")).json() == {
             "csrf": csrf,
+            "account": None,
             "people": ["jane"],
             "views": {"family": ["home"], "whole": []},
         }

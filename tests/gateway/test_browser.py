@@ -12,8 +12,9 @@ import pytest
 from discreet.gateway.store.own_store import OwnStore, Reading
 from discreet.live.slots import SECOND
 from tests.gateway.browser import look
+from tests.gateway.people import person_config
 from tests.gateway.test_nightly import changed
-from tests.gateway.web import listening_web
+from tests.gateway.web import ROUTINE, listening_web
 
 
 @pytest.mark.browser
@@ -42,5 +43,18 @@ def test_what_an_owner_is_told_and_another_password(tmp_path: Path) -> None:
             gateway.health.broken("disk", "the disk is full", "It is full")
             with patch.object(gateway, "_look"):  # which would find room on it
                 await look(web, "account", tmp_path, ("health", "account"), slots=0)
+
+    asyncio.run(story())
+
+
+@pytest.mark.browser
+def test_an_invitation_and_an_account(tmp_path: Path) -> None:
+    people = tuple(person_config(name, routine=ROUTINE, outputs="suppress") for name in ("jane", "joe"))
+
+    async def story() -> None:
+        async with listening_web(tmp_path / "files", people=people) as web:
+            await web.pass_slots(2)
+            await look(web, "accounts", tmp_path, ("invited", "own-account"), slots=0)
+            assert not web.served.access.accounts.closed(), "the account has ended"
 
     asyncio.run(story())

@@ -1,9 +1,13 @@
-"""`discreet owner`: the password of the gateway's page."""
+"""`discreet owner`: the password of the gateway's page, and accounts of people."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,17 +17,15 @@ from discreet.cli.serve import check_installed
 from discreet.cli.terminal import print_json
 from discreet.errors import DiscreetError
 
+if TYPE_CHECKING:
+    from discreet.gateway.auth.tokens import Access
+
 owner = typer.Typer(
     name="owner",
-    help="The owner's password, for who has forgotten it; the gateway may be running.\n\n"
+    help="The owner's password, for who has forgotten it, and people's accounts; the gateway may be running.\n\n"
     "Example: discreet owner password",
     no_args_is_help=True,
 )
-
-
-@owner.callback()
-def _owner() -> None:
-    """A group, although it has one verb."""
 
 
 @owner.command()
@@ -43,22 +45,98 @@ def password(
     from argon2 import PasswordHasher
 
     from discreet.gateway.auth.passwords import check
-    from discreet.gateway.auth.tokens import Access
-    from discreet.gateway.store.folder import Folder
 
-    settings = None if data is not None else settings_at(config)
-    folder = Folder.existing(folder_at(data, config, settings))
-    new = _read(given)
-    check(new)
-    access = Access(folder.access)
-    try:
+    with _access(data, config) as access:
+        new = _read(given)
+        check(new)
         access.set_password(PasswordHasher().hash(new))
-    finally:
-        access.close()
     if json:
         print_json({"password": "set"})
     else:
         print("the password is set; whoever was logged in has to log in again")
+
+
+@owner.command()
+def accounts(data: Data = None, config: Config = None, json: options.Json = False) -> None:
+    """List who has an account, or an invitation that was not accepted.
+
+    Example: discreet owner accounts
+    """
+    with _access(data, config) as access:
+        found = access.accounts.known()
+    if json:
+        print_json({"accounts": [asdict(one) for one in found]})
+        return
+    for one in found:
+        print(
+            f"{one.person}: {'open' if one.open else 'invited' if one.until is not None else 'the invitation is over'}"
+        )
+    if not found:
+        print("nobody has an account: the owner's password opens everybody's page")
+
+
+@owner.command()
+def invite(
+    person: Annotated[str, typer.Argument(help="Who, by a name of [people].")],
+    data: Data = None,
+    config: Config = None,
+    json: options.Json = False,
+) -> None:
+    """Invite a person to an account of their own. It holds for a week, works once, and is shown once.
+
+    The person opens the gateway's page with it, as /#invited/..., and sets a password. From then on the person alone
+    sees what was true of them. Invited anew, as when a password was forgotten, the account begins without the past
+    that is kept.
+
+    Example: discreet owner invite jane
+    """
+    settings = settings_at(config)
+    if settings is not None and person not in settings.people:
+        raise DiscreetError(f"{settings.file}: there is no {person!r} in [people]; invite somebody who is served")
+    with _access(data, config) as access:
+        secret = access.accounts.invite(person)
+    if json:
+        print_json({"person": person, "invitation": secret})
+    else:
+        print(f"open the gateway's page with this behind its address, once, within a week:\n#invited/{secret}")
+
+
+@owner.command()
+def remove(
+    person: Annotated[str, typer.Argument(help="Whose account.")],
+    data: Data = None,
+    config: Config = None,
+    json: options.Json = False,
+) -> None:
+    """End an account. The past that is kept of the person is erased before anybody else sees to them.
+
+    A running gateway erases it within a second, and otherwise the next one does when it starts. Applications keep
+    their tokens.
+
+    Example: discreet owner remove jane
+    """
+    with _access(data, config) as access:
+        if not access.accounts.remove(person):
+            raise DiscreetError(f"{person!r} has no account; see discreet owner accounts")
+    if json:
+        print_json({"person": person, "removed": True})
+    else:
+        print(f"{person} has no account any more; what was true is erased before the owner sees to {person}")
+
+
+@contextmanager
+def _access(data: Path | None, config: Path | None) -> Iterator[Access]:
+    """Tokens and accounts of a gateway that is there."""
+    check_installed()
+    from discreet.gateway.auth.tokens import Access
+    from discreet.gateway.store.folder import Folder
+
+    settings = None if data is not None else settings_at(config)
+    access = Access(Folder.existing(folder_at(data, config, settings)).access)
+    try:
+        yield access
+    finally:
+        access.close()
 
 
 def _read(given: bool) -> str:

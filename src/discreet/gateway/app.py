@@ -235,7 +235,7 @@ class PreparedGateway:
             self.steps.known = journal.people
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.auth, self.streams, self._reads),
-            *owner_routes(self.auth, self.metrics, self.notices),
+            *owner_routes(self.auth, self.metrics, self.notices, self.settle_accounts),
             *application_routes(self.gateway, self.auth, plan.file, self._view_shown, plan.views_in_use),
             *day_routes(self.gateway, self.auth),
             *map_routes(self.gateway, self.auth, maps, self._redrawn, self._tiles),
@@ -245,11 +245,20 @@ class PreparedGateway:
             *document_routes(),
             *([] if self.steps is None else setup_routes(self.steps, self.auth, self.admit)),
         ]
+        self.settle_accounts()
         check_some(journal, key, self.gateway.health)
         self._key = key
         self._loop: asyncio.AbstractEventLoop | None = None
         self.tasks: list[Task] = [self._watch_tokens, self._look_nightly, self._check_nightly, previews.watch]
         self._mount_wires(people)
+
+    def settle_accounts(self) -> None:
+        """Erase the past of whoever's account ended or was taken over, before anybody else sees to them."""
+        accounts = self.access.accounts
+        for person in accounts.owed():
+            self.gateway.keeper.own.erase_past(person)
+            self.notices.pop(person, None)
+            accounts.erased(person)
 
     def _taken_over(self, person: str, places: Places) -> None:
         """A map came into force with its habits, in the thread that decides; what it was decided by is told later."""
@@ -391,7 +400,7 @@ class PreparedGateway:
         while True:
             await asyncio.sleep(TOKEN_CHECK)
             errors = []
-            for at_ends in (self.owner.look, self.access.look):
+            for at_ends in (self.owner.look, self.access.look, self.settle_accounts):
                 try:
                     at_ends()
                 except Exception as error:

@@ -65,8 +65,8 @@ class GatewayMetrics:
         found = [{"part": one.what, "words": one.words} for one in self._gateway.health.reasons]
         return found if self.alive else [*found, {"part": "tasks", "words": ENDED}]
 
-    def text(self) -> str:
-        """For Prometheus."""
+    def text(self, people: Sequence[str]) -> str:
+        """For Prometheus; when sources were heard is said of these people alone."""
         lines = _figure("discreet_well", "gauge", "whether everything works", int(self.well))
         lines += _figure("discreet_started_seconds", "gauge", "when it started, since 1970", round(self._since))
         lines += _figure("discreet_people", "gauge", "people that are served", len(self._gateway.keeper.people))
@@ -75,14 +75,14 @@ class GatewayMetrics:
         lines += _figure("discreet_slots_late_total", "counter", "of them, after the first margin", self._late)
         lines += ["# HELP discreet_refused_total answers by status", "# TYPE discreet_refused_total counter"]
         lines += [f'discreet_refused_total{{status="{status}"}} {self._answers[status]}' for status in COUNTED]
-        return "\n".join(lines + self._sources()) + "\n"
+        return "\n".join(lines + self._sources(people)) + "\n"
 
-    def _sources(self) -> list[str]:
+    def _sources(self, people: Sequence[str]) -> list[str]:
         """When anything was heard of each person last; by which source, and what could not be used, is on the page."""
         gateway = self._gateway
         lines = ["# HELP discreet_heard_seconds when a person's sources were heard last, since 1970"]
         lines += ["# TYPE discreet_heard_seconds gauge"]
-        for person in sorted(gateway.keeper.people):
+        for person in people:
             if found := sources_of(gateway.keeper.own, person, gateway.wall()):
                 heard = dt.datetime.fromisoformat(found[0]["heard"]).replace(second=0)  # as fine as is needed
                 seconds = round(heard.timestamp())

@@ -8,13 +8,14 @@ from __future__ import annotations
 import base64
 import hmac
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from discreet.contexts import UNKNOWN
 from discreet.gateway.auth.login import Owner, OwnerSession
 from discreet.gateway.auth.tokens import Access, Grant, Purpose
 from discreet.gateway.config.sections import Rates
@@ -168,15 +169,53 @@ class Authorization:
             raise HTTPException(403, "this is the owner's")
         return grant
 
+    def administering(self, request: Request) -> Grant:
+        """Who administers the gateway, and no person's account."""
+        grant = self.owning(request)
+        if grant.person is not None:
+            raise HTTPException(403, "this is for who administers the gateway")
+        return grant
+
     def is_owner(self, request: Request) -> bool:
-        """Whether it is the owner who asks, where anybody may."""
+        """Whether it is who administers the gateway who asks, where anybody may."""
         try:
-            return self.caller(request).purpose == "owner"
+            grant = self.caller(request)
         except HTTPException:
             return False
+        return grant.purpose == "owner" and grant.person is None
 
-    def in_person(self, request: Request, why: str = "this shows what was true") -> None:
-        """The owner in person, by password and not by a token.
+    def reach(self, grant: Grant) -> list[str]:
+        """Whom an owner sees to: an account its own person, the owner's password everybody who has no account."""
+        hidden = self._hidden_from(grant)
+        return sorted(person for person in self.people if person not in hidden and grant.person in (None, person))
+
+    def reaches(self, grant: Grant, person: str | None) -> bool:
+        """Whether this person, served or not, is an owner's to see to; what is nobody's is who administers'."""
+        if grant.person not in (None, person):
+            return False
+        return person is None or person not in self._hidden_from(grant)
+
+    def _hidden_from(self, grant: Grant) -> Collection[str]:
+        accounts = self.access.accounts
+        return accounts.closed() if grant.person is None else accounts.owed()
+
+    def may_read(self, grant: Grant, person: str) -> bool:
+        """Whether what was told of a person is for this grant; asked again while a stream is open."""
+        return self.reaches(grant, person) if grant.purpose == "owner" else grant.person == person
+
+    def views_for(self, grant: Grant) -> Mapping[str, View]:
+        """The views that an owner may give: to an account, those that name no place that is somebody else's."""
+        if grant.person is None or grant.person not in self.people:
+            return self.views
+        own = {*self.people[grant.person].routine.contexts, UNKNOWN}
+        return {
+            name: view
+            for name, view in self.views.items()
+            if view.groups is None or all(inside <= own for inside in view.groups.values())
+        }
+
+    def in_person(self, request: Request, why: str = "this shows what was true") -> Grant:
+        """The owner in person, or an account, by password and not by a token.
 
         A token reads what was released; what was true is for who can be asked for the password.
         """
@@ -184,19 +223,28 @@ class Authorization:
         session = self.session(request)
         if session is None or session.grant != grant:
             raise HTTPException(403, f"{why}; log in with the owner's password")
+        return grant
+
+    def administering_in_person(self, request: Request) -> Grant:
+        """Who administers the gateway, by password and not by a token."""
+        self.administering(request)
+        return self.in_person(request)
 
     def present(self, request: Request) -> str:
-        """The owner in person, and the person whom the path names."""
-        self.in_person(request)
+        """The owner in person, or an account, and the person whom the path names, who is theirs to see to.
+
+        Of anybody else it is not said whether there is such a person.
+        """
+        grant = self.in_person(request)
         person = str(request.path_params["person"])
-        if person not in self.people:
+        if person not in self.people or not self.reaches(grant, person):
             raise HTTPException(404, "there is no such person")
         return person
 
     def _of_person(self, request: Request) -> tuple[Grant, str]:
         grant = self.caller(request)
         person = str(request.path_params["person"])
-        if person not in self.people or (grant.purpose != "owner" and grant.person != person):
+        if person not in self.people or not self.may_read(grant, person):
             raise HTTPException(404, NOT_FOUND)
         return grant, person
 

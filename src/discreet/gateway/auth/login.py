@@ -1,4 +1,4 @@
-"""The owner's own door: a password, kept as argon2id, and sessions that a cookie stands for.
+"""The door of the owner and of accounts: passwords, kept as argon2id, and sessions that a cookie stands for.
 
 Before the first password a one-time token, which the terminal shows, opens the door once. Sessions survive a restart:
 of a cookie its digest is kept, and what a page sends along with writes is made of the cookie. Another password ends
@@ -15,6 +15,7 @@ import asyncio
 import hmac
 import secrets
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -81,10 +82,11 @@ class Owner:
         self._waiting = 0
         self._one_at_a_time = asyncio.Semaphore(1)  # argon2 takes 64 MB and a fifth of a second
         self._sessions: dict[bytes, OwnerSession] = {}
-        for digest, (name, lasts) in access.sessions().items():
-            self._sessions[digest] = OwnerSession(Grant(name, "owner", None), clock() + min(SESSION, lasts))
+        for digest, (name, person, lasts) in access.sessions().items():
+            self._sessions[digest] = OwnerSession(Grant(name, "owner", person), clock() + min(SESSION, lasts))
         self._calls: list[Callable[[str], None]] = []
-        self._hashed = access.password() if access.has_password() else None
+        self._hashed = access.passwords()
+        self._nobodys = _hash_of_nothing(self._hasher)
         self._look_again = 0.0
         self.first: str | None = None if access.has_password() else secrets.token_urlsafe(32)
         """The one-time token, while there is no password."""
@@ -99,36 +101,59 @@ class Owner:
         await self._set(address, password)
         return self._entered(address)
 
-    async def login(self, address: str, password: str) -> str | None:
-        """The cookie's value for the right password; None for a wrong one."""
-        return self._entered(address) if await self.is_owner(address, password) else None
-
-    async def is_owner(self, address: str, password: str) -> bool:
-        """Whether a password is the owner's; a try, which counts."""
+    async def accept(self, address: str, invitation: str, password: str) -> str:
+        """Open an account with an invitation, which then holds no more; the cookie's value."""
         self._count(address)
-        hashed = self._access.password()
-        if hashed is None or len(password) > LONGEST:
+        accounts = self._access.accounts
+        person = accounts.invited(invitation)
+        if person is None:
+            raise DiscreetError("this invitation does not hold: it was used, it is over, or there is a newer one")
+        check(password)
+        hashed = await self._hash(address, password)
+        if accounts.invited(invitation) != person:
+            raise DiscreetError("this invitation has been used meanwhile")
+        accounts.accept(person, hashed)
+        self._hashed[person] = hashed
+        self._end_all_of(person)
+        return self._entered(address, person)
+
+    async def login(self, address: str, password: str, person: str | None = None) -> str | None:
+        """The cookie's value for the right password, the owner's or a person's; None for a wrong one."""
+        return self._entered(address, person) if await self.is_right(address, password, person) else None
+
+    async def is_right(self, address: str, password: str, person: str | None = None) -> bool:
+        """Whether a password is the owner's, or that of a person's account; a try, which counts.
+
+        A person without an account takes as long to refuse as one with another password.
+        """
+        self._count(address)
+        hashed = self._access.password() if person is None else self._access.accounts.password(person)
+        if len(password) > LONGEST or (person is None and hashed is None):
             return False
         async with self._turn(address):
-            return await asyncio.to_thread(self._is_right, hashed, password)
+            right = await asyncio.to_thread(self._is_right, hashed or self._nobodys, password)
+        return right and hashed is not None
 
-    async def change(self, address: str, password: str, new: str) -> str | None:
+    async def change(self, address: str, password: str, new: str, person: str | None = None) -> str | None:
         """Another password, by who knows the present one: every session ends, and the cookie of a new one is returned.
 
         None where the present one is wrong.
         """
         check(new)
-        if not await self.is_owner(address, password):
+        if not await self.is_right(address, password, person):
             return None
-        await self._set(address, new)
-        return self._entered(address)
+        await self._set(address, new, person)
+        return self._entered(address, person)
 
-    async def _set(self, address: str, password: str) -> None:
+    async def _set(self, address: str, password: str, person: str | None = None) -> None:
+        hashed = await self._hash(address, password)
+        self._access.set_password(hashed, person)
+        self._hashed[person] = hashed
+        self._end_all_of(person)
+
+    async def _hash(self, address: str, password: str) -> str:
         async with self._turn(address):
-            hashed = await asyncio.to_thread(self._hasher.hash, password)
-        self._access.set_password(hashed)
-        self._hashed = hashed
-        self.logout_everywhere()
+            return await asyncio.to_thread(self._hasher.hash, password)
 
     @asynccontextmanager
     async def _turn(self, address: str) -> AsyncIterator[None]:
@@ -152,9 +177,12 @@ class Owner:
         """End a session."""
         self._end(digest_of(cookie))
 
-    def logout_everywhere(self) -> None:
-        """End every session."""
-        for digest in list(self._sessions):
+    def logout_everywhere(self, person: str | None = None) -> None:
+        """End every session of the owner's, or of a person's account."""
+        self._end_all_of(person)
+
+    def _end_all_of(self, person: str | None) -> None:
+        for digest in [one for one, session in self._sessions.items() if session.grant.person == person]:
             self._end(digest)
 
     def on_ended(self, call: Callable[[str], None]) -> None:
@@ -171,13 +199,14 @@ class Owner:
             self._end(digest)
 
     def _end_of_password(self) -> None:
-        """A password that the command has changed meanwhile ends every session of the one before."""
+        """A password that was changed or taken away by the command ends every session of the one before."""
         with suppress(JournalError):
-            hashed = self._access.password()
-            if hashed != self._hashed:
-                self._hashed = hashed
-                self.first = None if hashed is not None else self.first
-                self.logout_everywhere()
+            hashed = self._access.passwords()
+            changed = [one for one in {*hashed, *self._hashed} if hashed.get(one) != self._hashed.get(one)]
+            self._hashed = hashed
+            self.first = None if None in hashed else self.first
+            for person in changed:
+                self._end_all_of(person)
 
     def _end(self, digest: bytes) -> None:
         session = self._sessions.pop(digest, None)
@@ -192,10 +221,10 @@ class Owner:
         if wait:
             raise TooManyError(wait)
 
-    def _entered(self, address: str) -> str:
+    def _entered(self, address: str, person: str | None = None) -> str:
         caller = household(address)
         self._known[caller] = None
-        return self._opened()
+        return self._opened(person)
 
     def _is_right(self, hashed: str, password: str) -> bool:
         try:
@@ -203,14 +232,14 @@ class Owner:
         except (VerificationError, InvalidHashError):
             return False
 
-    def _opened(self) -> str:
+    def _opened(self, person: str | None = None) -> str:
         cookie = secrets.token_urlsafe(32)
-        grant = Grant(f"session-{secrets.token_hex(4)}", "owner", None)
+        grant = Grant(f"session-{secrets.token_hex(4)}", "owner", person)
         while len(self._sessions) >= SESSIONS:
             self._end(next(iter(self._sessions)))
         self._sessions[digest_of(cookie)] = OwnerSession(grant, self._clock() + SESSION)
         with suppress(JournalError):  # a full disk: it ends with the process
-            self._access.keep_session(digest_of(cookie), grant.token, SESSION)
+            self._access.keep_session(digest_of(cookie), grant.token, SESSION, person)
         return cookie
 
     def _forget(self, digest: bytes) -> None:
@@ -222,3 +251,10 @@ class Owner:
 def _csrf(cookie: str) -> str:
     """Who has the cookie can make it, and another site's page has not; nobody can make the cookie of it."""
     return hmac.new(cookie.encode(), b"discreet csrf", "sha256").hexdigest()
+
+
+def _hash_of_nothing(hasher: PasswordHasher) -> str:
+    """What no password matches, and takes as long to find out: a name must not tell whether there is an account."""
+    salt, hashed = (b64encode(secrets.token_bytes(size)).rstrip(b"=").decode() for size in (16, 32))
+    terms = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
+    return f"$argon2id$v=19${terms}${salt}${hashed}"

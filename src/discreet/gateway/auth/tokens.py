@@ -1,4 +1,4 @@
-"""Who may do what: tokens with a purpose, in a file of their own.
+"""Who may do what: tokens with a purpose, and accounts, in a file of their own.
 
 A token is 256 random bits, shown once and kept as its SHA-256: bits like these need no slow hash. `discreet token`
 works on the same file while the gateway runs; the gateway sees the change at the next request, and `look` tells open
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from discreet.errors import DiscreetError
+from discreet.gateway.auth.accounts import Accounts
 from discreet.gateway.config.views import WHOLE
 from discreet.gateway.store.database import DAMAGE, RAW, is_damaged, opened
 from discreet.gateway.store.journal.base import JournalError
@@ -38,6 +39,13 @@ SCHEMA = (
     """,
     """
     CREATE TABLE session (digest BLOB PRIMARY KEY, name TEXT NOT NULL, ends INTEGER NOT NULL) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE account (
+        person TEXT PRIMARY KEY, password TEXT, invitation BLOB, until INTEGER, owed INTEGER NOT NULL,
+        gone INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    ALTER TABLE session ADD COLUMN person TEXT;
     """,
 )
 
@@ -86,6 +94,7 @@ class Access:
         self.path, self._clock = path, clock
         self._connection = opened(path, SCHEMA, "list of tokens")
         self._lock = threading.RLock()
+        self.accounts = Accounts(self._execute, clock)
         self._version = -1
         self._by_digest: dict[bytes, Token] = {}
         self._ended: set[str] = set()
@@ -185,20 +194,32 @@ class Access:
         self._forget_version()
         return True
 
-    def set_password(self, hashed: str) -> None:
-        """Keep the hash of the owner's password; the one before is gone, and its sessions with it, first."""
-        self._execute("DELETE FROM session", ())
+    def set_password(self, hashed: str, person: str | None = None) -> None:
+        """Keep the hash of a password, the owner's or an account's; the one before and its sessions are gone first."""
+        if person is not None:
+            self.accounts.set_password(person, hashed)
+            return
+        self._execute("DELETE FROM session WHERE person IS NULL", ())
         self._execute("INSERT OR REPLACE INTO owner VALUES (1, ?)", (hashed,))
 
-    def sessions(self) -> dict[bytes, tuple[str, float]]:
-        """The owner's sessions that have not ended: a cookie's digest, the session's name, and what is left."""
+    def passwords(self) -> dict[str | None, str]:
+        """The hash of every password: None's is the owner's."""
+        found: dict[str | None, str] = dict(self.accounts.passwords().items())
+        if (owner := self.password()) is not None:
+            found[None] = owner
+        return found
+
+    def sessions(self) -> dict[bytes, tuple[str, str | None, float]]:
+        """The sessions that have not ended: a cookie's digest, the session's name, whose account, what is left."""
         now = self._clock()
         self._execute("DELETE FROM session WHERE ends <= ?", (int(now),))
-        return {digest: (name, ends - now) for digest, name, ends in self._execute("SELECT * FROM session").fetchall()}
+        rows = self._execute("SELECT digest, name, person, ends FROM session").fetchall()
+        return {digest: (name, person, ends - now) for digest, name, person, ends in rows}
 
-    def keep_session(self, digest: bytes, name: str, lasts: float) -> None:
+    def keep_session(self, digest: bytes, name: str, lasts: float, person: str | None = None) -> None:
         """Keep a session over a restart; of its cookie, the digest alone."""
-        self._execute("INSERT OR REPLACE INTO session VALUES (?, ?, ?)", (digest, name, int(self._clock() + lasts)))
+        values = (digest, name, int(self._clock() + lasts), person)
+        self._execute("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?)", values)
 
     def end_session(self, digest: bytes) -> None:
         """A session that has ended is over after a restart, too."""

@@ -19,23 +19,31 @@ from discreet.gateway.auth.login import SESSION, TooManyError
 from discreet.gateway.auth.tokens import Token
 from discreet.gateway.config.views import WHOLE
 from discreet.gateway.metrics import GatewayMetrics
+from discreet.gateway.owner.accounts_http import account_routes
 from discreet.gateway.slots.nightly import Notice
 from discreet.gateway.store.journal.base import JournalError
 
 LATEST = 253_402_300_799
 """The last second of the year 9999."""
 
-UNKNOWN = (("POST", "/v1/owner/first"), ("POST", "/v1/owner/login"))
+UNKNOWN = (("POST", "/v1/owner/first"), ("POST", "/v1/owner/login"), ("POST", "/v1/owner/invitation"))
 """Routes whose body is read before it is known who calls."""
 
 
-def owner_routes(auth: Authorization, metrics: GatewayMetrics, notices: Mapping[str, Notice]) -> list[Route]:
-    """What `app` mounts; `notices` fills while it runs."""
-    return [*_entering(auth), *_tokens(auth), *_looking(auth, metrics, notices)]
+def owner_routes(
+    auth: Authorization, metrics: GatewayMetrics, notices: Mapping[str, Notice], settle: Callable[[], None]
+) -> list[Route]:
+    """What `app` mounts; `notices` fills while it runs, and `settle` erases the past that accounts owe."""
+    return [
+        *_entering(auth, settle),
+        *account_routes(auth, settle),
+        *_tokens(auth),
+        *_looking(auth, metrics, notices),
+    ]
 
 
-def _entering(auth: Authorization) -> list[Route]:
-    """The first password, logging in and out."""
+def _entering(auth: Authorization, settle: Callable[[], None]) -> list[Route]:
+    """The first password, logging in and out, and an account that is opened."""
     owner = auth.owner
 
     async def first(request: Request) -> Response:
@@ -51,13 +59,27 @@ def _entering(auth: Authorization) -> list[Route]:
 
     async def login(request: Request) -> Response:
         check_origin(request)
-        given = await document(request, {"password": str})
+        given = await document(request, {"password": str, "person": str}, needed={"password"})
         try:
-            cookie = await owner.login(_address(request), given["password"])
+            cookie = await owner.login(_address(request), given["password"], given.get("person"))
         except TooManyError as error:
             raise _too_many(error) from None
         if cookie is None:
             raise HTTPException(401, "the password is wrong")
+        return _welcomed(request, auth, cookie)
+
+    async def accept(request: Request) -> Response:
+        check_origin(request)
+        given = await document(request, {"invitation": str, "password": str})
+        try:
+            cookie = await owner.accept(_address(request), given["invitation"], given["password"])
+        except TooManyError as error:
+            raise _too_many(error) from None
+        except JournalError:
+            raise
+        except DiscreetError as error:
+            raise HTTPException(403, str(error)) from None
+        await run_in_threadpool(settle)
         return _welcomed(request, auth, cookie)
 
     async def logout(request: Request) -> Response:
@@ -68,15 +90,14 @@ def _entering(auth: Authorization) -> list[Route]:
         return _left(request, auth)
 
     async def everywhere(request: Request) -> Response:
-        auth.in_person(request)
-        owner.logout_everywhere()
+        owner.logout_everywhere(auth.in_person(request).person)
         return _left(request, auth)
 
     async def change(request: Request) -> Response:
-        auth.in_person(request)
+        whose = auth.in_person(request).person
         given = await document(request, {"password": str, "new": str})
         try:
-            cookie = await owner.change(_address(request), given["password"], given["new"])
+            cookie = await owner.change(_address(request), given["password"], given["new"], whose)
         except TooManyError as error:
             raise _too_many(error) from None
         except JournalError:
@@ -88,19 +109,23 @@ def _entering(auth: Authorization) -> list[Route]:
         return _welcomed(request, auth, cookie)
 
     async def session(request: Request) -> Response:
-        auth.owning(request)
+        grant = auth.owning(request)
         found = auth.session(request)
-        views = {name: sorted(view.groups or ()) for name, view in auth.views.items()}
-        return JSONResponse({"csrf": found and found.csrf, "people": sorted(auth.people), "views": views})
+        views = {name: sorted(view.groups or ()) for name, view in auth.views_for(grant).items()}
+        said = {"csrf": found and found.csrf, "account": grant.person, "people": auth.reach(grant), "views": views}
+        return JSONResponse(said)
 
     async def door(request: Request) -> Response:
         """What a page has to ask before it can ask for a password: no error, for nobody has done anything wrong."""
-        return JSONResponse({"owned": owner.first is None, "entered": auth.session(request) is not None})
+        several = bool(auth.access.accounts.closed())
+        entered = auth.session(request) is not None
+        return JSONResponse({"owned": owner.first is None, "entered": entered, "accounts": several})
 
     return [
         Route("/v1/owner/door", door, methods=["GET"]),
         _post("/v1/owner/first", first),
         _post("/v1/owner/login", login),
+        _post("/v1/owner/invitation", accept),
         _post("/v1/owner/logout", logout),
         _post("/v1/owner/logout/everywhere", everywhere),
         _post("/v1/owner/password", change),
@@ -113,20 +138,23 @@ def _tokens(auth: Authorization) -> list[Route]:
     access = auth.access
 
     async def tokens(request: Request) -> Response:
-        auth.owning(request)
-        return JSONResponse({"tokens": [described(one) for one in access.list()]})
+        grant = auth.owning(request)
+        found = [one for one in access.list() if auth.reaches(grant, one.grant.person)]
+        return JSONResponse({"tokens": [described(one) for one in found]})
 
     async def add(request: Request) -> Response:
-        auth.owning(request)
+        grant = auth.owning(request)
         kinds: dict[str, type] = {"purpose": str, "person": str, "view": str, "now_only": bool, "name": str}
         given = await document(request, kinds | {"expires": int}, needed={"purpose"})
         if given["purpose"] == "owner":
             # A token that ends would make one that does not.
             auth.in_person(request, "log in with the password to make an owner's token")
+            auth.administering(request)
         if given.get("expires", 0) > LATEST:
             raise HTTPException(400, "expires: give seconds since 1970, up to the year 9999; or leave it out")
         person, view = given.get("person"), given.get("view", WHOLE)
-        if (person is not None and person not in auth.people) or view not in auth.views:
+        served = person is None or (person in auth.people and auth.reaches(grant, person))
+        if not served or view not in auth.views_for(grant):
             raise HTTPException(400, "there is no such person, or no such view")
         try:
             token, secret = access.add(**{**given, "person": person})
@@ -135,8 +163,9 @@ def _tokens(auth: Authorization) -> list[Route]:
         return JSONResponse({"token": token, "secret": secret}, 201)
 
     async def revoke(request: Request) -> Response:
-        auth.owning(request)
-        if not access.revoke(request.path_params["token"]):
+        grant, name = auth.owning(request), request.path_params["token"]
+        found = next((one.grant for one in access.list() if one.grant.token == name), None)
+        if found is None or not auth.reaches(grant, found.person) or not access.revoke(name):
             raise HTTPException(404, "there is no such token, or it has ended")
         return Response(status_code=204)
 
@@ -151,7 +180,7 @@ def _looking(auth: Authorization, metrics: GatewayMetrics, notices: Mapping[str,
     """Notices, metrics and health."""
 
     async def nightly(request: Request) -> Response:
-        auth.owning(request)
+        theirs = auth.reach(auth.owning(request))
         told = [
             {
                 "person": one.person,
@@ -161,12 +190,13 @@ def _looking(auth: Authorization, metrics: GatewayMetrics, notices: Mapping[str,
                 "words": one.words,
             }
             for one in notices.values()
+            if one.person in theirs
         ]
         return JSONResponse({"notices": told})
 
     async def prometheus(request: Request) -> Response:
-        auth.owning(request)
-        return PlainTextResponse(await run_in_threadpool(metrics.text), media_type="text/plain; version=0.0.4")
+        theirs = auth.reach(auth.owning(request))
+        return PlainTextResponse(await run_in_threadpool(metrics.text, theirs), media_type="text/plain; version=0.0.4")
 
     async def health(request: Request) -> Response:
         return JSONResponse({"ok": metrics.alive}, 200 if metrics.alive else 503)
@@ -180,7 +210,7 @@ def _looking(auth: Authorization, metrics: GatewayMetrics, notices: Mapping[str,
         return JSONResponse(said, 200 if well else 503)
 
     async def accept_clock(request: Request) -> Response:
-        auth.in_person(request)
+        auth.administering_in_person(request)
         if not metrics.clock.accept():
             raise HTTPException(409, "the clock is fine; there is nothing to accept")
         return Response(status_code=204)

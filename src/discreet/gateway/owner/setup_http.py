@@ -119,10 +119,10 @@ def setup_routes(steps: SetupSteps, auth: Authorization, admit: Admit) -> list[R
 
 
 def _owned(auth: Authorization, call: Handler) -> Handler:
-    """For the owner in person, before anything of the request is read; what is wrong is said in words."""
+    """For who administers, in person, before anything of the request is read; what is wrong is said in words."""
 
     async def checked(request: Request) -> Response:
-        auth.in_person(request)
+        auth.administering_in_person(request)
         try:
             return await call(request)
         except NotNowError as error:

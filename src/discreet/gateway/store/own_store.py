@@ -286,6 +286,16 @@ class OwnStore:
                 run.execute(f"DELETE FROM {table} WHERE person = ?", (person,))
         self._empty_log()
 
+    def erase_past(self, person: str) -> None:
+        """Erase a person's readings, and what was true and why it was withheld; decisions go on as they were.
+
+        The slot that is under way is decided by what is heard from now on.
+        """
+        with self._transaction() as run:
+            for table in ("reading", "truth", "why"):
+                run.execute(f"DELETE FROM {table} WHERE person = ?", (person,))
+        self._empty_log()
+
     def forget_stamp(self, person: str) -> None:
         """Erase a stamp of a stream that ended with a break: its private state is no other stream's."""
         with self._transaction() as run:

@@ -117,16 +117,17 @@ class EventStream(Response):
     def __init__(
         self,
         gateway: Gateway,
-        forms: Callable[[], Forms],
+        person: str,
+        forms: Callable[[], Forms | None],
         after: Key | None,
         streams: Streams,
         token: str,
         missed_after: Missed | None = None,
     ) -> None:
-        """`forms` is asked at each event: a map or a view may change while a stream is open."""
+        """`forms` is asked at each event: a map or a view may change while a stream is open, or it is over (None)."""
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
-        self._rows = cast(AsyncGenerator[JournalRow, None], gateway.listen(forms().person, after, missed_after))
+        self._rows = cast(AsyncGenerator[JournalRow, None], gateway.listen(person, after, missed_after))
         self._forms, self._streams, self._token = forms, streams, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -159,9 +160,10 @@ class EventStream(Response):
                     return
                 if row.done():
                     told = row.result()
-                    if told is None:  # too far behind: it comes again, and reads what it missed
+                    forms = self._forms()
+                    if told is None or forms is None:  # too far behind: it comes again, and reads what it missed
                         return
-                    await send(_part(self._forms().server_sent(told)))
+                    await send(_part(forms.server_sent(told)))
                     row = self._next()
                 if loop.time() >= due:
                     await send(_part(b":\n\n"))
@@ -197,5 +199,11 @@ def stream_of(gateway: Gateway, auth: Authorization, streams: Streams, reads: Re
         raise
     if request.method == "HEAD":
         return Response(headers=HEADERS)
-    shown, missed = partial(auth.forms_of, forms.person, grant.view), partial(reads.missed, grant, forms.person)
-    return EventStream(gateway, shown, after, streams, grant.token, missed)
+
+    def shown() -> Forms | None:
+        """As map and view are now; None where the person has an account of their own since."""
+        may = grant.purpose != "owner" or auth.may_read(grant, forms.person)
+        return auth.forms_of(forms.person, grant.view) if may else None
+
+    missed = partial(reads.missed, grant, forms.person)
+    return EventStream(gateway, forms.person, shown, after, streams, grant.token, missed)

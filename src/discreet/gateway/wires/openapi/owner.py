@@ -63,12 +63,22 @@ VIEWS: Schema = keyed(
 
 READY: Schema = keyed({"ready": YES}, {"reasons": listed(keyed({"part": TEXT, "words": TEXT}))})
 
+DOOR: dict[str, Schema] = {"owned": YES, "entered": YES, "accounts": YES}
+
+ACCOUNT: Schema = keyed({"person": TEXT, "account": YES, "open": YES, "invited": maybe(WHOLE)})
+NO_ACCOUNT = {"404": answer("there is no such person, or no such account", ERROR)}
+NOT_THEIRS = {"403": answer("for who administers the gateway, in person", ERROR)}
+
+SESSION: Schema = keyed(
+    {"csrf": maybe(TEXT), "account": maybe(TEXT), "people": listed(TEXT), "views": {"type": "object"}}
+)
+
 OWNER: Routes = {
     "/v1/owner/door": {
         "get": Operation(
             "Whether there is an owner, and whether this browser is logged in",
             "anybody",
-            {"200": answer("both", keyed({"owned": YES, "entered": YES}))},
+            {"200": answer("these, and whether anybody has an account", keyed(DOOR))},
         )
     },
     "/v1/owner/first": {
@@ -85,9 +95,39 @@ OWNER: Routes = {
             "Log in",
             "anybody",
             ENTERED,
-            body=only({"password": TEXT}),
+            body=only({"password": TEXT}, {"person": TEXT}),
             also=TOO_OFTEN | ANOTHER_PAGE | WRONG | NO_JSON,
         )
+    },
+    "/v1/owner/invitation": {
+        "post": Operation(
+            "Open an account with an invitation, and set its password",
+            "anybody",
+            ENTERED,
+            body=only({"invitation": TEXT, "password": TEXT}),
+            also=TOO_OFTEN | ANOTHER_PAGE | NO_JSON,
+        )
+    },
+    "/v1/owner/accounts": {
+        "get": Operation(
+            "Who has an account, and who is invited; for who administers the gateway",
+            "owner",
+            {"200": answer("accounts", keyed({"accounts": listed(ACCOUNT)}))},
+        )
+    },
+    "/v1/owner/accounts/{person}": {
+        "post": Operation(
+            "Invite a person to an account, or anew; for who administers the gateway",
+            "in person",
+            {"201": answer("the invitation, shown once", keyed({"invitation": TEXT, "seconds": WHOLE}))},
+            also=NO_ACCOUNT | NOT_THEIRS | {"409": answer("the account has just ended", ERROR)},
+        ),
+        "delete": Operation(
+            "End an account, one's own or as who administers; the past that is kept of the person is erased",
+            "in person",
+            {"204": answer("it has ended")},
+            also=NO_ACCOUNT,
+        ),
     },
     "/v1/owner/logout": {
         "post": Operation("Log out", "anybody", {"204": answer("the session has ended")}, also=ANOTHER_PAGE)
@@ -118,7 +158,7 @@ OWNER: Routes = {
         "get": Operation(
             "Who is served, the views, and the session's csrf",
             "owner",
-            {"200": answer("names", keyed({"csrf": maybe(TEXT), "people": listed(TEXT), "views": {"type": "object"}}))},
+            {"200": answer("names", SESSION)},
         )
     },
     "/v1/owner/tokens": {
