@@ -43,7 +43,7 @@ VIEWS = {"whole": View(), "family": View("family", {"home": frozenset({"home"})}
 class Known(Access):
     """Tokens whose secrets a test can write down."""
 
-    def sessions(self) -> dict[bytes, tuple[str, float]]:
+    def sessions(self) -> dict[bytes, tuple[str, str | None, float]]:
         return {}
 
     def __init__(self) -> None:
@@ -51,6 +51,9 @@ class Known(Access):
 
     def password(self) -> str | None:
         return None
+
+    def passwords(self) -> dict[str | None, str]:
+        return {}
 
     def grant(self, secret: str) -> Grant | None:
         return {

@@ -95,7 +95,7 @@ class Watched:
         self.wall.now = end + 5
         written = tuple(after - one for one, after in zip(calls, _written(), strict=True))
         sizes = {name: os.path.getsize(self.folder / name) for name in sorted(os.listdir(self.folder))}
-        metrics = "".join(line for line in self.figures.text().splitlines() if "started" not in line)
+        metrics = "".join(line for line in self.figures.text(["jane"]).splitlines() if "started" not in line)
         self.seen.append(Seen(written, sizes, len(self.lines) - before, metrics, waits, used))  # type: ignore[arg-type]
         self.told.append(row.output)
         self.true.append(context)

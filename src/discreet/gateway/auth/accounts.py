@@ -32,7 +32,7 @@ class Account:
     """When an invitation ends that was not accepted; seconds since 1970."""
 
 
-class Accounts:
+class PersonAccounts:
     """The accounts of a data folder, in the file of its tokens."""
 
     def __init__(self, execute: Execute, clock: Callable[[], float]) -> None:

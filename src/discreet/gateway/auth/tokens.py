@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from discreet.errors import DiscreetError
-from discreet.gateway.auth.accounts import Accounts
+from discreet.gateway.auth.accounts import PersonAccounts
 from discreet.gateway.config.views import WHOLE
 from discreet.gateway.store.database import DAMAGE, RAW, is_damaged, opened
 from discreet.gateway.store.journal.base import JournalError
@@ -94,7 +94,7 @@ class Access:
         self.path, self._clock = path, clock
         self._connection = opened(path, SCHEMA, "list of tokens")
         self._lock = threading.RLock()
-        self.accounts = Accounts(self._execute, clock)
+        self.accounts = PersonAccounts(self._execute, clock)
         self._version = -1
         self._by_digest: dict[bytes, Token] = {}
         self._ended: set[str] = set()
