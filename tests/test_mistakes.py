@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import discreet as d
+from discreet import places
 from discreet.data.published import check_target
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import MemoryMechanism
@@ -91,6 +92,7 @@ NAMES: dict[str, Any] = {
     "clock": d.Clock(4),
     "mask": d.mechanisms.MaskSensitive(CHAIN, POLICY),
     "Path": Path,
+    "places": places,
     "check_target": check_target,
     "outs": (d.Released("a"), d.Suppressed()),
 }
@@ -247,6 +249,12 @@ MISTAKES: tuple[tuple[str, str, str], ...] = (
         "addresses are not on",
         "file of this machine, and copy",
     ),
+    ("d.attack(days, days, policy)", "its outputs are a Day", "one output a slot"),
+    ("d.compare(chain, policy, days, picture=3)", "3: pictures are PNG, SVG or PDF", "end the name in .png"),
+    ("d.Plan.learn(events, policy, piece_length='4')", "the length of pieces is the text '4'", "without quotes"),
+    ("d.carry_forward('x', 1)", "day 0 to fill is the text 'x'", "give a list of Day(contexts"),
+    ("places.Places([3])", "a place of the map is the number 3", "give Place(name, Circle("),
+    ("places.find_places(None, clock)", "the sightings are None", "read_sightings(table).people[name]"),
     ("d.attack(days, mask, policy)", "the outputs are a MaskSensitive", "with one output a slot"),
     ("d.compare(chain, policy, days, picture='x.jpg')", "x.jpg: pictures are PNG, SVG or PDF", "end the name in .png"),
     # --- copies of a session

@@ -109,6 +109,13 @@ def test_values_say_in_a_line_what_they_are_and_pickle_to_equals(name: str) -> N
     assert value != object()
 
 
+def test_mechanisms_say_in_a_line_what_they_are() -> None:
+    policy = d.Policy(["clinic"], delta=0.1)
+    line = "(MarkovChain(2 contexts, 3 slots), 1 secret, delta=0.1"
+    assert repr(d.mechanisms.MaskSensitive(CHAIN, policy)) == f"MaskSensitive{line})"
+    assert repr(d.mechanisms.Adaptive(CHAIN, policy, plan="lazy")) == f"Adaptive{line}, outputs='suppress')"
+
+
 def test_models_that_differ_are_not_equal() -> None:
     other = d.MarkovChain.homogeneous(CHAIN.contexts, [0.8, 0.2], CHAIN.transition(0), slots=3)
     clocked = d.MarkovChain(CHAIN.contexts, CHAIN.initial, CHAIN.transitions, clock=d.Clock(3))

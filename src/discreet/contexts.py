@@ -65,7 +65,9 @@ def carry_forward(days: Iterable[Day], slots: int, *, backward: bool = False) ->
     carried = Carry(slots)
     filled: list[Day] = []
     before: Day | None = None
-    for day in days:
+    for number, day in enumerate(days):
+        if not isinstance(day, Day):
+            raise DiscreetError(f"day {number} to fill is {words_for(day)}; give a list of Day(contexts, date=...)")
         if before is None or not _follows(before, day):
             carried = Carry(slots)
         contexts = [carried.over(context) for context in day.contexts]

@@ -131,7 +131,7 @@ PICTURES: dict[str, dict[str, None]] = {
 
 def picture_format(path: str | Path) -> str:
     """The format of a picture, by the ending of its name."""
-    ending = Path(path).suffix.lower()
+    ending = Path(path).suffix.lower() if isinstance(path, str | os.PathLike) else ""
     if ending not in PICTURES:
         raise DiscreetError(f"{path}: pictures are PNG, SVG or PDF; end the name in .png, .svg or .pdf")
     return ending

@@ -103,6 +103,47 @@ def test_a_visit_within_another_is_one_visit(tmp_path: Path, first: int) -> None
     assert read.files[0].records == 3
 
 
+def test_a_visit_without_a_position_of_its_place_is_at_its_centre(tmp_path: Path) -> None:
+    times = {"startTimestamp": iso(MAY_1), "endTimestamp": iso(MAY_1 + 2)}
+    centre = {"centerLatE7": 488566000, "centerLngE7": 23522000}
+    read = _semantic(tmp_path, {"placeVisit": {"location": {"name": "Café"}, "duration": times, **centre}})
+    assert rows(read) == [("me", MAY_1, *PARIS, None, "Café"), ("me", MAY_1 + 1, *PARIS, None, "Café")]
+
+
+def test_segments_of_timeline_edits_are_visits_and_movements(tmp_path: Path) -> None:
+    """What somebody corrected stands for what Google had inferred of the same hours, wherever in the file."""
+
+    def segment(start: int, length: int, what: dict[str, Any]) -> dict[str, Any]:
+        return {"startTime": iso(start), "endTime": iso(start + length), "segment": what}
+
+    def visit(at: dict[str, int], kind: str) -> dict[str, Any]:
+        best = {"placeId": "x", "semanticType": kind, "placeLocation": at}
+        return {"visit": {"hierarchyLevel": 0, "topCandidate": best}}
+
+    paris, lyon = {"latE7": 488566000, "lngE7": 23522000}, {"latE7": 457640000, "lngE7": 48357000}
+    way = {"activity": {"start": paris, "end": lyon, "topCandidate": {"type": "IN_TRAIN"}}}
+    path = {"timelinePath": [{"point": paris, "time": iso(MAY_1 + 40)}]}
+    edits = [
+        {"deviceId": "0", "inferredSemanticSegment": segment(MAY_1, 2, visit(lyon, "UNKNOWN"))},
+        {"deviceId": "0", "inferredSemanticSegment": segment(MAY_1 + 10, 20, way)},
+        {"deviceId": "0", "inferredSemanticSegment": segment(MAY_1 + 40, 9, path)},
+        {"deviceId": "0", "userEditedSemanticSegment": segment(MAY_1 - 1, 3, visit(paris, "INFERRED_HOME"))},
+        {"deviceId": "0", "inferredSemanticSegment": {"startTime": "?", "segment": way}},
+        {"deviceId": "0", "inferredSemanticSegment": "?"},
+    ]
+    read = _of(tmp_path / "Timeline Edits.json", json.dumps({"timelineEdits": edits}))
+    assert rows(read) == [
+        ("me", MAY_1 - 1, *PARIS, None, "home"),
+        ("me", MAY_1 + 1, *PARIS, None, "home"),
+        ("me", MAY_1 + 10, *PARIS, None, "in train"),
+        ("me", MAY_1 + 29, *LYON, None, "in train"),
+        ("me", MAY_1 + 40, *PARIS, None, None),
+    ]
+    (file,) = read.files
+    assert file.passed_over == {"segment that was corrected": 1, "inferredSemanticSegment": 1}
+    assert (file.records, file.bad) == (6, 1)
+
+
 def test_coordinates_with_an_exponent() -> None:
     assert point_of("-1.2E-5°, 2.5e1°") == (-1.2e-5, 25.0)
     assert point_of("geo:-1.2e-05,+0.5") == (-1.2e-5, 0.5)
@@ -147,6 +188,17 @@ def test_a_track_that_was_cut_gives_what_a_folder_with_it_gives(tmp_path: Path) 
     assert "the compressed data are damaged" in named.not_read[0][1]
     with pytest.raises(DataError, match="the compressed data are damaged"):
         import_logs([path], strict=True)
+
+
+FEATURE = {"type": "Feature", "geometry": {"type": "Point", "coordinates": [2.3522, 48.8566]}}
+
+
+@pytest.mark.parametrize("name", ["Timestamp", "dateTime", "Recorded-At", "recordedAt", "TIME"])
+def test_times_of_features_by_any_spelling(tmp_path: Path, name: str) -> None:
+    feature = {**FEATURE, "properties": {"Name": None, "times": "2", name: iso(MAY_1)}}
+    document = {"type": "FeatureCollection", "features": [feature]}
+    for text in (json.dumps(document), json.dumps([feature]), "[\n  " + json.dumps(feature) + "\n]"):
+        assert rows(_of(tmp_path / "x.json", text)) == [("me", MAY_1, *PARIS, None, None)]
 
 
 def test_a_fit_file_needs_its_reader_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +297,10 @@ TABLES = {
     "microseconds": f"time,lat,lng\n{MAY_1}000000,48.8566,2.3522\n{MAY_1 + 60}000000,-45.7640,-4.8357\n",
     "nine digits": "time,lat,lng\n2024-05-01T06:00:00.000000000Z,48.8566,2.3522\n"
     "2024-05-01T06:01:00.000000000Z,-45.7640,-4.8357\n",
+    "UTC in letters": "time,lat,lng\n2024-05-01 06:00:00 UTC,48.8566,2.3522\n"
+    "2024-05-01 06:01:00 GMT,-45.7640,-4.8357\n",
+    "Excel's first line": "sep=;\r\ntime;lat;lon\r\n{a};48,8566;2,3522\r\n{b};-45,7640;-4,8357\r\n",
+    "timestampMs": f"timestampMs,latE7,lngE7\n{MAY_1}000,488566000,23522000\n{MAY_1 + 60}000,-457640000,-48357000\n",
     "date and time": "date,time,lat,lon\n2024-05-01,06:00:00Z,48.8566,2.3522\n2024-05-01,06:01:00Z,-45.7640,-4.8357\n",
 }
 
@@ -273,6 +329,11 @@ def test_local_dates_and_times_apart(tmp_path: Path) -> None:
     assert rows(_of(tmp_path / "x.csv", text, zone="Europe/Paris")) == [("me", MAY_1, *PARIS, None, None)]
     with pytest.raises(DataError, match="give --zone"):
         _of(tmp_path / "x.csv", text)
+
+
+def test_a_line_that_names_the_separator_is_counted(tmp_path: Path) -> None:
+    first = _of(tmp_path / "x.csv", f"sep=;\ntime;lat;lon\n{iso(MAY_1)};1;2\n{iso(MAY_1)};x;2\n").first_bad
+    assert "line 4, column 'lat'" in first[0]
 
 
 def test_the_value_at_fault_is_quoted(tmp_path: Path) -> None:

@@ -96,6 +96,8 @@ def test_results_are_tables_that_are_read_back() -> None:
         assert d.MarkovChain.fit(given, clock=CLOCK) == chain
     where = d.data.read_positions(POSITIONS)
     assert d.data.read_positions(where.to_frame()).all.tolist() == where.all.tolist()
+    long = POSITIONS.rename({"lat": "latitude", "lon": "longitude"})  # as `discreet import` writes them
+    assert d.data.read_positions(long).all.tolist() == where.all.tolist()
     events = d.data.read_trajectories(EVENTS)
     assert list(d.data.read_trajectories(events.to_frame())) == list(events)
     assert events.to_frame()["time"].to_list() == [one.time for trajectory in events for one in trajectory.events]

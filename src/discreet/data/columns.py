@@ -130,6 +130,13 @@ class PositionColumns(ColumnNames):
     degrees = ("latitude", "longitude")
     one_row = "position"
 
+    def among(self, header: Sequence[str]) -> PositionColumns:
+        """The same for a table with these columns: where there is no `lat` or `lon`, their long names will do."""
+        long = {"lat": "latitude", "lon": "longitude"}
+        names: dict[str, Any] = {role: getattr(self, role) for role in self.degrees}
+        names = {role: role if one not in header and long.get(one) in header else one for role, one in names.items()}
+        return replace(self, **names)
+
 
 @dataclass(frozen=True)
 class SightingColumns(ColumnNames):

@@ -38,7 +38,8 @@ MICROSECONDS_FROM, NANOSECONDS_FROM = 1e14, 1e17
 ISO_8601 = (
     r"^(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])"
     r"(?::(?P<second>[0-5][0-9])(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
-    r"(?: ?(?:(?P<utc>[Zz])|(?P<sign>[+-])(?P<ahead_hour>[01][0-9]|2[0-3])(?::?(?P<ahead_minute>[0-5][0-9]))?))?$"
+    r"(?: ?(?:(?P<utc>[Zz]|UTC|GMT)|"
+    r"(?P<sign>[+-])(?P<ahead_hour>[01][0-9]|2[0-3])(?::?(?P<ahead_minute>[0-5][0-9]))?))?$"
 )
 
 COMMON = re.compile(r"\d{4}-\d{2}-\d{2}(?P<between>[T ])\d{2}:\d{2}:\d{2}(?P<utc>Z?)", re.ASCII)

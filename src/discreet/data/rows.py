@@ -223,6 +223,12 @@ def point_of(text: object) -> tuple[float, float] | None:
     return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
 
 
+def point_of_e7(value: object, latitude: str = "latE7", longitude: str = "lngE7") -> tuple[float, float] | None:
+    """Latitude and longitude of an object that holds them in tenths of a millionth of a degree."""
+    pair = number_of(inside(value, latitude)), number_of(inside(value, longitude))
+    return None if pair[0] is None or pair[1] is None else (pair[0] / 1e7, pair[1] / 1e7)
+
+
 def shown(value: object, most: int = 80) -> str:
     """A value of any shape as a short text; what is nested a thousand times has none."""
     try:

@@ -11,7 +11,7 @@ import polars as pl
 
 from discreet.clock import FIRST_YEAR, LAST_YEAR
 from discreet.data.bad_rows import SHOWN, BadRows, Tally, described
-from discreet.data.columns import ColumnNames
+from discreet.data.columns import ColumnNames, PositionColumns
 from discreet.data.formats import open_source
 from discreet.data.instants import LATEST, Epoch, with_instant
 from discreet.data.source import Batch, Fault, Source
@@ -73,8 +73,9 @@ class Table:
         form: str | None = None,
     ) -> None:
         check_option("epoch", epoch, ("auto", "seconds", "milliseconds"))
-        self._columns, self._zone, self._epoch, self._form = columns, zone, epoch, form
         self._source = open_source(source)
+        self._columns = columns.among(self._source.header) if isinstance(columns, PositionColumns) else columns
+        self._zone, self._epoch, self._form = zone, epoch, form
         self._tally = Tally(skip=skip_bad)
         self.rows = 0
         self.passed_over = 0

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.contexts import Day
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES
+from discreet.given import words_for
 from discreet.numerics import BoolArray, FloatArray, IntArray
 from discreet.outputs import Generalized, Output, PartialEvent, Perturbed, Released, Skipped
 
@@ -258,6 +259,8 @@ def _check(days: Sequence[Day], outputs: Sequence[Sequence[Output]], by_hour: bo
         raise DiscreetError(f"there are {len(days)} days and the outputs of {len(outputs)}; give one list a day")
     for day, own in zip(days, outputs, strict=True):
         where = f"the day of {day.person or 'a person'} on {day.date or 'a date that is not given'}"
+        if isinstance(own, str | Day) or not hasattr(own, "__len__"):
+            raise DiscreetError(f"{where}: its outputs are {words_for(own)}; give what was shown, one output a slot")
         if len(day) != len(own):
             raise DiscreetError(f"{where} has {len(day)} slots and {len(own)} outputs; give one output a slot")
         if by_hour and len(day) != len(days[0]):

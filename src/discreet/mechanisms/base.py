@@ -30,6 +30,12 @@ def checked_given(model: object, policy: object, name: str) -> None:
     checked_pair(model, policy, name)
 
 
+def described(name: str, model: object, policy: Policy, *options: str) -> str:
+    """A mechanism in a line: its model, how much is secret, and what else was chosen."""
+    secrets = f"{len(policy.secrets)} secret{'s' * (len(policy.secrets) != 1)}"
+    return f"{name}({', '.join((repr(model), secrets, f'delta={policy.delta:g}', *options))})"
+
+
 class ContextMechanism(ABC):
     """A mechanism whose private state is the current context: it keeps no memory of the true past.
 
@@ -84,7 +90,7 @@ class ContextMechanism(ABC):
         return ({},)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.model!r}, {len(self.policy.secrets)} secrets, delta={self.policy.delta:g})"
+        return described(type(self).__name__, self.model, self.policy)
 
 
 class MemoryMechanism(ContextMechanism):

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.clock import Clock
 from discreet.errors import DataError
+from discreet.given import words_for
 from discreet.numerics import FloatArray, IntArray
 from discreet.places.dwell import bounds_of, dates_of
 from discreet.places.ellipsoid import chords, points_of, positions_of_points
@@ -97,6 +98,10 @@ def find_places(sightings: Sightings, clock: Clock, search: Search = Search()) -
     """
     from discreet.places.stays import stays_of
 
+    if not isinstance(sightings, Sightings):
+        raise DataError(
+            f"the sightings are {words_for(sightings)}; give those of one person, read_sightings(table).people[name]"
+        )
     there = np.flatnonzero(sightings.placed)
     if not len(there):
         raise DataError("there are no positions to find places in, only labels; learn from the labels directly")

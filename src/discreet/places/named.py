@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.contexts import OTHER, UNKNOWN
 from discreet.errors import DataError
+from discreet.given import words_for
 from discreet.hierarchy import Hierarchy
 from discreet.numerics import FloatArray, IntArray
 from discreet.places.ellipsoid import points_of
@@ -61,6 +62,9 @@ class Places:
 
     def __init__(self, places: Iterable[Place]) -> None:
         self.places = tuple(places)
+        for place in self.places:
+            if not isinstance(place, Place):
+                raise DataError(f"a place of the map is {words_for(place)}; give Place(name, Circle(lat, lon, metres))")
 
     def __len__(self) -> int:
         return len(self.places)

@@ -20,7 +20,7 @@ from discreet.data.trajectories import trajectories_of
 from discreet.errors import DataError, DiscreetError, PolicyError
 from discreet.events import Events, Trajectory
 from discreet.frames import Rows, is_table
-from discreet.given import checked_policy
+from discreet.given import checked_policy, words_for
 from discreet.listener import Progress
 from discreet.mechanisms.named import Spec
 from discreet.models.hidden.endless import EndlessHidden
@@ -372,9 +372,15 @@ def for_events(mechanism: Spec) -> Spec:
     return mechanism
 
 
-def checked_length(piece_length: int | None) -> None:
+def checked_length(piece_length: object) -> None:
     """Refuse pieces of no events."""
-    if piece_length is not None and piece_length < 1:
+    if piece_length is None:
+        return
+    if not isinstance(piece_length, int):
+        raise DiscreetError(
+            f"the length of pieces is {words_for(piece_length)}; give a number of events, without quotes, or None"
+        )
+    if piece_length < 1:
         raise DiscreetError(
             f"trajectories cannot be cut to pieces of {piece_length} events; give 1 or more, or leave them whole with "
             "--piece 0 (piece_length=None)"

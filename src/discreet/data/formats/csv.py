@@ -36,6 +36,10 @@ SEPARATORS = (",", ";", "\t", "|")
 """What fields may be separated by where nobody says: RFC 4180's first, then what spreadsheets write in Europe."""
 
 
+SAID = re.compile(rb"[sS][eE][pP]=([,;\t|])\r?\n")
+"""A line before the header, by which spreadsheets are told what separates fields."""
+
+
 @cache
 def _record(separator: str) -> re.Pattern[bytes]:
     """A row of RFC 4180. The possessive repeats keep a file full of stray quotes from taking for ever."""
@@ -72,7 +76,9 @@ class Csv:
 
 def _names_columns(head: bytes) -> bool:
     """Whether the first line is the header of such a table, whatever the file is called."""
-    line = head.removeprefix(BYTE_ORDER_MARK).lstrip().split(b"\n", 1)[0]
+    text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
+    said = SAID.match(text)
+    line = text[said.end() if said else 0 :].split(b"\n", 1)[0]
     if not line or line[:1] in b"{[<" or not _utf8(line):
         return False
     mark = _separator(line)
@@ -88,6 +94,7 @@ class CsvSource:
         """What separates fields; None until the header is read, where nobody said."""
         self._origin = Origin(str(path), "line", stem(path, Csv.endings))
         self._header: list[str] | None = None
+        self._first = 1
 
     @property
     def name(self) -> str:
@@ -105,6 +112,8 @@ class CsvSource:
     def _begun(self, stream: BinaryIO) -> tuple[list[str], bytes]:
         """The header, once it is known what separates its names, and the bytes read beyond it."""
         data = _first_bytes(stream)
+        if (said := SAID.match(data)) is not None:
+            self.separator, self._first, data = self.separator or said[1].decode(), 2, data[said.end() :]
         if self.separator is None:
             self.separator = _separator(data)
         return _header(self._path, data, self.separator)
@@ -118,7 +127,7 @@ class CsvSource:
             separator = self.separator or SEPARATORS[0]
             self._header = header
             found = columns.find(self.name, header)
-            line = 2 + sum(name.count("\n") for name in header)
+            line = 1 + self._first + sum(name.count("\n") for name in header)
             while True:
                 more = stream.read(BLOCK)
                 if not more and data and not data.endswith(b"\n"):

@@ -8,6 +8,7 @@ and are counted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
@@ -17,14 +18,18 @@ from discreet.data.rows import LogFile, Told, inside, instant_of, instant_of_sec
 from discreet.data.source import Fault
 
 TIMES = ("timestamp", "time", "datetime", "date_time", "when", "tst", "recorded_at", "created_at", "date")
+PLAIN = frozenset(name.replace("_", "") for name in TIMES)
 LISTS = ("coordTimes", "times", "timestamps")
 ACCURACIES = ("horizontal_accuracy", "accuracy", "acc", "hAcc")
 MILLISECONDS_FROM = 1e11
+SPACES = re.compile(r"[\s_-]")
 HEAD = 1 << 14
+LISTED = re.compile(rb"\s*\[\s*\{")
+"""Features in a bare list, which is no GeoJSON, and is written nevertheless."""
 
 
 class GeoJson:
-    """A feature collection, or one feature a line."""
+    """A feature collection, a list of features, or one feature a line."""
 
     name = "geojson"
     unit = "feature"
@@ -32,7 +37,7 @@ class GeoJson:
     def recognises(self, path: PurePath, head: bytes) -> bool:
         """By the types of its objects."""
         text = head.lstrip(BYTE_ORDER_MARK + b" \t\r\n\x1e")
-        if not text.startswith(b"{") or b'"type"' not in text:
+        if not (text.startswith(b"{") or LISTED.match(text)) or b'"type"' not in text:
             return False
         return b'"FeatureCollection"' in text or (b'"Feature"' in text and b'"geometry"' in text)
 
@@ -41,6 +46,7 @@ class GeoJson:
         with file.open() as stream:
             head = stream.read(HEAD)
         level = 2 if b'"features"' in head or b'"FeatureCollection"' in head else 0
+        level = 1 if LISTED.match(head.lstrip(BYTE_ORDER_MARK)) else level
         with file.open() as stream:
             for number, said in parsed_objects(stream, level):
                 yield from numbered(number, (said,) if isinstance(said, Fault) else rows_of(said))
@@ -80,7 +86,7 @@ def rows_of(said: dict[str, Any]) -> Iterator[Told]:
 
 
 def _point(point: Any, held: Any) -> Told:
-    given = next((name for name in TIMES if inside(held, name) is not None), None)
+    given = next((name for name in TIMES if inside(held, name) is not None), None) or _loosely(held)
     if given is None:
         return "feature without a time"
     instant, where = _instant(held[given]), _where(point)
@@ -90,6 +96,12 @@ def _point(point: Any, held: Any) -> Told:
         return Fault(0, "coordinates", shown(point), "is not a longitude and a latitude")
     accuracy = next((found for name in ACCURACIES if (found := number_of(inside(held, name))) is not None), None)
     return None, instant, *where, accuracy if accuracy is None or accuracy >= 0 else None, None
+
+
+def _loosely(held: Any) -> str | None:
+    """The property that is such a time in another spelling, as `Timestamp` or `recordedAt`."""
+    names = held if isinstance(held, dict) else {}
+    return next((one for one in names if SPACES.sub("", one).lower() in PLAIN and names[one] is not None), None)
 
 
 def _line(points: Any, held: Any, *, several: bool) -> Iterator[Told]:

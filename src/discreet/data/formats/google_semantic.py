@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_objects
+from discreet.data.notation.segments import meaning_of
 from discreet.data.rows import (
     LogFile,
     Stay,
@@ -20,13 +21,11 @@ from discreet.data.rows import (
     instant_of_seconds,
     number_of,
     numbered,
+    point_of_e7,
     shown,
     words,
 )
 from discreet.data.source import Fault
-
-MEANINGS = {"HOME": "home", "WORK": "work", "SCHOOL": "school"}
-"""What Google takes a place for, without TYPE_ and INFERRED_; other meanings (an address, unknown) are no context."""
 
 
 class GoogleSemantic:
@@ -58,7 +57,8 @@ def rows_of(said: dict[str, Any]) -> Iterator[Told]:
         yield Fault(0, "duration", shown(entry.get("duration")), "has no start and no end")
         return
     if kind == "placeVisit":
-        context, where = _meaning(entry.get("location")), _point(entry.get("location"))
+        context = meaning_of(entry.get("location"))
+        where = _point(entry.get("location")) or point_of_e7(entry, "centerLatE7", "centerLngE7")
         yield from Stay.known(start, end).rows(context, where)
         yield from _path(entry, context)
     else:
@@ -89,18 +89,8 @@ def _path(entry: dict[str, Any], context: str | None) -> Iterator[Told]:
             yield Fault(0, "points", shown(point), "is not a point with a time")
 
 
-def _meaning(location: Any) -> str | None:
-    """Names that people gave or that are on the map come before what Google took the place for."""
-    kind = words(inside(location, "semanticType")) or ""
-    return words(inside(location, "name")) or MEANINGS.get(kind.removeprefix("TYPE_").removeprefix("INFERRED_"))
-
-
 def _point(location: Any) -> tuple[float, float] | None:
-    latitude, longitude = inside(location, "latitudeE7"), inside(location, "longitudeE7")
-    if latitude is None:
-        latitude, longitude = inside(location, "latE7"), inside(location, "lngE7")
-    found = number_of(latitude), number_of(longitude)
-    return None if found[0] is None or found[1] is None else (found[0] / 1e7, found[1] / 1e7)
+    return point_of_e7(location, "latitudeE7", "longitudeE7") or point_of_e7(location)
 
 
 def _time(holder: Any, which: str) -> int | None:

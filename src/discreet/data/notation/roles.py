@@ -27,7 +27,8 @@ ROLES = {
     "user": ("user", "user id", "userid", "person", "uid"),
     "timestamp": (
         *("timestamp", "time", "datetime", "tst", "date time", "device time", "devicetime", "fix time", "fixtime"),
-        *("recorded at", "created at", *CLOCKS, *STARTS, *DATES),
+        *("recorded at", "created at", "timestampms", "timestamp ms", "epoch", "unix time", "date/time"),
+        *(*CLOCKS, *STARTS, *DATES),
     ),
     "latitude": ("latitude", "lat", "latitudee7", "late7", "latitude e7", "lat e7"),
     "longitude": ("longitude", "lon", "lng", "long", "longitudee7", "lnge7", "lone7", "longitude e7", "lng e7"),

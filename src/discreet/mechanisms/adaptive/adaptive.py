@@ -22,7 +22,7 @@ from discreet.mechanisms.adaptive.slots import Pacing
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of
 from discreet.mechanisms.adaptive.withheld import Withheld, withheld
-from discreet.mechanisms.base import checked_given
+from discreet.mechanisms.base import checked_given, described
 from discreet.mechanisms.maskit.hybrid import Hybrid
 from discreet.mechanisms.utility import DAYS, STREAM_DAYS, TREE, simulated_utility, stream_utility, tree_utility
 from discreet.models.hidden.endless import EndlessHidden
@@ -122,6 +122,9 @@ class Adaptive:
         self.private_contexts: IntArray = chosen.machine.private_contexts
         self._chosen, self._utility = chosen, chosen.utility
         self._large = False  # the tree of outputs is too large for an exact utility
+
+    def __repr__(self) -> str:
+        return described("Adaptive", self.model, self.policy, f"outputs={self.outputs!r}")
 
     def _made(self, memory: Memory, like: AdaptiveMachine | None) -> Any:
         """The machine of a day or of a stream; several, one after the other, where the policy changes."""
