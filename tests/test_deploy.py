@@ -15,16 +15,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from discreet.cli import app
-from discreet.gateway.config import section
-from discreet.gateway.config.section import Section
-from discreet.gateway.config.settings import Settings
-from discreet.models.store import save
-from tests.gateway.web import ROUTINE
 from tests.test_docs import blocks
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
-PAGES = [ROOT / "docs" / name for name in ("gateway.md", "gateway-wires.md", "gateway-data.md")]
+PAGES = [ROOT / "docs" / name for name in ("gateway.md", "people.md", "backups.md", "mosquitto.md")]
 
 
 def check_line(words: list[str]) -> None:
@@ -100,76 +95,6 @@ def test_a_line_that_is_wrong_would_be_noticed() -> None:
     for wrong in (["sreve"], ["serve", "--folder", "x"], ["token", "ad"]):
         with pytest.raises(AssertionError, match="there is no"):
             check_line(wrong)
-
-
-WHOLE = """
-[clock]
-zone = "UTC"
-slots = 12
-[people.jane]
-routine = "jane.model"
-policy = "policy.toml"
-[views.family]
-groups = { home = ["home"] }
-[applications.family]
-person = "jane"
-[broker]
-host = "127.0.0.1"
-[[broker.tell]]
-person = "jane"
-[[owntracks]]
-person = "jane"
-[[home_assistant]]
-statestream = "s"
-entities = { "person.jane" = "jane" }
-"""
-
-
-def keys_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Every key that the settings' readers ask for, with names of one's own as NAME."""
-    asked: list[tuple[tuple[str, ...], Section]] = []
-    real = Section.__init__
-
-    def noted(self: Section, file: Path, table: dict[str, object], where: tuple[str, ...] = ()) -> None:
-        real(self, file, table, where)
-        asked.append((where, self))
-
-    monkeypatch.setattr(section.Section, "__init__", noted)
-    monkeypatch.setattr(section.Section, "__contains__", lambda self, key: self._asked.add(key) or key in self._table)
-    save(folder / "jane.model", ROUTINE)
-    (folder / "policy.toml").write_text('delta = 0.1\n[[secret]]\ncontexts = ["clinic"]\n', encoding="utf-8")
-    (folder / "discreet.toml").write_text(WHOLE, encoding="utf-8")
-    Settings.read(folder / "discreet.toml")
-    monkeypatch.undo()
-    found = set()
-    for where, one in asked:
-        parts = [re.sub(r"\[\d+\]", "", part) for part in where]
-        if parts[:1] in (["people"], ["views"], ["applications"]):
-            if len(parts) != 2:
-                continue  # the names themselves, and tables whose keys are one's own
-            parts[1] = "NAME"
-        if parts and parts != ["people"]:
-            found |= {".".join((*parts, key)) for key in one._asked}
-    return found - {"broker.tell"}
-
-
-def keys_in_the_table(text: str) -> set[str]:
-    """Keys in the first column of the tables under "Settings": `a.b`, and `.c` for `a.c` beside it."""
-    found = set()
-    for line in text.partition("\n## Settings\n")[2].partition("\n## ")[0].splitlines():
-        if line.startswith("| `"):
-            before = ""
-            for key in re.findall(r"`([^`]+)`", line.split("|")[1]):
-                whole = before + key if key.startswith(".") else key
-                before = whole.rpartition(".")[0]
-                found.add(whole)
-    return found
-
-
-def test_the_table_of_settings_has_every_key_that_is_read_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert keys_in_the_table(PAGES[0].read_text(encoding="utf-8")) == keys_read(tmp_path, monkeypatch)
 
 
 def test_the_tests_own_servers_are_optional(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ export interface Cost {
 }
 export interface Setup {
   step: number; person: string; zone: string; zone_is_fixed: boolean; slots: number; cut: string; carry: number;
-  taken: string[]; limit: number; files: Brought[]; history: BroughtHistory | null;
+  taken: string[]; limit: number; files: Brought[]; home_assistant: boolean; entity: string | null; history: BroughtHistory | null;
   names: Record<string, string | null>;
   habits: {
     days: number; few: boolean; unknown: number; colours: Record<string, string>; suggestions: Proposed[];
@@ -91,6 +91,7 @@ export interface Setup {
   job: { name: string; what: string; done: number; total: number } | null;
   problem: string | null;
 }
+export interface Tracker { entity: string; name: string }
 export interface ShownOnce { token: string; secret: string; name: string }
 export interface Finished { person: string; application?: ShownOnce; source?: ShownOnce }
 
@@ -248,6 +249,8 @@ export const first = {
   stands: () => ask<Setup>("GET", setup),
   forget: () => ask<null>("DELETE", setup),
   cancel: () => ask<Setup>("DELETE", `${setup}/work`),
+  trackers: () => ask<{ trackers: Tracker[] }>("GET", `${setup}/home-assistant`),
+  track: (entity: string) => ask<{ file: string | null }>("POST", `${setup}/home-assistant`, { entity }),
   remove: (id: string) => ask<null>("DELETE", `${setup}/files/${encodeURIComponent(id)}`),
   read: (person: string, zone: string, carry: number, user?: string) =>
     ask<Setup>("POST", `${setup}/read`, { person, zone, carry, ...(user === undefined ? {} : { user }) }),

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import {
   api, bring, first, Refused, type Cost, type Day, type Days, type Finished, type FoundPlace, type Proposed, type Setup,
+  type Tracker,
 } from "./api";
 import { metresBetween } from "./geo";
 import { forget, useKept } from "./kept";
@@ -175,6 +176,7 @@ function Bring({ setup, tried }: Step) {
   return (
     <form class="wide" onSubmit={go}>
       <p>{words.words}</p>
+      {setup.home_assistant && <FromHome setup={setup} tried={tried} chosen={() => setChanges(true)} />}
       <label class={over ? "drop over" : "drop"}
         onDragOver={(event) => { event.preventDefault(); setOver(true); }}
         onDragLeave={() => setOver(false)}
@@ -222,6 +224,43 @@ function Bring({ setup, tried }: Step) {
       <Working setup={setup} tried={tried} name="read" />
       {!busy && <Go disabled={setup.files.length === 0 || coming.length > 0}>{words.go}</Go>}
     </form>
+  );
+}
+
+/** Where discreet is an app of Home Assistant: who somebody is there, by name, and what the recorder has. */
+function FromHome({ setup, tried, chosen }: Step & { chosen: () => void }) {
+  const words = texts.first.bring;
+  const [trackers, setTrackers] = useState<Tracker[]>([]);
+  const [entity, setEntity] = useState(setup.entity ?? "");
+  const [reading, setReading] = useState(false);
+  const [empty, setEmpty] = useState(false);
+  useEffect(() => void tried(async () => setTrackers((await first.trackers()).trackers)), []);
+  const read = () => void tried(async () => {
+    setReading(true);
+    try {
+      setEmpty((await first.track(entity)).file === null);
+      chosen();
+    } finally {
+      setReading(false);
+    }
+  });
+  const followed = trackers.find((one) => one.entity === setup.entity);
+  return (
+    <div class="pair">
+      <label>{words.tracker}
+        <select name="tracker" value={entity} disabled={reading} onChange={(event) => setEntity(event.currentTarget.value)}>
+          <option value="">{words.trackerNone}</option>
+          {trackers.map((one) => <option key={one.entity} value={one.entity}>{`${one.name} (${one.entity})`}</option>)}
+        </select>
+      </label>
+      <p>
+        <button type="button" disabled={!entity || reading || setup.job !== null} onClick={read}>{words.trackerRead}</button>
+        {" "}<span role="status">
+          {reading ? words.trackerReading : empty ? words.trackerEmpty
+            : followed ? `${words.trackerFollowed(followed.name)} ${words.more}` : ""}
+        </span>
+      </p>
+    </div>
   );
 }
 

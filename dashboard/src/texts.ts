@@ -445,6 +445,13 @@ export const texts = {
     bring: {
       heading: "Bring your location history",
       words: "What your phone or home has recorded. It stays on this machine.",
+      tracker: "Who are you in Home Assistant?",
+      trackerNone: "Choose a person or a tracker",
+      trackerRead: "Read its history",
+      trackerReading: "Reading what Home Assistant has recorded…",
+      trackerFollowed: (name: string) => `discreet will follow ${name}.`,
+      trackerEmpty: "Home Assistant has recorded nothing of it yet. Add a file from your phone below.",
+      more: "Home Assistant keeps ten days unless told otherwise. A file from your phone makes the routine better.",
       name: "Your name here",
       zone: "Your time zone",
       drop: "Drop files here",

@@ -19,6 +19,7 @@ from discreet.gateway.app import PreparedGateway, plan_of
 from discreet.gateway.config.sections import Server
 from discreet.gateway.config.settings import Settings
 from discreet.gateway.server import listening, server_of
+from discreet.gateway.setup.supervisor import Supervisor
 from discreet.gateway.store.folder import Folder
 from tests.gateway.web import Wall, Web
 
@@ -38,15 +39,22 @@ def settings_in(folder: Path, text: str | None = None) -> Settings:
 
 
 @asynccontextmanager
-async def empty_web(folder: Path, wall: Wall | None = None, text: str | None = None) -> AsyncIterator[Web]:
+async def empty_web(
+    folder: Path,
+    wall: Wall | None = None,
+    text: str | None = None,
+    *,
+    supervisor: Supervisor | None = None,
+    ingress: str | None = None,
+) -> AsyncIterator[Web]:
     """A gateway at a port of its own, with whatever is in the folder: nothing, at first."""
     wall = wall or Wall(time.time())
     settings = settings_in(folder, text)
     bound = listening("127.0.0.1", 0)
     port = bound.getsockname()[1]
-    plan = replace(plan_of(settings), server=Server(port=port), wall=wall)
+    plan = replace(plan_of(settings), server=Server(port=port, ingress=ingress), wall=wall)
     try:
-        served = PreparedGateway(plan, Folder.made(folder / "discreet-data"), settings=settings)
+        served = PreparedGateway(plan, Folder.made(folder / "discreet-data"), settings=settings, supervisor=supervisor)
     except DiscreetError:
         bound.close()
         raise

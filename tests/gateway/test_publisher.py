@@ -123,7 +123,7 @@ def _only_allowed_fields(heard: Heard) -> None:
             case ["discreet", "jane", "whole" | "family", "state"]:
                 assert payload.decode() in {"None", "not_home", "home", "work", "clinic", "moving", "other", "unknown"}
             case ["discreet", "jane", "whole" | "family", "attributes"]:
-                assert set(json.loads(payload)) == {"latitude", "longitude", "gps_accuracy"}
+                assert set(json.loads(payload)) == {"latitude", "longitude", "gps_accuracy", "released_by"}
             case ["released", "jane", "whole" | "family"]:
                 assert set(json.loads(payload)) == {"_type", "lat", "lon", "tst", "tid", "acc"}
                 assert json.loads(payload)["acc"] > 0
@@ -155,7 +155,7 @@ def test_silence_overwrites_what_was_retained_and_says_nothing_to_owntracks(
                 assert (event["slot"], event["kind"]) == (6, "suppressed")
                 assert "latitude" not in event
                 assert messages(late, "discreet/jane/whole/state") == [b"None"]
-                nowhere = {"latitude": None, "longitude": None, "gps_accuracy": None}
+                nowhere = {"latitude": None, "longitude": None, "gps_accuracy": None, "released_by": "discreet"}
                 assert json.loads(messages(late, "discreet/jane/whole/attributes")[0]) == nowhere
 
     asyncio.run(story())

@@ -142,3 +142,14 @@ def test_folders_of_earlier_versions_are_removed_but_for_a_few(tmp_path: Path, m
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"discreet-0", "another", *(f"discreet-{2 + number}" for number in range(cache.FOLDERS_KEPT))}
     assert sums.sparse_product(*GIVEN).tolist() == [0.03, 0.13999999999999999]
+
+
+def test_what_is_compiled_for_any_processor_is_found_on_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An image is built on one machine and runs on others."""
+    before = cache._digest.__wrapped__()
+    monkeypatch.setattr(cache, "_processor", lambda: "another")
+    assert cache._digest.__wrapped__() != before
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    anywhere = cache._digest.__wrapped__()
+    monkeypatch.setattr(cache, "_processor", lambda: "a third")
+    assert cache._digest.__wrapped__() == anywhere

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.gateway.app import PreparedGateway
     from discreet.gateway.config.settings import Settings
+    from discreet.gateway.setup.supervisor import Supervisor
 
 RESTORED = "A restored backup"
 
@@ -66,6 +68,17 @@ def serve(
     demo: Annotated[
         bool, typer.Option("--demo", help="A made-up person whose days pass fast, in a folder that is thrown away.")
     ] = False,
+    supervisor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Run as an app of Home Assistant: its Supervisor, such as http://supervisor. The token is taken from "
+            "SUPERVISOR_TOKEN.",
+        ),
+    ] = None,
+    template: Annotated[
+        bool, typer.Option("--template", help="Print settings with every key as a comment, and leave.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Stand between a person's phone and applications: each slot is decided once, written down, and told to all.
@@ -78,6 +91,11 @@ def serve(
     Example: discreet serve --demo
     """
     check_installed()
+    if template:
+        from discreet.gateway.config.reference import template as text
+
+        print(text(), end="")
+        return
     if demo:
         _demo(port)
         return
@@ -91,6 +109,7 @@ def serve(
     from discreet.gateway.slots.wall_clock import waited_for
     from discreet.gateway.store.folder import Folder
 
+    house = None if supervisor is None else _house(supervisor, file)
     settings = Settings.read(file, nobody=not check) if file.exists() else Settings.of_nobody(file)
     with busy("reading habits, and making what decides"):
         plan = plan_of(settings)
@@ -110,11 +129,23 @@ def serve(
     file.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as undone, busy("opening the files, and making what decides"):
         undone.callback(bound.close)
-        served = PreparedGateway(plan, folder, complete=complete, new_stream=new_stream, settings=settings)
+        served = PreparedGateway(
+            plan, folder, complete=complete, new_stream=new_stream, settings=settings, supervisor=house
+        )
         undone.pop_all()
     for line in served.notes:
         note(line)
     _run(served, bound, _first_words(served))
+
+
+def _house(url: str, file: Path) -> Supervisor:
+    """Home Assistant's Supervisor, once the settings have what it says."""
+    from discreet.gateway.setup.supervisor import Supervisor
+
+    house = Supervisor.at(url, os.environ.pop("SUPERVISOR_TOKEN", None))
+    if not house.prepare(file):
+        note("Home Assistant has no broker yet: install the app Mosquitto broker, then start discreet again")
+    return house
 
 
 def _check_there(config: Path) -> None:

@@ -43,6 +43,7 @@ from discreet.gateway.owner.tiles import Tiles
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.setup.files import history_file
 from discreet.gateway.setup.steps import SetupSteps
+from discreet.gateway.setup.supervisor import Supervisor
 from discreet.gateway.slots.changes import present
 from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.slots.nightly import Notice, look
@@ -90,6 +91,9 @@ UNKNOWN_SHOWN = (
 
 TOKENS = "tokens"
 """What health calls reading and writing them."""
+
+TELLING = "telling the broker"
+"""The task whose settings may change with a person who is added."""
 
 Task = Callable[[], Awaitable[None]]
 """Work beside the server, such as a broker's: cancelled when the gateway stops."""
@@ -182,10 +186,11 @@ class PreparedGateway:
         complete: Path | None = None,
         new_stream: bool = False,
         settings: Settings | None = None,
+        supervisor: Supervisor | None = None,
     ) -> None:
         """`complete` and `new_stream` are what becomes of a restored backup (`restored.mended`).
 
-        With `settings` the page can add people to them.
+        With `settings` the page can add people to them; with `supervisor`, from Home Assistant.
         """
         self.plan, self.folder = plan, folder
         self._tiles = None if plan.page.tiles is None else Tiles(plan.page.tiles)
@@ -232,7 +237,7 @@ class PreparedGateway:
         self._reads = Reads(self.gateway, self.auth.charge)
         self.steps = None if settings is None else SetupSteps(folder.path, settings, plan.limits.upload * 1_000_000)
         if self.steps is not None:
-            self.steps.known = journal.people
+            self.steps.known, self.steps.supervisor = journal.people, supervisor
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.auth, self.streams, self._reads),
             *owner_routes(self.auth, self.metrics, self.notices, self.settle_accounts),
@@ -251,6 +256,8 @@ class PreparedGateway:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.tasks: list[Task] = [self._watch_tokens, self._look_nightly, self._check_nightly, previews.watch]
         self._mount_wires(people)
+        self._beside: dict[str, asyncio.Future[None]] = {}
+        """Tasks of wires that came with people since the start."""
 
     def settle_accounts(self) -> None:
         """Erase the past of whoever's account ended or was taken over, before anybody else sees to them."""
@@ -281,19 +288,25 @@ class PreparedGateway:
         """OwnTracks, the broker and Home Assistant, as far as the plan has them."""
         from discreet.gateway.wires import home_assistant_socket, owntracks
         from discreet.gateway.wires.mqtt import subscriber as mqtt
-        from discreet.gateway.wires.mqtt.publisher import MqttPublisher
 
-        plan, gateway, views = self.plan, self.gateway, self.auth.views
+        plan, gateway = self.plan, self.gateway
         self.routes += owntracks.routes(gateway, self.auth, plan.owntracks, self._reads)
         if plan.broker is not None:
-            ended = [one.grant.token for one in self.access.list() if one.revoked is not None]
-            teller = self._teller = MqttPublisher(gateway, plan.broker, people, views, revoked=ended)
-            self.access.on_revoked(teller.revoke)
+            self._telling(plan.broker, people)
             sources = partial(mqtt.run, gateway, plan.broker, plan.owntracks, plan.home_assistant)
-            self.tasks += [teller.run, sources]
+            self.tasks.append(sources)
         self.tasks += [
             partial(home_assistant_socket.run, gateway, one) for one in plan.home_assistant if one.url is not None
         ]
+
+    def _telling(self, broker: Broker, people: Mapping[str, PersonConfig]) -> MqttPublisher:
+        """Who tells this broker; a token that is revoked ends what is told under it."""
+        from discreet.gateway.wires.mqtt.publisher import MqttPublisher
+
+        ended = [one.grant.token for one in self.access.list() if one.revoked is not None]
+        teller = self._teller = MqttPublisher(self.gateway, broker, people, self.auth.views, revoked=ended)
+        self.access.on_revoked(teller.revoke)
+        return teller
 
     async def _look_nightly(self) -> None:
         """Are the habits still true? Asked once after each cut, for the owner."""
@@ -342,6 +355,29 @@ class PreparedGateway:
         self.plan = replace(self.plan, people=[*self.plan.people, config], policies=policies)
         if self.steps is not None:
             self.steps.settings = settings
+            if self.steps.supervisor is not None:
+                await self._connect(settings)
+
+    async def _connect(self, settings: Settings) -> None:
+        """Trackers and views on the broker that the settings name since the gateway was started."""
+        from discreet.gateway.wires import home_assistant_socket
+
+        for source in settings.home_assistant:
+            if source not in self.plan.home_assistant and source.url is not None:
+                self._begin(str(source.entities), partial(home_assistant_socket.run, self.gateway, source))
+        broker = settings.broker
+        if broker is not None and broker != self.plan.broker:
+            await self._end(TELLING)
+            self._begin(TELLING, self._telling(broker, self._people).run)
+        self.plan = replace(self.plan, broker=broker, home_assistant=settings.home_assistant)
+
+    def _begin(self, name: str, task: Task) -> None:
+        self._beside[name] = asyncio.ensure_future(self._kept(task))
+
+    async def _end(self, name: str) -> None:
+        if (task := self._beside.pop(name, None)) is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     def app(self) -> ASGIApp:
         """The application that a server runs."""
@@ -367,6 +403,8 @@ class PreparedGateway:
         self._loop = asyncio.get_running_loop()
         async with self.gateway.running():
             tasks = [asyncio.ensure_future(self._kept(task)) for task in self.tasks]
+            if self._teller is not None:
+                self._begin(TELLING, self._teller.run)
             try:
                 yield
             finally:
@@ -374,9 +412,9 @@ class PreparedGateway:
                 if self.steps is not None:
                     await asyncio.to_thread(self.steps.cancel)
                 await asyncio.to_thread(self._routines.cancel)
-                for task in tasks:
+                for task in (*tasks, *self._beside.values()):
                     task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                await asyncio.gather(*tasks, *self._beside.values(), return_exceptions=True)
         self.access.close()
         if self._tiles is not None:
             self._tiles.close()

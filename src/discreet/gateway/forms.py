@@ -38,6 +38,9 @@ SILENT = "None"
 COLUMNS = ("person", "date", "slot", "start", "end", "kind", "value", "latitude", "longitude", "radius")
 """Of the table of releases."""
 
+RELEASED_BY = {"released_by": "discreet"}
+"""An attribute by which a tracker that discreet has made is never taken for somebody's phone."""
+
 
 @dataclass(frozen=True)
 class PublicCircle:
@@ -110,7 +113,8 @@ class Forms:
         label = _label(output)
         state = SILENT if label is None else "not_home" if label == "away" else label
         where = (None, None, None) if circle is None else (circle.latitude, circle.longitude, circle.radius)
-        return state, {"latitude": where[0], "longitude": where[1], "gps_accuracy": where[2]}
+        named = {"latitude": where[0], "longitude": where[1], "gps_accuracy": where[2]}
+        return state, named | RELEASED_BY
 
     def page(self, rows: Sequence[JournalRow], following: Key | None) -> bytes:
         """Rows as one JSON document; `next` is the identity after which more follow."""

@@ -145,7 +145,8 @@ def _digest() -> str:
         digest.update(_digest_of_file(str(path)).encode())
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
     told = [os.environ.get(name, "") for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_OPT")]
-    digest.update(repr((sys.version, sys.byteorder, versions, told, platform.machine(), _processor())).encode())
+    processor = "any" if told[0].lower() == "generic" else _processor()  # numba then asks for no features either
+    digest.update(repr((sys.version, sys.byteorder, versions, told, platform.machine(), processor)).encode())
     return digest.hexdigest()[:16]
 
 

@@ -23,6 +23,7 @@ from discreet.gateway.config.settings import Settings
 from discreet.gateway.owner.http import document
 from discreet.gateway.setup.draft import File, Incoming, TooLargeError
 from discreet.gateway.setup.steps import NotNowError, SetupSteps
+from discreet.gateway.setup.supervisor import SupervisorError
 from discreet.gateway.store.journal.base import JournalError
 
 LOG = logging.getLogger("discreet.gateway.setup")
@@ -103,12 +104,23 @@ def setup_routes(steps: SetupSteps, auth: Authorization, admit: Admit) -> list[R
         await run_in_threadpool(steps.remove, request.path_params["id"])
         return Response(status_code=204)
 
+    async def trackers(request: Request) -> Response:
+        found = await run_in_threadpool(steps.trackers)
+        return JSONResponse({"trackers": [{"entity": one.entity, "name": one.name} for one in found]})
+
+    async def track(request: Request) -> Response:
+        given = await document(request, {"entity": str}, needed={"entity"})
+        file = await run_in_threadpool(steps.choose_tracker, given["entity"])
+        return JSONResponse({"entity": given["entity"], "file": None if file is None else file.id}, 201)
+
     routes: list[tuple[str, str, Handler]] = [
         ("GET", PATH, stands),
         ("DELETE", PATH, forget),
         ("DELETE", f"{PATH}/work", cancel),
         (*UPLOAD, bring),
         ("DELETE", f"{PATH}/files/{{id}}", remove),
+        ("GET", f"{PATH}/home-assistant", trackers),
+        ("POST", f"{PATH}/home-assistant", track),
         ("POST", f"{PATH}/read", step({"person": str, "zone": str, "carry": int, "user": str}, read)),
         ("POST", f"{PATH}/places", step({"names": dict}, learn)),
         ("POST", f"{PATH}/secrets", step({"secrets": list, "doubles": bool}, compare)),
@@ -131,6 +143,8 @@ def _owned(auth: Authorization, call: Handler) -> Handler:
             raise HTTPException(413, str(error)) from None
         except JournalError:
             raise
+        except SupervisorError as error:
+            raise HTTPException(502, str(error)) from None
         except DiscreetError as error:
             raise HTTPException(400, str(error)) from None
 

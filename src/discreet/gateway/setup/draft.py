@@ -58,6 +58,8 @@ class DraftAnswers:
     costs: Mapping[str, Any] | None = None
     delta: float | None = None
     vocabulary: str | None = None
+    entity: str | None = None
+    """The tracker of Home Assistant that was chosen; its history is a file like others."""
     moving: bool = False
     """Whether files may have been moved to their places."""
 

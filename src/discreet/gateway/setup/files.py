@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,11 +39,13 @@ def _prefix_of(person: PersonSettings) -> str:
     return person.policy.name.removesuffix(ending) if person.policy.name.endswith(ending) else ""
 
 
-def stage_settings(staging: Path, file: Path, names: Names, before: Settings | None, decided: SetupResult) -> None:
+def stage_settings(
+    staging: Path, file: Path, names: Names, before: Settings | None, decided: SetupResult, also: str = ""
+) -> None:
     """The settings to the files that are staged, all of which are read once as the gateway will read them.
 
     `file` is where the settings will be; of those of `before` only this person's section is changed. Settings that
-    would say the same as before are left out.
+    would say the same as before are left out. `also` is the text of further sections, for the end of the file.
     """
     person = PersonSettings(
         decided.person,
@@ -62,6 +65,16 @@ def stage_settings(staging: Path, file: Path, names: Names, before: Settings | N
         alone.file.unlink()
     elif before is not None and before.file.exists():
         text = before.file.read_bytes().decode()
-        alone.file.write_bytes(before.text_with(text, decided.clock, own[decided.person]).encode())
+        alone.file.write_bytes(with_sections(before.text_with(text, decided.clock, own[decided.person]), also).encode())
     else:
-        alone.file.write_text(whole.text(), encoding="utf-8")
+        alone.file.write_text(with_sections(whole.text(), also), encoding="utf-8")
+
+
+def with_sections(text: str, also: str) -> str:
+    """The text of a file with further sections at its end; an error where it would not be TOML any more."""
+    whole = text.rstrip("\n") + "\n" + also if also else text
+    try:
+        tomllib.loads(whole)
+    except tomllib.TOMLDecodeError:
+        raise DiscreetError(f"discreet.toml: write these sections into it by hand, and try again:\n{also}") from None
+    return whole

@@ -5,6 +5,7 @@ One draft at a time, one piece of work at a time. Every step can be done again; 
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,6 +19,7 @@ from discreet.gateway.config.settings import WRITING, Settings
 from discreet.gateway.setup import work
 from discreet.gateway.setup.draft import Draft, DraftAnswers, File, Incoming
 from discreet.gateway.setup.job import OUT, Job
+from discreet.gateway.setup.supervisor import Supervisor, Tracker, checked_entity, sections
 from discreet.gateway.setup.work import Task
 from discreet.setup.files import move
 
@@ -43,6 +45,8 @@ class SetupSteps:
         self.known: Callable[[], Collection[str]] = tuple
         """Of whom the journal has a stream: under such a name it would go on, with habits that it is not of."""
         self.weeks = work.WEEKS
+        self.supervisor: Supervisor | None = None
+        """Home Assistant's, where discreet is one of its apps."""
         self._lock = threading.RLock()
         self._draft = Draft(data / FOLDER)
         self._job: Job | None = None
@@ -86,6 +90,8 @@ class SetupSteps:
                 "taken": sorted(self.settings.people),
                 "limit": self.limit,
                 "files": [asdict(file) for file in answers.files],
+                "home_assistant": self.supervisor is not None,
+                "entity": answers.entity,
                 "history": answers.history,
                 "names": answers.names,
                 "habits": answers.habits,
@@ -118,6 +124,35 @@ class SetupSteps:
         with self._lock:
             self._check_idle()
             self._draft.remove(id)
+
+    # --- Home Assistant, where discreet is one of its apps
+
+    def trackers(self) -> list[Tracker]:
+        """Who Home Assistant knows to be somewhere."""
+        return self._house().trackers()
+
+    def choose_tracker(self, entity: str) -> File | None:
+        """The tracker that says where the person is, and what the recorder has of it as a file; None for nothing."""
+        house, entity = self._house(), checked_entity(entity)
+        history = house.history(entity, dt.datetime.now(dt.UTC))
+        file = None
+        if history != b"[]":
+            incoming = self.incoming(f"{entity}.json")
+            try:
+                incoming.check(len(history))
+                incoming.write(history)
+                file = self.accept(incoming)
+            finally:
+                incoming.gone()
+        with self._lock:
+            self._check_idle()
+            self._draft.keep(replace(self.answers, entity=entity))
+        return file
+
+    def _house(self) -> Supervisor:
+        if self.supervisor is None:
+            raise DiscreetError("discreet does not run as an app of Home Assistant here; bring a file instead")
+        return self.supervisor
 
     # --- steps
 
@@ -192,6 +227,7 @@ class SetupSteps:
                 answers.vocabulary,
                 answers.costs["truth"]["summary"],
                 answers.doubles,
+                self._also(answers),
             )
             job = self._begin("make", 5, answers, work.make, given, None, file.parent)
         job.wait()
@@ -218,6 +254,13 @@ class SetupSteps:
             self._draft.erase()
 
     # --- within
+
+    def _also(self, answers: DraftAnswers) -> str:
+        """Sections of the settings besides the person's own: of the tracker that was chosen."""
+        if self.supervisor is None or answers.entity is None:
+            return ""
+        before = _content(self.settings.file) or b""
+        return sections(before.decode(), answers.person, answers.entity, self.supervisor.url)
 
     def _settings_now(self) -> Settings:
         """As the file has them now: somebody may have edited it."""

@@ -269,12 +269,13 @@ def make(
     vocabulary: str,
     truth: Mapping[str, Any],
     doubles: bool = False,
+    also: str = "",
 ) -> dict[str, Any]:
     """All files of the person in `out`, and the mechanism tried once."""
     task.report("writing", 0, 0)
     chosen, names = task.chosen(secrets, doubles=doubles), names_of(task.person, before)
     decided = task.make(task.out, names, chosen.at(delta), vocabulary, truth)
-    stage_settings(task.out, file, names, before, decided)
+    stage_settings(task.out, file, names, before, decided, also)
     task.report("trying", 0, 0)
     today, policy = dt.datetime.now(dt.UTC).date(), at_delta(chosen.policy(), delta)
     try:

@@ -20,7 +20,7 @@ WAIT = 30.0
 
 RESTORE = (
     "Give another folder; or stop the gateway, keep a copy of the files, look at the disk, and restore a backup "
-    "(docs/gateway-data.md, Backups)"
+    "(docs/backups.md)"
 )
 
 RAW = (sqlite3.Error, UnicodeDecodeError)

@@ -35,6 +35,8 @@ STEPS: Schema = keyed(
         "taken": listed(TEXT),
         "limit": WHOLE,
         "files": listed(ANY),
+        "home_assistant": YES,
+        "entity": maybe(TEXT),
         "secrets": listed(TEXT),
         "doubles": YES,
         "job": ANY,
@@ -42,6 +44,7 @@ STEPS: Schema = keyed(
     }
 )
 NOT_NOW = {"409": answer("something is under way, or the step before is not done", ERROR)}
+AWAY = {"502": answer("Home Assistant does not answer as it should", ERROR)}
 MADE = keyed({"token": TEXT, "secret": TEXT, "name": TEXT})
 NAMES: Schema = {"type": "object", "additionalProperties": {"type": ["string", "null"]}}
 
@@ -78,6 +81,21 @@ SETUP: Routes = {
     },
     f"{PATH}/files/{{id}}": {
         "delete": Operation("Take a file away again", "in person", {"204": answer("it is gone")}, also=NOT_NOW)
+    },
+    f"{PATH}/home-assistant": {
+        "get": Operation(
+            "Who Home Assistant knows to be somewhere, where discreet is one of its apps",
+            "in person",
+            {"200": answer("they", keyed({"trackers": listed(keyed({"entity": TEXT, "name": TEXT}))}))},
+            also=AWAY,
+        ),
+        "post": Operation(
+            "Choose a tracker, and bring what the recorder has of it",
+            "in person",
+            {"201": answer("the file, or null for none", keyed({"entity": TEXT, "file": maybe(TEXT)}))},
+            body=only({"entity": TEXT}),
+            also=NOT_NOW | NO_JSON | AWAY,
+        ),
     },
     f"{PATH}/read": {
         "post": _step(
