@@ -19,7 +19,7 @@ import pytest
 from discreet import DiscreetError
 from discreet.gateway.auth.tokens import Access
 from discreet.gateway.health import Health
-from discreet.gateway.store.backup import back_up
+from discreet.gateway.store.backup import BackupOrder, back_up
 from discreet.gateway.store.database import Lock
 from discreet.gateway.store.integrity import TAIL, check_all, check_some
 from discreet.gateway.store.journal import JournalError, JournalRow, SqliteJournal
@@ -99,7 +99,7 @@ def test_a_lock_that_is_no_database_and_a_copy_of_a_damaged_file(whole: Path, tm
         file.seek(4096)
         file.write(b"\xff" * 40_000)
     with pytest.raises(DiscreetError, match="damaged"):
-        back_up(tmp_path / "files", tmp_path / "copy", START)
+        back_up(BackupOrder(tmp_path / "files"), tmp_path / "copy", START)
 
 
 def altered(whole: Path, folder: Path, where: str) -> Path:

@@ -22,6 +22,7 @@ from tests.gateway.web import ROUTINE
 
 OTHER_WAYS = {
     "password_file": "password",
+    "passphrase_file": "passphrase",
     "key_file": "key",
     "token_file": "token",
     "statestream": "url",

@@ -158,7 +158,7 @@ def test_backups_as_an_archive_and_without_the_own_store(tmp_path: Path, capsys:
     assert run(["backup", "--data", str(data), "--out", str(out), "--no-own"]) == 0
     assert out.stat().st_mode & 0o777 == 0o600
     with tarfile.open(out) as packed:
-        assert sorted(packed.getnames()) == ["access.db", "journal.db", "owner.key"]
+        assert sorted(packed.getnames()) == ["access.db", "journal.db", "manifest.json", "owner.key"]
         packed.extractall(tmp_path / "again", filter="data")
     assert known_key(tmp_path / "again") == KEY
     with closing(SqliteJournal(tmp_path / "again" / "journal.db")) as journal:

@@ -15,7 +15,7 @@ import typer
 
 from discreet.cli.attack import attack
 from discreet.cli.audit import audit
-from discreet.cli.backup import backup
+from discreet.cli.backup import backup, restore
 from discreet.cli.compare import compare
 from discreet.cli.compiling import batch, in_own_process
 from discreet.cli.demo import demo
@@ -86,6 +86,7 @@ for verb in (
     serve,
     deploy,
     backup,
+    restore,
     forget,
 ):
     app.command()(verb)

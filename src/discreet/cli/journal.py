@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import options
 from discreet.cli.backup import Postgres
-from discreet.cli.gateway_files import Config, Data, journal_at
+from discreet.cli.gateway_files import CONFIG, Config, Data, folder_at, journal_at, settings_at
 from discreet.cli.terminal import print_json, table
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ journal = typer.Typer(name="journal", help="Look at what the gateway decided.", 
 
 @journal.callback()
 def _journal() -> None:
-    """Look at what the gateway decided."""
+    """Look at what the gateway decided, and where it is kept."""
 
 
 @journal.command()
@@ -59,6 +59,43 @@ def verify(data: Data = None, config: Config = None, postgres: Postgres = None, 
         print(table(["person", "streams", "last slot", "chain"], cells) if cells else "nothing was decided yet")
     if any(one["broken"] for one in found):
         raise typer.Exit(1)
+
+
+@journal.command()
+def move(
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="A PostgreSQL address, or sqlite.")],
+    config: Config = None,
+) -> None:
+    """Move the journal into another database and write that into the settings; the gateway has to be stopped.
+
+    Chains are checked before and after. What was left is marked, so that no gateway goes on from it by mistake. A move
+    that was interrupted is made again by the same command.
+
+    Example: discreet journal move --to postgresql://me@host/discreet
+    """
+    from discreet.files import written_whole
+    from discreet.gateway.config.archived import journal_at as settings_with
+    from discreet.gateway.config.section import Section
+    from discreet.gateway.config.sections import JournalAt
+    from discreet.gateway.store.folder import Folder
+    from discreet.gateway.store.moving import moved
+
+    file = config or CONFIG
+    settings = settings_at(file)
+    assert settings is not None  # a file that is named is read, or an error
+    url = None if to == "sqlite" else JournalAt.read(Section(file, {"url": to}, ("--to",))).url
+
+    def settle(place: str | None) -> None:
+        resolved = file.resolve()
+        mode = resolved.stat().st_mode & 0o777
+        text = settings_with(resolved.read_bytes().decode(), place)
+        with written_whole(resolved, private=True) as made:
+            made.write(text.encode())
+        resolved.chmod(mode)
+
+    folder = Folder.existing(folder_at(None, file, settings))
+    people = moved(folder, settings.journal.url, url, settle)
+    print(f"the journal of {', '.join(people) or 'nobody yet'} is in {'SQLite' if url is None else 'PostgreSQL'} now")
 
 
 def _verdict(one: dict[str, object]) -> str:

@@ -14,6 +14,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
@@ -24,7 +25,7 @@ from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.auth.login import Owner
 from discreet.gateway.auth.tokens import Access
 from discreet.gateway.config.broker import Broker
-from discreet.gateway.config.sections import JournalAt, Keeping, Page, Rates, Server
+from discreet.gateway.config.sections import Backups, JournalAt, Keeping, Page, Rates, Server
 from discreet.gateway.config.settings import Settings
 from discreet.gateway.config.views import View
 from discreet.gateway.metrics import GatewayMetrics
@@ -36,6 +37,7 @@ from discreet.gateway.owner.maps_http import map_routes
 from discreet.gateway.owner.previews import Previews
 from discreet.gateway.owner.routines import RoutineFiles, Routines
 from discreet.gateway.owner.routines_http import routine_routes
+from discreet.gateway.owner.scheduled import ScheduledBackups
 from discreet.gateway.owner.secrets import PolicyFiles
 from discreet.gateway.owner.secrets_http import secrets_routes
 from discreet.gateway.owner.setup_http import UPLOAD, setup_routes
@@ -50,6 +52,7 @@ from discreet.gateway.slots.nightly import Notice, look
 from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.slots.restore import mended
 from discreet.gateway.slots.wall_clock import boot_time
+from discreet.gateway.store.backup import BackupOrder
 from discreet.gateway.store.folder import Folder
 from discreet.gateway.store.integrity import CHECK, check_all, check_some
 from discreet.gateway.store.journal import Journal, SqliteJournal
@@ -126,6 +129,7 @@ class GatewayPlan:
     policy_files: Mapping[str, Path] = field(default_factory=dict)
     """Where policies stand, of who has one that the owner's page may change."""
     wall: Callable[[], float] = time.time
+    backups: Backups | None = None
     steady: Callable[[], float] | None = None
     """What tells that the wall clock jumped (`wall_clock`); None where it is moved as one likes."""
     pace: float = 1.0
@@ -171,6 +175,7 @@ def plan_of(settings: Settings) -> GatewayPlan:
         views_in_use=frozenset(one.view for one in settings.applications.values())
         | frozenset(one.view for one in (settings.broker.tells if settings.broker else ())),
         policy_files={name: one.policy for name, one in settings.people.items()},
+        backups=settings.backups,
         steady=boot_time,
     )
 
@@ -258,6 +263,18 @@ class PreparedGateway:
         self._mount_wires(people)
         self._beside: dict[str, asyncio.Future[None]] = {}
         """Tasks of wires that came with people since the start."""
+        if plan.backups is not None and plan.people:
+            self.tasks.append(partial(self._scheduled(plan.backups).run, self.gateway.precedence.telling.passed))
+
+    def _scheduled(self, backups: Backups) -> ScheduledBackups:
+        """Backups by the clock, of what this gateway is: read beside it, so that no slot waits."""
+        url, plan = self.plan.journal.url, self.plan
+        order = BackupOrder(
+            self.folder.path,
+            journal=None if url is None else partial(opened_journal, plan.journal, self.folder, look=True),
+            settings=plan.file,
+        )
+        return ScheduledBackups(backups, order, plan.wall, ZoneInfo(plan.people[0].clock.zone), self.gateway.health)
 
     def settle_accounts(self) -> None:
         """Erase the past of whoever's account ended or was taken over, before anybody else sees to them."""
@@ -468,17 +485,17 @@ def _changed_views(views: Mapping[str, View], folder: Folder, *, new: bool) -> l
     return [f"views {', '.join(names)}: {UNKNOWN_SHOWN}"]
 
 
-def opened_journal(at: JournalAt, folder: Folder) -> Journal:
+def opened_journal(at: JournalAt, folder: Folder, *, look: bool = False) -> Journal:
     """SQLite in the folder, or PostgreSQL at its address."""
     if at.url is None:
-        return SqliteJournal(folder.journal)
+        return SqliteJournal(folder.journal, look=look)
     try:
         made = import_module("discreet.gateway.store.journal.postgres").PostgresJournal
     except ImportError:
         raise DiscreetError(
             "journal.url: PostgreSQL needs psycopg; install it with: pip install 'discreet[postgres]'"
         ) from None
-    journal: Journal = made(at.url)
+    journal: Journal = made(at.url, look=look)
     return journal
 
 

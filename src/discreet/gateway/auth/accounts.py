@@ -13,7 +13,12 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
+
+from discreet.gateway.store.database import DAMAGE, is_damaged
+from discreet.gateway.store.journal.base import JournalError
+
+T = TypeVar("T")
 
 INVITED = 7 * 86_400.0
 """Seconds for which an invitation holds."""
@@ -40,22 +45,23 @@ class PersonAccounts:
 
     def known(self) -> list[Account]:
         """Every account, by name."""
-        rows = self._execute("SELECT person, password, until FROM account WHERE gone = 0 ORDER BY person", ())
         now = self._clock()
-        return [
-            Account(person, password is not None, until if until is not None and until > now else None)
-            for person, password, until in rows.fetchall()
-        ]
+
+        def made(person: str, password: str | None, until: int | None) -> Account:
+            return Account(person, password is not None, until if until is not None and until > now else None)
+
+        return self._made(made, "SELECT person, password, until FROM account WHERE gone = 0 ORDER BY person")
 
     def closed(self) -> frozenset[str]:
         """Whom the owner does not see."""
-        found = self._execute("SELECT person FROM account WHERE password IS NOT NULL OR gone = 1 OR owed = 1", ())
-        return frozenset(person for (person,) in found.fetchall())
+        return frozenset(
+            self._made(str, "SELECT person FROM account WHERE password IS NOT NULL OR gone = 1 OR owed = 1")
+        )
 
     def passwords(self) -> dict[str, str]:
         """The hash of every account's password."""
-        found = self._execute("SELECT person, password FROM account WHERE password IS NOT NULL AND gone = 0", ())
-        return dict(found.fetchall())
+        asked = "SELECT person, password FROM account WHERE password IS NOT NULL AND gone = 0"
+        return dict(self._made(lambda person, password: (str(person), str(password)), asked))
 
     def password(self, person: str) -> str | None:
         """The hash of one account's password; None where there is none."""
@@ -76,9 +82,10 @@ class PersonAccounts:
         """Whom an invitation is for; None for one that is unknown, used or over."""
         given, now = _digest(secret), self._clock()
         asked = "SELECT person, invitation, until FROM account WHERE invitation IS NOT NULL AND gone = 0"
-        for person, invitation, until in self._execute(asked, ()).fetchall():
+        rows = self._made(lambda person, invitation, until: (str(person), bytes(invitation), int(until)), asked)
+        for person, invitation, until in rows:
             if hmac.compare_digest(invitation, given) and now < until:
-                return str(person)
+                return person
         return None
 
     def accept(self, person: str, hashed: str) -> None:
@@ -113,13 +120,19 @@ class PersonAccounts:
 
     def owed(self) -> list[str]:
         """Whose past has to be erased before anybody sees the person."""
-        found = self._execute("SELECT person FROM account WHERE owed = 1 ORDER BY person", ())
-        return [str(person) for (person,) in found.fetchall()]
+        return self._made(str, "SELECT person FROM account WHERE owed = 1 ORDER BY person")
 
     def erased(self, person: str) -> None:
         """The past is erased: the account is open, or gone for good."""
         self._execute("DELETE FROM account WHERE person = ? AND gone = 1", (person,))
         self._execute("UPDATE account SET owed = 0 WHERE person = ?", (person,))
+
+    def _made(self, make: Callable[..., T], query: str) -> list[T]:
+        found = self._execute(query, ()).fetchall()
+        try:
+            return [make(*row) for row in found]
+        except DAMAGE as error:
+            raise JournalError(is_damaged("access.db", error)) from error
 
     def _end_sessions(self, person: str) -> None:
         self._execute("DELETE FROM session WHERE person = ?", (person,))

@@ -23,31 +23,11 @@ from typing import Any, Literal, get_args
 from discreet.errors import DiscreetError
 from discreet.gateway.auth.accounts import PersonAccounts
 from discreet.gateway.config.views import WHOLE
+from discreet.gateway.store.access_schema import SCHEMA
 from discreet.gateway.store.database import DAMAGE, RAW, is_damaged, opened
 from discreet.gateway.store.journal.base import JournalError
 
 LOG = logging.getLogger("discreet.gateway.auth.tokens")
-
-SCHEMA = (
-    """
-    CREATE TABLE token (
-        token TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, purpose TEXT NOT NULL, person TEXT, view TEXT NOT NULL,
-        now_only INTEGER NOT NULL, name TEXT NOT NULL, made INTEGER NOT NULL, expires INTEGER, used INTEGER,
-        revoked INTEGER
-    ) WITHOUT ROWID;
-    CREATE TABLE owner (one INTEGER PRIMARY KEY CHECK (one = 1), password TEXT NOT NULL);
-    """,
-    """
-    CREATE TABLE session (digest BLOB PRIMARY KEY, name TEXT NOT NULL, ends INTEGER NOT NULL) WITHOUT ROWID;
-    """,
-    """
-    CREATE TABLE account (
-        person TEXT PRIMARY KEY, password TEXT, invitation BLOB, until INTEGER, owed INTEGER NOT NULL,
-        gone INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    ALTER TABLE session ADD COLUMN person TEXT;
-    """,
-)
 
 SECRET_BYTES = 32
 
@@ -214,7 +194,10 @@ class Access:
         now = self._clock()
         self._execute("DELETE FROM session WHERE ends <= ?", (int(now),))
         rows = self._execute("SELECT digest, name, person, ends FROM session").fetchall()
-        return {digest: (name, person, ends - now) for digest, name, person, ends in rows}
+        try:
+            return {bytes(digest): (str(name), person, ends - now) for digest, name, person, ends in rows}
+        except DAMAGE as error:
+            raise JournalError(is_damaged(self.path, error)) from error
 
     def keep_session(self, digest: bytes, name: str, lasts: float, person: str | None = None) -> None:
         """Keep a session over a restart; of its cookie, the digest alone."""
@@ -307,6 +290,6 @@ def digest_of(secret: str) -> bytes:
 
 def _token(row: tuple[Any, ...]) -> tuple[bytes, Token]:
     token, digest, purpose, person, view, now_only, name, made, expires, used, revoked = row
-    return digest, Token(
-        Grant(token, purpose, person, view, bool(now_only)), name, made, expires, used, revoked, digest
-    )
+    ends = None if expires is None else int(expires)
+    grant = Grant(str(token), purpose, person, str(view), bool(now_only))
+    return bytes(digest), Token(grant, str(name), int(made), ends, used, revoked, digest)

@@ -122,6 +122,17 @@ REFERENCE: tuple[SettingsSection, ...] = (
         ),
     ),
     SettingsSection(
+        "[backup]",
+        "Archives that the gateway makes by itself. Without this section it makes none.",
+        (
+            Key("every", "text", '"daily"', '"weekly"', "How often: `daily` or `weekly`."),
+            Key("keep", "whole number", "7", "7", "How many archives are kept."),
+            Key("dir", "path", '"backups"', '"backups"', "The folder that they are written to."),
+            Key("passphrase", "text", NONE, '"olive tram ladder"', "Encrypts them. It has ten letters or more."),
+            Key("passphrase_file", "path", NONE, '"backup.passphrase"', "The file of the passphrase instead."),
+        ),
+    ),
+    SettingsSection(
         "[journal]",
         "Where decisions are written.",
         (

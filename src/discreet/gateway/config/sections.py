@@ -13,6 +13,7 @@ from discreet.errors import DiscreetError
 from discreet.gateway.config.section import Section
 from discreet.gateway.config.views import WHOLE, View
 from discreet.gateway.rate_limits import APPLICATION, SOURCE, Rate
+from discreet.gateway.sealed import check_passphrase
 from discreet.live.slots import GRACE, MARGIN
 
 PORT = 8321
@@ -136,6 +137,43 @@ class Page:
         found = cls(at.existing("tiles", words) if "tiles" in at else None)
         at.done()
         return found
+
+
+EVERY = {"daily": 1, "weekly": 7}
+"""Days between two backups."""
+
+
+@dataclass(frozen=True)
+class Backups:
+    """[backup]: one archive of everything every so often, the latest of them kept, encrypted where there is a
+    passphrase."""
+
+    every: str
+    keep: int = 7
+    folder: Path = Path("backups")
+    passphrase: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def read(cls, at: Section) -> Backups:
+        """From [backup]."""
+        found = cls(
+            at.one_of("every", EVERY, "say how often, 'daily' or 'weekly'", "daily"),
+            at.whole("keep", "give how many are kept, such as 7", cls.keep, 1, 10_000),
+            at.file.parent / at.text("dir", "give the folder that they are written to", str(cls.folder)),
+            at.secret("passphrase", "give ten letters or more, better in a file: passphrase_file"),
+        )
+        at.done()
+        if found.passphrase is not None:
+            try:
+                check_passphrase(found.passphrase)
+            except DiscreetError as error:
+                raise at.error("passphrase", str(error)) from None
+        return found
+
+    @property
+    def days(self) -> int:
+        """Days between two."""
+        return EVERY[self.every]
 
 
 @dataclass(frozen=True)

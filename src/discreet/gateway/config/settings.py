@@ -24,6 +24,7 @@ from discreet.gateway.config.document import edited, section_text
 from discreet.gateway.config.section import Section
 from discreet.gateway.config.sections import (
     Application,
+    Backups,
     JournalAt,
     Keeping,
     Page,
@@ -47,8 +48,8 @@ Read = TypeVar("Read")
 
 NAME = "discreet.toml"
 
-WIRES = {"broker": "password", "owntracks": "key", "home_assistant": "token"}
-"""Sections of what comes and goes over other wires than HTTP, and the key of each that is a secret."""
+WIRES = {"broker": "password", "owntracks": "key", "home_assistant": "token", "backup": "passphrase"}
+"""Sections that may hold a secret, and its key."""
 
 WRITING = threading.Lock()
 """One change of the settings at a time, whether a person is added or a view is written: each begins with the other's.
@@ -163,6 +164,7 @@ class Settings:
     secrets: tuple[str, ...] = ()
     """The keys that hold something to keep to oneself."""
     page: Page = field(default_factory=Page)
+    backups: Backups | None = None
 
     @classmethod
     def read(cls, file: str | Path, *, nobody: bool = False) -> Settings:
@@ -200,6 +202,7 @@ class Settings:
             ),
             _secrets(at, journal),
             Page.read(at.section("page", table.format("page"))),
+            Backups.read(at.section("backup", table.format("backup"))) if "backup" in at else None,
         )
         at.done()
         found._check_together(at)

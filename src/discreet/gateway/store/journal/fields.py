@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import zlib
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,21 @@ COLUMNS = 10
 PAGE = 1000
 
 T = TypeVar("T")
+
+
+class JournalTables(NamedTuple):
+    """All of a journal, as another database takes it: the rows may be read as they are written."""
+
+    streams: Iterable[tuple[Any, ...]]
+    rows: Iterable[tuple[Any, ...]]
+    checkpoints: Iterable[tuple[Any, ...]]
+
+
+def batched(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """A page of them at a time."""
+    left = iter(rows)
+    while some := list(islice(left, PAGE)):
+        yield some
 
 
 def fields(row: JournalRow) -> tuple[object, ...]:

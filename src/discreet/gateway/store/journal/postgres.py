@@ -16,7 +16,16 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.gateway.store.journal.base import CHECKPOINTS_KEPT, Head, JournalError, JournalRow, Key
-from discreet.gateway.store.journal.fields import COLUMNS, FIELDS, PAGE, fields, heads_of, rows_of
+from discreet.gateway.store.journal.fields import (
+    COLUMNS,
+    FIELDS,
+    PAGE,
+    JournalTables,
+    batched,
+    fields,
+    heads_of,
+    rows_of,
+)
 from discreet.gateway.store.journal.sqlite import SqliteJournal
 
 try:
@@ -244,7 +253,30 @@ class PostgresJournal:
             points = run.execute("SELECT stream, position, text FROM checkpoint").fetchall()
             with run.cursor("copied") as rows:  # on the server, page by page
                 rows.execute(f"SELECT {FIELDS} FROM output ORDER BY person, date, slot")
-                SqliteJournal.filled(path, streams, rows, points, mark)
+                SqliteJournal.filled(path, JournalTables(streams, rows, points), mark)
+
+    def empty(self) -> bool:
+        """Whether nothing was ever decided in it."""
+        return not self._read("SELECT 1 FROM stream LIMIT 1", ())
+
+    def fill(self, tables: JournalTables, mark: str) -> None:
+        """Take another journal's tables, in one transaction, marked; what an unfinished move left goes first."""
+        places = ", ".join(["%s"] * COLUMNS)
+        with self._using("writes", "written") as run, run.cursor() as cursor:
+            cursor.execute("TRUNCATE checkpoint, output, stream, mark")
+            cursor.executemany(
+                "INSERT INTO stream (stream, person, start, first, why) OVERRIDING SYSTEM VALUE"
+                " VALUES (%s, %s, %s, %s, %s)",
+                list(tables.streams),
+            )
+            for some in batched(tables.rows):
+                cursor.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({places})", some)
+            cursor.executemany("INSERT INTO checkpoint VALUES (%s, %s, %s)", list(tables.checkpoints))
+            cursor.execute(
+                "SELECT setval(pg_get_serial_sequence('stream', 'stream'), (SELECT coalesce(max(stream), 0) + 1"
+                " FROM stream), false)"
+            )
+            cursor.execute("INSERT INTO mark VALUES (%s)", (mark,))
 
     def close(self) -> None:
         """Let go of the database."""

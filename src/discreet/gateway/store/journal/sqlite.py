@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from discreet.errors import DiscreetError
 from discreet.gateway.store.database import RAW, RESTORE, Lock, copied, is_damaged, looked_at, opened, shared_file
 from discreet.gateway.store.journal.base import CHECKPOINTS_KEPT, Head, JournalError, JournalRow, Key
-from discreet.gateway.store.journal.fields import COLUMNS, FIELDS, PAGE, fields, heads_of, rows_of
+from discreet.gateway.store.journal.fields import COLUMNS, FIELDS, PAGE, JournalTables, fields, heads_of, rows_of
 
 SCHEMA = (
     """
@@ -177,20 +177,24 @@ class SqliteJournal:
             raise JournalError(is_damaged(self.path, error)) from error
 
     @classmethod
-    def filled(
-        cls,
-        path: Path,
-        streams: Iterable[tuple[Any, ...]],
-        rows: Iterable[tuple[Any, ...]],
-        checkpoints: Iterable[tuple[Any, ...]],
-        mark: str,
-    ) -> None:
+    def filled(cls, path: Path, tables: JournalTables, mark: str) -> None:
         """A new file with the tables of another journal, marked as a copy."""
         with closing(cls(path)) as copy, copy._transaction() as run:
-            run.executemany("INSERT INTO stream (stream, person, start, first, why) VALUES (?, ?, ?, ?, ?)", streams)
-            run.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({', '.join('?' * COLUMNS)})", rows)
-            run.executemany("INSERT INTO checkpoint VALUES (?, ?, ?)", checkpoints)
+            run.executemany(
+                "INSERT INTO stream (stream, person, start, first, why) VALUES (?, ?, ?, ?, ?)", tables.streams
+            )
+            run.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({', '.join('?' * COLUMNS)})", tables.rows)
+            run.executemany("INSERT INTO checkpoint VALUES (?, ?, ?)", tables.checkpoints)
             run.execute("INSERT INTO mark VALUES (?)", (mark,))
+
+    def tables(self) -> JournalTables:
+        """All of it, as another journal takes it; read while nobody writes."""
+        run = self._reads
+        return JournalTables(
+            run.execute("SELECT stream, person, start, first, why FROM stream").fetchall(),
+            run.execute(f"SELECT {FIELDS} FROM output ORDER BY person, date, slot"),
+            run.execute("SELECT stream, position, text FROM checkpoint").fetchall(),
+        )
 
     def close(self) -> None:
         """Let go of the file, when nobody reads or writes it: SQLite does not survive that."""
