@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import resource
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -339,13 +341,28 @@ def seams(people: int = 4, events: int = 150) -> None:
         )
 
 
-def main() -> None:
-    """Print the tables."""
-    pa_markov()
-    pa_hmm()
+def adaptives() -> None:
+    """Adaptive's events a second."""
     adaptive("suppress", 10_000, 8, 0.1)
     for states, delta in ((4, 0.1), (8, 0.1), (8, 0.3)):
         adaptive("attributes", 400, states, delta)
-    utilities()
-    seams()
-    million()
+
+
+PARTS = {
+    "pa-markov": pa_markov,
+    "pa-hmm": pa_hmm,
+    "adaptive": adaptives,
+    "utilities": utilities,
+    "seams": seams,
+    "million": million,
+}
+
+
+def main(options: Sequence[str] = ()) -> None:
+    """Print the tables, or one part of them."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks trajectories")
+    parser.add_argument("--part", choices=tuple(PARTS))
+    given = parser.parse_args(list(options))
+    for name, part in PARTS.items():
+        if given.part in (None, name):
+            part()

@@ -12,6 +12,7 @@ import pytest
 import discreet as d
 from discreet.evaluation.hold import FEWEST_WEEKS, HeldShare, _plans, bound_of, enough_weeks, hold, holding, weeks_of
 from discreet.mechanisms import Adaptive
+from discreet.randomness import SeededEntropy
 
 MONDAY = dt.date(2026, 1, 5)
 POLICY = d.Policy([d.Secret("clinic", {"clinic"})], delta=0.1)
@@ -86,6 +87,26 @@ def test_what_a_later_week_is_judged_by_does_not_depend_on_other_later_weeks() -
     for one, other in zip(before[0][:-1], after[0][:-1], strict=True):
         assert (one.habits, one.observers) == (other.habits, other.observers)
     assert before[0][-1].observers["all days"] != after[0][-1].observers["all days"]
+
+
+def test_each_week_has_draws_of_its_own_at_every_share_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or losses would not be exchangeable with that of the next week, whose draws nobody has seen."""
+    seeds: list[int] = []
+
+    class Noted(SeededEntropy):
+        def __init__(self, seed: int) -> None:
+            seeds.append(seed)
+            super().__init__(seed)
+
+    monkeypatch.setattr("discreet.evaluation.hold.SeededEntropy", Noted)
+    days = days_of(4, 1)
+    found = hold(routine_of(days), days, POLICY, make, alpha=0.2, shares=(1.0,))
+    assert found.weeks == len(seeds) == len(set(seeds)) == 4
+    once = set(seeds)
+    hold(routine_of(days), days, POLICY, make, alpha=0.2, shares=(0.05, 1.0))
+    assert set(seeds) == once
+    hold(routine_of(days), days, POLICY, make, alpha=0.2, shares=(1.0,), seed=1)
+    assert len(set(seeds)) == 8
 
 
 def test_a_mechanism_that_hides_nothing_is_held_to_silence() -> None:

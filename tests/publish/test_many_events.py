@@ -32,7 +32,7 @@ class Cost(NamedTuple):
     seconds: float
 
 
-def cost(work: PublishWork, events: int) -> Cost:
+def cost(work: PublishWork, events: int, pieces: int | None = None) -> Cost:
     """The most memory that Python's objects take while one person is published, and processor time."""
     people = one_person(events)
     tracemalloc.start()
@@ -40,7 +40,7 @@ def cost(work: PublishWork, events: int) -> Cost:
     done = work(people)
     found = Cost(tracemalloc.get_traced_memory()[1], time.process_time() - begun)
     tracemalloc.stop()
-    assert (done.rows.height, done.reports["pieces"][0]) == (events, events // 50)
+    assert (done.rows.height, done.reports["pieces"][0]) == (events, pieces or events // 50)
     return found
 
 
@@ -55,6 +55,20 @@ def test_a_person_of_very_many_events_takes_little_more_memory_than_the_events_d
     assert (whole.bytes - half.bytes) / 25_000 < 200  # as objects of their own, label and row alone take as much
     assert whole.bytes < 10e6
     assert whole.seconds < 3 * half.seconds  # 2 times, and 4 where pieces looked at each other
+
+
+def test_one_stream_of_very_many_events_keeps_rows_that_are_live_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of public states is limited by their number; beyond it a stream grows by what it shows."""
+    monkeypatch.setattr("discreet.mechanisms.adaptive.machine.STATES", 100)
+    few = one_person(100)
+    (ann,) = trajectories_of(few)
+    events = Events.from_trajectories([ann], occurring_only=True)
+    plan = Plan(ChainHabits(), policy_for(Policy("activity=a1", delta=0.2), events), Spec("adaptive"), None)
+    work = PublishWork(plan, RunKey.of_seed(1))
+    work(few)  # compiled
+    half, whole = cost(work, 500, pieces=1), cost(work, 1_000, pieces=1)
+    assert (whole.bytes - half.bytes) / 500 < 400
+    assert whole.seconds < 3 * half.seconds
 
 
 @pytest.mark.parametrize("name", ["adaptive", "no-mask", "pa-hmm"])

@@ -30,7 +30,7 @@ from discreet.evaluation.joined import before_several, streams
 from discreet.evaluation.week import every_date
 from discreet.models.learning.observers import tilted
 from discreet.models.routine.routine import Routine
-from discreet.numerics import exceeds
+from discreet.numerics import digest_of, exceeds
 from discreet.policy import Policy
 from discreet.randomness import SeededEntropy
 
@@ -132,7 +132,7 @@ def hold(
     """Choose the share of delta with which at least 1 - alpha of later days stay within delta.
 
     `days` are one person's, dated; `routine` says by which rules habits are learned. `make` builds the mechanism that
-    will run. The draws are seeded: nothing here is released.
+    will run. The draws are seeded, because nothing here is released; each week has its own, at every share the same.
     """
     if not 0 < alpha < 1:
         raise DiscreetError(f"alpha is {alpha:g}; give the share of days that may be beyond delta, between 0 and 1")
@@ -269,7 +269,8 @@ def _judged(plan: _Plan, kept: Policy, promised: Policy, make: Make, seed: int) 
     beyond: set[dt.date] = set()
     worth, slots = 0.0, 0
     (days,) = streams(every_date(plan.week), plan.habits.slots, mechanism.model.contexts).values()
-    for moment, beliefs in before_several(mechanism, days, plan.observers, rng=SeededEntropy(seed), policy=whole):
+    rng = SeededEntropy(_seed_for(seed, plan.week))
+    for moment, beliefs in before_several(mechanism, days, plan.observers, rng=rng, policy=whole):
         slots += 1
         worth += mechanism.worth(moment.context, moment.output) if moment.context in known else 0.0
         for belief in beliefs.values():
@@ -277,6 +278,11 @@ def _judged(plan: _Plan, kept: Policy, promised: Policy, make: Make, seed: int) 
             opens = rows.opens[exceeds(believed - rows.prior, rows.delta)]
             beyond.update(belief.adversary.model.date_of(slot)[0] for slot in opens.tolist())
     return _Judged(len(beyond & recorded) / len(recorded), worth / slots)
+
+
+def _seed_for(seed: int, week: Sequence[Day]) -> int:
+    """Draws of its own for each week: the next one's are its own too, and weeks that share theirs are not like it."""
+    return int.from_bytes(digest_of((seed, _date(week[0]).toordinal())), "big")
 
 
 def holding(

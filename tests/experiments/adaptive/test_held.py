@@ -76,9 +76,11 @@ def test_people_with_too_few_weeks_or_whom_the_method_was_tuned_on_are_left_out(
     monkeypatch.setattr(held, "prepared", lambda trace, rules: days_of(4))
     assert held.tried(Trace(1, ()), SETTING, VARIANTS[1]) is None
     asked: list[int] = []
+    weeks: list[int] = []
 
-    def noted(trace: Trace, setting: Setting, variant: object) -> held.Person:
+    def noted(trace: Trace, setting: Setting, variant: object, history: int) -> held.Person:
         asked.append(trace.number)
+        weeks.append(history)
         spent = {name: held.Spent(4, 1.0, 1) for name in ("share 0", "share 1")}
         chosen = {
             alpha: HeldShare(1.0, alpha, "later weeks", 9, 9, (TriedShare(1.0, 0, 0, 1),)) for alpha in held.ALPHAS
@@ -89,6 +91,10 @@ def test_people_with_too_few_weeks_or_whom_the_method_was_tuned_on_are_left_out(
     monkeypatch.setattr(held, "tried", noted)
     monkeypatch.setattr(held, "VARIANTS", VARIANTS[1:])
     traces = [Trace(number, ()) for number in range(1, 31)]
-    held.on_held(quiet(tmp_path, people=5), SETTING, [Pictured("s", "area", lambda *given: traces)])
+    figure = held.on_held(
+        quiet(tmp_path, people=5), SETTING, [Pictured("s", "area", lambda *given: traces)], history=20
+    )
     assert len(asked) == 5
+    assert set(weeks) == {20}
+    assert "at most 20 weeks before" in figure.note
     assert not {trace.number for trace in spread(traces, held.USED)} & set(asked)

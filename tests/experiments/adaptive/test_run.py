@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from discreet.charts import canvas
+from discreet.errors import DiscreetError
 from discreet_experiments.adaptive.memory import Variant
 from discreet_experiments.adaptive.picture import PICTURED, SYSTEMS, systems_for
 from discreet_experiments.adaptive.run import PARTS, AdaptiveReproduction, Extent
@@ -50,6 +52,16 @@ def test_the_parts_are_all_the_figures(folder: Path) -> None:
     reproduction = AdaptiveReproduction(quiet(folder), SETTING, EXTENT)
     assert [name for part in PARTS.values() for name in part] == list(reproduction.makers())
     assert [figure.name for figure in reproduction.part("limits")] == list(PARTS["limits"])
+
+
+def test_one_data_set_alone(folder: Path) -> None:
+    """The figure has that one alone; another name is an error that lists them."""
+    alone = replace(EXTENT, only="Foursquare", deltas=(0.1,))
+    figure = AdaptiveReproduction(quiet(folder, people=1), SETTING, alone).figure("picture")
+    assert {row["data"] for row in figure.summary.records()} == {"Foursquare"}
+    for part in ("learners", "observers", "attacked", "held", "odds", "picture"):
+        with pytest.raises(DiscreetError, match="no data set 'Geo' here; give one of Reality Mining, StudentLife"):
+            AdaptiveReproduction(quiet(folder), SETTING, replace(EXTENT, only="Geo")).figure(part)
 
 
 def test_the_picture(folder: Path, tmp_path: Path) -> None:

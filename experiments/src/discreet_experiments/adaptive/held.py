@@ -39,7 +39,7 @@ from discreet_experiments.shared.subjects import Setting, chosen_secrets, seed_f
 
 ALPHAS = (0.1, 0.2)
 HISTORY, LATER = 12, 2
-"""Weeks before, at most, and after."""
+"""Weeks before, at most, unless told otherwise, and after."""
 
 USED = 15
 """People a data set whom sections 13 and 16 of theory were measured on, at most: others are looked at here."""
@@ -161,9 +161,9 @@ def _case(
     )
 
 
-def tried(trace: Trace, setting: Setting, variant: tuple[Outputs, Memory]) -> Person | None:
+def tried(trace: Trace, setting: Setting, variant: tuple[Outputs, Memory], history: int = HISTORY) -> Person | None:
     """Every policy on the person's later weeks; None for one with too few weeks, or no place to hide."""
-    weeks = weeks_of(prepared(trace, setting.rules))[-(HISTORY + LATER) :]
+    weeks = weeks_of(prepared(trace, setting.rules))[-(history + LATER) :]
     if len(weeks) < FEWEST_WEEKS + LATER:
         return None
     learned = Routine.fit([day for week in weeks[:-LATER] for day in week], smoothing=setting.smoothing)
@@ -208,7 +208,7 @@ def _date(day: Day) -> dt.date:
 # --- the figure
 
 
-def on_held(cohort: Cohort, setting: Setting, sources: Sequence[Pictured] = PICTURED) -> Figure:
+def on_held(cohort: Cohort, setting: Setting, sources: Sequence[Pictured] = PICTURED, history: int = HISTORY) -> Figure:
     """Every data set: what was chosen, what else there is, and how far each holds."""
     rows: list[dict[str, Cell]] = []
     each: list[dict[str, Cell]] = []
@@ -221,7 +221,9 @@ def on_held(cohort: Cohort, setting: Setting, sources: Sequence[Pictured] = PICT
         fresh = spread([trace for trace in traces if trace.number not in used], cohort.people)
         for variant in VARIANTS:
             name = f"{source.name}, {variant[0]}"
-            people = cohort.over(f"hold, {name}", partial(tried, setting=own, variant=variant), fresh, needed=True)
+            people = cohort.over(
+                f"hold, {name}", partial(tried, setting=own, variant=variant, history=history), fresh, needed=True
+            )
             found = _rows(people)
             rows += [{"data": source.name, "outputs": variant[0], **row} for row in found]
             each += [{"data": source.name, "outputs": variant[0], **row} for one in people for row in _of_one(one)]
@@ -229,7 +231,7 @@ def on_held(cohort: Cohort, setting: Setting, sources: Sequence[Pictured] = PICT
     title = "How much of delta to spend"
     note = (
         f"{own.rules.slots} slots, smoothing {own.smoothing}, secret: {own.secrets} places at random, delta "
-        f"{own.delta:g}, cut {own.rules.cut}, at most {HISTORY} weeks before and {LATER} after"
+        f"{own.delta:g}, cut {own.rules.cut}, at most {history} weeks before and {LATER} after"
     )
     remarks = (
         "beyond: later days on which any of three strangers gains more than delta, who learned from the later days, "

@@ -4,20 +4,21 @@ picture, how true habits are, and how much of delta to spend."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
+from discreet.errors import DiscreetError
 from discreet.models.learning.counts import Smoothing
 from discreet_experiments.adaptive.attacked import on_attacks
 from discreet_experiments.adaptive.figures import expectations, second_halves
-from discreet_experiments.adaptive.frontier import on_observers
-from discreet_experiments.adaptive.held import on_held
+from discreet_experiments.adaptive.frontier import DATA, on_observers
+from discreet_experiments.adaptive.held import HISTORY, on_held
 from discreet_experiments.adaptive.limits import CHAINS, HIDDEN, on_random_models
 from discreet_experiments.adaptive.memory import VARIANTS, Variant, on_memory
 from discreet_experiments.adaptive.odds import on_odds
 from discreet_experiments.adaptive.person import Expected, Halves, expect, second_half
-from discreet_experiments.adaptive.picture import DELTAS, on_data_sets
+from discreet_experiments.adaptive.picture import DELTAS, PICTURED, Pictured, on_data_sets
 from discreet_experiments.adaptive.truth import on_learners
 from discreet_experiments.adaptive.weeks import LENGTHS, on_weeks
 from discreet_experiments.shared.cohort import Cohort
@@ -44,7 +45,8 @@ PARTS = {
 class Extent:
     """How much of what is not the setting's: random models, variants of memory and people and days of each, deltas.
 
-    `lengths` are those of runs of days, and `runs` how many of a length a person has at most.
+    `lengths` are those of runs of days, and `runs` how many of a length a person has at most. `only` is the one data
+    set to look at, where there are several, and `history` the weeks that a share of delta is chosen by, at most.
     """
 
     chains: int = CHAINS
@@ -55,6 +57,16 @@ class Extent:
     deltas: tuple[float, ...] = DELTAS
     lengths: tuple[int, ...] = LENGTHS
     runs: int | None = None
+    only: str | None = None
+    history: int = HISTORY
+
+    def of(self, sources: Sequence[Pictured]) -> Sequence[Pictured]:
+        """Those of the data sets that are looked at."""
+        found = [one for one in sources if self.only in (None, one.name)]
+        if not found:
+            names = ", ".join(one.name for one in sources)
+            raise DiscreetError(f"there is no data set {self.only!r} here; give one of {names}")
+        return found
 
 
 @dataclass(frozen=True)
@@ -73,17 +85,17 @@ class AdaptiveReproduction(Reproduction):
             "expected": self._expected,
             "second_halves": self._second_halves,
             "weeks": partial(on_weeks, self.cohort, self.setting, extent.lengths, extent.runs),
-            "learners": partial(on_learners, self.cohort, self.setting),
-            "observers": partial(on_observers, self.cohort, self.setting, extent.runs),
-            "attacked": partial(on_attacks, self.cohort, self.setting),
-            "held": partial(on_held, self.cohort, self.setting),
+            "learners": lambda: on_learners(self.cohort, self.setting, extent.of(PICTURED)),
+            "observers": lambda: on_observers(self.cohort, self.setting, extent.runs, extent.of(DATA)),
+            "attacked": lambda: on_attacks(self.cohort, self.setting, extent.of(PICTURED)),
+            "held": lambda: on_held(self.cohort, self.setting, extent.of(PICTURED), extent.history),
             "limit_chains": partial(on_random_models, self.cohort, seed, extent.chains, hidden=False),
             "limit_hidden": partial(on_random_models, self.cohort, seed, extent.hidden, hidden=True),
-            "odds": partial(on_odds, self.cohort, self.setting, extent.runs),
+            "odds": lambda: on_odds(self.cohort, self.setting, extent.runs, extent.of(PICTURED)),
             "memory": partial(
                 on_memory, self.cohort, self.setting, extent.variants, people=extent.remembered, days=extent.walked
             ),
-            "picture": partial(on_data_sets, self.cohort, self.setting, deltas=extent.deltas),
+            "picture": lambda: on_data_sets(self.cohort, self.setting, extent.of(PICTURED), extent.deltas),
         }
 
     def part(self, name: str) -> Iterator[Figure]:

@@ -48,6 +48,12 @@ def adaptive(
         int | None,
         typer.Option(metavar="N", help="Days in a row: only so many runs a person, evenly spread; all by default."),
     ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="DATA", help="One of the data sets, where a part has several: 'GeoLife'.")
+    ] = None,
+    weeks: Annotated[
+        int, typer.Option(metavar="N", help="Holding a share of delta: weeks before, at most, that it is chosen by.")
+    ] = 12,
     smoothing: shared.Smoothing = "none",
     secrets: shared.Secrets = 3,
     secrets_from: shared.SecretsFrom = "all",
@@ -68,11 +74,15 @@ def adaptive(
 
     if runs is not None and runs < 1:
         raise DiscreetError(f"{runs} runs of days cannot be looked at; give 1 or more")
+    if weeks < 1:
+        raise DiscreetError(f"a share of delta cannot be chosen by {weeks} weeks; give 1 or more")
     hours = shared.hours_of(carry)
     rules = Rules(level, slots, hours, hours > 0, merge_below, cut, least_days, no_signal)
     setting = Setting(rules, secrets, "random", secrets_from, delta, smoothing, training, seed, days)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        return AdaptiveReproduction(Cohort(data, pool, progress, people), setting, Extent(runs=runs)).part(part)
+        return AdaptiveReproduction(
+            Cohort(data, pool, progress, people), setting, Extent(runs=runs, only=only, history=weeks)
+        ).part(part)
 
     shared.run("adaptive", out, processes, {"setting": asdict(setting)}, results, json=json)
