@@ -73,8 +73,8 @@ class Model(Protocol):
     def prior_at(self, t: int) -> FloatArray:
         """(n,): what anybody who knows the habits believes of slot t before any output."""
 
-    def place(self, t: int) -> int | None:
-        """Where in its cycle slot t is: equal places have equal transitions and priors; None where nothing repeats."""
+    def phase(self, t: int) -> int | None:
+        """Where in its cycle slot t is: equal phases have equal transitions and priors; None where nothing repeats."""
 
     @property
     def fingerprint(self) -> str:

@@ -253,8 +253,8 @@ def test_a_start_that_is_known_settles_into_the_cycle() -> None:
         session.release("b")
         live, beliefs = session.belief.live()
         assert (beliefs <= live.limit + SLACK).all()
-    assert mechanism.model.place(120) is not None
-    assert mechanism.model.place(1) is None
+    assert mechanism.model.phase(120) is not None
+    assert mechanism.model.phase(1) is None
 
 
 def test_after_priors_settled_rows_are_live_as_far_ahead_as_in_the_cycle() -> None:
@@ -264,7 +264,7 @@ def test_after_priors_settled_rows_are_live_as_far_ahead_as_in_the_cycle() -> No
         known = d.mechanisms.Adaptive(habits.since(START, initial=[0.0, 0.0, 1.0]), secrets)
         plain = d.mechanisms.Adaptive(habits.since(START), secrets)
         assert (known.horizon or 0) >= (plain.horizon or 0)
-        settled = next(t for t in range(0, 6000, 3) if known.model.place(t) is not None)
+        settled = next(t for t in range(0, 6000, 3) if known.model.phase(t) is not None)
         for t in range(settled, settled + 21):
             one, other = known.adversary.front(t), plain.adversary.front(t)
             np.testing.assert_array_equal(one.rows.opens, other.rows.opens)

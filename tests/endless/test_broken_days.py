@@ -36,7 +36,7 @@ def test_once_priors_have_settled_weekends_look_as_far_ahead_as_they_need() -> N
     chain = of_two_kinds(6, "weekday", "weekend").since("2026-11-19", initial=[0.6, 0.4])
     policy = d.Policy([d.Secret("a", slots={3})], delta=0.2)
     mechanism = Adaptive(chain, policy, memory="none")
-    assert chain.place(12) is not None
+    assert chain.phase(12) is not None
     periodic = Adaptive(chain.routine.since("2026-11-19"), policy, memory="none")
     assert mechanism.horizon is not None
     assert periodic.horizon is not None

@@ -89,17 +89,17 @@ def test_the_model_is_one_without_end_and_settles() -> None:
             np.testing.assert_array_equal(model.transition(t), unrolled.transition(t))
             np.testing.assert_array_equal(model.emission(t), unrolled.emission(t))
         np.testing.assert_array_equal(model.unrolled(5).prior, case.unrolled(5).prior)
-        settled += model.settled(3 * BLOCK)
+        settled += model.cyclic_at(3 * BLOCK)
     assert settled
 
 
 def test_a_cycle_of_two_never_settles_and_a_split_model_has_no_stationary_distribution() -> None:
     swapping = EndlessHidden(("a", "b"), [1, 0], [[0, 1], [1, 0]], np.eye(2))
-    assert swapping.place(10 * BLOCK) is None
+    assert swapping.phase(10 * BLOCK) is None
     np.testing.assert_array_equal(swapping.prior_at(10 * BLOCK + 1), [0, 1])
     split = EndlessHidden(("a", "b"), [0.5, 0.5], np.eye(2), np.eye(2))
     assert split.stationary is None
-    assert split.once_settled() is None
+    assert split.once_cyclic() is None
     np.testing.assert_array_equal(split.prior_at(5 * BLOCK), [0.5, 0.5])
 
 

@@ -20,8 +20,8 @@ from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.filters import HiddenFilter, PairFilter
 from discreet.adversary.rows import Rows
 from discreet.mechanisms import Adaptive
-from discreet.mechanisms.adaptive.family import Beliefs
 from discreet.mechanisms.adaptive.machine import AdaptiveMachine, AdaptiveState
+from discreet.mechanisms.adaptive.observers import Beliefs
 from discreet.numerics import BoolArray, FloatArray
 from discreet.outputs import SKIPPED, Output, Released
 from tests.endless.hidden_oracle import HiddenPaths, exact_excess, search

@@ -28,7 +28,7 @@ from discreet.evaluation.truth import (
     check_days,
     courses,
     remembered,
-    told,
+    sentence_of,
 )
 from discreet.models.chain.week import Models
 from discreet.models.store import load, save, truth_of
@@ -88,9 +88,9 @@ def test_days_of_other_habits_are_refused() -> None:
     look, cell = found.findings[0]
     assert look.observer == "who knows the habits alone"
     assert not cell.low <= cell.said <= cell.high
-    assert "hospital" in told(cell)
-    assert "at least" in told(cell)
-    assert told(cell) in found.figure
+    assert "hospital" in sentence_of(cell)
+    assert "at least" in sentence_of(cell)
+    assert sentence_of(cell) in found.figure
     assert look.off > 2 * look.by_chance
 
 
@@ -246,7 +246,9 @@ def test_words_for_every_kind_of_cell() -> None:
     def cell(kind: str, name: str) -> Cell:
         return Cell("s", kind, name, 100, 0.0018, 0.022, 0.015, 0.03, (0.025, 0.005))  # type: ignore[arg-type]
 
-    assert told(cell("all", "")) == "'s' over all: the habits say 0.18 %, it was 2.2 % (1.5 % at least; 100 claims)"
+    assert (
+        sentence_of(cell("all", "")) == "'s' over all: the habits say 0.18 %, it was 2.2 % (1.5 % at least; 100 claims)"
+    )
     for kind, name, words in (
         ("hour", "10:00 to 11:00", "from 10:00 to 11:00"),
         ("belief", "0 to 0.5 %", "where the belief is 0 to 0.5 %"),
@@ -254,7 +256,7 @@ def test_words_for_every_kind_of_cell() -> None:
         ("apart", "7 events", "twice, 7 events apart"),
         ("position", "position 1", "at position 1"),
     ):
-        assert words in told(cell(kind, name))
+        assert words in sentence_of(cell(kind, name))
 
 
 def test_hours_are_named_by_the_clock() -> None:

@@ -163,7 +163,7 @@ def test_the_last_slot_and_the_next_days_first_one_look_at_each_other(kind: type
             assert len(events.limits) == 1
             assert len(straight.events(t % 3).limits) == 0
             if what == "morning":
-                assert events.told[0] == pytest.approx(routine.nights["day", "day"][:, 0])
+                assert events.likelihood[0] == pytest.approx(routine.nights["day", "day"][:, 0])
                 assert events.limits[0] == pytest.approx(routine.prior(MONDAY)[0, 0] + 0.02)
     assert min(beyond.values()) > enough(6)
 

@@ -52,7 +52,7 @@ def reports(epsilon: float, streams: int, slots: int, seed: int) -> list[FloatAr
     noisy = d.mechanisms.Dpls(blank, query=POINTS, epsilon=epsilon, left_out=0.0)
     kernel, rng = noisy.kernel(noisy.start()), SeededEntropy(seed)
     days = habits.sample_codes(streams, seed)
-    told = [noisy.told([kernel.sample(int(context), rng) for context in day]) for day in days]
+    told = [noisy.likelihoods([kernel.sample(int(context), rng) for context in day]) for day in days]
     return [np.asarray(one) for one in told]
 
 
@@ -70,7 +70,7 @@ def test_more_reports_bring_the_true_chain_nearer() -> None:
 
 def test_reports_that_tell_nothing_teach_nothing() -> None:
     found = fit_reports(LABELS, [np.ones((6, 3))], transition=TRUE, initial=[1.0, 0.0, 0.0])
-    assert found.settled
+    assert found.converged
     np.testing.assert_allclose(found.initial, [1.0, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(found.transition, TRUE, atol=1e-12)
     assert found.chain(4).slots == 4

@@ -73,10 +73,10 @@ def test_a_prior_belongs_to_a_date_not_to_a_kind() -> None:
 def test_where_a_stream_began_may_be_known() -> None:
     routine = random_routine(3)
     endless = routine.since(MONDAY, initial=[1, 0, 0])
-    assert endless.place(0) is None
+    assert endless.phase(0) is None
     np.testing.assert_array_equal(endless.prior_at(0), [1, 0, 0])
     np.testing.assert_allclose(endless.prior_at(7), endless.unrolled(3).prior[7], atol=1e-15)
-    assert routine.since(MONDAY).place(22) == 22 % 21
+    assert routine.since(MONDAY).phase(22) == 22 % 21
 
 
 def test_several_stationary_distributions_start_with_the_first_day() -> None:
@@ -137,7 +137,7 @@ def test_a_rule_of_ones_own_declares_its_period() -> None:
     endless = routine.since(MONDAY)
     np.testing.assert_allclose(endless.prior_at(9), endless.unrolled(6).prior[9], atol=1e-13)
     unbounded = Routine({"early": chain, "late": chain}, nights, kind_of=Kinds(shifts.of))
-    assert unbounded.since(MONDAY).place(3) is None
+    assert unbounded.since(MONDAY).phase(3) is None
 
 
 def test_more_days_are_the_same_as_all_at_once() -> None:

@@ -40,10 +40,10 @@ def test_names_and_ranks_of_a_simulated_person() -> None:
     assert [place.name for place in places.places[:3]] == ["home", "work", "place 3"]
     assert [place.number for place in places.places] == list(range(1, len(places) + 1))
     assert (np.diff(spent.hours[: len(places)]) <= 0).all()
-    assert "of the hours from 0 to 6" in str(places.places[0].told["why"])
+    assert "of the hours from 0 to 6" in str(places.places[0].properties["why"])
     time = np.diff(person.sightings.instants)
     share = float(time[person.truth[:-1] == 0].sum() / time.sum())
-    assert places.places[0].told["share"] == pytest.approx(share, abs=0.01)  # noise, and steps before the door
+    assert places.places[0].properties["share"] == pytest.approx(share, abs=0.01)  # noise, and steps before the door
 
 
 def test_positions_get_the_place_that_is_true() -> None:
@@ -72,7 +72,7 @@ def test_labels_of_the_source_name_places_before_rules_do() -> None:
     seen = Sightings(person.sightings.instants, person.sightings.positions, labels, ("my flat", "unknown"))
     places, _ = find_places(seen, Clock(48))
     named = {place.name: place for place in places.places}
-    assert named["my flat"].told["why"] == "so called by the source"
+    assert named["my flat"].properties["why"] == "so called by the source"
     assert "unknown" not in named  # a reserved word names nothing
     assert "home" not in named or named["home"].number != 1
 

@@ -82,7 +82,7 @@ def test_a_home_is_found_by_nights_where_the_phone_is_off() -> None:
     places, _ = find_places(seen, Clock(24))
     (named,) = (place for place in places.places if place.name == "home")
     assert named.shape.middle == pytest.approx(home, abs=1e-3)
-    assert named.told["why"] == "13 nights begin and end there"
+    assert named.properties["why"] == "13 nights begin and end there"
     drawn = Places([Place("a", Circle(*home, 100)), Place("b", Circle(*work, 100))])
     assert nights_at(drawn, seen, Clock(24)).tolist() == [13, 0]
 

@@ -222,7 +222,7 @@ def test_what_else_a_file_says_is_written_again_or_the_file_is_not(tmp_path: Pat
     odd = {"half": "\ud800", "mark": "\u202e</script>", "list": [1, {"a": None}], "huge": 10**40}
     path.write_text(json.dumps(collection(point("home", 11, 48, 100, **odd))), encoding="utf-8")
     write_places(path, read_places(path))
-    assert read_places(path).places[0].told == odd
+    assert read_places(path).places[0].properties == odd
     before = path.read_bytes()
     deep: list[Any] = []
     for _ in range(100_000):

@@ -34,8 +34,8 @@ def test_most_nights_decide() -> None:
     assert zones is not None
     assert zones.home == "Europe/Paris"
     assert zones.nights["Asia/Tokyo"] == 6  # the last of them begins with the last position
-    assert "where 2" in zones.told()
-    assert "there are others in Asia/Tokyo" in zones.told()
+    assert "where 2" in zones.sentence()
+    assert "there are others in Asia/Tokyo" in zones.sentence()
 
 
 def test_a_zone_with_another_time_is_warned_of_and_one_with_the_same_is_not() -> None:
@@ -55,6 +55,6 @@ def test_where_nobody_lives_there_is_no_zone() -> None:
 
 
 def test_a_map_has_the_zone_of_its_home() -> None:
-    drawn = [Place("work", Circle(*TOKYO, 100), told={"hours": 90.0}), Place("home", Circle(*PARIS, 100))]
+    drawn = [Place("work", Circle(*TOKYO, 100), properties={"hours": 90.0}), Place("home", Circle(*PARIS, 100))]
     assert zone_of_places(Places(drawn)) == "Europe/Paris"
     assert zone_of_places(Places(drawn[:1])) == "Asia/Tokyo"

@@ -9,7 +9,7 @@ from discreet.mechanisms.named import Spec
 from discreet.models.topics.model import TopicModel
 from discreet.policy import Policy, Secret
 from discreet.publish import ChainHabits, Plan, TopicHabits, policy_for
-from discreet.publish.plan import _sample, cut, cut_all, settled
+from discreet.publish.plan import _sample, cut, cut_all, left_open
 from tests.mechanisms.events.event_models import SMALL
 
 WORK, PLAY = Event("work", "day", "here"), Event("play", "day", "there")
@@ -56,12 +56,12 @@ def test_secrets_that_events_cannot_have(secret: Secret, told: str) -> None:
 
 def test_what_habits_settle_is_left_out() -> None:
     policy = policy_for(Policy(["activity=play", "location=here"]), SMALL)
-    kept, certain = settled(policy, ("work|day|here", "work|day|there"))
+    kept, certain = left_open(policy, ("work|day|here", "work|day|there"))
     assert [(secret.name, secret.contexts) for secret in kept.secrets] == [
         ("location=here", frozenset({"work|day|here"}))
     ]
     assert not certain
-    kept, certain = settled(policy, ("play|day|there",))
+    kept, certain = left_open(policy, ("play|day|there",))
     assert kept.secrets == ()
     assert certain
 

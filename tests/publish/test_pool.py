@@ -75,7 +75,7 @@ def test_a_worker_that_dies_is_told() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="writes to a pipe as Linux has it")
 def test_a_worker_that_dies_while_it_answers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "LOOK", 0.2)
+    monkeypatch.setattr(pool, "LOOK_SECONDS", 0.2)
     with pytest.raises(DiscreetError, match="a worker process ended before its time"):
         list(in_order(dies_while_it_answers, range(20), 2))
 

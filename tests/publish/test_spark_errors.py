@@ -5,7 +5,7 @@ import re
 import pytest
 
 from discreet.errors import DataError, DiscreetError
-from discreet.publish.engines.spark.errors import told, told_plainly
+from discreet.publish.engines.spark.errors import readable, told_plainly
 
 JAVA = """An error occurred while calling o123.parquet.
 : org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows. SQLSTATE: 58030
@@ -41,14 +41,14 @@ Caused by: %s
     ],
 )
 def test_pages_of_java_are_told_in_a_line(reason: str, kind: type[DiscreetError], message: str) -> None:
-    found = told(JAVA % reason)
+    found = readable(JAVA % reason)
     assert type(found) is kind
     assert re.search(message, str(found)), str(found)
     assert "\n" not in str(found)
 
 
 def test_a_java_that_has_gone_is_told_and_other_errors_are_left() -> None:
-    assert "could not finish" in str(told(""))
+    assert "could not finish" in str(readable(""))
     with pytest.raises(DiscreetError, match="Spark's own process ended"), told_plainly():
         raise ConnectionRefusedError(111, "Connection refused")
     for left in (KeyError("a bug"), DataError("a row"), FileNotFoundError("a file")):

@@ -288,7 +288,7 @@ class Belief:
         return True
 
     @property
-    def told(self) -> tuple[tuple[int, int, float], ...]:
+    def already_told(self) -> tuple[tuple[int, int, float], ...]:
         """Rows beyond their delta when their secret was declared: a day's policy does not change."""
         return ()
 

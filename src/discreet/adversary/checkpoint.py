@@ -37,19 +37,19 @@ class Measures(NamedTuple):
     stack: FloatArray
     low: FloatArray
     rows: Rows
-    told: tuple[tuple[int, int, float], ...] = ()
+    already_told: tuple[tuple[int, int, float], ...] = ()
 
     @classmethod
     def of(cls, belief: EndlessBelief) -> Measures:
         """Those of a belief."""
-        return cls(belief.stack, belief.low, belief.rows, belief.told)
+        return cls(belief.stack, belief.low, belief.rows, belief.already_told)
 
     def belief(self, adversary: EndlessAdversary, slot: int) -> EndlessBelief:
         """The belief again; refused where it is of another number of states."""
         states = adversary.filter.states
         if self.stack.shape[1] != states:
             raise DiscreetError(f"the checkpoint has {self.stack.shape[1]} states, the model {states}; it is damaged")
-        return EndlessBelief(adversary, slot, self.stack, self.low, self.rows, told=self.told)
+        return EndlessBelief(adversary, slot, self.stack, self.low, self.rows, already_told=self.already_told)
 
     def content(self) -> dict[str, Any]:
         """For JSON; floats in hexadecimal, hence exact."""
@@ -61,7 +61,7 @@ class Measures(NamedTuple):
             "closes": self.rows.closes.tolist(),
             "prior": _hexadecimal(self.rows.prior),
             "delta": _hexadecimal(self.rows.delta),
-            "told": [[g, opens, limit.hex()] for g, opens, limit in self.told],
+            "told": [[g, opens, limit.hex()] for g, opens, limit in self.already_told],
         }
 
     @classmethod

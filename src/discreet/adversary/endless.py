@@ -28,7 +28,7 @@ from discreet.adversary.window_tables import BLOCKS, WindowTables
 from discreet.contracts import secrets_over
 from discreet.errors import DiscreetError, HorizonError
 from discreet.jit import product
-from discreet.models.routine.changing import PLACES
+from discreet.models.routine.changing import PHASES
 from discreet.numerics import BoolArray, FloatArray, IntArray, read_only
 from discreet.policy import Policy, SecretTable
 
@@ -171,12 +171,12 @@ class EndlessAdversary(WindowTables):
         """Of one model's slots: in its cycle, and before priors repeat."""
         alone = self if model is self.model else EndlessAdversary(self._mechanism, model, self.policy)
         first = model.first
-        if alone.place(first) is not None:
+        if alone.phase(first) is not None:
             return alone.reach(first)
         far = alone._far(first + alone._block - 1)
         if far == HORIZON:  # further than distributions tell: is some row live as far ahead?
             far = alone._furthest(first, range(first, first + HORIZON + alone._block))
-        settled = None if self.policy.beyond_a_day else model.once_settled()  # windows by date do not repeat
+        settled = None if self.policy.beyond_a_day else model.once_cyclic()  # windows by date do not repeat
         if settled is None:
             return far
         later = EndlessAdversary(self._mechanism, settled, self.policy)
@@ -184,9 +184,9 @@ class EndlessAdversary(WindowTables):
 
     def reach(self, t: int) -> int:
         """How many slots ahead rows are live at most, in the cycle that slot t is in."""
-        place = self.place(t)
-        assert place is not None
-        key = place // PLACES
+        phase = self.phase(t)
+        assert phase is not None
+        key = phase // PHASES
         if key not in self.tables.reach:
             later = t + HORIZON
             self.tables.reach[key] = self._furthest(t, range(later, later + self.model.cycle_slots))
@@ -263,12 +263,12 @@ class EndlessAdversary(WindowTables):
         """The rows that open at slot t and could exceed their limit (or all), with P(j | X_t) as a pair (F, n).
 
         `over_cuts`: also those open at the next cut, where habits may change, and with them priors. Where habits and
-        windows repeat, they are found once for each place of the cycle.
+        windows repeat, they are found once for each phase of the cycle.
         """
-        place = None if t <= self._last_cut else self.place(t)
-        if place is None:
+        phase = None if t <= self._last_cut else self.phase(t)
+        if phase is None:
             return self._opened(t, every, over_cuts)
-        key = place, every, over_cuts
+        key = phase, every, over_cuts
         found = self.tables.opened.get(key)
         if found is None:
             rows, high, low = self._opened(t, every, over_cuts)
@@ -319,8 +319,8 @@ class EndlessAdversary(WindowTables):
             if begin not in self._own_fronts:
                 self._own_fronts[begin] = self._fronts(begin, end)
             return self._own_fronts[begin][t - begin].shifted(begin)
-        place = self.place(begin)
-        key = (place is not None, begin if place is None else place)
+        phase = self.phase(begin)
+        key = (phase is not None, begin if phase is None else phase)
         block = self.tables.fronts.get(key)
         if block is None:
             block = self.tables.fronts[key] = self._fronts(begin, end)
@@ -333,7 +333,7 @@ class EndlessAdversary(WindowTables):
 
         A model whose days do not repeat may come to days that look further ahead than tables reach: not `whole`.
         """
-        slots, repeating = self._block, self.place(begin) is not None
+        slots, repeating = self._block, self.phase(begin) is not None
         ahead = self.reach(begin) if repeating else self._far(end - 1)
         if begin <= self._last_cut:
             ahead = max(ahead, slots)
@@ -392,14 +392,16 @@ class EndlessAdversary(WindowTables):
         rows = belief.rows
         number = np.array(numbers, dtype=np.int64)[rows.secret]
         closes = np.where(number < len(names), rows.closes, np.minimum(rows.closes, belief.slot - 1))
-        told = tuple((kept[g], opens, limit) for g, opens, limit in belief.told if g in kept)
+        told = tuple((kept[g], opens, limit) for g, opens, limit in belief.already_told if g in kept)
         rows = rows._replace(secret=number, closes=closes)
-        carried = EndlessBelief(self, belief.slot, belief.stack, belief.low, rows, told=told)
+        carried = EndlessBelief(self, belief.slot, belief.stack, belief.low, rows, already_told=told)
         front = carried.front()
         believed = product(front.chance, carried.hidden())
         new = ~np.isin(front.rows.secret, sorted(kept.values())) & (believed > front.rows.limit + front.rows.dropped)
         listed = zip(front.rows.secret[new], front.rows.opens[new], believed[new], strict=True)
-        return replace(carried, told=told + tuple((int(g), int(opens), float(limit)) for g, opens, limit in listed))
+        return replace(
+            carried, already_told=told + tuple((int(g), int(opens), float(limit)) for g, opens, limit in listed)
+        )
 
     def revealed(self, slot: int, state: int) -> EndlessBelief:
         """The belief after an output that revealed the hidden state of the slot before `slot`, secrets at="each".

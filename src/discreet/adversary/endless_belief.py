@@ -62,7 +62,7 @@ class EndlessBelief:
     low: FloatArray
     rows: Rows
     off_model: bool = False
-    told: tuple[tuple[int, int, float], ...] = ()
+    already_told: tuple[tuple[int, int, float], ...] = ()
     """(secret, slot at which the row opens, limit) of future rows beyond their delta when the secret was declared."""
 
     def __post_init__(self) -> None:
@@ -92,15 +92,15 @@ class EndlessBelief:
         if not live.all():
             kept = np.concatenate([[True], live])
             stack, low, rows = stack[kept], low[kept], rows.only(live)
-        told = tuple(one for one in self.told if one[1] > t)
-        return EndlessBelief(adversary, t + 1, stack, low, rows, told=told)
+        told = tuple(one for one in self.already_told if one[1] > t)
+        return EndlessBelief(adversary, t + 1, stack, low, rows, already_told=told)
 
     def _as_told(self, rows: Rows) -> Rows:
         """The rows, with the limits of those that were told already."""
-        if not self.told:
+        if not self.already_told:
             return rows
         delta = rows.delta.copy()
-        for g, opens, limit in self.told:
+        for g, opens, limit in self.already_told:
             mine = (rows.secret == g) & (rows.opens == opens)
             delta[mine] = limit - rows.prior[mine]
         return rows._replace(delta=delta)
@@ -180,7 +180,7 @@ class EndlessBelief:
         opening = np.flatnonzero((front.rows.opens == t) & (front.rows.closes > t)).tolist()
         present = {f: self._window(front.rows, f) for f in opening}
         looks = Looks(self.rows, inside, front.rows, front.chance, present)
-        return *self._live(front), self.adversary.filter.told(t, self.stack, looks)
+        return *self._live(front), self.adversary.filter.conditionals(t, self.stack, looks)
 
     def kept(self) -> FloatArray:
         """(R,): the belief in each row of `rows`."""
@@ -263,4 +263,4 @@ class EndlessBelief:
 
     def digest(self) -> bytes:
         """Of the belief: equal beliefs have equal digests."""
-        return digest_of((self.slot, self.stack, self.low, *self.rows, self.told))
+        return digest_of((self.slot, self.stack, self.low, *self.rows, self.already_told))

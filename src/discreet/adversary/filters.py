@@ -86,7 +86,7 @@ class Filter(Protocol):
         that open now, which are added at the end.
         """
 
-    def told(self, t: int, stack: FloatArray, looks: Looks) -> Conditionals:
+    def conditionals(self, t: int, stack: FloatArray, looks: Looks) -> Conditionals:
         """What each private state of slot t would tell."""
 
     def predicted(self, t: int, weights: FloatArray) -> FloatArray:
@@ -200,7 +200,7 @@ class ChainFilter:
             low = np.concatenate([low, np.where(inside, low[0], 0.0)])
         return stack, low
 
-    def told(self, t: int, stack: FloatArray, looks: Looks) -> Conditionals:
+    def conditionals(self, t: int, stack: FloatArray, looks: Looks) -> Conditionals:
         """Past rows depend on the state before, future ones on the one now, those inside on both."""
         step, _, private = self.arrival(t)
         known = stack[1:] / np.where(stack[0] > 0, stack[0], 1.0)  # (R, K): P(j so far | state before)
@@ -300,9 +300,9 @@ class PairFilter:
         """A step of the chain of pairs."""
         return self._chain.after(t, stack, low, np.ascontiguousarray(likelihood[self._private(t)]), visits, fresh)
 
-    def told(self, t: int, stack: FloatArray, looks: Looks) -> Conditionals:
+    def conditionals(self, t: int, stack: FloatArray, looks: Looks) -> Conditionals:
         """What each pair would tell, averaged over those of one private state."""
-        each = self._chain.told(t, stack, looks)
+        each = self._chain.conditionals(t, stack, looks)
         private, where = np.unique(self._private(t)[each.private], return_inverse=True)
         if len(private) == len(where):
             order = np.argsort(where, kind="stable")
@@ -378,7 +378,7 @@ class HiddenFilter:
         visit[lines:] = [1 + number[g] for g in fresh.tolist()]
         return doubled.emitted(stack, low, *seen, source, by, visit, *self._step(t))
 
-    def told(self, t: int, stack: FloatArray, looks: Looks) -> Conditionals:
+    def conditionals(self, t: int, stack: FloatArray, looks: Looks) -> Conditionals:
         """P(row, private state) over P(private state), from the weights of hidden states given each context."""
         stack = stack / stack[0].sum()
         weights, lines = stack[0], stack[1:].copy()

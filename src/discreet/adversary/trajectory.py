@@ -156,7 +156,7 @@ class TrajectoryJudge:
         self._untold += [Row(secret.name, t, own) for secret, own in zip(secrets, prior.tolist(), strict=True)]
         if len(self._untold) > TOLD:
             self._sum_up()
-        if self.model.settled(t):
+        if self.model.cyclic_at(t):
             self._settled_terms = prior, delta
         return prior, delta
 

@@ -55,7 +55,7 @@ class WindowTables:
         (now, rest), (low, rest_low) = doubled.within(*emission, np.array([member, ~member]))
         return (now, low), (rest, rest_low)
 
-    def place(self, t: int) -> int | None:
+    def phase(self, t: int) -> int | None:
         """Where in the cycle slot t is, if habits and secrets repeat from there on; None elsewhere.
 
         Windows longer than a day go by date: months differ, and N days need not fit into a week.
@@ -66,8 +66,8 @@ class WindowTables:
             not self.secrets.repeats and t < self.secrets.slots - 1
         ):  # some secret is about this position, or a later one
             return None
-        place: int | None = self.model.place(t)
-        return place
+        phase: int | None = self.model.phase(t)
+        return phase
 
     # --- windows
 
@@ -103,15 +103,15 @@ class WindowTables:
     def beginning(self, g: int, slots: range) -> list[tuple[int, float]]:
         """The whole windows of a secret that begin in some slots: where each opens, and its prior.
 
-        Windows that are alike, of the same length and with the same place in the cycle, are computed once.
+        Windows that are alike, of the same length and with the same phase, are computed once.
         """
         found, alike = [], {}
         size = self.model.day_slots
         for day in range(slots.start // size, slots.stop // size):
             for first, days in self._spans(g, day * size + int(self.secrets.begins[g])):
                 if first == day:
-                    place = self.model.place(day * size)
-                    key = (day, days) if place is None else (place, days)
+                    phase = self.model.phase(day * size)
+                    key = (day, days) if phase is None else (phase, days)
                     if key not in alike:
                         window = self._window(g, day, days)
                         alike[key] = window.opens, window.prior
@@ -134,8 +134,8 @@ class WindowTables:
         if slots is None or first * slots < max(self.model.first, int(self.held_from[g])):
             found = self._own_window(g, first, days)
         else:
-            place = self.place(first * slots)
-            key = (g, place is not None, first if place is None else place, days)
+            phase = self.phase(first * slots)
+            key = (g, phase is not None, first if phase is None else phase, days)
             kept = self.tables.windows.get(key)
             if kept is None:
                 kept = self.tables.windows[key] = self._window(g, first, days)

@@ -31,7 +31,7 @@ class Looked:
         if self.zones is None:
             return given or "UTC"
         if given is None:
-            note_later(f"{self.zones.told()}; --zone says otherwise")
+            note_later(f"{self.zones.sentence()}; --zone says otherwise")
             return self.zones.home
         warning = self.zones.warning(Clock(24, given), self.first)
         if warning is not None:

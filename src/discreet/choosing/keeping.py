@@ -44,7 +44,7 @@ def worth_keeping(places: Places | None) -> tuple[str, ...]:
         return ()
     seldom = []
     for place in places.places:
-        days, hours = place.told.get("days"), place.told.get("hours")
+        days, hours = place.properties.get("days"), place.properties.get("hours")
         if not (is_unnamed(place.name) and isinstance(days, int) and isinstance(hours, int | float)):
             continue
         if days >= VISITS and hours >= LASTS * days:

@@ -170,7 +170,8 @@ def _said_of(places: Places | None) -> dict[str, str]:
     said: dict[str, str] = {}
     for place in () if places is None else places.places:
         told = [
-            place.told.get(key) for key in ("amenity", "category", "type", "shop", "leisure", "description", "note")
+            place.properties.get(key)
+            for key in ("amenity", "category", "type", "shop", "leisure", "description", "note")
         ]
         text = " ".join(value for value in told if isinstance(value, str))
         said[place.name] = f"{said.get(place.name, '')} {text}".strip()

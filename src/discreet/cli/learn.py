@@ -230,7 +230,7 @@ def learn(
             begun = nullcontext(_local(work, read, out, engine.workers))
         with begun as found:
             no = sum(refused(one.truth, accept_model) for one in found) > 0
-            told = _Told(found, _Places(out, len(found)), accept_model)
+            told = _Answer(found, _Places(out, len(found)), accept_model)
             told.hint(reading.carry, declared)
             told.draw(picture, chart)
             if not no:
@@ -350,7 +350,7 @@ class _Places:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Answer:
     """What is said of everybody."""
 
     found: Everybody

@@ -181,7 +181,7 @@ def _document(found: Places, spent: TimeSpent) -> dict[str, object]:
             "hours": float(spent.hours[k]),
             "days": int(spent.days[k]),
             "share": spent.share(k),
-            "why": place.told.get("why"),
+            "why": place.properties.get("why"),
         }
         for k, place in enumerate(found.places)
     ]
@@ -199,7 +199,7 @@ def _print(found: Places, spent: TimeSpent, files: list[Path]) -> None:
             f"{spent.hours[k]:.0f}",
             str(int(spent.days[k])),
             percent(float(spent.hours[k]) / (spent.known or 1)),
-            _plain(place.told.get("why")),
+            _plain(place.properties.get("why")),
         ]
         for k, place in enumerate(found.places)
     ]

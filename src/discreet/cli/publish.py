@@ -13,7 +13,7 @@ import typer
 from discreet.batch.truth import truth_json
 from discreet.cli import options
 from discreet.cli.inputs import read_spec
-from discreet.cli.publish_told import About, draw_published
+from discreet.cli.publish_output import About, draw_published
 from discreet.cli.terminal import TERMINAL, note, print_json
 from discreet.cli.truth import AcceptModel, Picture, check_picture, draw, print_truth
 from discreet.errors import PolicyError

@@ -57,10 +57,10 @@ def print_truth(truth: Truth, accepted: bool) -> None:
         print(f"\n{look.observer[:1].upper()}{look.observer[1:]}{', on what was learned' * (not look.held_out)}:")
         print(_table(look))
     print("\noff: how far beliefs are from frequencies, mean; notices: an error of this size would have been noticed")
-    from discreet.evaluation.truth import told
+    from discreet.evaluation.truth import sentence_of
 
     for look, cell in truth.findings[:LISTED]:
-        print(f"off: {told(cell)}, to an observer {look.observer}")
+        print(f"off: {sentence_of(cell)}, to an observer {look.observer}")
     if len(truth.findings) > LISTED:
         print(f"and {len(truth.findings) - LISTED} more, none further off")
     if truth.findings:

@@ -112,7 +112,7 @@ class LogEntry:
                 shutil.copyfileobj(stream, file)
             yield copy
 
-    def told(self, done: int, total: int) -> None:
+    def progressed(self, done: int, total: int) -> None:
         """How far a reader is that opened the file by its path."""
         self.reached.done = self.start + int(self.size * done / max(total, 1))
 

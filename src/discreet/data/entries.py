@@ -25,7 +25,7 @@ from discreet.data.notation.roles import (
     joined_times,
     stays_spread,
 )
-from discreet.data.rows import Alike, LogFormat, QuickLog, Row, Told, in_parts
+from discreet.data.rows import Alike, EntryContent, LogFormat, QuickLog, Row, in_parts
 from discreet.data.source import Batch, Fault, Format, Origin
 from discreet.errors import DataError
 from discreet.places.zones import zone_at
@@ -95,7 +95,7 @@ class _Some:
         self._alike: list[Alike] = []
         self._held = 0
 
-    def fill(self, parts: Iterator[Alike | list[tuple[int, Told]]]) -> bool:
+    def fill(self, parts: Iterator[Alike | list[tuple[int, EntryContent]]]) -> bool:
         """Take a batch; False where there are no more."""
         for part in parts:
             if isinstance(part, Alike):
@@ -109,19 +109,19 @@ class _Some:
                 return True
         return False
 
-    def _take(self, part: list[tuple[int, Told]]) -> None:
+    def _take(self, part: list[tuple[int, EntryContent]]) -> None:
         rows, numbers, kinds = self._rows, self._numbers, self._kinds
-        for number, told in part:
+        for number, content in part:
             if number != self.last:
                 self._seen += 1
                 self.last = number
-            if type(told) is tuple:
-                rows.append(told)
+            if type(content) is tuple:
+                rows.append(content)
                 numbers.append(number)
-            elif isinstance(told, Fault):
-                self._faults.append(replace(told, number=number))
-            elif isinstance(told, str):
-                kinds[told if told in kinds or len(kinds) < KINDS else "other kinds"] += 1
+            elif isinstance(content, Fault):
+                self._faults.append(replace(content, number=number))
+            elif isinstance(content, str):
+                kinds[content if content in kinds or len(kinds) < KINDS else "other kinds"] += 1
 
     def entries(self, origin: Origin) -> Entries:
         """What was taken."""
@@ -174,7 +174,7 @@ def of_table(entry: LogEntry, table: Format, zone: str | None, form: str | None 
                 batch = replace(read, frame=joined_times(read.frame))
                 shown = None if looked else _form(entry.name, batch, columns)
                 looked, form = looked or batch.frame.height > 0, form or shown
-                entry.told(batch.done, batch.total)
+                entry.progressed(batch.done, batch.total)
                 yield replace(_of_batch(entry.name, batch, columns, zone, form), form=shown)
         except DataError as error:
             if isinstance(error, NoZoneError | NoSuchTableError):

@@ -39,7 +39,7 @@ class Alike:
     contexts: Sequence[str | None] | pl.Series
 
 
-Told = Row | Fault | str
+EntryContent = Row | Fault | str
 """A row, what is wrong with an entry, or the kind of an entry that says neither where nor what."""
 
 AWAY = "away"
@@ -99,7 +99,7 @@ class LogFormat(Protocol):
     def recognises(self, path: PurePath, head: bytes) -> bool:
         """Whether this is such a file, by its first bytes and, where they do not tell, by its name."""
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each entry says, with its number; an entry may have several rows, or none."""
 
 
@@ -107,7 +107,7 @@ class LogFormat(Protocol):
 class QuickLog(LogFormat, Protocol):
     """A log that gives most of its entries as columns."""
 
-    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, EntryContent]]]:
         """What `entries` gives, in parts: those that are alike as columns, the odd ones one by one."""
 
 
@@ -132,7 +132,7 @@ class Stay:
         *,
         until: tuple[float, float] | None = None,
         moves: bool = False,
-    ) -> Iterator[Told]:
+    ) -> Iterator[EntryContent]:
         """Its rows; `until` is where it ends, if that is elsewhere: then only the first and last have a position.
 
         With `moves` it ends elsewhere even if nobody knows where: then only the first has one.
@@ -237,14 +237,14 @@ def shown(value: object, most: int = 80) -> str:
         return "(nested too deep to show)"
 
 
-def numbered(number: int, told: Iterable[Told]) -> Iterator[tuple[int, Told]]:
+def numbered(number: int, contents: Iterable[EntryContent]) -> Iterator[tuple[int, EntryContent]]:
     """What one entry says, with its number."""
-    return ((number, one) for one in told)
+    return ((number, one) for one in contents)
 
 
-def in_parts(entries: Iterator[tuple[int, Told]]) -> Iterator[list[tuple[int, Told]]]:
+def in_parts(entries: Iterator[tuple[int, EntryContent]]) -> Iterator[list[tuple[int, EntryContent]]]:
     """Some entries at a time; those before the file breaks come before the error."""
-    some: list[tuple[int, Told]] = []
+    some: list[tuple[int, EntryContent]] = []
     try:
         for one in entries:
             some.append(one)
@@ -257,13 +257,13 @@ def in_parts(entries: Iterator[tuple[int, Told]]) -> Iterator[list[tuple[int, To
     yield some
 
 
-def parsed(told: Told) -> Parsed:
+def parsed(content: EntryContent) -> Parsed:
     """A row as a `Record`, for who takes one message at a time; None for a kind of entry that says nothing."""
-    if isinstance(told, Fault):
-        return told
-    if isinstance(told, str):
+    if isinstance(content, Fault):
+        return content
+    if isinstance(content, str):
         return None
-    user, instant, latitude, longitude, accuracy, context = told
+    user, instant, latitude, longitude, accuracy, context = content
     try:
         stamp = EPOCH + dt.timedelta(microseconds=instant)
     except OverflowError:

@@ -13,7 +13,7 @@ from discreet.contexts import UNKNOWN
 from discreet.demo.beliefs import DayBelief
 from discreet.demo.drawing import WIDE, Line, axis, over, ribbon, row, steps, time_of, words
 from discreet.demo.picture import picture
-from discreet.demo.story import Demo, Showing, already_known, as_json, headline, if_true, numbers, percent, told
+from discreet.demo.story import Demo, Showing, already_known, as_json, headline, if_true, numbers, percent, sentence_of
 from discreet.demo.week_page import week_section
 from discreet.numerics import exceeds
 from discreet.outputs import Suppressed, text_of
@@ -177,7 +177,9 @@ def _card(demo: Demo, number: int, colours: dict[str, str]) -> str:
         else f'<span class="chip bad">✗ {out} of {total} secrets given away</span>'
     )
     title = TITLES.get(showing.mechanism, showing.mechanism)
-    sentence = "" if headline(demo).startswith(told(demo, showing)) else told(demo, showing)  # said at the top already
+    sentence = sentence_of(demo, showing)
+    if headline(demo).startswith(sentence):  # said at the top already
+        sentence = ""
     shown = [text_of(output) for output in showing.outputs]
     part = f"{percent(showing.utility)} of the day as it was"
     plots = "\n".join(_secret_row(demo, number, k, one) for k, one in enumerate(showing.beliefs))

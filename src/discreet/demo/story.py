@@ -185,7 +185,7 @@ def headline(demo: Demo) -> str:
     better = "".join(
         f" {one.mechanism} kept every secret, {IF}, and showed {percent(one.utility)} of the day." for one in kept
     )
-    return told(demo, hiding) + better
+    return sentence_of(demo, hiding) + better
 
 
 def if_true(demo: Demo) -> str:
@@ -207,7 +207,7 @@ def _guessed(one: Known, clock: Clock) -> str:
     return ". ".join([said, *(f"{text[0].upper()}{text[1:]}" for text in one.warnings(clock))]) + "."
 
 
-def told(demo: Demo, showing: Showing) -> str:
+def sentence_of(demo: Demo, showing: Showing) -> str:
     """What one mechanism gave away, or kept, in a sentence."""
     worst = showing.worst
     belief, prior = worst.final[worst.worst], worst.prior[worst.worst]
@@ -299,7 +299,7 @@ def _week_secret_json(one: SecretBelief) -> dict[str, object]:
 def _showing_json(demo: Demo, showing: Showing) -> dict[str, object]:
     return {
         "mechanism": showing.mechanism,
-        "told": told(demo, showing),
+        "told": sentence_of(demo, showing),
         "utility": showing.utility,
         "kept": showing.kept,
         "outputs": [to_wire(output) for output in showing.outputs],

@@ -151,7 +151,7 @@ class Truth:
             return f"not tested: {self.untested}"
         off = f"{100 * self.main.off:.1f} points on average ({100 * self.main.by_chance:.1f} by chance alone)"
         held = f"on {self.main.on} beliefs were off by {off}"
-        return held if self.holds else f"{held}, and {told(self.findings[0][1])}"
+        return held if self.holds else f"{held}, and {sentence_of(self.findings[0][1])}"
 
     def to_json(self) -> dict[str, Any]:
         """For machines: all cells, and the findings in words."""
@@ -162,7 +162,7 @@ class Truth:
             "untested": self.untested,
             "figure": self.figure,
             "findings": [
-                {"observer": look.observer, "words": told(cell)} | cell.to_json() for look, cell in self.findings
+                {"observer": look.observer, "words": sentence_of(cell)} | cell.to_json() for look, cell in self.findings
             ],
             "remedy": None if self.holds or self.untested else self.remedy,
             "alarms": ALARMS,
@@ -175,7 +175,7 @@ class Truth:
         return found | ({"off": self.main.off, "by_chance": self.main.by_chance} if self.looks else {})
 
 
-def told(cell: Cell) -> str:
+def sentence_of(cell: Cell) -> str:
     """What is off, in a sentence: what was said, and what was."""
     where: Mapping[Kind, str] = {
         "all": "over all",
@@ -561,5 +561,5 @@ __all__ = [
     "any_context",
     "check_days",
     "courses",
-    "told",
+    "sentence_of",
 ]

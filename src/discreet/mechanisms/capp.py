@@ -81,13 +81,13 @@ class Requirements(NamedTuple):
 
     possible: IntArray  # (A,)
     prior: FloatArray  # (A,): of the slot, renormalised
-    told: FloatArray  # (J, A): e_j(c)
+    likelihood: FloatArray  # (J, A): e_j(c)
     limits: FloatArray  # (J,): theta_j
 
     @property
     def room(self) -> FloatArray:
         """(J,): what a kernel that tells nothing leaves of each limit; negative where no kernel can meet it."""
-        return np.asarray(self.limits - product(self.told, self.prior))
+        return np.asarray(self.limits - product(self.likelihood, self.prior))
 
 
 class Deception(CircleMechanism, ABC):
@@ -208,7 +208,7 @@ class Deception(CircleMechanism, ABC):
         """(A, A): the best b(o | c); None where the programme has no solution or its solver fails."""
         if (events.room < -SLACK / 2).any():
             return None
-        coefficients = events.told - (events.limits + SLACK / 2)[:, None]
+        coefficients = events.likelihood - (events.limits + SLACK / 2)[:, None]
         binding = (coefficients > 0).any(axis=1)  # the others hold for any column
         if len(events.prior) == 1 or not binding.any():
             return np.eye(len(events.prior))
@@ -280,7 +280,7 @@ def merged(weights: npt.NDArray[np.int64], events: Requirements) -> IntArray:
     light column is lost in a heavy one. At the end of all merging stands one column, which tells nothing.
     """
     weights = weights.copy()
-    coefficients = events.told - events.limits[:, None]
+    coefficients = events.likelihood - events.limits[:, None]
     for _ in range(len(weights)):
         told = weights.T * events.prior  # (O, A)
         total = told.sum(axis=1)

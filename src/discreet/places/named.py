@@ -46,12 +46,12 @@ def checked_name(name: object) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """A shape with a name; places of one name are one context. `told` is whatever else its file says of it."""
+    """A shape with a name; places of one name are one context. `properties` are whatever else its file says of it."""
 
     name: str
     shape: Shape
     number: int | None = None
-    told: Mapping[str, object] = field(default_factory=dict)
+    properties: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name))

@@ -225,7 +225,7 @@ def _heading(places: Places, area: Sequence[int], first: Sequence[int]) -> str:
 def _card(places: Places, spent: TimeSpent, share: float, k: int) -> str:
     place = places.places[k]
     number = "" if place.number is None else f"{place.number}. "
-    why = place.told.get("why")
+    why = place.properties.get("why")
     reason = f" · {escape(str(why)[:120])}" if why else ""
     shape = f"radius {length(place.shape.radius)}" if isinstance(place.shape, Circle) else "drawn by hand"
     return f"""<section class="card">

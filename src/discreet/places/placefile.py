@@ -89,7 +89,7 @@ def _feature(place: Place) -> dict[str, Any]:
     else:
         assert isinstance(place.shape, Polygon)
         geometry = place.shape.geometry or {"type": "Polygon", "coordinates": [_closed(r) for r in place.shape.rings]}
-    told = {key: value for key, value in place.told.items() if key not in properties and key != "radius_m"}
+    told = {key: value for key, value in place.properties.items() if key not in properties and key != "radius_m"}
     return {"type": "Feature", "geometry": geometry, "properties": {**properties, **told}}
 
 
@@ -113,7 +113,9 @@ def places_of(document: object) -> Places:
         except DataError as error:
             raise DataError(f"feature {count}{_called(feature)}: {error}") from None
         if place.number in numbers:
-            place = Place(place.name, place.shape, None, place.told)  # a copy that somebody made of another feature
+            place = Place(
+                place.name, place.shape, None, place.properties
+            )  # a copy that somebody made of another feature
         if place.number is not None:
             numbers.add(place.number)
         places.append(place)

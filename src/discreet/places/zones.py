@@ -62,7 +62,7 @@ class Zones:
     home: str
     nights: Mapping[str, int]
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """In words: the zone, and how many nights there were elsewhere."""
         total, own = sum(self.nights.values()), self.nights.get(self.home, 0)
         if len(self.nights) < 2:
@@ -119,7 +119,7 @@ def zone_of_places(places: Places) -> str | None:
         return None
 
     def rank(k: int) -> tuple[bool, float]:
-        hours = places.places[k].told.get("hours")
+        hours = places.places[k].properties.get("hours")
         return places.places[k].name == "home", float(hours) if isinstance(hours, int | float) else 0.0
 
     best = max(range(len(places.places)), key=rank)

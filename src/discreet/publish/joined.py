@@ -15,7 +15,7 @@ from discreet.adversary.trajectory import TrajectoryJudge
 from discreet.contracts import AnyMechanism
 from discreet.events import Trajectory
 from discreet.listener import Progress
-from discreet.publish.plan import Plan, cut, endless_of, settled
+from discreet.publish.plan import Plan, cut, endless_of, left_open
 from discreet.publish.report import largest_of, worst_of
 from discreet.publish.truth import by_lot, entropy_of
 from discreet.randomness import SeededEntropy
@@ -85,7 +85,7 @@ def _judged(plan: Plan, one: Trajectory, most: int, rng: SeededEntropy) -> Traje
     plan = plan.of_person(one.person)
     pieces, made = cut(one, plan.piece_length), dict[int, AnyMechanism]()
     model = endless_of(plan.habits.of(pieces, 2)[0])
-    policy, _ = settled(plan.policy, model.contexts)
+    policy, _ = left_open(plan.policy, model.contexts)
     judge = TrajectoryJudge(model, policy)
     for piece in pieces[: max(2, most)]:
         if len(piece) not in made:

@@ -25,7 +25,7 @@ from discreet.outputs import Output, PartialEvent, Released, Suppressed, truthfu
 from discreet.policy import Policy
 from discreet.publish.draws import PieceDraws, RunKey, build, decision_of
 from discreet.publish.mechanism_cache import Made, MechanismCache
-from discreet.publish.plan import Plan, cut, settled
+from discreet.publish.plan import Plan, cut, left_open
 from discreet.publish.report import PersonReport, PieceReport, largest_of, weakest
 from discreet.publish.trajectory import stream_decision, streamed
 from discreet.publish.walk import Judge, Parts
@@ -160,7 +160,7 @@ def _decided(plan: Plan, pieces: Sequence[Trajectory], slots: int, tables: Mecha
     model, events = plan.habits.of(pieces, slots)
 
     def decide() -> _Decided:
-        policy, certain = settled(plan.policy, model.contexts)
+        policy, certain = left_open(plan.policy, model.contexts)
         return _Decided(model, events, policy, certain, decision_of(model, policy, plan.mechanism, events))
 
     # Habits that many people share are often one object: a digest of all their numbers is made once.
@@ -197,7 +197,7 @@ class _Own:
 
 
 def known_before(policy: Policy, adversary: Adversary) -> tuple[Known, ...]:
-    """What habits alone tell of each secret, of those too that they leave no doubt of (`settled`)."""
+    """What habits alone tell of each secret, of those too that they leave no doubt of (`left_open`)."""
     doubted, labels = set(adversary.secrets.names), frozenset(adversary.model.contexts)
     rows: list[Row] = rows_of(adversary)
     for secret in policy.secrets:
@@ -219,9 +219,9 @@ def publish_piece(
 ) -> tuple[list[Output], PieceReport]:
     """The outputs for the events of one piece, as long as the mechanism's model, and what all of them tell.
 
-    `certain` says that the habits leave no doubt of some secret (`settled`), so that every position is settled. `known`
-    is what they tell of all secrets; by default of those that the adversary knows. `PieceDraws` are moved on from slot
-    to slot.
+    `certain` says that the habits leave no doubt of some secret (`left_open`), so that every position is settled.
+    `known` is what they tell of all secrets; by default of those that the adversary knows. `PieceDraws` are moved on
+    from slot to slot.
     """
     day = Day(tuple(event.label for event in piece.events), person=piece.person)
     coming = replay(mechanism, [day], rng=rng, judge=adversary)

@@ -442,7 +442,7 @@ def _with_contexts(secret: Secret, contexts: frozenset[str]) -> Secret:
     return replace(secret, contexts=contexts)
 
 
-def settled(policy: Policy, contexts: Sequence[str]) -> tuple[Policy, bool]:
+def left_open(policy: Policy, contexts: Sequence[str]) -> tuple[Policy, bool]:
     """The secrets that a model over these contexts leaves open, and whether one is certain by the habits alone.
 
     What never happens, or always, nobody can come to believe in: the gain is at most 0.

@@ -24,7 +24,7 @@ from discreet.outputs import SUPPRESSED, Output, truthful
 from discreet.policy import Guarantee, Policy
 from discreet.publish.draws import PieceDraws, RunKey, stream_decision_of
 from discreet.publish.mechanism_cache import MechanismCache
-from discreet.publish.plan import Plan, cut, endless_of, settled
+from discreet.publish.plan import Plan, cut, endless_of, left_open
 from discreet.publish.report import PieceReport
 from discreet.session import Session
 
@@ -73,7 +73,7 @@ def stream_decision(plan: Plan, trajectory: Trajectory, tables: MechanismCache |
 
     def decide() -> StreamDecision:
         model = endless_of(day)
-        policy, certain = settled(plan.policy, model.contexts)
+        policy, certain = left_open(plan.policy, model.contexts)
         held = replace(policy, secrets=tuple(_within(secret, length) for secret in policy.secrets))
         decision = stream_decision_of(model, held, plan.mechanism, events)
         return StreamDecision(model, events, policy, held, certain, decision)
@@ -140,7 +140,7 @@ def _run(
     return outputs, worth, off_model
 
 
-class _Told(NamedTuple):
+class _Shown(NamedTuple):
     """What was output for an event, its likelihood, and whether the habits have no place for the event or for it."""
 
     output: Output
@@ -148,17 +148,17 @@ class _Told(NamedTuple):
     off_model: bool
 
 
-def _by_session(mechanism: Any, labels: Sequence[str], draws: PieceDraws) -> Iterator[_Told]:
+def _by_session(mechanism: Any, labels: Sequence[str], draws: PieceDraws) -> Iterator[_Shown]:
     """By a session, which knows what to do where memory is lost."""
     with Session(mechanism, rng=draws) as session:
         for position, label in enumerate(labels):
             draws.at(position)
             kernel, before = session.kernel, session.off_model
             output = session.release(label)
-            yield _Told(output, kernel.likelihood(output), session.off_model > before or session.belief.off_model)
+            yield _Shown(output, kernel.likelihood(output), session.off_model > before or session.belief.off_model)
 
 
-def _by_states(mechanism: Any, labels: Sequence[str], draws: PieceDraws) -> Iterator[_Told]:
+def _by_states(mechanism: Any, labels: Sequence[str], draws: PieceDraws) -> Iterator[_Shown]:
     """The same where nothing is remembered: the rows that a session gives, without what it keeps to be resumed."""
     model, state = mechanism.model, mechanism.start()
     codes, emitted = {label: code for code, label in enumerate(model.contexts)}, model.emissions > 0
@@ -168,7 +168,7 @@ def _by_states(mechanism: Any, labels: Sequence[str], draws: PieceDraws) -> Iter
         possible = code is not None and bool((state.belief.stack[0] > 0)[emitted[:, code]].any())
         output = kernel.sample(code, draws) if possible else SUPPRESSED
         state = mechanism.advance(state, output)
-        yield _Told(output, kernel.likelihood(output), not possible or state.belief.off_model)
+        yield _Shown(output, kernel.likelihood(output), not possible or state.belief.off_model)
 
 
 class _Silent:

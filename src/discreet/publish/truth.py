@@ -31,7 +31,7 @@ from discreet.numerics import FloatArray
 from discreet.outputs import MARK, PartialEvent
 from discreet.policy import Secret
 from discreet.publish.person import shown
-from discreet.publish.plan import Plan, cut, settled
+from discreet.publish.plan import Plan, cut, left_open
 from discreet.publish.trajectory import stream_decision, stream_mechanism
 from discreet.randomness import SeededEntropy
 from discreet.session import Session
@@ -162,7 +162,7 @@ def _seen(plan: Plan, people: Sequence[Trajectory], seed: int, progress: Progres
         for piece in pieces:
             if len(piece) not in made:
                 model, events = plan.habits.of(pieces, len(piece))
-                mechanism = own.mechanism.make(model, settled(own.policy, model.contexts)[0], events=events)
+                mechanism = own.mechanism.make(model, left_open(own.policy, model.contexts)[0], events=events)
                 made[len(piece)] = mechanism, remembered(mechanism)
             yield _released(made[len(piece)], piece, rng)
         if progress is not None:

@@ -375,7 +375,7 @@ class Session:
         """{secret: {slot: belief}} of what was beyond its limit when the secret was declared: it may rise no more."""
         belief = self._now.belief
         told: dict[str, dict[int, float]] = {}
-        for g, opens, limit in belief.told:
+        for g, opens, limit in belief.already_told:
             told.setdefault(belief.adversary.names[g], {})[opens] = limit
         return told
 

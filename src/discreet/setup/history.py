@@ -24,7 +24,7 @@ class History:
     """One person's readings, and what to say of how they were got."""
 
     readings: pl.DataFrame
-    told: str
+    sentence: str
 
     @property
     def positions(self) -> int:

@@ -221,7 +221,7 @@ class Setup:
         fitted = [day.fitted(self.routine.contexts) for day in self.days if day.date is not None]
         return ([day for day in fitted if _holds_a_secret(day, policy)] or fitted)[-1]
 
-    def told(self, policy: Policy, vocabulary: str) -> list[Output]:
+    def outputs(self, policy: Policy, vocabulary: str) -> list[Output]:
         """What applications would see of that day, as it might be: drawn once, from a seed."""
         day = self.shown(policy)
         assert day.date is not None

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from discreet.data.rows import LogFile, Told
+from discreet.data.rows import EntryContent, LogFile
 from discreet.data.source import Fault
 
 MICROSECOND = dt.timedelta(microseconds=1)
@@ -23,7 +23,7 @@ class Diary:
         """By its ending alone: the first bytes are those of any text."""
         return path.suffix == ".diary"
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """One row a line; a line that cannot be read is a fault, which the reader counts or raises."""
         with file.open() as lines:
             for number, line in enumerate(lines, 1):

@@ -279,7 +279,7 @@ def ask_secrets(ask: Asker, given: Given, setup: Setup) -> Suggested:
 
 def print_preview(setup: Setup, policy: Policy, choice: Choice) -> None:
     """The last day with a secret visit as applications would see it, and the cost."""
-    day, told = setup.shown(policy), setup.told(policy, choice.vocabulary)
+    day, told = setup.shown(policy), setup.outputs(policy, choice.vocabulary)
     print(f"\n{day.date:%A %d %B %Y}, told with delta {policy.delta:g} and {choice.vocabulary}, as it might be:\n")
     print_day(setup.clock, day.contexts, told, policy.contexts)
     print()

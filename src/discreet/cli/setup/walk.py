@@ -153,7 +153,7 @@ class SetupWalk:
         )
         self._when(history)
         stamps = history.readings["timestamp"]
-        self.say(f"{len(stamps)} readings, {str(stamps.min())[:10]} to {str(stamps.max())[:10]}: {history.told}")
+        self.say(f"{len(stamps)} readings, {str(stamps.min())[:10]} to {str(stamps.max())[:10]}: {history.sentence}")
         self.setup.bring(history)
         return history.positions
 
@@ -165,7 +165,7 @@ class SetupWalk:
             if warning is not None:
                 note(f"{warning} --zone {zones.home} cuts them there")
             elif self.given.zone is None:
-                self.say(f"{zones.told()[0].upper()}{zones.told()[1:]} (--zone).")
+                self.say(f"{zones.sentence()[0].upper()}{zones.sentence()[1:]} (--zone).")
         if self.known is None and self.given.carry is None and records_changes(seen):
             self.setup.carry = stands_for(seen)
             carry = duration_text(self.setup.carry)

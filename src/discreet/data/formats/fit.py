@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from discreet.data.instants import SECOND
-from discreet.data.rows import LogFile, Told
+from discreet.data.rows import EntryContent, LogFile
 from discreet.data.source import Fault
 from discreet.errors import DataError
 
@@ -38,7 +38,7 @@ class Fit:
         """By the mark in its header."""
         return head[8:12] == MARK
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each record says, as far as the file goes."""
         try:
             import fitdecode
@@ -64,7 +64,7 @@ class Fit:
                 yield number + 1, Fault(0, None, what[:80], "is where the file breaks; what follows was not read")
 
 
-def _told(frame: Any) -> Told:
+def _told(frame: Any) -> EntryContent:
     held = {field.def_num: field.raw_value for field in frame.fields}
     latitude, longitude, time = held.get(LATITUDE), held.get(LONGITUDE), held.get(TIME)
     if latitude is None or longitude is None:

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_objects
-from discreet.data.rows import LogFile, Told, inside, instant_of, instant_of_seconds, number_of, numbered, shown
+from discreet.data.rows import EntryContent, LogFile, inside, instant_of, instant_of_seconds, number_of, numbered, shown
 from discreet.data.source import Fault
 
 TIMES = ("timestamp", "time", "datetime", "date_time", "when", "tst", "recorded_at", "created_at", "date")
@@ -41,7 +41,7 @@ class GeoJson:
             return False
         return b'"FeatureCollection"' in text or (b'"Feature"' in text and b'"geometry"' in text)
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each feature says."""
         with file.open() as stream:
             head = stream.read(HEAD)
@@ -63,14 +63,14 @@ class Overland:
         text = head.lstrip(BYTE_ORDER_MARK + b" \t\r\n")
         return text.startswith(b"{") and b'"locations"' in text and b'"Feature"' in text and b'"geometry"' in text
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each location says."""
         with file.open() as stream:
             for number, said in parsed_objects(stream, 2):
                 yield from numbered(number, (said,) if isinstance(said, Fault) else rows_of(said))
 
 
-def rows_of(said: dict[str, Any]) -> Iterator[Told]:
+def rows_of(said: dict[str, Any]) -> Iterator[EntryContent]:
     """What one feature says."""
     if said.get("type") != "Feature":
         yield f"unknown type {shown(said.get('type'), 40)!r}"
@@ -85,7 +85,7 @@ def rows_of(said: dict[str, Any]) -> Iterator[Told]:
         yield f"{shown(kind, 40)} feature"
 
 
-def _point(point: Any, held: Any) -> Told:
+def _point(point: Any, held: Any) -> EntryContent:
     given = next((name for name in TIMES if inside(held, name) is not None), None) or _loosely(held)
     if given is None:
         return "feature without a time"
@@ -104,7 +104,7 @@ def _loosely(held: Any) -> str | None:
     return next((one for one in names if SPACES.sub("", one).lower() in PLAIN and names[one] is not None), None)
 
 
-def _line(points: Any, held: Any, *, several: bool) -> Iterator[Told]:
+def _line(points: Any, held: Any, *, several: bool) -> Iterator[EntryContent]:
     """The positions of a line with the times that stand beside them, in the properties or in one object of those."""
     within = (held, inside(held, "coordinateProperties"))
     times = next((found for one in within for name in LISTS if (found := inside(one, name))), None)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import polars as pl
 
 from discreet.data.notation.lines import line_blocks, plain_fields, plain_instants
-from discreet.data.rows import Alike, LogFile, Stay, Told, instant_of, number_of, numbered, words
+from discreet.data.rows import Alike, EntryContent, LogFile, Stay, instant_of, number_of, numbered, words
 from discreet.data.source import Fault
 
 FIELDS = ("latitude", "longitude", "zero", "altitude", "days", "date", "time")
@@ -30,13 +30,13 @@ class GeoLifeTrajectory:
         """By the first line."""
         return head.lstrip().lower().startswith(b"geolife trajectory")
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """The position on each line."""
         user = _user_of(file)
         with file.open() as stream:
             yield from _positions(stream, 1, user)
 
-    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, EntryContent]]]:
         """The same, positions as columns."""
         user = _user_of(file)
         with file.open() as stream:
@@ -51,7 +51,7 @@ def _user_of(file: LogFile) -> str | None:
     return parts[-3] if len(parts) >= 3 and parts[-2].lower() == "trajectory" else None
 
 
-def _positions(stream: BinaryIO, first: int, user: str | None) -> Iterator[tuple[int, Told]]:
+def _positions(stream: BinaryIO, first: int, user: str | None) -> Iterator[tuple[int, EntryContent]]:
     for number, line in _lines(stream, first):
         if number > HEADER_LINES and line.strip():
             yield number, _position(line, user)
@@ -86,7 +86,7 @@ class GeoLifeLabels:
         """By the header."""
         return re.match(rb"Start Time\s+End Time\s+Transportation Mode", head) is not None
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """The rows of each label."""
         parts = file.inner.parts
         user = parts[-2] if len(parts) >= 2 and re.fullmatch(r"\d+", parts[-2]) else None
@@ -105,7 +105,7 @@ def _lines(stream: BinaryIO, number: int) -> Iterator[tuple[int, str]]:
         number += whole
 
 
-def _position(line: str, user: str | None) -> Told:
+def _position(line: str, user: str | None) -> EntryContent:
     fields = line.split(",")
     if len(fields) < 7:
         return Fault(0, None, line[:80], f"has {len(fields)} fields where a trajectory has 7")
@@ -118,7 +118,7 @@ def _position(line: str, user: str | None) -> Told:
     return user, instant, latitude, longitude, None, None
 
 
-def _label(line: str, user: str | None) -> Iterator[Told]:
+def _label(line: str, user: str | None) -> Iterator[EntryContent]:
     fields = line.split("\t")
     times = [instant_of(field.strip().replace("/", "-"), utc=True) for field in fields[:2]]
     mode = words(fields[2]) if len(fields) == 3 else None

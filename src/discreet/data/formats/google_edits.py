@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_objects
 from discreet.data.notation.segments import told_of
-from discreet.data.rows import LogFile, Told, inside, instant_of, number_of, point_of_e7, shown
+from discreet.data.rows import EntryContent, LogFile, inside, instant_of, number_of, point_of_e7, shown
 from discreet.data.source import Fault
 
 CORRECTED, INFERRED = "userEditedSemanticSegment", "inferredSemanticSegment"
@@ -32,7 +32,7 @@ class GoogleEdits:
         """By the name of the list."""
         return head.lstrip(BYTE_ORDER_MARK + b" \t\r\n").startswith(b"{") and b'"timelineEdits"' in head
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each edit says: signals as they come, then the segments."""
         corrected: list[Entry] = []
         inferred: list[Entry] = []
@@ -74,7 +74,7 @@ def _span(entry: dict[str, Any]) -> tuple[int, int] | None:
     return None if start is None or end is None else (start, end)
 
 
-def row_of(said: dict[str, Any]) -> Told:
+def row_of(said: dict[str, Any]) -> EntryContent:
     """What one signal says."""
     signal = inside(said, "rawSignal", "signal")
     position = inside(signal, "position")

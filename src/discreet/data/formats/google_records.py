@@ -16,7 +16,7 @@ import polars as pl
 
 from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_blocks, parsed_objects
 from discreet.data.notation.lines import plain_instants
-from discreet.data.rows import FARTHEST, Alike, LogFile, Told, instant_of, instant_of_seconds, number_of
+from discreet.data.rows import FARTHEST, Alike, EntryContent, LogFile, instant_of, instant_of_seconds, number_of
 from discreet.data.source import Fault
 
 WRAPPED = 1 << 32
@@ -37,13 +37,13 @@ class GoogleRecords:
         fields = (b'"latitudeE7"', b'"timestampMs"', b'"deviceTag"')
         return any(field in text for field in fields) or b"".join(text.split()).startswith(b'{"locations":[]')
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each record says."""
         with file.open() as stream:
             for number, said in parsed_objects(stream, 2):
                 yield number, said if isinstance(said, Fault) else row_of(said)
 
-    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, EntryContent]]]:
         """The same, positions as columns."""
         with file.open() as stream:
             for first, said in parsed_blocks(stream, 2):
@@ -57,7 +57,7 @@ class GoogleRecords:
                 yield [(first + k, _told(said[k])) for k in single]
 
 
-def _told(said: dict[str, Any] | Fault) -> Told:
+def _told(said: dict[str, Any] | Fault) -> EntryContent:
     return said if isinstance(said, Fault) else row_of(said)
 
 
@@ -100,7 +100,7 @@ def _instants(said: list[Any]) -> Sequence[int] | pl.Series | None:
     return None if None in instants else [one for one in instants if one is not None]
 
 
-def row_of(said: dict[str, Any]) -> Told:
+def row_of(said: dict[str, Any]) -> EntryContent:
     """What a record says."""
     latitude, longitude = said.get("latitudeE7"), said.get("longitudeE7")
     if latitude is None and longitude is None:

@@ -13,9 +13,9 @@ from typing import Any
 from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_objects
 from discreet.data.notation.segments import meaning_of
 from discreet.data.rows import (
+    EntryContent,
     LogFile,
     Stay,
-    Told,
     inside,
     instant_of,
     instant_of_seconds,
@@ -38,14 +38,14 @@ class GoogleSemantic:
         """By the name of the list."""
         return head.lstrip(BYTE_ORDER_MARK + b" \t\r\n").startswith(b"{") and b'"timelineObjects"' in head
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each visit and movement says."""
         with file.open() as stream:
             for number, said in parsed_objects(stream, 2):
                 yield from numbered(number, (said,) if isinstance(said, Fault) else rows_of(said))
 
 
-def rows_of(said: dict[str, Any]) -> Iterator[Told]:
+def rows_of(said: dict[str, Any]) -> Iterator[EntryContent]:
     """What one entry says."""
     kind = "placeVisit" if "placeVisit" in said else "activitySegment"
     entry = said.get(kind)
@@ -65,7 +65,7 @@ def rows_of(said: dict[str, Any]) -> Iterator[Told]:
         yield from _movement(entry, start, end)
 
 
-def _movement(entry: dict[str, Any], start: int | None, end: int | None) -> Iterator[Told]:
+def _movement(entry: dict[str, Any], start: int | None, end: int | None) -> Iterator[EntryContent]:
     """A way from one place to another; what is not known of its ends is left out, not guessed."""
     kind = words(entry.get("activityType"))
     context = None if kind is None or kind.startswith("UNKNOWN") else kind.replace("_", " ").lower()
@@ -78,7 +78,7 @@ def _movement(entry: dict[str, Any], start: int | None, end: int | None) -> Iter
     yield from _path(entry, context)
 
 
-def _path(entry: dict[str, Any], context: str | None) -> Iterator[Told]:
+def _path(entry: dict[str, Any], context: str | None) -> Iterator[EntryContent]:
     """The points with a time of a visit or a movement."""
     points = inside(entry, "simplifiedRawPath", "points")
     for point in points if isinstance(points, list) else ():

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_objects
 from discreet.data.notation.segments import told_of
-from discreet.data.rows import LogFile, Told
+from discreet.data.rows import EntryContent, LogFile
 
 
 class GoogleTimelineAndroid:
@@ -26,7 +26,7 @@ class GoogleTimelineAndroid:
         text = head.lstrip(BYTE_ORDER_MARK + b" \t\r\n")
         return text.startswith(b"{") and any(name in head for name in (b'"semanticSegments"', b'"rawSignals"'))
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each segment and each signal says."""
         with file.open() as stream:
             yield from told_of(parsed_objects(stream, 2))
@@ -46,7 +46,7 @@ class GoogleTimelineIos:
             re.match(rb"\[\s*\{", text) is not None and b'"startTime"' in text and any(kind in text for kind in kinds)
         )
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each entry says."""
         with file.open() as stream:
             yield from told_of(parsed_objects(stream, 1))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from discreet.data.notation.xml_points import Points, has_root, read_points
-from discreet.data.rows import LogFile, Told, instant_of, number_of
+from discreet.data.rows import EntryContent, LogFile, instant_of, number_of
 from discreet.data.source import Fault
 
 SILENT = {"rtept": "route point", "wpt": "waypoint"}
@@ -27,7 +27,7 @@ class Gpx:
         """By the root element."""
         return has_root(head, b"gpx")
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each point says."""
         return read_points(file, _TrackPoints())
 
@@ -78,7 +78,7 @@ class _TrackPoints(Points):
         self._point = None
 
 
-def _told(attributes: dict[str, str], time: str | None, accuracy: str | None) -> Told:
+def _told(attributes: dict[str, str], time: str | None, accuracy: str | None) -> EntryContent:
     latitude, longitude = number_of(attributes.get("lat")), number_of(attributes.get("lon"))
     if latitude is None or longitude is None:
         field = "lat" if latitude is None else "lon"

@@ -30,8 +30,8 @@ from discreet.data.rows import (
     FARTHEST,
     PART,
     Alike,
+    EntryContent,
     LogFile,
-    Told,
     in_parts,
     inside,
     instant_of,
@@ -71,7 +71,7 @@ class HomeAssistantJson:
         text = head.lstrip(BYTE_ORDER_MARK + b" \t\r\n")
         return text[:1] == b"[" and b'"entity_id"' in text and b'"state"' in text
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each state says."""
         with file.open() as stream:
             start = stream.read(4096).lstrip(BYTE_ORDER_MARK + b" \t\r\n")
@@ -98,12 +98,12 @@ class HomeAssistantCsv:
         first = head.removeprefix(BYTE_ORDER_MARK).split(b"\n")[0].decode(errors="replace").strip()
         return tuple(first.replace('"', "").split(",")[:3]) == CSV_HEADER
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each line says."""
         with file.open() as stream:
             yield from _lines_from(stream, None, 0)
 
-    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, EntryContent]]]:
         """The same, as columns up to the first block of lines that is odd in any way."""
         done, before = 0, 0
         with file.open() as stream:
@@ -124,7 +124,7 @@ class HomeAssistantCsv:
             yield from in_parts(_lines_from(stream, CSV_HEADER if done else None, before))
 
 
-def _columns(fields: pl.DataFrame, first: int) -> Iterator[Alike | list[tuple[int, Told]]]:
+def _columns(fields: pl.DataFrame, first: int) -> Iterator[Alike | list[tuple[int, EntryContent]]]:
     """Lines that are somebody's at a time and in a state, and each of the others."""
     numbered = fields.with_row_index("number", first).with_columns(
         user=pl.col("entity_id").str.extract(USER), instant=plain_instants(fields["last_changed"])
@@ -139,7 +139,7 @@ def _columns(fields: pl.DataFrame, first: int) -> Iterator[Alike | list[tuple[in
     yield [(number, row_of(dict(zip(CSV_HEADER, said, strict=True)), said[0])) for number, *said in odd.iter_rows()]
 
 
-def _lines_from(stream: BinaryIO, header: Sequence[str] | None, before: int) -> Iterator[tuple[int, Told]]:
+def _lines_from(stream: BinaryIO, header: Sequence[str] | None, before: int) -> Iterator[tuple[int, EntryContent]]:
     """What the lines of a table say that follow so many others; without a header, the first line is one."""
     encoding = "utf-8-sig" if header is None else "utf-8"
     rows = csv.DictReader(io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline=""), header)
@@ -165,12 +165,12 @@ class HomeAssistantDatabase:
         """By SQLite's mark; that it has states is seen when it is opened."""
         return head.startswith(b"SQLite format 3\x00")
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each row of the states says, people and device trackers only."""
         for some in self._rows(file):
             yield from _told_of(some)
 
-    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, EntryContent]]]:
         """The same, as columns where a thousand rows have nothing odd."""
         for some in self._rows(file):
             places = {state for state in {row[2] for row in some} if _context(_text(state)) is not None}
@@ -190,7 +190,7 @@ class HomeAssistantDatabase:
                 yield some
 
 
-def _told_of(some: list[Any]) -> Iterator[tuple[int, Told]]:
+def _told_of(some: list[Any]) -> Iterator[tuple[int, EntryContent]]:
     for number, *said in some:
         yield number, _row_of_database(*map(_text, said))
 
@@ -249,7 +249,7 @@ def parse_message(message: bytes | str | dict[str, Any]) -> Parsed:
     return parsed(row_of(said, inside(said, "entity_id")))
 
 
-def row_of(said: Any, entity: object) -> Told:
+def row_of(said: Any, entity: object) -> EntryContent:
     """What a state says of the entity; fields that are not known here never matter."""
     user = _user(entity)
     if user is None:
@@ -261,7 +261,7 @@ def row_of(said: Any, entity: object) -> Told:
     return _row(user, inside(said, "state"), instant, inside(said, "attributes"))
 
 
-def _row_of_database(entity: object, state: object, time: object, attributes: object) -> Told:
+def _row_of_database(entity: object, state: object, time: object, attributes: object) -> EntryContent:
     user = _user(entity)
     if user is None:
         return _other(entity)
@@ -277,7 +277,7 @@ def _row_of_database(entity: object, state: object, time: object, attributes: ob
     return _row(user, state, instant, held)
 
 
-def _row(user: str, state: object, instant: int, attributes: Any) -> Told:
+def _row(user: str, state: object, instant: int, attributes: Any) -> EntryContent:
     context = _context(state)
     if context is None:
         return "unknown or unavailable"
@@ -301,7 +301,7 @@ def _user(entity: object) -> str | None:
     return (name or None) if domain in PEOPLE else None
 
 
-def _other(entity: object) -> Told:
+def _other(entity: object) -> EntryContent:
     if not isinstance(entity, str) or "." not in entity:
         return Fault(0, "entity_id", entity, "is not an entity")
     return f"entity {entity.partition('.')[0][:40]}"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from discreet.data.notation.xml_points import Points, has_root, read_points
-from discreet.data.rows import MOVING_WORDS, LogFile, Stay, Told, instant_of, number_of, words
+from discreet.data.rows import MOVING_WORDS, EntryContent, LogFile, Stay, instant_of, number_of, words
 from discreet.data.source import Fault
 
 TEXTS = frozenset(("name", "when", "begin", "end", "coord", "coordinates"))
@@ -32,7 +32,7 @@ class Kml:
         """By the root element."""
         return has_root(head, b"kml")
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each point of a track and each placemark says."""
         return read_points(file, _Placemarks())
 
@@ -96,7 +96,7 @@ class _Placemarks(Points):
         self._coords.clear()
 
 
-def _at(when: str, coord: str) -> Told:
+def _at(when: str, coord: str) -> EntryContent:
     """One point of a track."""
     instant, where = instant_of(when, utc=True), _point(coord.split())
     if instant is None:
@@ -106,7 +106,7 @@ def _at(when: str, coord: str) -> Told:
     return None, instant, *where, None, None
 
 
-def _told(mark: dict[str, str]) -> Iterator[Told]:
+def _told(mark: dict[str, str]) -> Iterator[EntryContent]:
     """What a placemark without a track says."""
     if "when" in mark:
         instant, where = instant_of(mark["when"], utc=True), _first(mark.get("Point"))
@@ -122,7 +122,7 @@ def _told(mark: dict[str, str]) -> Iterator[Told]:
         yield "placemark without a time"
 
 
-def _span(mark: dict[str, str]) -> Iterator[Told]:
+def _span(mark: dict[str, str]) -> Iterator[EntryContent]:
     times = {name: instant_of(mark[name], utc=True) for name in ("begin", "end") if name in mark}
     for name, instant in times.items():
         if instant is None:
@@ -147,7 +147,7 @@ def _span(mark: dict[str, str]) -> Iterator[Told]:
     yield from Stay(start, end).rows(moving, first, until=last)
 
 
-def _nowhere(mark: dict[str, str], kind: str) -> Told:
+def _nowhere(mark: dict[str, str], kind: str) -> EntryContent:
     if kind in mark:
         return Fault(0, "coordinates", mark[kind][:80], "is not a longitude and a latitude")
     return "placemark without a position"

@@ -17,7 +17,18 @@ from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, depth_of, loads, parsed_objects
 from discreet.data.notation.lines import line_blocks
 from discreet.data.records import Parsed
-from discreet.data.rows import AWAY, FARTHEST, Alike, LogFile, Told, instant_of_seconds, number_of, parsed, shown, words
+from discreet.data.rows import (
+    AWAY,
+    FARTHEST,
+    Alike,
+    EntryContent,
+    LogFile,
+    instant_of_seconds,
+    number_of,
+    parsed,
+    shown,
+    words,
+)
 from discreet.data.source import Fault
 
 SILENT = frozenset(
@@ -45,7 +56,7 @@ class OwnTracksRecording:
         """By the first line, or by the ending of an empty file."""
         return RECORDED.match(head) is not None or (path.suffix.lower() == ".rec" and not head.strip())
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each line says."""
         user = _user_of_path(file.inner)
         with file.open() as stream:
@@ -55,7 +66,7 @@ class OwnTracksRecording:
                     if line.strip():
                         yield number, _recorded(line, user)
 
-    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, Told]]]:
+    def parts(self, file: LogFile) -> Iterator[Alike | list[tuple[int, EntryContent]]]:
         """The same, locations as columns."""
         user = _user_of_path(file.inner)
         with file.open() as stream:
@@ -72,7 +83,7 @@ class OwnTracksRecording:
                 yield [(first + k, _recorded(lines[k], user)) for k in single if lines[k].strip()]
 
 
-def _recorded(line: bytes, user: str | None) -> Told:
+def _recorded(line: bytes, user: str | None) -> EntryContent:
     """What a line of a recording says."""
     parts: Sequence[bytes] = line.split(b"\t", 2)
     if len(parts) != 3 and (spaced := SPACED.fullmatch(line)) is not None:
@@ -82,7 +93,7 @@ def _recorded(line: bytes, user: str | None) -> Told:
     kind, message = parts[1].strip(), parts[2]
     if message[:1] != b"{" and kind != b"*":
         return shown(kind.decode(errors="replace"), 40) or "no kind"
-    return told(message, user)
+    return content_of(message, user)
 
 
 def _alike(numbers: list[int], messages: list[bytes], user: str | None) -> Alike | None:
@@ -123,7 +134,7 @@ class OwnTracksJson:
         """By the field that every message has."""
         return head.lstrip(BYTE_ORDER_MARK + b" \t\r\n")[:1] in (b"{", b"[") and b'"_type"' in head
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each message says."""
         with file.open() as stream:
             level = depth_of(stream.read(HEAD), b'"_type"') - 1
@@ -139,10 +150,10 @@ def parse_message(message: bytes | str | dict[str, Any], topic: str | None = Non
     neither where somebody is nor what they do.
     """
     user = _user_of_topic(topic)
-    return parsed(row_of(message, user) if isinstance(message, dict) else told(message, user))
+    return parsed(row_of(message, user) if isinstance(message, dict) else content_of(message, user))
 
 
-def told(message: bytes | str, user: str | None = None) -> Told:
+def content_of(message: bytes | str, user: str | None = None) -> EntryContent:
     """What the text of one message says."""
     try:
         said = loads(message)
@@ -151,7 +162,7 @@ def told(message: bytes | str, user: str | None = None) -> Told:
     return row_of(said, user) if isinstance(said, dict) else Fault(0, None, _shown(message), "is not a JSON object")
 
 
-def row_of(said: dict[str, Any], user: str | None = None) -> Told:
+def row_of(said: dict[str, Any], user: str | None = None) -> EntryContent:
     """What a message says; fields that are not known here never matter."""
     kind = said.get("_type")
     if kind != "location" and kind != "transition":

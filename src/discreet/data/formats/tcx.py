@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from discreet.data.notation.xml_points import Points, has_root, read_points
-from discreet.data.rows import LogFile, Told, instant_of, number_of
+from discreet.data.rows import EntryContent, LogFile, instant_of, number_of
 from discreet.data.source import Fault
 
 READ = {"Time": "time", "LatitudeDegrees": "latitude", "LongitudeDegrees": "longitude"}
@@ -25,7 +25,7 @@ class Tcx:
         """By the root element."""
         return has_root(head, b"TrainingCenterDatabase")
 
-    def entries(self, file: LogFile) -> Iterator[tuple[int, Told]]:
+    def entries(self, file: LogFile) -> Iterator[tuple[int, EntryContent]]:
         """What each track point says."""
         return read_points(file, _TrackPoints())
 
@@ -66,7 +66,7 @@ class _TrackPoints(Points):
             self._held = None
 
 
-def _told(held: dict[str, str]) -> Told:
+def _told(held: dict[str, str]) -> EntryContent:
     if "latitude" not in held and "longitude" not in held:
         return "track point without a position"
     latitude, longitude = number_of(held.get("latitude")), number_of(held.get("longitude"))

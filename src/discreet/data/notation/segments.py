@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from discreet.data.instants import SECOND
-from discreet.data.rows import Stay, Told, inside, instant_of, number_of, numbered, point_of, point_of_e7, shown, words
+from discreet.data.rows import (
+    EntryContent,
+    Stay,
+    inside,
+    instant_of,
+    number_of,
+    numbered,
+    point_of,
+    point_of_e7,
+    shown,
+    words,
+)
 from discreet.data.source import Fault
 
 MEANINGS = {"HOME": "home", "WORK": "work", "SCHOOL": "school"}
@@ -17,7 +28,7 @@ SILENT = ("timelineMemory", "activityRecord", "wifiScan")
 """Entries without a place of their own: trips in words, guesses at movements, lists of networks."""
 
 
-def told_of(objects: Iterator[tuple[int, dict[str, Any] | Fault]]) -> Iterator[tuple[int, Told]]:
+def told_of(objects: Iterator[tuple[int, dict[str, Any] | Fault]]) -> Iterator[tuple[int, EntryContent]]:
     """What each entry says; a visit within another, such as a shop in a mall, is part of that one.
 
     Google writes both, with `hierarchyLevel` 0 and 1, for the same hours, and the inner place may lie hundreds of
@@ -50,7 +61,7 @@ def told_of(objects: Iterator[tuple[int, dict[str, Any] | Fault]]) -> Iterator[t
             yield from numbered(number, rows_of(said))
 
 
-def rows_of(said: dict[str, Any]) -> Iterator[Told]:
+def rows_of(said: dict[str, Any]) -> Iterator[EntryContent]:
     """What one entry of either phone says."""
     if "position" in said:
         yield _signal(said["position"])
@@ -79,7 +90,7 @@ def rows_of(said: dict[str, Any]) -> Iterator[Told]:
         yield from _path(said["timelinePath"], start)
 
 
-def _movement(activity: Any, start: int | None, end: int | None) -> Iterator[Told]:
+def _movement(activity: Any, start: int | None, end: int | None) -> Iterator[EntryContent]:
     """A way from one place to another; what is not known of its ends is left out, not guessed."""
     kind = words(inside(activity, "topCandidate", "type"))
     context = None if kind is None or kind.upper().startswith("UNKNOWN") else kind.replace("_", " ").lower()
@@ -88,7 +99,7 @@ def _movement(activity: Any, start: int | None, end: int | None) -> Iterator[Tol
     yield from Stay.known(start, end).rows(context, begins, until=ends, moves=True)
 
 
-def _path(points: Any, start: int | None) -> Iterator[Told]:
+def _path(points: Any, start: int | None) -> Iterator[EntryContent]:
     """Points with a time (Android) or with whole minutes from the start (iOS)."""
     if not isinstance(points, list) or not points:
         yield Fault(0, "timelinePath", shown(points), "is not a list of points")
@@ -104,7 +115,7 @@ def _path(points: Any, start: int | None) -> Iterator[Told]:
             yield None, instant, *where, None, None
 
 
-def _signal(position: Any) -> Told:
+def _signal(position: Any) -> EntryContent:
     where, instant = _place(inside(position, "LatLng") or position), instant_of(inside(position, "timestamp"))
     if where is None:
         return Fault(0, "LatLng", shown(inside(position, "LatLng")), "is not a position")

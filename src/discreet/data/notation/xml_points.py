@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import BinaryIO, Protocol
 
-from discreet.data.rows import Told
+from discreet.data.rows import EntryContent
 from discreet.data.source import Fault
 
 BLOCK = 1 << 16
@@ -34,14 +34,14 @@ class Points:
 
     def __init__(self) -> None:
         self.count = 0
-        self._done: list[tuple[int, Told]] = []
+        self._done: list[tuple[int, EntryContent]] = []
 
-    def tell(self, *told: Told) -> None:
+    def tell(self, *told: EntryContent) -> None:
         """One entry has ended, and says this."""
         self.count += 1
         self._done += [(self.count, one) for one in told]
 
-    def take(self) -> list[tuple[int, Told]]:
+    def take(self) -> list[tuple[int, EntryContent]]:
         """The entries that ended."""
         done, self._done = self._done, []
         return done
@@ -70,7 +70,7 @@ def has_root(head: bytes, name: bytes) -> bool:
     return re.search(rb"<(?:\w+:)?" + name + rb"[\s>]", head) is not None
 
 
-def read_points(file: Opened, points: Points) -> Iterator[tuple[int, Told]]:
+def read_points(file: Opened, points: Points) -> Iterator[tuple[int, EntryContent]]:
     """What a document says, as far as it goes; blanks before its first line, which some programs write, are no harm."""
     parser = ET.XMLParser(target=points)
     begun = False

@@ -46,7 +46,7 @@ BYTES = 3 << 30
 LENGTH = struct.Struct("!Q")
 """How many bytes of work follow."""
 
-Told = Callable[[int, int], object]
+EntryContent = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def packed(work: PreviewWork | Trial) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
-def preview(work: PreviewWork, told: Told) -> dict[str, Any]:
+def preview(work: PreviewWork, told: EntryContent) -> dict[str, Any]:
     """All of it; `told` hears how many days are done, and of how many."""
     from discreet.choosing.choices import Choice, choice_of, drawn_weeks, mean_of_weeks
     from discreet.models.kinds import MONDAY

@@ -246,7 +246,7 @@ def _choice(
     (compared,) = task.compare(policy, [delta], [vocabulary], weeks, far).choices
     own = at_delta(policy, delta)
     limits = {name: _odds(known, task.clock) for name, known in odds(task.routine, own).items()}
-    told = [_told(output) for output in task.told(own, vocabulary)]
+    told = [_told(output) for output in task.outputs(own, vocabulary)]
     return {**choice_json(compared), "limits": limits, "told": told}
 
 

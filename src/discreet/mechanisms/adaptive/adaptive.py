@@ -16,8 +16,8 @@ from discreet.events import Events
 from discreet.given import as_date
 from discreet.hierarchy import Hierarchy
 from discreet.mechanisms.adaptive.changing import Change, Changes
-from discreet.mechanisms.adaptive.family import Observer, fingerprints, observers_of, observing
 from discreet.mechanisms.adaptive.machine import PAIRS, AdaptiveMachine, Memory
+from discreet.mechanisms.adaptive.observers import Observer, fingerprints, observers_of, observing
 from discreet.mechanisms.adaptive.slots import Pacing
 from discreet.mechanisms.adaptive.table import SuppressTable
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Value, vocabulary_of

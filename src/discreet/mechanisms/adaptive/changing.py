@@ -22,7 +22,7 @@ from discreet.policy import Policy
 Make = Callable[[Any, Policy, tuple[AdaptiveMachine, int] | None], AdaptiveMachine]
 """The machine of these habits and this policy, and which machine it follows, at which cut."""
 
-KEPT = 8
+MOST_MACHINES = 8
 """Machines kept for changes at other cuts than the last."""
 
 
@@ -62,7 +62,7 @@ class Changes:
             before, change = self.machine(cuts[:-1]), self.changes[len(cuts) - 1]
             found = self._later[cuts] = self._make(before.model, change.policy, (before, cuts[-1]))
             found.decider.effort = self._first.decider.effort
-            if len(self._later) > KEPT:
+            if len(self._later) > MOST_MACHINES:
                 self._later.popitem(last=False)
         return found
 
@@ -88,7 +88,7 @@ class Changes:
             return after
         cuts = (*after.cuts, after.slot)
         next_one = self.machine(cuts)
-        own, *others = (one.carried(own) for one, own in zip(next_one.family, after.beliefs.each, strict=True))
+        own, *others = (one.carried(own) for one, own in zip(next_one.adversaries, after.beliefs.each, strict=True))
         return next_one.restored(own, after.skipped, cuts, tuple(others))
 
     def restored(
@@ -107,4 +107,4 @@ class Changes:
             raise DiscreetError(
                 f"the checkpoint is after {len(cuts)} changes, of which the mechanism knows {len(self.changes)}"
             )
-        return self.machine(cuts).family
+        return self.machine(cuts).adversaries

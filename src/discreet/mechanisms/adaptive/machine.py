@@ -3,7 +3,7 @@
 One machine serves a day and a stream without end. A public state is the slot and the belief of every observer; kernels
 are decided for each as it occurs, and the latest are kept, by what they were made from. Over a stream, beliefs hold
 live rows alone (endless.md). Truth or silence on secrets at each slot of a chain is tabled: a release settles the past,
-so a belief is a function of (place in the cycle of the last release, its context, how long ago), and so are kernels,
+so a belief is a function of (phase of the last release, its context, how long ago), and so are kernels,
 for as long as habits repeat; table.py does the same for a day.
 """
 
@@ -22,8 +22,8 @@ from discreet.contracts import cycle_of, is_endless
 from discreet.errors import DiscreetError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.adaptive.decision import Decider, Decision
-from discreet.mechanisms.adaptive.family import Beliefs, FamilySlots
 from discreet.mechanisms.adaptive.kernel import ReleaseKernel
+from discreet.mechanisms.adaptive.observers import Beliefs, ObserverSlots
 from discreet.mechanisms.adaptive.size import refuse_large_memory, refuse_long_day
 from discreet.mechanisms.adaptive.slots import HIDDEN_PACING, PACING, DaySlots, LiveSlots, Pacing, Slot
 from discreet.mechanisms.adaptive.vocabulary import Outputs, Vocabulary
@@ -177,23 +177,23 @@ class AdaptiveMachine(Remembering):
         refuse_large_memory(n, n * (2 + int(group.max())) if lifted else n, outputs)
         super().__init__(model.contexts, memory, group, known)
         self.model, self.policy, self.tabled = model, policy, tabled
-        self.family: tuple[Any, ...]
+        self.adversaries: tuple[Any, ...]
         self.slots: tuple[Any, ...]
         self.horizon: int | None
         if is_endless(model):
-            self.family = self._streams((model, *observers), like, before)
-            self.horizon = max(one.horizon for one in self.family)  # refuses what looks too far ahead
+            self.adversaries = self._streams((model, *observers), like, before)
+            self.horizon = max(one.horizon for one in self.adversaries)  # refuses what looks too far ahead
             own = HIDDEN_PACING if model.emission(model.first) is not None else PACING.get((outputs, memory))
             self.pacing = pacing or own or PACING["deceive", memory]
-            self.slots = tuple(LiveSlots(self.pacing) for _ in self.family)
+            self.slots = tuple(LiveSlots(self.pacing) for _ in self.adversaries)
             room = ROOM
         else:
             refuse_long_day(model, policy, outputs)
-            self.family = tuple(Adversary(self, habits) for habits in (model, *observers))
+            self.adversaries = tuple(Adversary(self, habits) for habits in (model, *observers))
             self.horizon, room = None, DAY_ROOM
-            self.slots = tuple(DaySlots(one, self.private_contexts) for one in self.family)
-        self.adversary = self.family[0]
-        self.decider = Decider(FamilySlots(self.slots), vocabulary, self.private_contexts)
+            self.slots = tuple(DaySlots(one, self.private_contexts) for one in self.adversaries)
+        self.adversary = self.adversaries[0]
+        self.decider = Decider(ObserverSlots(self.slots), vocabulary, self.private_contexts)
         if like is not None:
             self.decider.effort = like.decider.effort
         self._known: DecisionCache = DecisionCache(room) if like is None else like._known
@@ -206,15 +206,15 @@ class AdaptiveMachine(Remembering):
             EndlessAdversary(
                 self,
                 one,
-                tables=None if like is None else like.family[number].tables,
-                follows=None if before is None else Follows(before[0].family[number], before[1]),
+                tables=None if like is None else like.adversaries[number].tables,
+                follows=None if before is None else Follows(before[0].adversaries[number], before[1]),
             )
             for number, one in enumerate(habits)
         )
 
     def start(self) -> AdaptiveState:
         """Nothing was output yet."""
-        beliefs = Beliefs(tuple(one.start() for one in self.family))
+        beliefs = Beliefs(tuple(one.start() for one in self.adversaries))
         return AdaptiveState(beliefs.slot, ("start", self.model.fingerprint), False, beliefs)
 
     def restored(
@@ -232,7 +232,7 @@ class AdaptiveMachine(Remembering):
         """The adversaries after changes at these cuts; there are none."""
         if cuts:
             raise DiscreetError(f"the checkpoint is after {len(cuts)} changes, of which the mechanism knows none")
-        return self.family
+        return self.adversaries
 
     def kernel(self, state: AdaptiveState) -> FiniteKernel | ReleaseKernel:
         """Decided once for each public state that is kept."""
@@ -245,7 +245,7 @@ class AdaptiveMachine(Remembering):
         return last[1]
 
     def _looked_up(self, state: AdaptiveState) -> DecidedKernel:
-        key = self._place(state)
+        key = self._table_key(state)
         if not self.tabled:
             return self._known.of_state(key) or self._of_slot(state, key)
         told = self._known.get(key)
@@ -254,30 +254,30 @@ class AdaptiveMachine(Remembering):
             self._known.keep(key, told)
         silent, after = told.silent, state.slot + 1
         if silent is not None and (silent.slot != after or silent.own.adversary is not self.adversary):
-            # decided at another place of the cycle, or for a stream that began on another date
-            moved = tuple(one.at(after, own) for one, own in zip(silent.each, self.family, strict=True))
+            # decided at another phase, or for a stream that began on another date
+            moved = tuple(one.at(after, own) for one, own in zip(silent.each, self.adversaries, strict=True))
             return told._replace(silent=Beliefs(moved))
         return told
 
-    def _place(self, state: AdaptiveState) -> Hashable:
-        """What decides the kernel: where habits repeat, the place of the last release in the cycle and its age."""
-        declared = tuple(one.told for one in state.beliefs.each)
-        if isinstance(state.key, LastTold) and not any(declared) and (place := self._repeats(state.key.slot)):
-            return place, state.key.context, state.slot - state.key.slot, state.skipped
-        # the place as well: machines of streams that began on other dates share what was decided
-        return self.model.place(state.slot), state.slot, state.key, state.skipped, declared
+    def _table_key(self, state: AdaptiveState) -> Hashable:
+        """What decides the kernel: where habits repeat, the phase of the last release and its age."""
+        declared = tuple(one.already_told for one in state.beliefs.each)
+        if isinstance(state.key, LastTold) and not any(declared) and (phase := self._repeats(state.key.slot)):
+            return phase, state.key.context, state.slot - state.key.slot, state.skipped
+        # the phase as well: machines of streams that began on other dates share what was decided
+        return self.model.phase(state.slot), state.slot, state.key, state.skipped, declared
 
     def _repeats(self, slot: int) -> tuple[int, ...] | None:
         """Where a slot is in the cycle of every observer's habits; None where some do not repeat (yet)."""
         found = []
-        for one in self.family:
-            place = one.model.place(slot)
-            if place is None:
+        for one in self.adversaries:
+            phase = one.model.phase(slot)
+            if phase is None:
                 return None
-            found.append(place)
+            found.append(phase)
         return tuple(found)
 
-    def _of_slot(self, state: AdaptiveState, place: Hashable) -> DecidedKernel:
+    def _of_slot(self, state: AdaptiveState, table_key: Hashable) -> DecidedKernel:
         """The kernel of a slot; of one that differs in no bit from another, that one's."""
         slot, ready = self._slot(state)
         key = slot.digest(), ready, state.skipped
@@ -286,7 +286,7 @@ class AdaptiveMachine(Remembering):
             decision = self._decision(slot, ready, state.skipped)
             told = DecidedKernel(self._spread(decision) if state.skipped else self.decider.kernel(decision), None)
             self._known.keep(key, told)
-        self._known.same(place, key)
+        self._known.same(table_key, key)
         return told
 
     def _slot(self, state: AdaptiveState) -> tuple[Slot, bool]:
@@ -360,8 +360,11 @@ class AdaptiveMachine(Remembering):
         after = state.slot + 1
         return Beliefs(
             tuple(
-                replace(adversary.revealed(after, context), told=tuple(one for one in belief.told if one[1] >= after))
-                for adversary, belief in zip(self.family, state.beliefs.each, strict=True)
+                replace(
+                    adversary.revealed(after, context),
+                    already_told=tuple(one for one in belief.already_told if one[1] >= after),
+                )
+                for adversary, belief in zip(self.adversaries, state.beliefs.each, strict=True)
             )
         )
 

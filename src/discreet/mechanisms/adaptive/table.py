@@ -18,9 +18,9 @@ import numpy as np
 from discreet.adversary.belief import Belief
 from discreet.contracts import Utility
 from discreet.kernels import FiniteKernel
-from discreet.mechanisms.adaptive.family import Beliefs
 from discreet.mechanisms.adaptive.kernel import ReleaseKernel
 from discreet.mechanisms.adaptive.machine import AdaptiveMachine, AdaptiveState
+from discreet.mechanisms.adaptive.observers import Beliefs
 from discreet.mechanisms.maskit.simulatable import LastRelease
 from discreet.numerics import TOTAL, FloatArray, IntArray
 from discreet.outputs import SUPPRESSED, Output, Released, Skipped
@@ -28,7 +28,7 @@ from discreet.outputs import SUPPRESSED, Output, Released, Skipped
 UNLIKELY = 2.0**-36
 """Silence that is less likely, given the release before it, is not planned for: it is decided when it occurs."""
 
-KEPT = 4_096
+MOST_KERNELS = 4_096
 """Kernels kept ready; the table behind them is compact."""
 
 
@@ -114,7 +114,7 @@ class SuppressTable(AdaptiveMachine):
             release = np.zeros(len(self._contexts), dtype=np.int64)
             release[entry.private] = entry.weight
             kernel = self._kernels[state] = ReleaseKernel(self._outputs, self._contexts, release)
-            if len(self._kernels) > KEPT:
+            if len(self._kernels) > MOST_KERNELS:
                 self._kernels.popitem(last=False)
         return kernel
 
@@ -126,7 +126,7 @@ class SuppressTable(AdaptiveMachine):
 
     def _first(self, slot: int, context: int) -> Beliefs[Belief]:
         """The beliefs that a run begins with: at the start, or after a release."""
-        return Beliefs(tuple(one.start() if slot < 0 else one.revealed(slot + 1, context) for one in self.family))
+        return Beliefs(tuple(one.start() if slot < 0 else one.revealed(slot + 1, context) for one in self.adversaries))
 
     def _extended(self, key: tuple[int, int]) -> Run:
         """Decide the next slot of a run and go on in silence; the run changes at once or, on an error, not at all."""

@@ -88,7 +88,14 @@ def withheld(machine: AdaptiveMachine, state: AdaptiveState, private: int, told:
             one
             for number, (view, own) in enumerate(zip(slot.views, rows, strict=True))
             for one in _in_the_way(
-                machine.family[number], number, view, own, weights[:, [truth, instead]], states, context, state.slot
+                machine.adversaries[number],
+                number,
+                view,
+                own,
+                weights[:, [truth, instead]],
+                states,
+                context,
+                state.slot,
             )
         ]
         if found:

@@ -310,7 +310,7 @@ class Dphmm:
         spent: OdometerSums = state.spent
         return spent
 
-    def told(self, outputs: Iterable[Output]) -> FloatArray:
+    def likelihoods(self, outputs: Iterable[Output]) -> FloatArray:
         """(T, n): the likelihood of each output in each context, up to a factor a slot; ones where nothing was told.
 
         From public outputs alone. It is what `models.learning.reports.fit_reports` learns habits from.

@@ -213,7 +213,7 @@ class MarkovChain:
         """(n,): P(X_t)."""
         return arrays.at_slot(self.prior, t, "prior")
 
-    def place(self, t: int) -> None:
+    def phase(self, t: int) -> None:
         """None: a day does not repeat."""
         return None
 

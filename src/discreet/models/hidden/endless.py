@@ -81,9 +81,9 @@ class EndlessHidden:
     @property
     def periodic(self) -> bool:
         """Whether priors are the stationary ones from the first position on."""
-        return self.settled(0)
+        return self.cyclic_at(0)
 
-    def settled(self, t: int) -> bool:
+    def cyclic_at(self, t: int) -> bool:
         """Whether priors are the stationary ones from position t on.
 
         At the first such position no event's probability differs by more than 2**-44 from theirs, and the same states
@@ -120,7 +120,7 @@ class EndlessHidden:
 
     def state_prior_at(self, t: int) -> FloatArray:
         """(K,): P(Y_t)."""
-        if self.settled(t):
+        if self.cyclic_at(t):
             assert self.stationary is not None
             return self.stationary
         while len(self._starts) <= t // BLOCK:
@@ -131,11 +131,11 @@ class EndlessHidden:
         """(n,): P(X_t)."""
         return ordered_product(self.state_prior_at(t), self.emissions)
 
-    def place(self, t: int) -> int | None:
+    def phase(self, t: int) -> int | None:
         """Where in the cycle a position is: 0 where priors are the stationary ones, None before."""
-        return 0 if self.settled(t) else None
+        return 0 if self.cyclic_at(t) else None
 
-    def once_settled(self) -> EndlessHidden | None:
+    def once_cyclic(self) -> EndlessHidden | None:
         """The same model where priors repeat from the start; None where there is no one stationary distribution."""
         if self.stationary is None:
             return None

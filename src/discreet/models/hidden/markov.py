@@ -117,7 +117,7 @@ class HiddenMarkovModel:
         """(K, n): P(X_t | Y_t)."""
         return arrays.at_slot(self.emissions, t, "emission")
 
-    def place(self, t: int) -> None:
+    def phase(self, t: int) -> None:
         """None: a day does not repeat."""
         return None
 

@@ -1,7 +1,7 @@
 """A chain from perturbed reports alone, by expectation maximisation (DPHMM, Section 3.4).
 
 Nobody saw the contexts; what is known of slot t is the likelihood L_t(c) of what was output, which public outputs and
-the mechanism give (`Dphmm.told`). One transition matrix serves all slots. With f_t the forward vectors, b_t the
+the mechanism give (`Dphmm.likelihoods`). One transition matrix serves all slots. With f_t the forward vectors, b_t the
 backward ones and Z the probability of a stream,
 
     P(X_t = i, X_{t+1} = j | outputs) = f_t(i) a(i, j) L_{t+1}(j) b_{t+1}(j) / Z,
@@ -44,7 +44,7 @@ class FromReports:
     initial: FloatArray
     transition: FloatArray
     log_likelihoods: tuple[float, ...]
-    settled: bool
+    converged: bool
     """Whether the search ended because nothing moved any more, and not after the last round."""
 
     def chain(self, slots: int) -> MarkovChain:
@@ -85,11 +85,11 @@ def fit_reports(
             logarithm += likely
         reached.append(logarithm / slots)
         if len(reached) > 1 and reached[-1] - reached[-2] < SETTLED:
-            return FromReports(names, start, step, tuple(reached), settled=True)
+            return FromReports(names, start, step, tuple(reached), converged=True)
         start = starts / starts.sum()
         left = steps.sum(axis=1, keepdims=True)
         step = np.where(left > 0, steps / np.where(left > 0, left, 1.0), step)  # a context never left keeps its row
-    return FromReports(names, start, step, tuple(reached), settled=False)
+    return FromReports(names, start, step, tuple(reached), converged=False)
 
 
 def expected(initial: FloatArray, transition: FloatArray, told: FloatArray) -> tuple[FloatArray, FloatArray, float]:

@@ -27,7 +27,7 @@ from discreet.numerics import FloatArray
 FAR = 10_000
 """Slots, and three days, before a change from which on it is near: far more than rows are ever live ahead."""
 
-PLACES = 1 << 40
+PHASES = 1 << 40
 """More than a cycle has."""
 
 
@@ -105,13 +105,13 @@ class ChangingChain(EndlessChain):
         """(n,): P(X_t)."""
         return self.legs[self.leg(t)].prior_at(t)
 
-    def place(self, t: int) -> int | None:
+    def phase(self, t: int) -> int | None:
         """Where in its habits' cycle a slot is, told apart; None where a change is so near that it may matter."""
         leg = self.leg(t)
-        place = self.legs[leg].place(t)
-        if place is None or (leg < len(self.changes) and self.changes[leg] - t <= FAR + 3 * self.day_slots):
+        phase = self.legs[leg].phase(t)
+        if phase is None or (leg < len(self.changes) and self.changes[leg] - t <= FAR + 3 * self.day_slots):
             return None
-        return leg * PLACES + place
+        return leg * PHASES + phase
 
     @computed_once
     def fingerprint(self) -> str:
@@ -129,20 +129,20 @@ def over(routine: Routine, contexts: tuple[str, ...]) -> Routine:
     missing = [label for label in routine.contexts if label not in contexts]
     if missing:
         raise DiscreetError(f"contexts {contexts} lack {missing[0]!r}, which the routine has")
-    place = np.array([contexts.index(label) for label in routine.contexts])
+    index = np.array([contexts.index(label) for label in routine.contexts])
     stand_in = routine.contexts.index(OTHER) if OTHER in routine.contexts else 0
 
     def rows(steps: FloatArray) -> FloatArray:
         wide = np.zeros((*steps.shape[:-2], len(contexts), len(contexts)))
-        wide[..., place] = steps[..., stand_in, None, :]
-        wide[..., place[:, None], place] = steps
+        wide[..., index] = steps[..., stand_in, None, :]
+        wide[..., index[:, None], index] = steps
         return wide
 
     chains = {}
     for kind in routine.kinds:
         chain = routine.day(kind)
         initial = np.zeros(len(contexts))
-        initial[place] = chain.initial
+        initial[index] = chain.initial
         chains[kind] = MarkovChain(contexts, initial, rows(chain.transitions), clock=chain.clock)
     nights = {pair: rows(night) for pair, night in routine.nights.items()}
     return Routine(chains, nights, kind_of=routine.rule)

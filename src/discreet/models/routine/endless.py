@@ -28,8 +28,8 @@ class EndlessChain:
 
     `transition(t)` leads from slot t to slot t + 1, `prior_at(t)` is P(X_t). Where the routine has a stationary
     distribution and no `initial` is given, priors repeat with its cycle. `initial` holds at slot `first`; there are no
-    slots before it. From the first cut on at which the priors that follow from it are those of the cycle (`settled`),
-    they are the cycle's, and `place(t)` is the slot's place in it.
+    slots before it. From the first cut on at which the priors that follow from it are those of the cycle (`cyclic_at`),
+    they are the cycle's, and `phase(t)` is where in it the slot is.
     """
 
     emissions: None = None
@@ -80,7 +80,7 @@ class EndlessChain:
     def prior_at(self, t: int) -> FloatArray:
         """(n,): P(X_t)."""
         date, slot = self.date_of(t)
-        if self.settled(t):
+        if self.cyclic_at(t):
             return np.asarray(self.routine.prior(date)[slot])
         return np.asarray(self._day(t // self.day_slots)[slot])
 
@@ -105,11 +105,11 @@ class EndlessChain:
         """(steps of all kinds of day, n, n): those that are possible."""
         return np.concatenate([self.routine.day(kind).transitions > 0 for kind in self.routine.kinds])
 
-    def once_settled(self) -> EndlessChain | None:
+    def once_cyclic(self) -> EndlessChain | None:
         """The same routine where priors repeat from the start; None where it has no one stationary distribution."""
         return None if self.routine.cycle is None else EndlessChain(self.routine, self.start)
 
-    def settled(self, t: int) -> bool:
+    def cyclic_at(self, t: int) -> bool:
         """Whether the priors of that day are the cycle's, and so those of all days after it.
 
         At the day's first slot no event's probability differed by more than 2**-44 from the cycle's, in which case none
@@ -156,9 +156,9 @@ class EndlessChain:
             self._kept[day] = priors
         return self._kept[day]
 
-    def place(self, t: int) -> int | None:
+    def phase(self, t: int) -> int | None:
         """Where in the cycle a slot is; None where priors do not repeat (yet)."""
-        if not self.settled(t) or self.routine.period is None:
+        if not self.cyclic_at(t) or self.routine.period is None:
             return None
         date, slot = self.date_of(t)
         return (date - MONDAY).days % self.routine.period * self.day_slots + slot

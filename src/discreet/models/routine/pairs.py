@@ -161,7 +161,7 @@ class EndlessPairs(EndlessChain):
         """The same habits from another date on."""
         return self.pair_routine.since(start, initial, first)
 
-    def once_settled(self) -> EndlessPairs | None:
+    def once_cyclic(self) -> EndlessPairs | None:
         """The same where priors repeat from the start."""
         return None if self.routine.cycle is None else EndlessPairs(self.pair_routine, self.start)
 

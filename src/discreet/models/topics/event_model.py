@@ -186,14 +186,14 @@ class HeldOutEvents:
         """`shown` says how many events of a trajectory are not held out."""
         number = {person: u for u, person in enumerate(people)}
         lengths = np.array([len(whole) for whole in trajectories])
-        place = np.concatenate([np.arange(length) for length in lengths])
+        position = np.concatenate([np.arange(length) for length in lengths])
         members = np.array([[label in secret for secret in secrets] for label in events.contexts], dtype=np.float64)
         return cls(
             person=np.repeat([number[whole.person] for whole in trajectories], lengths),
             codes=np.concatenate([events.codes(whole) for whole in trajectories]),
-            first=(place == 0).astype(np.int64),
+            first=(position == 0).astype(np.int64),
             trajectory=np.repeat(np.arange(len(lengths)), lengths),
-            tested=place >= np.repeat([shown(whole) for whole in trajectories], lengths),
+            tested=position >= np.repeat([shown(whole) for whole in trajectories], lengths),
             members=members.reshape(len(events.contexts), -1),
         )
 

@@ -355,10 +355,10 @@ def tokens_of(trajectories: Iterable[Trajectory], events: Events, people: tuple[
     codes, owner, first, last = [], [], [], []
     for trajectory in trajectories:
         own = events.attribute_index[events.codes(trajectory)]
-        place = np.arange(len(own))
+        position = np.arange(len(own))
         codes.append(own)
         owner.append(np.full(len(own), number[trajectory.person]))
-        first.append(place == 0)
-        last.append(place == len(own) - 1)
+        first.append(position == 0)
+        last.append(position == len(own) - 1)
     joined = (np.ascontiguousarray(np.concatenate(parts), dtype=np.int64) for parts in (codes, owner, first, last))
     return Tokens(*joined)

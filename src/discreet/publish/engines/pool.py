@@ -27,7 +27,7 @@ AHEAD = 4
 """Pieces of work under way or waiting to be fetched, for each process: enough that none waits for a slow neighbour."""
 
 
-LOOK = 5.0
+LOOK_SECONDS = 5.0
 """Seconds after which it is looked whether all processes are there, while an answer is waited for."""
 
 THREADS = "POLARS_MAX_THREADS"
@@ -89,7 +89,7 @@ def _awaited(future: Future[Answer], pool: ProcessPoolExecutor) -> Answer:
     that it had begun to send."""
     while True:
         try:
-            return future.result(LOOK)
+            return future.result(LOOK_SECONDS)
         except TimeoutError:
             if future.done():  # the work's own
                 raise

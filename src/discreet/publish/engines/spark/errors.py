@@ -63,10 +63,10 @@ def told_plainly() -> Iterator[None]:
         spark = type(error).__module__.partition(".")[0] in ("pyspark", "py4j")
         if not spark and not isinstance(error, ConnectionError):  # a Java that has gone refuses connections
             raise
-        raise told(str(error)) from error
+        raise readable(str(error)) from error
 
 
-def told(text: str) -> DiscreetError:
+def readable(text: str) -> DiscreetError:
     """The error that a text of Spark's is about."""
     own = re.search(r"discreet\.errors\.(\w+): (.*)", text)
     if own is not None and hasattr(errors, own[1]):

@@ -63,7 +63,7 @@ class Beliefs(NamedTuple, Generic[B]):
         return Beliefs(tuple(one.after(likelihood) for one in self.each))
 
 
-class FamilySlots:
+class ObserverSlots:
     """The private states of a slot, and what they tell each observer."""
 
     def __init__(self, each: Sequence[Slots]) -> None:
