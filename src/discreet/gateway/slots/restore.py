@@ -18,7 +18,7 @@ from discreet.gateway.slots.person import PersonConfig, PersonStream
 from discreet.gateway.slots.recovery import begun, gone_on, utc, without_private_state
 from discreet.gateway.slots.wall_clock import BACK
 from discreet.gateway.store.journal.base import Head, Journal, JournalRow, Key
-from discreet.gateway.store.journal.fields import PAGE
+from discreet.gateway.store.journal.queries import PAGE
 from discreet.gateway.store.own_store import OwnStore
 from discreet.live.mechanism_cache import SharedMechanisms
 from discreet.live.slots import micros, slot_at

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import DiscreetError
 
@@ -28,6 +31,11 @@ RAW = (sqlite3.Error, UnicodeDecodeError)
 
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, zlib.error, sqlite3.Error)
 """What comes of bits that are not as they were written: wrong UTF-8, JSON, dates, numbers, compressed bytes."""
+
+
+class JournalError(DiscreetError):
+    """The journal, or the own store, cannot write or read: a full disk, a lost server. Nothing is told that was not
+    written."""
 
 
 def is_damaged(path: object, error: Exception) -> str:
@@ -56,6 +64,58 @@ class Lock:
     def release(self) -> None:
         """Let another process have it."""
         self._held.close()
+
+
+class SqliteFile:
+    """A file with one connection for writing, which is the keeper's; reads have their own, and never wait for it.
+
+    `look` is for a process beside the keeper's: it makes nothing and locks nobody out.
+    """
+
+    undone: str
+    """What did not happen where a write fails, for the error."""
+
+    def __init__(self, path: Path, schema: Sequence[str], what: str, *, look: bool) -> None:
+        self.path = path
+        self._lock = None if look else Lock(path, what)
+        try:
+            self._writes = looked_at(path, schema, what) if look else opened(path, schema, what)
+            self._reads = shared_file(path)
+        except DiscreetError:
+            self._unlock()
+            raise
+        self._writing, self._reading = threading.Lock(), threading.Lock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Let go of the file, when nobody reads or writes it: SQLite does not survive that."""
+        with self._reading, self._writing:
+            self._reads.close()
+            self._writes.close()
+        self._unlock()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._writing:
+            try:
+                self._writes.execute("BEGIN IMMEDIATE")
+                yield self._writes
+                self._writes.execute("COMMIT")
+            except RAW as error:
+                raise JournalError(f"{self.path}: cannot be written: {error}; {self.undone}") from error
+            finally:
+                if self._writes.in_transaction:
+                    self._writes.execute("ROLLBACK")
+
+    def _read(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self._reading:
+            try:
+                return self._reads.execute(query, values).fetchall()
+            except RAW as error:
+                raise JournalError(f"{self.path}: cannot be read: {error}. {RESTORE}") from error
 
 
 def opened(path: Path, schema: Sequence[str], what: str) -> sqlite3.Connection:

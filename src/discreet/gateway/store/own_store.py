@@ -9,26 +9,18 @@ sampling. When the public row is written the bits are erased, and the private st
 from __future__ import annotations
 
 import datetime as dt
-import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from discreet.errors import DiscreetError
 from discreet.gateway.store.database import (
     DAMAGE,
     RAW,
-    RESTORE,
     WAIT,
-    Lock,
+    SqliteFile,
     copied,
     is_damaged,
-    looked_at,
-    opened,
-    shared_file,
 )
 from discreet.gateway.store.journal.base import JournalError
 from discreet.live.standing import Reading as Reading
@@ -122,24 +114,14 @@ class KeptHabits:
     private: int | None
 
 
-class OwnStore:
-    """One file, for the person's side alone."""
+class OwnStore(SqliteFile):
+    """One file, for the person's side alone. A slot that is settled does not wait for readings that are written."""
+
+    undone = "nothing was decided"
 
     def __init__(self, path: Path, *, look: bool = False) -> None:
         """`look` is for a process beside the keeper's: it makes nothing and locks nobody out."""
-        self.path = path
-        self._kept = None if look else Lock(path, "own store")
-        try:
-            self._connection = looked_at(path, SCHEMA, "own store") if look else opened(path, SCHEMA, "own store")
-            self._reads = shared_file(path)  # a slot that is settled does not wait for readings that are written
-        except DiscreetError:
-            self._unlock()
-            raise
-        self._lock, self._reading = threading.Lock(), threading.Lock()
-
-    def _unlock(self) -> None:
-        if self._kept is not None:
-            self._kept.release()
+        super().__init__(path, SCHEMA, "own store", look=look)
 
     def read(self, readings: Sequence[Reading]) -> int:
         """Keep readings, in one transaction: how many are new. What is there already changes nothing.
@@ -155,7 +137,7 @@ class OwnStore:
 
     def readings(self, person: str, since: int, until: int | None = None) -> list[Reading]:
         """A person's readings from one instant to before another, in order."""
-        found = self._rows(
+        found = self._read(
             "SELECT * FROM reading WHERE person = ? AND instant >= ? AND instant < ? ORDER BY instant, source",
             (person, since, 2**62 if until is None else until),
         )
@@ -163,7 +145,7 @@ class OwnStore:
 
     def position_before(self, person: str, source: str, instant: int) -> Reading | None:
         """The source's last position of a person at that instant or before it."""
-        found = self._rows(
+        found = self._read(
             "SELECT * FROM reading WHERE person = ? AND source = ? AND instant <= ? AND latitude IS NOT NULL"
             " ORDER BY instant DESC LIMIT 1",
             (person, source, instant),
@@ -172,7 +154,7 @@ class OwnStore:
 
     def heard(self, person: str, since: int) -> list[tuple[str, int, int, int | None]]:
         """Of each source since an instant: its last reading, how many there are, and the longest time between two."""
-        found = self._rows(
+        found = self._read(
             "SELECT source, max(instant), count(*), max(gap) FROM (SELECT source, instant,"
             " instant - lag(instant) OVER (PARTITION BY source ORDER BY instant) AS gap"
             " FROM reading WHERE person = ? AND instant >= ?) GROUP BY source",
@@ -226,17 +208,17 @@ class OwnStore:
 
     def habits(self, person: str, stream: int) -> list[KeptHabits]:
         """What a stream was of, the first first."""
-        found = self._rows("SELECT * FROM habits WHERE person = ? AND stream = ? ORDER BY number", (person, stream))
+        found = self._read("SELECT * FROM habits WHERE person = ? AND stream = ? ORDER BY number", (person, stream))
         return self._made(_habits, found)
 
     def stamped(self, person: str) -> Stamp | None:
         """The person's last stamp."""
-        found = self._rows("SELECT * FROM stamp WHERE person = ?", (person,))
+        found = self._read("SELECT * FROM stamp WHERE person = ?", (person,))
         return next(iter(self._made(_stamp, found)), None)
 
     def truth(self, person: str, date: dt.date) -> dict[int, str]:
         """What was true in each slot of a date, as far as it is kept."""
-        found = self._rows("SELECT slot, context FROM truth WHERE person = ? AND date = ?", (person, date.isoformat()))
+        found = self._read("SELECT slot, context FROM truth WHERE person = ? AND date = ?", (person, date.isoformat()))
         return dict(self._made(lambda slot, context: (int(slot), _plain(context)), found))
 
     def keep_why(self, every: Iterable[tuple[str, dt.date, int, str]]) -> None:
@@ -249,7 +231,7 @@ class OwnStore:
 
     def why(self, person: str, date: dt.date) -> dict[int, str]:
         """The facts of each slot of a date in which something else was told than the truth, as far as they are kept."""
-        return dict(self._rows("SELECT slot, facts FROM why WHERE person = ? AND date = ?", (person, date.isoformat())))
+        return dict(self._read("SELECT slot, facts FROM why WHERE person = ? AND date = ?", (person, date.isoformat())))
 
     def keep_colours(self, person: str, numbers: Mapping[str, int]) -> None:
         """Keep which colour each place is drawn in on the owner's page, by its number; what is there stays."""
@@ -259,7 +241,7 @@ class OwnStore:
 
     def colours(self, person: str) -> dict[str, int]:
         """The number of each place's colour."""
-        return dict(self._rows("SELECT name, number FROM colour WHERE person = ? ORDER BY number", (person,)))
+        return dict(self._read("SELECT name, number FROM colour WHERE person = ? ORDER BY number", (person,)))
 
     def forget(self, now: dt.datetime, retention: dt.timedelta = RETENTION) -> int:
         """Erase readings, truth, and why it was withheld, that are older than the retention; how many rows went."""
@@ -277,7 +259,7 @@ class OwnStore:
     def people(self) -> list[str]:
         """Everybody of whom something is kept."""
         asked = " UNION ".join(f"SELECT person FROM {table}" for table in TABLES)
-        return sorted(self._made(str, self._rows(asked, ())))
+        return sorted(self._made(str, self._read(asked, ())))
 
     def erase(self, person: str) -> None:
         """Erase all that is kept of a person. The next slot is then a skip: memory is lost, and an observer knows."""
@@ -303,48 +285,21 @@ class OwnStore:
 
     def backup(self, path: Path) -> None:
         """A consistent copy, while running."""
-        with self._lock:
-            copied(self._connection, path)
-
-    def close(self) -> None:
-        """Let go of the file, when nobody reads or writes it: SQLite does not survive that."""
-        with self._reading, self._lock:
-            self._reads.close()
-            self._connection.close()
-        self._unlock()
+        with self._writing:
+            copied(self._writes, path)
 
     def _empty_log(self) -> None:
         """What was erased is not in the write-ahead log either.
 
         Whoever reads just now, such as a backup, is not waited for: a slot may be due. The next slot tries again.
         """
-        with self._lock:
+        with self._writing:
             try:
-                self._connection.execute("PRAGMA busy_timeout = 0")
-                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                self._connection.execute(f"PRAGMA busy_timeout = {int(WAIT * 1000)}")
+                self._writes.execute("PRAGMA busy_timeout = 0")
+                self._writes.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._writes.execute(f"PRAGMA busy_timeout = {int(WAIT * 1000)}")
             except RAW as error:
                 raise JournalError(f"{self.path}: cannot be written: {error}; nothing was decided") from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except RAW as error:
-                raise JournalError(f"{self.path}: cannot be written: {error}; nothing was decided") from error
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-
-    def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        with self._reading:
-            try:
-                return self._reads.execute(query, values).fetchall()
-            except RAW as error:
-                raise JournalError(f"{self.path}: cannot be read: {error}. {RESTORE}") from error
 
     def _made(self, make: Callable[..., T], found: Iterable[tuple[Any, ...]]) -> list[T]:
         try:

@@ -18,16 +18,12 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.errors import DiscreetError
+from discreet.gateway.store.database import JournalError as JournalError
 from discreet.numerics import FloatArray
 from discreet.outputs import Output, from_wire, to_wire
 
 Key = tuple[dt.date, int]
 """A date and a slot of it."""
-
-
-class JournalError(DiscreetError):
-    """The journal cannot write or read: a full disk, a lost server. Nothing is told that was not written."""
 
 
 @dataclass(frozen=True)

@@ -7,24 +7,23 @@ time, by an advisory lock of the session that writes.
 
 from __future__ import annotations
 
-import datetime as dt
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.errors import DiscreetError
-from discreet.gateway.store.journal.base import CHECKPOINTS_KEPT, Head, JournalError, JournalRow, Key
-from discreet.gateway.store.journal.fields import (
-    COLUMNS,
-    FIELDS,
-    PAGE,
+from discreet.gateway.store.journal.base import JournalError
+from discreet.gateway.store.journal.queries import (
+    CHECKPOINTS,
+    INSERTED,
+    ROWS,
+    STREAM_INSERTED,
+    STREAMS,
     JournalTables,
+    SqlJournal,
     batched,
-    fields,
-    heads_of,
-    rows_of,
 )
 from discreet.gateway.store.journal.sqlite import SqliteJournal
 
@@ -73,7 +72,23 @@ SETTINGS = (
 )
 
 
-class PostgresJournal:
+class _Statements(NamedTuple):
+    """Statements as SQLite writes them, on a connection to PostgreSQL."""
+
+    connection: psycopg.Connection[tuple[Any, ...]]
+
+    def execute(self, query: str, values: tuple[Any, ...] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
+        """Run one."""
+        return self.connection.execute(query.replace("?", "%s"), values)
+
+    def executemany(self, query: str, every: Sequence[tuple[Any, ...]]) -> None:
+        """Run one with each of several rows of values."""
+        if every:
+            with self.connection.cursor() as cursor:
+                cursor.executemany(query.replace("?", "%s"), every)
+
+
+class PostgresJournal(SqlJournal):
     """One connection for writing, which is the keeper's, and one for reading; each is made again when it broke.
 
     `look` is for a process beside the keeper's: it makes nothing and locks nobody out.
@@ -132,127 +147,32 @@ class PostgresJournal:
 
     def _read(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self._using("reads", "read") as run:
-            return run.execute(query, values).fetchall()
+            return _Statements(run).execute(query, values).fetchall()
 
-    # --- the journal
-
-    def begin(self, person: str, start: dt.date, first: int, why: str, checkpoint: str = "") -> Head:
-        """Begin a stream."""
+    @contextmanager
+    def _transaction(self) -> Iterator[_Statements]:
         with self._using("writes", "written") as run:
-            made = run.execute(
-                "INSERT INTO stream (person, start, first, why) VALUES (%s, %s, %s, %s) RETURNING stream",
-                (person, start.isoformat(), first, why),
-            ).fetchone()
-            assert made is not None  # RETURNING gives a row, or an error
-            if checkpoint:
-                run.execute("INSERT INTO checkpoint VALUES (%s, %s, %s)", (made[0], first, checkpoint))
-            return Head(made[0], person, start, first, why)
+            yield _Statements(run)
 
-    def heads(self, person: str) -> list[Head]:
-        """All streams of a person, the first first."""
-        query = "SELECT stream, person, start, first, why FROM stream WHERE person = %s ORDER BY stream"
-        return heads_of(self._read(query, (person,)), DATABASE)
+    @property
+    def _name(self) -> str:
+        return DATABASE
 
-    def head(self, person: str) -> Head | None:
-        """The person's latest stream."""
-        return next(reversed(self.heads(person)), None)
-
-    def append(self, rows: Sequence[JournalRow], checkpoints: Sequence[tuple[int, int, str]] = ()) -> None:
-        """Write rows and checkpoints in one transaction."""
-        with self._using("writes", "written") as run, run.cursor() as cursor:
-            if rows:
-                places = ", ".join(["%s"] * COLUMNS)
-                cursor.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({places})", [fields(row) for row in rows])
-            for stream, position, text in checkpoints:
-                cursor.execute(
-                    "INSERT INTO checkpoint VALUES (%s, %s, %s)"
-                    " ON CONFLICT (stream, position) DO UPDATE SET text = EXCLUDED.text",
-                    (stream, position, text),
-                )
-                cursor.execute(
-                    "DELETE FROM checkpoint WHERE stream = %s AND position NOT IN"
-                    " (SELECT position FROM checkpoint WHERE stream = %s ORDER BY position DESC LIMIT %s)",
-                    (stream, stream, CHECKPOINTS_KEPT),
-                )
-
-    def set_aside(self, person: str, after: int) -> None:
-        """Take the rows of a person out that end after an instant."""
-        with self._using("writes", "written") as run:
-            run.execute("DELETE FROM output WHERE person = %s AND ends > %s", (person, after))
-            run.execute(
-                "DELETE FROM checkpoint WHERE stream IN (SELECT stream FROM stream WHERE person = %s) AND position"
-                " > 1 + coalesce((SELECT max(position) FROM output WHERE output.stream = checkpoint.stream), position)",
-                (person,),
-            )
-
-    def last(self, person: str) -> JournalRow | None:
-        """The person's last decided slot."""
-        return next(iter(self.latest(person, 1)), None)
-
-    def latest(self, person: str, count: int) -> list[JournalRow]:
-        """The person's last decided slots, in order."""
-        query = f"SELECT {FIELDS} FROM output WHERE person = %s ORDER BY date DESC, slot DESC LIMIT %s"
-        return rows_of(reversed(self._read(query, (person, count))), DATABASE)
-
-    def of_stream(self, stream: int, after: int = -1) -> list[JournalRow]:
-        """The rows of a stream with a position above `after`, in order."""
-        query = f"SELECT {FIELDS} FROM output WHERE stream = %s AND position > %s ORDER BY position"
-        return rows_of(self._read(query, (stream, after)), DATABASE)
-
-    def checkpoints(self, stream: int) -> list[tuple[int, str]]:
-        """The checkpoints of a stream, the last first."""
-        query = "SELECT position, text FROM checkpoint WHERE stream = %s ORDER BY position DESC"
-        return [(position, text) for position, text in self._read(query, (stream,))]
-
-    def page(
-        self,
-        person: str,
-        *,
-        after: Key | None = None,
-        until: Key | None = None,
-        limit: int = PAGE,
-    ) -> list[JournalRow]:
-        """Rows after one key up to another, in order."""
-        low = ("", -1) if after is None else (after[0].isoformat(), after[1])
-        high = ("9999-12-31", 0) if until is None else (until[0].isoformat(), until[1])
-        query = (
-            f"SELECT {FIELDS} FROM output WHERE person = %s AND (date, slot) > (%s, %s) AND (date, slot) <= (%s, %s)"
-            " ORDER BY date, slot LIMIT %s"
-        )
-        return rows_of(self._read(query, (person, *low, *high, limit)), DATABASE)
-
-    def all_rows(self, person: str) -> Iterator[JournalRow]:
-        """Every row of a person, in order."""
-        rows = self.page(person)
-        while rows:
-            yield from rows
-            rows = self.page(person, after=rows[-1].key)
-
-    def people(self) -> list[str]:
-        """Everybody of whom something was decided."""
-        found = self._read('SELECT person FROM stream GROUP BY person ORDER BY person COLLATE "C"', ())
-        return [person for (person,) in found]
-
-    def mark(self) -> str | None:
-        """What a backup says of itself."""
-        found = self._read("SELECT text FROM mark", ())
-        return found[0][0] if found else None
-
-    def set_mark(self, text: str | None) -> None:
-        """Mark the journal, or take the mark away."""
-        with self._using("writes", "written") as run:
-            run.execute("DELETE FROM mark")
-            if text is not None:
-                run.execute("INSERT INTO mark VALUES (%s)", (text,))
+    def _new_stream(self, run: _Statements, values: tuple[Any, ...]) -> int:
+        made = run.execute(
+            "INSERT INTO stream (person, start, first, why) VALUES (?, ?, ?, ?) RETURNING stream", values
+        ).fetchone()
+        assert made is not None  # RETURNING gives a row, or an error
+        return int(made[0])
 
     def backup(self, path: Path, mark: str) -> None:
         """A consistent and marked copy, while running, as a journal in SQLite: a gateway can go on with that."""
         with self._using("reads", "read") as run:
             run.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            streams = run.execute("SELECT stream, person, start, first, why FROM stream").fetchall()
-            points = run.execute("SELECT stream, position, text FROM checkpoint").fetchall()
+            streams = run.execute(STREAMS).fetchall()
+            points = run.execute(CHECKPOINTS).fetchall()
             with run.cursor("copied") as rows:  # on the server, page by page
-                rows.execute(f"SELECT {FIELDS} FROM output ORDER BY person, date, slot")
+                rows.execute(ROWS)
                 SqliteJournal.filled(path, JournalTables(streams, rows, points), mark)
 
     def empty(self) -> bool:
@@ -261,22 +181,18 @@ class PostgresJournal:
 
     def fill(self, tables: JournalTables, mark: str) -> None:
         """Take another journal's tables, in one transaction, marked; what an unfinished move left goes first."""
-        places = ", ".join(["%s"] * COLUMNS)
-        with self._using("writes", "written") as run, run.cursor() as cursor:
-            cursor.execute("TRUNCATE checkpoint, output, stream, mark")
-            cursor.executemany(
-                "INSERT INTO stream (stream, person, start, first, why) OVERRIDING SYSTEM VALUE"
-                " VALUES (%s, %s, %s, %s, %s)",
-                list(tables.streams),
-            )
+        with self._transaction() as run:
+            run.execute("TRUNCATE checkpoint, output, stream, mark")
+            numbered = STREAM_INSERTED.replace(" VALUES", " OVERRIDING SYSTEM VALUE VALUES")
+            run.executemany(numbered, list(tables.streams))
             for some in batched(tables.rows):
-                cursor.executemany(f"INSERT INTO output ({FIELDS}) VALUES ({places})", some)
-            cursor.executemany("INSERT INTO checkpoint VALUES (%s, %s, %s)", list(tables.checkpoints))
-            cursor.execute(
+                run.executemany(INSERTED, some)
+            run.executemany("INSERT INTO checkpoint VALUES (?, ?, ?)", list(tables.checkpoints))
+            run.execute(
                 "SELECT setval(pg_get_serial_sequence('stream', 'stream'), (SELECT coalesce(max(stream), 0) + 1"
                 " FROM stream), false)"
             )
-            cursor.execute("INSERT INTO mark VALUES (%s)", (mark,))
+            run.execute("INSERT INTO mark VALUES (?)", (mark,))
 
     def close(self) -> None:
         """Let go of the database."""
