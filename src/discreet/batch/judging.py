@@ -1,16 +1,26 @@
-"""One person's recorded days, released as an experiment and judged."""
+"""Recorded days, released as an experiment and judged: one person's, or everybody's by models of their own."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.batch.inputs import Maker
+from discreet.batch.inputs import Maker, read_model, read_policy_for
+from discreet.batch.reading import ReadingOptions, reading_table
+from discreet.batch.release import ModelFolder, PeopleRelease
 from discreet.batch.truth import KnownByPart, already_learned, check_released, known_json, truth_json
+from discreet.batch.workers import by_spark, each_person
 from discreet.errors import DiscreetError
-from discreet.listener import Note, Progress, ignore
+from discreet.files import folder_beside
+from discreet.listener import NOBODY, Listener, Note, Progress, ignore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.clock import Clock
     from discreet.contexts import Day
     from discreet.evaluation.metrics import Evaluation
@@ -72,6 +82,86 @@ class JudgedDays(NamedTuple):
             "known": known_json(self.told),
             "truth": truth_json(self.truth, accepted),
         }
+
+
+class JudgedPeople(NamedTuple):
+    """What came of everybody, in order of their names, and how many rows were bad."""
+
+    people: Collection[JudgedDays]
+    bad: int
+
+
+@dataclass(frozen=True)
+class JudgeOrder:
+    """Days to judge: whose, by which habits, under which policy and mechanism."""
+
+    data: Path
+    model: Path
+    """One person's, or a folder of them."""
+    policy: Path
+    spec: Spec
+    split: float | None
+    seed: int
+    reading: Callable[[Path], ReadingOptions]
+    """How the readings are read, given a model that remembers how its own were."""
+    listener: Listener = NOBODY
+
+    @property
+    def _work(self) -> partial[JudgedDays]:
+        return partial(judge, self.spec, self.split, self.seed, self.listener.note)
+
+    def one(self) -> tuple[JudgedDays, Policy, int]:
+        """The days of one person, with the policy that they were judged by and how many rows were bad."""
+        habits = read_model(self.model)
+        policy, reading = read_policy_for(self.policy, habits), self.reading(self.model)
+        days, readings = reading.as_they_came().read_one(self.data, habits, self.listener)
+        with self.listener.progress("evaluating") as report:
+            found = self._work(PersonDays("", habits, policy, days, reading.carried(habits.clock)), report)
+        return found, policy, readings.bad.count
+
+    def everybody(self, workers: int) -> JudgedPeople:
+        """Each person of the file by their own model, by processes of this machine."""
+        from discreet.models.store import files_in
+
+        people = PeopleRelease(files_in(self.model), self.policy, self.spec, self.listener)
+        people.read(self.data, self.reading(people.any_file))
+        found: list[JudgedDays] = []
+        with self.listener.progress("evaluating") as report:
+            coming = (
+                PersonDays(name, people.habits[name], people.policies[name], days, people.carried)
+                for name, days in people.days.items()
+            )
+            for done, one in enumerate(each_person(self._work, coming, workers), 1):
+                found.append(one)
+                report(done, len(people))
+        return JudgedPeople(found, people.bad)
+
+    @contextmanager
+    def by_spark(self, master: str | None) -> Iterator[JudgedPeople]:
+        """The same, by Spark; what came of it is there while the block runs."""
+        if not self.model.is_dir():
+            raise DiscreetError(
+                f"{self.model}: is one person's; --engine spark is for a folder of models, as learn writes it"
+            )
+        folder, any_file = ModelFolder.read(self.model, self.policy, self.listener.note)
+        reading, later = self.reading(any_file), self.listener.note_later
+        rows = reading_table(reading.as_they_came(), self.data, folder.clock, note_later=later)
+        work = partial(_judge_of, folder, reading.carried(folder.clock), self._work)
+        with (
+            folder_beside(None) as kept,
+            by_spark(work, rows, kept, master, only=reading.person, listener=self.listener) as found,
+        ):
+            if reading.person is None:
+                folder.tell_absent(found, self.data)
+            yield JudgedPeople(found, found.read.bad.count)
+
+
+def _judge_of(
+    folder: ModelFolder, carried: int, work: partial[JudgedDays], person: tuple[str, list[Day]]
+) -> JudgedDays:
+    """`judge` of a person whose model is in a folder."""
+    name, days = person
+    return work(PersonDays(name, folder.habits(name, days), folder.policy, days, carried))
 
 
 def judge(

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.batch.inputs import ends_at_midnight, read_model, read_policy_for
-from discreet.batch.judging import JudgedDays, PersonDays, judge
-from discreet.batch.reading import reading_table
-from discreet.batch.release import ModelFolder, PeopleRelease
+from discreet.batch.inputs import ends_at_midnight
+from discreet.batch.judging import JudgedDays, JudgedPeople, JudgeOrder
 from discreet.batch.truth import refused
-from discreet.batch.workers import by_spark, each_person
 from discreet.cli import options
 from discreet.cli.inputs import read_spec
-from discreet.cli.terminal import TERMINAL, note, note_later, print_json, print_json_of_many, progress
+from discreet.cli.terminal import TERMINAL, note, print_json, print_json_of_many
 from discreet.cli.terminal import table as aligned
 from discreet.cli.truth import IF, AcceptModel, Picture, check_picture, draw, print_known, print_truth
 from discreet.errors import DiscreetError
-from discreet.files import folder_beside
 
 if TYPE_CHECKING:
-    from discreet.contexts import Day
     from discreet.evaluation.metrics import Evaluation
     from discreet.mechanisms.named import Spec
     from discreet.policy import Policy
@@ -65,102 +57,33 @@ def evaluate(
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml
     """
     spec = read_spec(mechanism, option)
-    judging = partial(judge, spec, split, seed, note)
     engine.check(picture=picture)
     check_picture(picture)
+    order = JudgeOrder(data, model, policy, spec, split, seed, table.reading, TERMINAL)
     if engine.engine == "spark":
-        _by_spark(data, model, policy, spec, table, judging, engine.master, accept_model, json)
+        with order.by_spark(engine.master) as people:
+            _tell(people, spec, accept_model, json)
         return
     if model.is_dir():
-        _everybody(data, model, policy, spec, table, judging, engine.workers, picture, accept_model, json)
+        if picture is not None:
+            raise DiscreetError("--picture is of one person; give one model of the folder")
+        _tell(order.everybody(engine.workers), spec, accept_model, json)
         return
-    habits = read_model(model)
-    secrets = read_policy_for(policy, habits)
-    reading = table.reading(model)
-    carried = reading.carried(habits.clock)
-    days, readings = reading.as_they_came().read_one(data, habits, TERMINAL)
-    with progress("evaluating") as report:
-        found = judging(PersonDays("", habits, secrets, days, carried), report)
+    found, secrets, bad = order.one()
     draw(picture, found.truth, f"{spec.name}: where an observer is 10 % sure, is it 10 %?")
     if json:
-        document = found.document(accept_model)
-        print_json({"mechanism": spec.name, **document, "bad_rows": readings.bad.count})
+        print_json({"mechanism": spec.name, **found.document(accept_model), "bad_rows": bad})
     else:
         _print(found, spec.name, secrets, accept_model)
-        if readings.bad.count:
-            note(f"{readings.bad.count} bad rows were skipped")
+        if bad:
+            note(f"{bad} bad rows were skipped")
     if found.breached or refused(found.truth, accept_model):
         raise typer.Exit(1)
 
 
-def _everybody(
-    data: Path,
-    model: Path,
-    policy: Path,
-    spec: Spec,
-    table: options.LearnedTableOptions,
-    judging: partial[JudgedDays],
-    workers: int,
-    picture: Path | None,
-    accepted: bool,
-    json: bool,
-) -> None:
-    """Each person of a file by their own model: a line a person, in order of their names."""
-    from discreet.models.store import files_in
-
-    if picture is not None:
-        raise DiscreetError("--picture is of one person; give one model of the folder")
-    people = PeopleRelease(files_in(model), policy, spec, TERMINAL)
-    people.read(data, table.reading(people.any_file))
-    found: list[JudgedDays] = []
-    with progress("evaluating") as report:
-        coming = (
-            PersonDays(name, people.habits[name], people.policies[name], days, people.carried)
-            for name, days in people.days.items()
-        )
-        for done, one in enumerate(each_person(judging, coming, workers), 1):
-            found.append(one)
-            report(done, len(people))
-    _tell(found, people.bad, spec, accepted, json)
-
-
-def _by_spark(
-    data: Path,
-    model: Path,
-    policy: Path,
-    spec: Spec,
-    table: options.LearnedTableOptions,
-    judging: partial[JudgedDays],
-    master: str | None,
-    accepted: bool,
-    json: bool,
-) -> None:
-    """The same, by Spark."""
-    if not model.is_dir():
-        raise DiscreetError(f"{model}: is one person's; --engine spark is for a folder of models, as learn writes it")
-    folder, any_file = ModelFolder.read(model, policy, note)
-    reading = table.reading(any_file)
-    rows = reading_table(reading.as_they_came(), data, folder.clock, note_later=note_later)
-    work = partial(_judge_of, folder, reading.carried(folder.clock), judging)
-    with (
-        folder_beside(None) as kept,
-        by_spark(work, rows, kept, master, only=reading.person, listener=TERMINAL) as found,
-    ):
-        if reading.person is None:
-            folder.tell_absent(found, data)
-        _tell(found, found.read.bad.count, spec, accepted, json)
-
-
-def _judge_of(
-    folder: ModelFolder, carried: int, judging: partial[JudgedDays], person: tuple[str, list[Day]]
-) -> JudgedDays:
-    """`judge` of a person whose model is in a folder."""
-    name, days = person
-    return judging(PersonDays(name, folder.habits(name, days), folder.policy, days, carried))
-
-
-def _tell(found: Collection[JudgedDays], bad: int, spec: Spec, accepted: bool, json: bool) -> None:
-    """A line a person, and how many there is nothing to say against; leaves with 1 if there is somebody else."""
+def _tell(judged: JudgedPeople, spec: Spec, accepted: bool, json: bool) -> None:
+    """A line for each person, and how many there is nothing to say against; otherwise the exit status is 1."""
+    found, bad = judged
     no = sum(one.breached or refused(one.truth, accepted) for one in found)
     if json:
         people = ({"person": one.name, **one.document(accepted)} for one in found)
