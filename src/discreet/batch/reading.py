@@ -110,9 +110,13 @@ class ReadingOptions:
         *,
         merge_below: float = 0.0,
         keep: Sequence[str] = (),
+        empty_days: bool = False,
         listener: Listener = NOBODY,
     ) -> Readings:
-        """The days of the people in the file, of the one asked for only where --person is given."""
+        """The days of the people in the file, of the one asked for only where --person is given.
+
+        With `empty_days`, dates without a row of a table's are days of `unknown`, too.
+        """
         from discreet.data import read_days
 
         with listener.progress(f"reading {path.name}") as report:
@@ -130,6 +134,7 @@ class ReadingOptions:
                 merge_below=merge_below,
                 keep=keep,
                 telling=_telling(merge_below),
+                empty_days=empty_days,
                 skip_bad=self.skip_bad,
                 progress=report,
             )
