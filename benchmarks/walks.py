@@ -23,6 +23,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+import discreet
+
 HERE = Path(__file__).resolve().parents[1]
 SOURCES = (f"{HERE / 'src' / 'discreet'}{os.sep}", f"{HERE / 'experiments' / 'src' / 'discreet_experiments'}{os.sep}")
 
@@ -166,11 +168,11 @@ def main(arguments: Sequence[str] = ()) -> None:
             work = WALKS[arguments[1]][0]
             print(Walk().of(lambda walk: work(walk, Path(name))))
         return
-    environment = {**os.environ, "DISCREET_COMPILE": "never"}
+    discreet.warm()  # else the compiler would be passed too
     print(f"{'':20} {'functions/files/hops':>20} {'at 03010e6':>14}")
     for name, (_, before) in WALKS.items():
         once = [sys.executable, "-m", "benchmarks", "walks", "--only", name]
-        done = subprocess.run(once, capture_output=True, text=True, check=False, env=environment, cwd=HERE)
+        done = subprocess.run(once, capture_output=True, text=True, check=False, cwd=HERE)
         found = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines() or ["?"]
         print(f"{name:20} {found[-1]:>20} {before:>14}", flush=True)
 

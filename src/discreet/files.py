@@ -108,6 +108,15 @@ def folder_beside(path: str | Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def private_folder(path: Path, remedy: str) -> Path:
+    """A folder for its owner alone, made where there is none."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise DiscreetError(f"{path}: cannot be made: {error.strerror}; {remedy}") from None
+    return path
+
+
 @contextmanager
 def private_files() -> Iterator[None]:
     """Files and folders made in the block are for their owner alone, from their first byte on.

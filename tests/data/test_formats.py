@@ -24,7 +24,7 @@ from discreet.data import (
 )
 from discreet.data.columns import ColumnNames
 from discreet.data.formats.csv import Csv
-from discreet.data.records import Record
+from discreet.data.rows import Record
 from discreet.data.source import Batch, Fault, Format, Origin, Source, stem
 from discreet.errors import DataError
 from discreet.events import Event

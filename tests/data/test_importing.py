@@ -18,7 +18,7 @@ import pytest
 
 from discreet.data.formats import LOGS, format_names, home_assistant, open_source, owntracks
 from discreet.data.importing import Imported, Rules, import_logs, write_readings
-from discreet.data.records import Record
+from discreet.data.rows import Record
 from discreet.data.source import Fault
 from discreet.data.table import IMPORTED
 from discreet.errors import DataError

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from discreet.data.columns import ColumnNames
-from discreet.data.records import Parsed, Record
+from discreet.data.rows import Parsed, Record
 from discreet.data.source import Batch, Fault, Origin, ends_with, stem
 from discreet.data.streams import opened
 

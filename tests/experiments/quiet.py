@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from discreet.listener import Progress
 from discreet_experiments.shared.cohort import Cohort
-from discreet_experiments.shared.runs import Progress, Workers
+from discreet_experiments.shared.runs import Workers
 
 
 def quiet(folder: Path, people: int | None = None) -> Cohort:

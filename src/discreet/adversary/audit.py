@@ -50,7 +50,7 @@ TRIED = 8
 WALKS = 200
 """Days drawn at random where a kernel's outputs cannot be listed."""
 
-Progress = Callable[[str, int, int], object]
+AuditProgress = Callable[[str, int, int], object]
 """Told which of the searches is under way, and how many of its steps, a slot each, are done and how many there are."""
 
 Method = Literal["auto", "exact", "interval"]
@@ -150,7 +150,7 @@ def audit(
     routine: AnyRoutine | None = None,
     since: dt.date | str | None = None,
     slots: int | None = None,
-    progress: Progress | None = None,
+    progress: AuditProgress | None = None,
 ) -> Audit:
     """The worst gain over everything that the mechanism may output.
 
@@ -199,7 +199,7 @@ class _Search:
         adversary: Adversary,
         most: int,
         seconds: float | None,
-        progress: Progress | None,
+        progress: AuditProgress | None,
     ) -> None:
         self.mechanism, self.adversary, self.most = mechanism, adversary, most
         self.seconds, self.progress, self.began = seconds, progress, time.monotonic()
@@ -275,7 +275,7 @@ def audit_parts(
     seconds: float | None = None,
     days: int | None = None,
     since: dt.date | str | None = None,
-    progress: Progress | None = None,
+    progress: AuditProgress | None = None,
 ) -> dict[str | None, Audit]:
     """The audit of each part of the week (`parts_of`), by the mechanism that `make` gives for its model.
 
@@ -305,7 +305,7 @@ def audit_observers(
     seconds: float | None = None,
     days: int | None = None,
     since: dt.date | str | None = None,
-    progress: Progress | None = None,
+    progress: AuditProgress | None = None,
 ) -> list[Audit]:
     """The same before each of the observers whom the mechanism has in mind beside the routine's own; of each alone."""
     running = without_end(model, make, MONDAY if since is None else since) if isinstance(model, AnyRoutine) else None

@@ -20,6 +20,7 @@ from discreet.errors import DiscreetError, did_you_mean
 from discreet.evaluation import joined
 from discreet.evaluation.compare import Each
 from discreet.hierarchy import Hierarchy
+from discreet.listener import Progress
 from discreet.mechanisms.named import Spec
 from discreet.models.kinds import MONDAY, ONE_DAY
 from discreet.models.routine.routine import Routine
@@ -39,8 +40,6 @@ WEEKS = 8
 
 KERNELS = 200
 """Kernels of the audit: the promise is proven, and these are held against it."""
-
-Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, runtime_checkable
 
 from discreet.data.instants import EPOCH, SECOND
-from discreet.data.records import Parsed, Record
 from discreet.data.source import Fault
+from discreet.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +38,31 @@ class Alike:
     accuracies: Sequence[float | None] | pl.Series
     contexts: Sequence[str | None] | pl.Series
 
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one message says of somebody: a position in degrees, a context, or both, at a time or from it to an end."""
+
+    timestamp: dt.datetime
+    end: dt.datetime | None = None
+    user: str | None = None
+    context: str | None = None
+    latitude: float | None = None
+    longitude: float | None = None
+    accuracy: float | None = None
+    """Metres."""
+
+    def __post_init__(self) -> None:
+        for name in ("timestamp", "end"):
+            stamp = getattr(self, name)
+            if stamp is not None and stamp.tzinfo is None:
+                raise DataError(
+                    f"{name} {stamp} of a record has no time zone; a parser must say which, or give a Fault"
+                )
+
+
+Parsed = Record | Fault | None
+"""A record; what is wrong with the message; or nothing, for a kind of message that holds neither place nor context."""
 
 EntryContent = Row | Fault | str
 """A row, what is wrong with an entry, or the kind of an entry that says neither where nor what."""

@@ -10,11 +10,11 @@ from discreet.jit import cache
 from discreet.jit.modules import OTHERS, SESSION
 from discreet.jit.rule import LOOPS, Loop, mode
 
-Progress = Callable[[int, int, str], None]
+LoopProgress = Callable[[int, int, str], None]
 """Called with the number of loops that are ready, that of all, and the name of the one that is next."""
 
 
-def warm(progress: Progress | None = None, *, modules: Sequence[str] = (*SESSION, *OTHERS)) -> int:
+def warm(progress: LoopProgress | None = None, *, modules: Sequence[str] = (*SESSION, *OTHERS)) -> int:
     """Compile the loops that are not in the cache yet; the number that were compiled.
 
     It takes most of a minute in a new installation, and next to nothing after that. Without `progress`, a line on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, cast
@@ -16,6 +17,37 @@ from discreet.errors import DiscreetError, ModelError, did_you_mean
 from discreet.frames import TABLES, Rows, is_table
 from discreet.given import checked_count, words_for
 from discreet.numerics import ROW_SUM, BoolArray, FloatArray, IntArray, digest_of, normalised, ordered_product
+
+
+class DayArrays(ABC):
+    """A model of one day, by its arrays."""
+
+    initial: FloatArray
+    """(S,)."""
+    transitions: FloatArray
+    """(T-1, S, S): P(state at t + 1 | state at t)."""
+
+    @property
+    @abstractmethod
+    def prior(self) -> FloatArray:
+        """(T, n): P(X_t)."""
+
+    @property
+    def slots(self) -> int:
+        """T."""
+        return len(self.transitions) + 1
+
+    def transition(self, t: int) -> FloatArray:
+        """(S, S): P(state at t + 1 | state at t)."""
+        return at_slot(self.transitions, t, "transition")
+
+    def prior_at(self, t: int) -> FloatArray:
+        """(n,): P(X_t)."""
+        return at_slot(self.prior, t, "prior")
+
+    def phase(self, t: int) -> None:
+        """None: a day does not repeat."""
+        return None
 
 
 def labels(contexts: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from typing import Any, NoReturn, SupportsIndex, overload
 
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.adversary.observer import AnyAdversary
 from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Rng, covers_everything
 from discreet.errors import DiscreetError
 from discreet.given import as_date, checked_mechanism, lacks, words_for
@@ -23,7 +22,7 @@ from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, SUPPRESSED, Output, Skipped, Suppressed
 from discreet.policy import Policy
 from discreet.randomness import SystemEntropy
-from discreet.session.steps import SessionSteps
+from discreet.session.steps import AnyAdversary, SessionSteps
 
 NO_DATES = (
     "a hidden Markov model without end has positions and no dates, and its habits stay: give change a policy, and the "

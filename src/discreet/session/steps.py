@@ -14,15 +14,17 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary
 from discreet.adversary.checkpoint import Checkpoint
-from discreet.adversary.observer import AnyAdversary, in_state, observer_of
+from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.process import remembers
 from discreet.contexts import UNKNOWN, fitted
-from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces
+from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, is_endless
 from discreet.errors import DiscreetError
 from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, Output
 from discreet.policy import Policy
 from discreet.session.trail import RecentDays, Trail, memory_span
+
+AnyAdversary = Adversary | EndlessAdversary
 
 FOLDED = 64
 """Kernels after which a trail is hashed, so that they need not be kept."""
@@ -53,8 +55,12 @@ class SessionSteps:
 
     def __init__(self, mechanism: AnyMechanism, adversary: AnyAdversary | None = None) -> None:
         self.mechanism = mechanism
-        self.adversary: Any = observer_of(mechanism) if adversary is None else adversary
-        self.in_state = in_state(mechanism)
+        self.in_state = is_endless(mechanism.model)
+        """Whether public states hold the belief of the mechanism's own observer, so that nobody computes it again: a
+        stream's mechanism decides by it. A day's observer follows beside the mechanism."""
+        if adversary is None:
+            adversary = cast(Any, mechanism).adversary if self.in_state else Adversary(mechanism)
+        self.adversary: Any = adversary
         self.shares = self.in_state and self.adversary is self.stream.adversary
         """Whether the observer is the one whose belief public states hold."""
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}

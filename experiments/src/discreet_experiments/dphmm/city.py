@@ -12,13 +12,13 @@ import numpy as np
 
 from discreet.data import read_positions, sequences
 from discreet.errors import DataError, DiscreetError
+from discreet.listener import Progress
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.learning.counts import divided, steps_of
 from discreet.numerics import FloatArray, IntArray
 from discreet.places import Grid, Plane
 from discreet_experiments.shared.people import existing, spread
 from discreet_experiments.shared.positions import Recording
-from discreet_experiments.shared.runs import Progress
 
 KILOMETRE = 1000.0
 HOUR = 3600.0

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from discreet.listener import Progress
 from discreet.mechanisms.maskit.probabilistic import Search
 from discreet_experiments.maskit.person import CHECKS, Checks, Swept, sweep
 from discreet_experiments.shared.people import Trace
-from discreet_experiments.shared.runs import Progress, Workers
+from discreet_experiments.shared.runs import Workers
 from discreet_experiments.shared.sheets import Cell, mean
 from discreet_experiments.shared.subjects import Setting
 from discreet_experiments.shared.systems import label

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from discreet.errors import DataError, DiscreetError
+from discreet.listener import Progress
 from discreet_experiments.shared.people import Rules, Trace, reality_mining, spread
-from discreet_experiments.shared.runs import Progress, Workers
+from discreet_experiments.shared.runs import Workers
 
 ProgressBar = Callable[[str], AbstractContextManager[Progress]]
 """Opens a progress bar with that name; the block is given what to report to."""

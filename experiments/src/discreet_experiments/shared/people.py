@@ -17,7 +17,7 @@ from discreet.clock import Clock
 from discreet.contexts import OTHER, UNKNOWN, Day, carry_forward, merge_rare
 from discreet.data import Columns, read_days
 from discreet.errors import DataError, DiscreetError, did_you_mean
-from discreet_experiments.shared.runs import Progress
+from discreet.listener import Progress
 
 Level = Literal["tower", "site", "area", "region", "meal", "venue", "category", "kind", "cell"]
 """What a context is: a cell tower or what lies above it, or (in other files) a meal, a venue or what lies above that,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from discreet.clock import Clock
 from discreet.data import PositionColumns, read_days
+from discreet.listener import Progress
 from discreet.places import Grid, Plane
 from discreet_experiments.shared.people import Rules, Trace, existing
-from discreet_experiments.shared.runs import Progress
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from discreet.errors import DiscreetError
+from discreet.listener import Progress
 from discreet.publish.engines.pool import interrupts_held, quiet_end
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
-Progress = Callable[[int, int], None]
-"""Hears how much is done, of how much."""
 
 
 class Workers:

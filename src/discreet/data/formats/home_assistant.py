@@ -24,7 +24,6 @@ import polars as pl
 from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, loads, parsed_objects
 from discreet.data.notation.lines import LONGEST_PLAIN, line_blocks, plain_fields, plain_instants
-from discreet.data.records import Parsed
 from discreet.data.rows import (
     AWAY,
     FARTHEST,
@@ -32,6 +31,7 @@ from discreet.data.rows import (
     Alike,
     EntryContent,
     LogFile,
+    Parsed,
     in_parts,
     inside,
     instant_of,

@@ -16,13 +16,13 @@ from typing import Any
 from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, depth_of, loads, parsed_objects
 from discreet.data.notation.lines import line_blocks
-from discreet.data.records import Parsed
 from discreet.data.rows import (
     AWAY,
     FARTHEST,
     Alike,
     EntryContent,
     LogFile,
+    Parsed,
     instant_of_seconds,
     number_of,
     parsed,

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from discreet.errors import DiscreetError
-from discreet.files import written_whole
+from discreet.files import private_folder, written_whole
 from discreet.gateway.store.database import Lock
 from discreet.randomness import KEY_BYTES
 
@@ -23,11 +23,7 @@ class Folder:
     @classmethod
     def made(cls, path: Path) -> Folder:
         """The folder, made if it is not there."""
-        try:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise DiscreetError(f"{path}: cannot be made: {error.strerror}; give another folder (--data)") from None
-        return cls(path)
+        return cls(private_folder(path, "give another folder (--data)"))
 
     @classmethod
     def existing(cls, path: Path) -> Folder:

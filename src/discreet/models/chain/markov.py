@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.models.hidden.pairs import PairChain
 
 
-class MarkovChain:
+class MarkovChain(arrays.DayArrays):
     """P(X_0) and P(X_t | X_{t-1}) for each slot: initial (n,), transitions (T-1, n, n).
 
     `counts` is what the chain was learned from (None if it was given), `clock` says when slots are, where known.
@@ -189,11 +189,6 @@ class MarkovChain:
         more = [days] if isinstance(days, Day) else arrays.given_days(days, self.clock, "updated")
         return MarkovChain.from_counts(self.counts.with_days(arrays.as_rows(more)), clock=self.clock)
 
-    @property
-    def slots(self) -> int:
-        """T."""
-        return len(self.transitions) + 1
-
     @computed_once
     def prior(self) -> FloatArray:
         """(T, n): P(X_t)."""
@@ -201,20 +196,8 @@ class MarkovChain:
         prior.setflags(write=False)
         return prior
 
-    def transition(self, t: int) -> FloatArray:
-        """(n, n): P(X_{t+1} | X_t)."""
-        return arrays.at_slot(self.transitions, t, "transition")
-
     def emission(self, t: int) -> None:
         """None: contexts are seen."""
-        return None
-
-    def prior_at(self, t: int) -> FloatArray:
-        """(n,): P(X_t)."""
-        return arrays.at_slot(self.prior, t, "prior")
-
-    def phase(self, t: int) -> None:
-        """None: a day does not repeat."""
         return None
 
     def possible_steps(self) -> BoolArray:

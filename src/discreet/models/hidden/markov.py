@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.models.hidden.endless import EndlessHidden
 
 
-class HiddenMarkovModel:
+class HiddenMarkovModel(arrays.DayArrays):
     """P(Y_0), P(Y_t | Y_{t-1}), P(X_t | Y_t): initial (K,), transitions (T-1, K, K), emissions (K, n) or (T, K, n)."""
 
     first = 0
@@ -91,11 +91,6 @@ class HiddenMarkovModel:
         model.emissions = np.broadcast_to(model.emissions[0], (slots, *model.emissions.shape[1:]))
         return model
 
-    @property
-    def slots(self) -> int:
-        """T."""
-        return len(self.transitions) + 1
-
     @cached_property
     def state_prior(self) -> FloatArray:
         """(T, K): P(Y_t)."""
@@ -109,21 +104,9 @@ class HiddenMarkovModel:
         prior.setflags(write=False)
         return prior
 
-    def transition(self, t: int) -> FloatArray:
-        """(K, K): P(Y_{t+1} | Y_t)."""
-        return arrays.at_slot(self.transitions, t, "transition")
-
     def emission(self, t: int) -> FloatArray:
         """(K, n): P(X_t | Y_t)."""
         return arrays.at_slot(self.emissions, t, "emission")
-
-    def phase(self, t: int) -> None:
-        """None: a day does not repeat."""
-        return None
-
-    def prior_at(self, t: int) -> FloatArray:
-        """(n,): P(X_t)."""
-        return arrays.at_slot(self.prior, t, "prior")
 
     @computed_once
     def fingerprint(self) -> str:

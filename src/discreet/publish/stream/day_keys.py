@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from discreet.errors import DiscreetError
-from discreet.files import written_whole
+from discreet.files import private_folder, written_whole
 from discreet.numerics import digest_of
 from discreet.publish.draws import RunKey
 from discreet.publish.key_file import erase_key, read_key, write_key
@@ -57,11 +57,7 @@ class DayKeys:
     @classmethod
     def kept_in(cls, folder: Path) -> DayKeys:
         """The folder, made for its owner alone where there is none."""
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise DiscreetError(f"{folder}: cannot be made: {error.strerror}; choose a folder for the keys") from None
-        return cls(folder)
+        return cls(private_folder(folder, "choose a folder for the keys"))
 
     def of(self, day: dt.date) -> RunKey:
         """The key of a day, made now where there is none; one that was erased is an error."""
