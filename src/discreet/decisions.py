@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from discreet.adversary.belief import Adversary, Belief
 from discreet.contracts import Kernel, covers_everything, require_end
 from discreet.errors import DiscreetError
+from discreet.listener import Progress
 from discreet.models.chain.markov import MarkovChain
 from discreet.numerics import IntArray
 from discreet.outputs import SUPPRESSED, Released
@@ -30,9 +31,6 @@ FORMAT, VERSION = "discreet decisions", 1
 LIMIT = 8_000_000
 """Weights in a table: with one each for a private state, a file has about twenty bytes."""
 
-Told = Callable[[int, int], None]
-"""Is told how many slots are done, and of how many."""
-
 
 class RunStart(NamedTuple):
     """Where a run begins: the slot of the release and the context's index; -1 for both at the start of the day."""
@@ -41,7 +39,7 @@ class RunStart(NamedTuple):
     context: int
 
 
-def decisions_of(mechanism: Any, *, progress: Told | None = None) -> dict[str, Any]:
+def decisions_of(mechanism: Any, *, progress: Progress | None = None) -> dict[str, Any]:
     """The document of a mechanism of a day that tells the truth or is silent, by its last release alone.
 
     It is made from habits and policy; there is no truth in it, whatever the mechanism has released before.
@@ -121,7 +119,7 @@ class _Table:
         self._begun: dict[RunStart, Hashable] = {RunStart(-1, -1): mechanism.start()}
         self._filter = Adversary(mechanism, policy=Policy())  # of what is possible; secrets are the mechanism's affair
 
-    def runs(self, progress: Told | None) -> Iterator[tuple[RunStart, list[int]]]:
+    def runs(self, progress: Progress | None) -> Iterator[tuple[RunStart, list[int]]]:
         """Every run that outputs can lead to, by the slot that it begins in, and the numbers of its decisions."""
         slots = self.mechanism.model.slots
         yield RunStart(-1, -1), self._run(RunStart(-1, -1))
