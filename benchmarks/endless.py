@@ -20,7 +20,7 @@ from benchmarks._timing import alternating
 from benchmarks.adaptive import PEOPLE, SECRETS
 from discreet.adversary import doubled, steps
 from discreet.adversary.checkpoint import Checkpoint
-from discreet.adversary.midnight import Unrolled
+from discreet.adversary.unrolled import Unrolled
 from discreet.evaluation.limit import Outputs, limit
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive.slots import Pacing

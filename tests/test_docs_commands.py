@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 from discreet.cli import app, run, whole_command
 from discreet.cli.attack import NOT_TESTED
 from discreet.cli.live import Lines
-from discreet.cli.setup import asking
+from discreet.cli.setup import questions
 from discreet.publish.engines.spark.session import missing
 from tests.doc_commands import RUN, Line, line_of, lines_of, today
 from tests.test_docs import ROOT
@@ -132,7 +132,7 @@ def ran(line: Line, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
     if verb == "setup":
         monkeypatch.setattr(import_module("discreet.choosing.choices"), "KERNELS", 20)
     if verb == "setup" and "--yes" not in rest:
-        monkeypatch.setattr(asking, "somebody_there", lambda: True)
+        monkeypatch.setattr(questions, "somebody_there", lambda: True)
         asked = CliRunner().invoke(app, given, input="".join(f"{answer}\n" for answer in ANSWERS[line.page]))
         return asked.exit_code, asked.output + repr(asked.exception)
     if verb == "serve" and "--check" not in rest:

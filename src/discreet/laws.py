@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.adversary.audit import audit
 from discreet.adversary.belief import Adversary, Belief
-from discreet.adversary.midnight import ended
+from discreet.adversary.unrolled import ended
 from discreet.contracts import AnyMechanism, DayModel, Kernel, MechanismClass, is_finite, private_in
 from discreet.errors import DiscreetError
 from discreet.given import checked_mechanism

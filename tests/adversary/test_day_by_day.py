@@ -11,7 +11,7 @@ import pytest
 import discreet as d
 from discreet.adversary import Adversary, audit, beliefs_along
 from discreet.adversary.enumerate import worst
-from discreet.adversary.midnight import day_by_day
+from discreet.adversary.unrolled import day_by_day
 from discreet.contracts import AnyMechanism, DayModel
 from discreet.laws import check
 from discreet.mechanisms import Adaptive, NoMask

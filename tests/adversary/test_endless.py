@@ -12,8 +12,8 @@ import discreet as d
 from discreet.adversary import endless_belief
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.adversary.midnight import Unrolled
 from discreet.adversary.rows import DROPPED, Rows
+from discreet.adversary.unrolled import Unrolled
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
 from discreet.numerics import SLACK, BoolArray, FloatArray
 from tests.strategies import searches

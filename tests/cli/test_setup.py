@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from discreet.batch.reading import ReadingOptions
 from discreet.choosing.choices import drawn_weeks
 from discreet.cli import app, run
-from discreet.cli.setup import asking
-from discreet.cli.setup.asking import Asker
+from discreet.cli.setup import questions
+from discreet.cli.setup.questions import Asker
 from discreet.clock import Clock, local_zone
 from discreet.errors import DiscreetError
 from discreet.evaluation.hold import HeldShare, TriedShare
@@ -74,7 +74,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def asked(monkeypatch: pytest.MonkeyPatch, arguments: list[object], answers: list[str]) -> tuple[int, str]:
     """The exit code and all that was printed, where somebody is there and answers so."""
-    monkeypatch.setattr(asking, "somebody_there", lambda: True)
+    monkeypatch.setattr(questions, "somebody_there", lambda: True)
     ran = CliRunner().invoke(app, ["setup", *map(str, arguments)], input="".join(f"{one}\n" for one in answers))
     if ran.exception is not None and not isinstance(ran.exception, SystemExit):
         raise ran.exception
@@ -316,7 +316,7 @@ def test_a_walk_with_answers(monkeypatch: pytest.MonkeyPatch, phone: Path, tmp_p
 
 
 def test_input_that_ends_writes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(asking, "somebody_there", lambda: True)
+    monkeypatch.setattr(questions, "somebody_there", lambda: True)
     with pytest.raises(DiscreetError, match="the input ended at: Your time zone"):
         asked(monkeypatch, ["--dir", tmp_path / "walk"], ["jane"])
     assert not (tmp_path / "walk").exists()

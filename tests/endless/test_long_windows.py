@@ -12,7 +12,7 @@ import pytest
 
 import discreet as d
 from discreet.adversary.known import known
-from discreet.adversary.midnight import Unrolled
+from discreet.adversary.unrolled import Unrolled
 from discreet.errors import PolicyError
 from discreet.mechanisms import Adaptive
 from discreet.models.routine.routine import Routine

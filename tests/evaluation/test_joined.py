@@ -12,7 +12,7 @@ import pytest
 
 import discreet as d
 from discreet.adversary.belief import Adversary, Belief
-from discreet.adversary.midnight import Today, Unrolled, day_by_day
+from discreet.adversary.unrolled import Today, Unrolled, day_by_day
 from discreet.evaluation.joined import streams
 from discreet.mechanisms import Adaptive, MaskSensitive
 from discreet.numerics import exceeds

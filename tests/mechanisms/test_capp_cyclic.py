@@ -12,12 +12,12 @@ from scipy.optimize import linprog
 import discreet as d
 from discreet.adversary import Adversary
 from discreet.adversary.checkpoint import Checkpoint
-from discreet.adversary.midnight import Unrolled
+from discreet.adversary.unrolled import Unrolled
 from discreet.errors import DiscreetError, OneDayError
 from discreet.laws import check
 from discreet.mechanisms import Capp, EfficientFake
 from discreet.mechanisms.capp import Constraints, Deception
-from discreet.mechanisms.circle import Round
+from discreet.mechanisms.cyclic import Round
 from discreet.mechanisms.named import Spec
 from discreet.mechanisms.programme import PERTURBATION
 from discreet.models.kinds import MONDAY

@@ -13,7 +13,7 @@ import discreet as d
 from discreet.adversary import Adversary
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.enumerate import tolerated, worst_excess
-from discreet.adversary.midnight import Unrolled
+from discreet.adversary.unrolled import Unrolled
 from discreet.contracts import MechanismClass
 from discreet.evaluation.limit import limit
 from discreet.laws import cases

@@ -13,7 +13,7 @@ import pytest
 import discreet as d
 from discreet.adversary import Adversary
 from discreet.adversary.enumerate import worst_excess
-from discreet.adversary.midnight import Unrolled
+from discreet.adversary.unrolled import Unrolled
 from discreet.errors import PolicyError
 from discreet.mechanisms import Adaptive, Hybrid, Probabilistic, SetLabelled, Simulatable
 from discreet.models.routine.routine import Routine

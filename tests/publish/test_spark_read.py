@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from discreet.data import read_trajectories
-from discreet.data.many import files_of
+from discreet.data.many_files import files_of
 from discreet.errors import DataError
 from discreet.publish.engines.spark.people import whole_people
 from discreet.publish.engines.spark.tables import EventTable, _numbered, address_of, is_remote, spark_schema

@@ -14,8 +14,8 @@ import numpy as np
 from discreet.adversary.belief import Adversary
 from discreet.adversary.explore import Budget, WorstGains, explore
 from discreet.adversary.interval import PublicStep, TimeIsUp, bound, ratio_bound, search, state_graph, walk
-from discreet.adversary.midnight import Daily, Unrolled, day_by_day, ended
 from discreet.adversary.promise import promised_gains
+from discreet.adversary.unrolled import Daily, Unrolled, day_by_day, ended
 from discreet.contracts import AnyMechanism, DayModel, bounds_ratios, is_finite, is_noisy
 from discreet.errors import DiscreetError
 from discreet.factors import factors

@@ -365,7 +365,7 @@ def local_engine(
 ) -> Iterator[LocalEngine]:
     """A run of this machine, from its key to its end."""
     from discreet.data import open_source, published_columns
-    from discreet.data.many import ManyFiles
+    from discreet.data.many_files import ManyFiles
     from discreet.data.published import checked_parts
     from discreet.publish.manifest import digests_of
     from discreet.publish.resume import digest_of, unfinished

@@ -65,7 +65,7 @@ class ReadingOptions:
         """The file, and what separates its fields said where it was assumed."""
         from discreet.data import open_source
         from discreet.data.formats.csv import SEPARATORS, Csv, CsvSource
-        from discreet.data.many import ManyFiles
+        from discreet.data.many_files import ManyFiles
 
         source = open_source(path)
         if self.separator is not None and isinstance(source, CsvSource | ManyFiles):
@@ -208,7 +208,7 @@ class ReadingOptions:
 
 def _telling(merge_below: float) -> Callable[[str], bool] | None:
     """Where rare contexts are merged, whether the words of one say why it may be secret: then it is kept."""
-    from discreet.choosing.keeping import telling
+    from discreet.choosing.kept_labels import telling
 
     return telling if merge_below else None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from discreet.batch.attacked import PublishedEvents, ReleasedReadings, ShownDays, is_releases, tell
+from discreet.batch.attack_data import PublishedEvents, ReleasedReadings, ShownDays, is_releases, tell
 from discreet.batch.reading import ReadingOptions
 from discreet.cli import options
 from discreet.cli.inputs import in_options

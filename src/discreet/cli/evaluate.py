@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.batch.inputs import ends_at_midnight
-from discreet.batch.judging import JudgedDays, JudgedPeople, JudgeOrder
+from discreet.batch.judged_days import JudgedDays, JudgedPeople, JudgeOrder
 from discreet.batch.truth import refused
 from discreet.cli import options
 from discreet.cli.inputs import read_spec

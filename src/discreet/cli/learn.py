@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol
 
 import typer
 
+from discreet.batch.defaults import kept_of, told_before
 from discreet.batch.habits import HabitsSummary, summary_of
 from discreet.batch.inputs import Counted
 from discreet.batch.learners import (
@@ -24,7 +25,6 @@ from discreet.batch.learners import (
     refuse,
     told_of,
 )
-from discreet.batch.looking import kept_of, told_before
 from discreet.batch.reading import reading_table
 from discreet.batch.truth import KnownByPart, refused
 from discreet.batch.workers import by_spark, each_person

@@ -215,7 +215,7 @@ class TableOptions:
 
     def reading(self) -> ReadingOptions:
         """The rules."""
-        from discreet.batch.looking import CARRY
+        from discreet.batch.defaults import CARRY
         from discreet.batch.reading import ReadingOptions
 
         return ReadingOptions(**vars(self) | {"carry": self.carry or CARRY})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.batch.looking import looked_at
+from discreet.batch.defaults import looked_at
 from discreet.cli import options
 from discreet.cli.inputs import in_options, seconds_of_duration
 from discreet.cli.terminal import note, note_later, percent, print_json, progress, table

@@ -27,7 +27,7 @@ from discreet.data.bad_rows import BadRows
 from discreet.data.columns import EventColumns
 from discreet.data.formats import open_source
 from discreet.data.instants import Epoch, stated_zone
-from discreet.data.many import ManyFiles
+from discreet.data.many_files import ManyFiles
 from discreet.data.source import Source
 from discreet.data.table import Codes, Table
 from discreet.data.trajectories import interval_of

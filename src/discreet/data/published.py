@@ -13,7 +13,7 @@ import polars as pl
 from discreet.data.bad_rows import described
 from discreet.data.columns import EventColumns
 from discreet.data.formats import open_source
-from discreet.data.many import NO_VALUE, ManyFiles
+from discreet.data.many_files import NO_VALUE, ManyFiles
 from discreet.data.releases import ROW_GROUP, sink_parquet
 from discreet.data.source import Source
 from discreet.data.streams import as_text, ending_of, written_as

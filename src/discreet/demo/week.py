@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet import mechanisms
 from discreet.adversary.belief import Adversary, beliefs_along
-from discreet.adversary.midnight import Unrolled, day_by_day
+from discreet.adversary.unrolled import Unrolled, day_by_day
 from discreet.clock import Clock
 from discreet.contexts import Day
 from discreet.demo.beliefs import SecretBelief

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.adversary.belief import Adversary
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.adversary.midnight import Daily, DaysJoined
+from discreet.adversary.unrolled import Daily, DaysJoined
 from discreet.contexts import Day
 from discreet.contracts import Rng
 from discreet.errors import DiscreetError

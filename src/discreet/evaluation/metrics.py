@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.adversary.belief import Adversary, Belief
 from discreet.adversary.endless_belief import EndlessBelief
-from discreet.adversary.midnight import Daily
+from discreet.adversary.unrolled import Daily
 from discreet.contexts import Day
 from discreet.contracts import AnyMechanism, DayModel, runs_without_end
 from discreet.errors import DiscreetError

@@ -43,7 +43,7 @@ from discreet.errors import DiscreetError
 from discreet.jit import product
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms import dual_simplex, programme
-from discreet.mechanisms.circle import CircleMechanism
+from discreet.mechanisms.cyclic import CircleMechanism
 from discreet.models.arrays import reachable
 from discreet.models.routine.endless import EndlessChain
 from discreet.numerics import SLACK, TOTAL, FloatArray, IntArray, weights_to_likeliest

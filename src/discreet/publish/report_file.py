@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.data.many import files_of, is_many
+from discreet.data.many_files import files_of, is_many
 from discreet.data.published import ENDINGS
 from discreet.data.releases import ROW_GROUP, sink_parquet
 from discreet.data.streams import as_text, ending_of, written_as

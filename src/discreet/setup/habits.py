@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.choosing.keeping import is_unnamed, telling
+from discreet.choosing.kept_labels import is_unnamed, telling
 from discreet.clock import Clock
 from discreet.contexts import MERGE_BELOW, Day, merge_rare
 from discreet.evaluation.truth import DAYS_REMEDY, FEWEST, Truth, check_days

@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.choosing import Choice, Choices, Suggested, choices, suggest
 from discreet.choosing.choices import hierarchy_for, spec_of
-from discreet.choosing.keeping import worth_keeping
+from discreet.choosing.kept_labels import worth_keeping
 from discreet.choosing.policy_text import suggested_text, with_share
 from discreet.clock import Clock, duration_text
 from discreet.contexts import Day

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.adversary.midnight import Unrolled, day_by_day
+from discreet.adversary.unrolled import Unrolled, day_by_day
 from discreet.charts import canvas
 from discreet.contexts import Day
 from discreet.mechanisms import Adaptive

@@ -11,7 +11,7 @@ import discreet as d
 from discreet.adversary.belief import Adversary
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless import EndlessAdversary
-from discreet.adversary.midnight import Unrolled
+from discreet.adversary.unrolled import Unrolled
 from discreet.mechanisms.adaptive.adaptive import Memory, Outputs
 from discreet.mechanisms.adaptive.machine import AdaptiveMachine as Endless
 from discreet.models.routine.changing import Changing

@@ -14,8 +14,8 @@ import pytest
 import discreet as d
 from discreet.adversary import Adversary
 from discreet.adversary.checkpoint import Checkpoint
-from discreet.adversary.midnight import Unrolled
 from discreet.adversary.rows import DROPPED
+from discreet.adversary.unrolled import Unrolled
 from discreet.errors import DiscreetError, PolicyError
 from discreet.laws import check
 from discreet.mechanisms import Adaptive, Dphmm

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.adversary.midnight import Unrolled
+from discreet.adversary.unrolled import Unrolled
 from discreet.contexts import Day, fitted
 from discreet.mechanisms import Adaptive
 from discreet.models.learning.routine import Learning

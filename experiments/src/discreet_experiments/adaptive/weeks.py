@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from discreet.adversary.belief import Adversary
-from discreet.adversary.midnight import Unrolled, day_by_day
+from discreet.adversary.unrolled import Unrolled, day_by_day
 from discreet.contexts import Day, fitted
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Adaptive

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options
-from discreet.cli.setup import asking
+from discreet.cli.setup import questions
 from discreet.cli.terminal import print_json
 from discreet.cli.truth import AcceptModel
 from discreet.errors import DiscreetError
@@ -146,9 +146,9 @@ def setup(
         accept_model=accept_model,
         weeks=weeks,
     )
-    asker = asking.Asker(asks=asking.somebody_there() and not json, yes=yes)
+    asker = questions.Asker(asks=questions.somebody_there() and not json, yes=yes)
     if asker.asks:
-        asking.edit_lines()
+        questions.edit_lines()
     with private_files(), _staged(folder) as staging:
         document = SetupWalk(asker, given, folder, staging, quiet=json).through()
     if json:

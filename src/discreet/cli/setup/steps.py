@@ -12,11 +12,11 @@ from pathlib import Path
 import polars as pl
 
 from discreet.choosing import Choice, Suggested
-from discreet.choosing.keeping import is_unnamed, worth_keeping
+from discreet.choosing.kept_labels import is_unnamed, worth_keeping
 from discreet.cli.day_strip import print_day
 from discreet.cli.inputs import in_options
 from discreet.cli.policy import WIDTH, print_suggested
-from discreet.cli.setup.asking import Asker
+from discreet.cli.setup.questions import Asker
 from discreet.cli.terminal import note, percent, progress, table
 from discreet.cli.truth import IF
 from discreet.clock import Clock, duration_text, local_zone

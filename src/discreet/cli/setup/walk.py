@@ -13,12 +13,12 @@ import typer
 
 from discreet.choosing import Choice, Choices, Suggested
 from discreet.choosing.choices import DELTAS, VOCABULARIES, at_delta, choice_json, possible
-from discreet.choosing.keeping import is_unnamed
+from discreet.choosing.kept_labels import is_unnamed
 from discreet.cli.compiling import on_cores
 from discreet.cli.inputs import seconds_of_duration
 from discreet.cli.policy import WIDTH, ChoiceRows
 from discreet.cli.setup import steps
-from discreet.cli.setup.asking import Asker
+from discreet.cli.setup.questions import Asker
 from discreet.cli.setup.steps import Given
 from discreet.cli.terminal import note, progress
 from discreet.clock import duration_text

@@ -29,7 +29,7 @@ from discreet.data.formats.owntracks import OwnTracksJson, OwnTracksRecording
 from discreet.data.formats.parquet import MAGIC, Parquet
 from discreet.data.formats.tcx import Tcx
 from discreet.data.frames import FrameSource
-from discreet.data.many import ManyFiles, is_many
+from discreet.data.many_files import ManyFiles, is_many
 from discreet.data.rows import LogFormat
 from discreet.data.source import Format, Source
 from discreet.data.streams import OpenedFile

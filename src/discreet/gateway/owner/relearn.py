@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from discreet.adversary.known import Known
-from discreet.choosing.keeping import worth_keeping
+from discreet.choosing.kept_labels import worth_keeping
 from discreet.choosing.odds import odds
 from discreet.clock import Clock, duration_text
 from discreet.contexts import UNKNOWN, Day

@@ -295,7 +295,7 @@ def tasks_for(session: SparkSession, table: WorkersTable) -> int:
 
 
 def _local_files(table: WorkersTable) -> list[Path]:
-    from discreet.data.many import files_of, is_many
+    from discreet.data.many_files import files_of, is_many
 
     paths = [Path(one) for one in table.data if not is_remote(one)]
     return [file for path in paths for file in (files_of(path)[0] if is_many(path) else [path])]

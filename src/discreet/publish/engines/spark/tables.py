@@ -22,7 +22,7 @@ from discreet.data.formats import open_source
 from discreet.data.formats.parquet import Parquet
 from discreet.data.frames import EXPECTED
 from discreet.data.instants import Epoch, zone_named
-from discreet.data.many import files_of, is_many
+from discreet.data.many_files import files_of, is_many
 from discreet.data.source import Batch, Origin, stem
 from discreet.data.table import Table
 from discreet.data.trajectories import interval_of

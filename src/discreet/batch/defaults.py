@@ -96,7 +96,7 @@ def told_before(
 def kept_of(places: Path | None, declared: Sequence[str]) -> tuple[str, ...]:
     """Contexts that are not merged, and are there even if never visited: those declared, and those of the map that may
     be secret. The rule of `setup` is the same."""
-    from discreet.choosing.keeping import worth_keeping
+    from discreet.choosing.kept_labels import worth_keeping
     from discreet.places import read_places
 
     return tuple(sorted({*declared, *(() if places is None else worth_keeping(read_places(places)))}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from discreet.choosing.keeping import MOST, is_unnamed, telling, worth_keeping
+from discreet.choosing.kept_labels import MOST, is_unnamed, telling, worth_keeping
 from discreet.clock import Clock
 from discreet.contexts import MERGE_BELOW, Day, merge_rare
 from discreet.places import Circle, Place, Places
