@@ -124,8 +124,8 @@ def test_what_habits_of_order_two_cannot_do_is_said() -> None:
     with pytest.raises(d.DiscreetError, match="learn anew from all days"):
         routine.updated(days)
     mechanism = d.mechanisms.Adaptive(routine.since(MONDAY), d.Policy(["a"], delta=0.2))
-    with pytest.raises(d.DiscreetError, match="begin a new one"):
-        mechanism.then("2027-01-01", policy=d.Policy(["b"], delta=0.2))
+    with pytest.raises(d.DiscreetError, match="habits over two contexts, or hidden ones, stay"):
+        mechanism.then("2027-01-01", routine=d.Routine.fit(days))
     with pytest.raises(d.DiscreetError, match=r"give routine\.since\(date\)"):
         d.mechanisms.Adaptive(routine, d.Policy(["a"], delta=0.2))  # type: ignore[arg-type]
 
