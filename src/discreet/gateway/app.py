@@ -62,6 +62,7 @@ from discreet.gateway.wires.guard import Guard
 from discreet.gateway.wires.home_assistant import HomeAssistantSource, source_of
 from discreet.gateway.wires.http import HANDLERS, routes
 from discreet.gateway.wires.openapi import document_routes
+from discreet.gateway.wires.owntracks_friends import Friend
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from discreet.gateway.wires.reads import Reads
 from discreet.gateway.wires.sse import BEAT, Streams
@@ -130,6 +131,7 @@ class GatewayPlan:
     """Where policies stand, of who has one that the owner's page may change."""
     wall: Callable[[], float] = time.time
     backups: Backups | None = None
+    friends: Sequence[Friend] = ()
     steady: Callable[[], float] | None = None
     """What tells that the wall clock jumped (`wall_clock`); None where it is moved as one likes."""
     pace: float = 1.0
@@ -173,9 +175,11 @@ def plan_of(settings: Settings) -> GatewayPlan:
         routines={name: RoutineFiles(one.routine, history_file(one)) for name, one in settings.people.items()},
         file=settings.file,
         views_in_use=frozenset(one.view for one in settings.applications.values())
-        | frozenset(one.view for one in (settings.broker.tells if settings.broker else ())),
+        | frozenset(one.view for one in (settings.broker.tells if settings.broker else ()))
+        | frozenset(one.view for one in settings.friends),
         policy_files={name: one.policy for name, one in settings.people.items()},
         backups=settings.backups,
+        friends=settings.friends,
         steady=boot_time,
     )
 
@@ -307,7 +311,7 @@ class PreparedGateway:
         from discreet.gateway.wires.mqtt import subscriber as mqtt
 
         plan, gateway = self.plan, self.gateway
-        self.routes += owntracks.routes(gateway, self.auth, plan.owntracks, self._reads)
+        self.routes += owntracks.routes(gateway, self.auth, plan.owntracks, self._reads, plan.friends)
         if plan.broker is not None:
             self._telling(plan.broker, people)
             sources = partial(mqtt.run, gateway, plan.broker, plan.owntracks, plan.home_assistant)

@@ -280,6 +280,15 @@ REFERENCE: tuple[SettingsSection, ...] = (
         ),
     ),
     SettingsSection(
+        "[[friend]]",
+        "Somebody who is shown on another's map of OwnTracks (HTTP). One table for each; without one nobody is.",
+        (
+            Key("person", "text", "", '"jane"', "Who is shown."),
+            Key("to", "text", "", '"joe"', "Whose phones show it."),
+            Key("view", "text", '"whole"', '"family"', "In which view."),
+        ),
+    ),
+    SettingsSection(
         "[[home_assistant]]",
         "Entities of a Home Assistant. One table for each; give `url` or `statestream`.",
         (

@@ -35,6 +35,7 @@ from discreet.gateway.config.sections import (
 )
 from discreet.gateway.config.views import WHOLE, View
 from discreet.gateway.wires.home_assistant import HomeAssistantSource
+from discreet.gateway.wires.owntracks_friends import Friend
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from discreet.mechanisms.named import Spec
 from discreet.models.routine.pairs import PairRoutine
@@ -165,6 +166,7 @@ class Settings:
     """The keys that hold something to keep to oneself."""
     page: Page = field(default_factory=Page)
     backups: Backups | None = None
+    friends: tuple[Friend, ...] = ()
 
     @classmethod
     def read(cls, file: str | Path, *, nobody: bool = False) -> Settings:
@@ -203,6 +205,7 @@ class Settings:
             _secrets(at, journal),
             Page.read(at.section("page", table.format("page"))),
             Backups.read(at.section("backup", table.format("backup"))) if "backup" in at else None,
+            tuple(Friend.read(one) for one in at.tables("friend", "write each as [[friend]]")),
         )
         at.done()
         found._check_together(at)
@@ -223,6 +226,12 @@ class Settings:
                 raise where.error("view", f"is {told.view!r}; {did_you_mean(told.view, known)}")
         for number, phone in enumerate(self.owntracks):
             self._check_person(Section(self.file, {}, (f"owntracks[{number}]",)), phone.person)
+        for number, friend in enumerate(self.friends):
+            where = Section(self.file, {}, (f"friend[{number}]",))
+            self._check_person(where, friend.person)
+            self._check_person(where, friend.to, "to")
+            if friend.view not in known:
+                raise where.error("view", f"is {friend.view!r}; {did_you_mean(friend.view, known)}")
         for number, home in enumerate(self.home_assistant):
             where = Section(self.file, {}, (f"home_assistant[{number}]",))
             for person in home.entities.values():

@@ -2,7 +2,8 @@
 
 Android puts a refused message back at the head of its queue and tries it for days, iOS deletes it. So who has the right
 password is answered 200 and `[]` to anything, 503 only while nothing can be written or the token comes too often, and
-nothing is ever asked of the phone: a `cmd` in an answer would be executed.
+nothing is ever asked of the phone: a `cmd` in an answer would be executed. Where the settings grant it, an answer has
+where friends are (`owntracks_friends`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from discreet.gateway.auth.authorization import Authorization, refused
 from discreet.gateway.runtime import BusyError, Gateway
 from discreet.gateway.store.journal.base import JournalError
 from discreet.gateway.wires import recorder
-from discreet.gateway.wires.owntracks_source import LARGEST, OwnTracksSource, answer, opened, readings_of, why_unused
+from discreet.gateway.wires.owntracks_friends import Friend, FriendsOnTheMap, answer
+from discreet.gateway.wires.owntracks_source import LARGEST, OwnTracksSource, opened, readings_of, why_unused
 from discreet.gateway.wires.reads import Reads
 
 if TYPE_CHECKING:
@@ -29,13 +31,18 @@ LONGEST_DEVICE = 64
 
 
 def routes(
-    gateway: Gateway, auth: Authorization, sources: Sequence[OwnTracksSource] = (), reads: Reads | None = None
+    gateway: Gateway,
+    auth: Authorization,
+    sources: Sequence[OwnTracksSource] = (),
+    reads: Reads | None = None,
+    friends: Sequence[Friend] = (),
 ) -> list[Route]:
     """Where phones post (`/pub` is the Recorder's path), and what the OwnTracks frontend reads."""
     boxes: dict[str, list[SecretBox]] = {}
     for one in sources:
         if one.box is not None:
             boxes.setdefault(one.person, []).append(one.box)
+    on_the_map = FriendsOnTheMap(gateway, auth, friends)
     encrypted = {one.person for one in sources} - {one.person for one in sources if one.reads_clear}
 
     async def publish(request: Request) -> Response:
@@ -54,9 +61,11 @@ def routes(
                 await gateway.accept(found)
             elif (why := why_unused(body, said, own)) is not None:
                 gateway.refused.count(person, why)
+            # Whoever has the phone's password, and not its key, is not told where its friends are.
+            others = await on_the_map.of(person) if box is not None or person not in encrypted else []
         except (JournalError, BusyError):
             return _later(2)
-        return Response(answer(box), media_type="application/json")
+        return Response(answer(others, box), media_type="application/json")
 
     posted = [Route(path, publish, methods=["POST"]) for path in ("/owntracks", "/pub")]
     return posted + recorder.routes(gateway, auth, reads or Reads(gateway, auth.charge))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.data.formats.owntracks import row_of
 from discreet.data.json_objects import loads
 from discreet.gateway.config.section import Section
-from discreet.gateway.forms import encoded
 from discreet.gateway.slots.sources import Why
 from discreet.gateway.store.own_store import Reading
 from discreet.gateway.wires.ingest import reading
@@ -113,13 +112,6 @@ def why_unused(body: bytes, said: object, boxes: Sequence[SecretBox]) -> Why | N
     messages = said[:MANY] if isinstance(said, list) else [said]
     spoke = any(isinstance(one, dict) and one.get("_type") in SPEAKING for one in messages)
     return "unusable" if spoke else None
-
-
-def answer(box: SecretBox | None) -> bytes:
-    """Nothing to say, in the way that the phone spoke."""
-    if box is None:
-        return b"[]"
-    return encoded({"_type": "encrypted", "data": base64.b64encode(box.encrypt(b"[]")).decode()})
 
 
 def _reading(said: dict[str, Any], person: str, device: str) -> Reading | None:
