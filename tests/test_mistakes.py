@@ -19,6 +19,8 @@ from discreet.data.published import check_target
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import MemoryMechanism
 from discreet.mechanisms.named import Spec
+from discreet.policy_file import toml_content
+from discreet.publish.manifest import verify_table
 
 LABELS = ("home", "clinic", "work")
 MATRIX = [[0.6, 0.1, 0.3], [0.9, 0.1, 0.0], [0.3, 0.0, 0.7]]
@@ -93,6 +95,8 @@ NAMES: dict[str, Any] = {
     "mask": d.mechanisms.MaskSensitive(CHAIN, POLICY),
     "Path": Path,
     "places": places,
+    "toml_content": toml_content,
+    "verify_table": verify_table,
     "check_target": check_target,
     "outs": (d.Released("a"), d.Suppressed()),
 }
@@ -244,6 +248,10 @@ MISTAKES: tuple[tuple[str, str, str], ...] = (
     ("d.data.read_days('s3://bucket/t.csv', clock)", "s3://bucket/t.csv: addresses are not on", "with --engine spark"),
     ("d.data.read_days('https://host.example/t.csv', clock)", "addresses are not on this engine", "copy it here"),
     ("d.data.read_positions('gs://bucket/t.parquet')", "gs://bucket/t.parquet: addresses are", "copy it here"),
+    ("d.load('s3://bucket/x.model')", "s3://bucket/x.model: addresses are not", "files of this machine; copy it here"),
+    ("places.read_places('s3://bucket/p.geojson')", "p.geojson: addresses are not on", "copy it here"),
+    ("toml_content(Path('s3://bucket/policy.toml'))", "policy.toml: addresses are not on", "copy it here"),
+    ("verify_table(Path('s3://bucket/t.csv'))", "s3://bucket/t.csv: addresses are not on", "copy it here"),
     (
         "check_target(Path('s3://bucket/t.csv'), Path('t.csv'))",
         "addresses are not on",

@@ -18,12 +18,13 @@ ADDRESS = re.compile(r"(s3a?|gs|abfss?|hdfs|https?|ftp|memory):/")
 """The begin of an address, of which a path has one slash."""
 
 
-def refuse_address(path: str | Path, *, written: bool = False) -> None:
-    """Refuse what is an address: files of this machine are read and written here, and stores by Spark alone."""
+def refuse_address(path: str | Path, *, written: bool = False, rows: bool = False) -> None:
+    """Refuse what is an address: files of this machine are read and written here, and `rows` in stores by Spark."""
     found = ADDRESS.match(str(path))
     if found is None:
         return
-    spark = "" if found[1] in ("http", "https", "ftp", "memory") else ", or read it with --engine spark"
+    store = rows and found[1] not in ("http", "https", "ftp", "memory")
+    spark = ", or read it with --engine spark" if store else ""
     remedy = "give a file of this machine, and copy it there" if written else f"copy it here{spark}"
     raise DataError(
         f"{found[1]}://{str(path)[found.end() :].lstrip('/')}: addresses are not on this engine, which reads and "

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from discreet.clock import Clock
 from discreet.errors import DiscreetError, PolicyError, did_you_mean
+from discreet.files import refuse_address
 from discreet.secret import Secret, checked_factor, checked_share
 
 
@@ -23,6 +24,7 @@ class PolicyContent(NamedTuple):
 
 def toml_content(path: Path) -> dict[str, object]:
     """A TOML file as tables."""
+    refuse_address(path)
     try:
         with path.open("rb") as file:
             return tomllib.load(file)

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.clock import Clock
 from discreet.errors import DiscreetError, FileFormatError
-from discreet.files import written_whole
+from discreet.files import refuse_address, written_whole
 from discreet.given import MODEL, checked_path, lacks, words_for
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.chain.week import Models
@@ -175,6 +175,7 @@ def reading_of(path: str | Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> tuple[AnyModel | EndlessHidden, dict[str, Any]]:
+    refuse_address(path)
     try:
         # Opened here, because NumPy leaves a damaged file open.
         with path.open("rb") as file, _stored(file) as stored:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DataError
-from discreet.files import written_whole
+from discreet.files import refuse_address, written_whole
 from discreet.numerics import FloatArray
 from discreet.places.named import Place, Places
 from discreet.places.shapes import Circle, Polygon, Shape
@@ -32,6 +32,7 @@ MOST_PLACES = 10_000
 
 def read_places(path: str | Path) -> Places:
     """The places of a GeoJSON file; what cannot be used is an error that names the feature."""
+    refuse_address(path)
     path = Path(path)
     try:
         if path.stat().st_size > LARGEST:

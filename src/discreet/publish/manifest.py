@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import DataError
-from discreet.files import written_whole
+from discreet.files import refuse_address, written_whole
 from discreet.publish.draws import ARITHMETIC, build
 from discreet.publish.plan import Plan, TopicHabits
 
@@ -210,6 +210,7 @@ def verify_table(table: Path) -> Verified:
 
 
 def _read(table: Path, path: Path) -> dict[str, Any]:
+    refuse_address(table)
     if not path.is_file():
         what = "there is no such table, and" if not table.exists() else "the table has"
         raise DataError(f"{table}: {what} no manifest {path.name}; discreet publish writes one beside its table")

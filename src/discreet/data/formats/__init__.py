@@ -79,7 +79,7 @@ def open_source(source: Source | Rows, format: str | None = None) -> Source:
     """
     if not isinstance(source, str | Path):
         return _in_memory(source, format)
-    refuse_address(source)
+    refuse_address(source, rows=True)
     path = Path(source)
     if is_many(path):
         return ManyFiles(path, lambda file: _opened(file, format))
