@@ -24,6 +24,7 @@ from discreet.data import (
 )
 from discreet.data.columns import ColumnNames
 from discreet.data.formats.csv import Csv
+from discreet.data.frames import schema_of
 from discreet.data.rows import Record
 from discreet.data.source import Batch, Fault, Format, Origin, Source, stem
 from discreet.errors import DataError
@@ -126,6 +127,18 @@ def test_every_format_has_a_name_and_endings_of_its_own() -> None:
     for each in formats.FORMATS:
         for ending in each.endings:
             assert each.recognises(Path(f"x{ending.upper()}"), b"")
+
+
+def test_a_table_that_was_asked_for_its_columns_is_read_from_where_a_part_starts(tmp_path: Path) -> None:
+    """Polars decodes all before it where the table itself was asked, a row group for each part."""
+    pl.DataFrame({"timestamp": range(1000)}).write_parquet(tmp_path / "x.parquet", row_group_size=100)
+    plans = []
+    for ask in (schema_of, pl.LazyFrame.collect_schema):
+        table = pl.scan_parquet(tmp_path / "x.parquet")
+        assert ask(table).names() == ["timestamp"]
+        plans.append(table.with_row_index("number").slice(500, 10).explain())
+    assert plans[0] != plans[1]
+    assert "SLICE[" not in plans[0]
 
 
 def test_a_person_is_named_after_the_file() -> None:

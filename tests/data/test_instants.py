@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from unittest import mock
 from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
 
 from discreet.clock import Clock
+from discreet.data import instants
 from discreet.data.instants import LATEST, SECOND, with_instant, zone_named
 from discreet.data.slots import slot_of
 from discreet.errors import DataError
@@ -104,6 +106,31 @@ def test_the_unit_of_numbers_can_be_stated() -> None:
     assert read("milliseconds") == [1_000_000, 99_999_999_999_000, 100_000_000_000_000]
     assert read("seconds") == [1_000_000_000, 99_999_999_999_000_000, 100_000_000_000_000_000]
     assert read("auto") == [1_000_000_000, 99_999_999_999_000_000, 100_000_000_000_000]
+
+
+@pytest.mark.parametrize("ending", ["", "Z"])
+def test_many_texts_at_once_are_what_each_is_alone(ending: str) -> None:
+    """Columns of one form are read as bytes: all dates, what is no time, more rows than are read at a time."""
+    chance = random.Random(7)
+    days = [f"{dt.date(2023, 12, 31) + dt.timedelta(k)}" for k in range(430)]
+    times = [f"{k % 24:02}:{k % 60:02}:{k * 7 % 60:02}" for k in range(430)]
+    sound = [f"{day}T{time}{ending}" for day, time in zip(days, times, strict=True)]
+    odd = ["2023-02-29T00:00:00", "2024-00-10T00:00:00", "0000-01-01T00:00:00", "2024-01-01T24:00:00"]
+    odd += [
+        "2024-01-01T00:60:00",
+        "2024-01-01T00:00:60",
+        "2024-01-0:T00:00:00",
+        "2024-01-01 00:00:00",
+        "+024-01-01T00:00:00",
+    ]
+    many = sound * (instants.ROWS // len(sound) + 2)
+    chance.shuffle(many)
+    for column in (sound, many, *([*many[:9], one + ending, *many[:3]] for one in odd)):
+        frame = pl.DataFrame({"timestamp": column})
+        at_once = with_instant(frame, "timestamp", zone="Europe/Paris", epoch="auto")
+        with mock.patch.object(instants, "_common", return_value=None):
+            alone = with_instant(frame, "timestamp", zone="Europe/Paris", epoch="auto")
+        assert at_once.equals(alone)
 
 
 def test_an_unknown_zone_is_named() -> None:

@@ -11,7 +11,7 @@ from discreet.data.source import Batch, Origin
 from discreet.errors import DataError
 from discreet.frames import TABLE
 
-BATCH = 100_000
+BATCH = 400000
 """Rows at a time. Polars decodes a row group at a time beneath, so a file's own row groups add to memory."""
 
 EXPECTED: dict[Kind, str] = {
@@ -44,9 +44,14 @@ class FrameSource:
         yield from table_batches(self._frame.lazy(), self._origin, columns)
 
 
+def schema_of(table: pl.LazyFrame) -> pl.Schema:
+    """The columns and their types, asked of a copy: a scan that was asked itself decodes all before a slice, too."""
+    return table.clone().collect_schema()
+
+
 def table_batches(table: pl.LazyFrame, origin: Origin, columns: ColumnNames) -> Iterator[Batch]:
     """The rows of a table with named and typed columns, text as text."""
-    schema = table.collect_schema()
+    schema = schema_of(table)
     columns.find(origin.file, schema.names())
     kinds = columns.kinds()
     roles = [

@@ -267,9 +267,9 @@ class _Import:
 
     def _coded(self, frame: pl.DataFrame, name: str) -> pl.DataFrame:
         """Texts as numbers: those of a batch would keep all of its bytes."""
-        source = self._formats.of(pl.Series([name]))[0]
+        source = self._formats.number(name)
         users, labels = frame["user"], frame["context"]
-        user: pl.Series | pl.Expr = pl.lit(self._users.of(pl.Series([self._user]))[0], pl.UInt32)
+        user: pl.Series | pl.Expr = pl.lit(self._users.number(self._user), pl.UInt32)
         if users.null_count() < frame.height:
             user = self._users.of(users.fill_null(self._user))
         context: pl.Series | pl.Expr = pl.lit(None, pl.UInt32)

@@ -104,7 +104,7 @@ def read_days(
     those in `keep` and those of which `telling` is true (see `carry_forward` and `merge_rare`).
 
     **Memory** is bounded by the answer, not by the file: some 250 MB to work in (polars itself, and a batch of 4 MiB of
-    CSV or 100,000 rows of Parquet; the row groups that polars decodes come on top), about 100 bytes for each person and
+    CSV or 400,000 rows of Parquet; the row groups that polars decodes come on top), about 100 bytes for each person and
     slot with a reading (for `modal`: each distinct context there), then 8 bytes a slot of the days returned. How many
     readings a slot has does not matter.
 

@@ -48,10 +48,14 @@ class Codes:
         """The name of each number."""
         return list(self._numbers)
 
+    def number(self, name: str) -> int:
+        """The number of one name, a new one if it is new."""
+        return self._numbers.setdefault(name, len(self._numbers))
+
     def of(self, names: pl.Series) -> pl.Series:
         """The numbers of a column of names, new ones added."""
         met = names.unique(maintain_order=True).to_list()
-        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in met]
+        numbers = [self.number(name) for name in met]
         return names.replace_strict(met, numbers, return_dtype=pl.UInt32)
 
 

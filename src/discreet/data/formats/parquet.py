@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from discreet.data.columns import ColumnNames
-from discreet.data.frames import table_batches
+from discreet.data.frames import schema_of, table_batches
 from discreet.data.source import Batch, Origin, ends_with, stem
 from discreet.errors import DataError
 
@@ -49,13 +49,13 @@ class ParquetSource:
         """The column names; the file is not opened again for them once it has been read."""
         if self._header is None:
             with _scanned(self._path) as table:
-                self._header = table.collect_schema().names()
+                self._header = schema_of(table).names()
         return self._header
 
     def batches(self, columns: ColumnNames) -> Iterator[Batch]:
         """The rows, text columns as text."""
         with _scanned(self._path) as table:
-            self._header = table.collect_schema().names()
+            self._header = schema_of(table).names()
             yield from table_batches(table, self._origin, columns)
 
 
