@@ -14,11 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.batch.reading import ReadingOptions
-from discreet.choosing.choices import drawn_weeks
+from discreet.choosing.choices import Choice, drawn_weeks
 from discreet.cli import app, run
 from discreet.cli.setup import questions
 from discreet.cli.setup.questions import Asker
+from discreet.cli.setup.steps import cost_in_words
 from discreet.clock import Clock, local_zone
+from discreet.contracts import Utility
 from discreet.errors import DiscreetError
 from discreet.evaluation.hold import HeldShare, TriedShare
 from discreet.evaluation.metrics import evaluate
@@ -447,3 +449,10 @@ def test_learn_and_setup_keep_the_same_contexts_of_a_table(discreet: Discreet, t
     model = load(theirs)
     assert isinstance(model, Routine)
     assert model.fingerprint == ours.fingerprint
+
+
+def test_the_cost_is_a_sentence_where_nothing_is_withheld() -> None:
+    whole = Choice(0.1, "suppress", Utility(1.0), 1.0, 0.0, 0.0, 0.0, True, "proof", None)
+    assert cost_in_words(whole).startswith("Expected: 100 % ± 1 of the time as it was.\nAudit: it holds")
+    part = Choice(0.1, "deceive", Utility(0.5), 0.5, 0.0, 0.25, 0.25, True, "proof", None)
+    assert "of the time as it was, 25 % told falsely, 25 % not told.\n" in cost_in_words(part)

@@ -294,7 +294,7 @@ def cost_in_words(choice: Choice) -> str:
     parts += [f"{percent(choice.silent)} not told"] if choice.silent else []
     verdict = {True: "holds", False: "does not hold", None: "is open"}[choice.holds]
     proof = " by its proof" if choice.holds and choice.rests_on == "proof" else ""
-    return f"Expected: {shown} of the time as it was, {', '.join(parts)}.\nAudit: it {verdict}{proof}, {IF}."
+    return f"Expected: {', '.join((f'{shown} of the time as it was', *parts))}.\nAudit: it {verdict}{proof}, {IF}."
 
 
 def numbered_names(given: Sequence[str] | None) -> dict[int, str]:
