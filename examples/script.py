@@ -7,6 +7,7 @@ the audit about each.
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -79,11 +80,17 @@ def described(mechanism: AnyMechanism, days: list[d.Day]) -> str:
     return f"{promise}: worst gain {audited.worst_gain:.2f}, holds {audited.holds}, shows {did.utility:.2f}"
 
 
+def kept(habits: d.MarkovChain) -> d.MarkovChain:
+    with tempfile.TemporaryDirectory() as folder:
+        d.save(Path(folder, "ann.model"), habits)
+        return d.load(Path(folder, "ann.model"), d.MarkovChain)
+
+
 def main() -> None:
     clock = d.Clock(slots=4, zone=PARIS, cut="00:00")
     read = d.data.read_days(readings(), clock)
     days: list[d.Day] = read.days
-    habits: d.MarkovChain = d.MarkovChain.fit(readings(), clock=clock)
+    habits = kept(d.MarkovChain.fit(readings(), clock=clock))
     policy = d.Policy(["clinic", d.Secret("clinic today", {"clinic"}, at="any")], delta=0.1)
     kinds: list[type[ContextMechanism]] = [d.mechanisms.MaskSensitive, Mornings, Arrivals]
     made: list[Mechanism[Any]] = [kind(habits, policy) for kind in kinds]

@@ -126,6 +126,15 @@ def test_what_repeats_is_stored_once(tmp_path: Path) -> None:
     assert (tmp_path / "long").stat().st_size < 3_000
 
 
+def test_a_file_is_loaded_as_what_it_is_expected_to_hold(tmp_path: Path) -> None:
+    save(tmp_path / "model", EXAMPLES["homogeneous"])
+    assert load(tmp_path / "model", MarkovChain) == load(tmp_path / "model")
+    with pytest.raises(FileFormatError, match="model: holds a MarkovChain, not a Models; load it as what it is"):
+        load(tmp_path / "model", Models)
+    with pytest.raises(DiscreetError, match="the kind is the text 'chain'; give a class"):
+        load(tmp_path / "model", "chain")  # type: ignore[call-overload]
+
+
 def test_a_loaded_chain_learns_on(tmp_path: Path) -> None:
     rows = habits(1, 9)
     save(tmp_path / "model", MarkovChain.fit(rows[:5]))

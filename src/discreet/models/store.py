@@ -10,7 +10,7 @@ import datetime as dt
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar, overload
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -42,6 +42,9 @@ reader knows."""
 
 FADED = ("initial", "transitions", "nights")
 """The arrays of recent counts."""
+
+Kind = TypeVar("Kind")
+"""What a file is expected to hold."""
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -145,10 +148,28 @@ def move_models(made: Path, out: Path, people: int) -> None:
         raise FileFormatError(f"{out}: cannot be written: {error.strerror}; choose another place") from None
 
 
-def load(path: str | Path) -> AnyModel | EndlessHidden:
-    """Read what `save` wrote; a damaged, foreign or newer file is an error that says so."""
+@overload
+def load(path: str | Path) -> AnyModel | EndlessHidden: ...
+
+
+@overload
+def load(path: str | Path, kind: type[Kind]) -> Kind: ...
+
+
+def load(path: str | Path, kind: type[Kind] | None = None) -> Kind | AnyModel | EndlessHidden:
+    """Read what `save` wrote; a damaged, foreign or newer file is an error that says so.
+
+    With `kind`, such as `MarkovChain`, a file of another kind of model is an error too, and an editor knows what it is.
+    """
     checked_path(path, "load")
-    return _read(Path(path))[0]
+    if kind is not None and not isinstance(kind, type):
+        raise DiscreetError(f"load: the kind is {words_for(kind)}; give a class, such as MarkovChain, or leave it out")
+    model = _read(Path(path))[0]
+    if kind is not None and not isinstance(model, kind):
+        raise FileFormatError(
+            f"{path}: holds {words_for(model)}, not a {kind.__name__}; load it as what it is, or learn it anew"
+        )
+    return model
 
 
 def load_days(path: str | Path) -> AnyModel:
