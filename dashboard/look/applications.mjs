@@ -27,6 +27,17 @@ await look(async () => {
   const sentence = await page.textContent("li:has-text('kitchen') .sees strong");
   holds(/^kitchen sees(: (in|busy|out|unknown)| nothing) since \d/.test(sentence), sentence);
   holds((await page.locator("li:has-text('kitchen') .sees svg rect").count()) >= 1, "there is no strip");
+  // Where it sees one is on a map, if it sees a place: the circle that it was sent, or all places that its view joins.
+  await page.selectOption("form [name=view]", "whole");
+  await page.fill("form [name=name]", "hall");
+  await page.click("form.card button");
+  await page.waitForSelector("li:has-text('hall') .sees strong");
+  for (const name of ["kitchen", "hall"]) {
+    const own = page.locator(`li:has(h2:text-is('${name}'))`);
+    await own.locator(".sees .map :is(.shape, .spot)").first().waitFor({ state: "attached" });
+    const said = await own.locator(".sees strong").textContent();
+    holds(said.startsWith(`${name} sees: ${name === "hall" ? "home" : "in"} since`), said);
+  }
   await page.click("[aria-label='Details: kitchen']");
   await page.waitForSelector(".gets pre");
   await seen("gets");

@@ -110,6 +110,29 @@ async function exported() {
   holds(/^jane \d{4}-\d\d\.csv$/.test(month.suggestedFilename()) && all.length > lines.length, "the month has a day alone");
 }
 
+/** A week and a month in time, with hours drawn larger; by keys alone. */
+async function inTime() {
+  const rows = () => page.locator(".week li").count();
+  const wide = () => page.locator(".week li svg").first().getAttribute("viewBox");
+  holds((await rows()) === 7, "a week has seven days");
+  await page.focus("button:has-text('Month')");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll(".week li").length > 27);
+  await page.waitForFunction(() => document.querySelectorAll(".week li button:enabled").length >= 2);
+  await seen("month");
+  holds((await wide()) === "0 0 96 22", `a day of the month is ${await wide()}`);
+  await page.focus("[aria-label='Show fewer hours, larger']");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  holds((await wide()) === "0 0 24 22", `zoomed it is ${await wide()}`);
+  await page.click("[aria-label='Later hours']");
+  holds((await page.textContent(".zoom [role=status]")) === "06:00 to 12:00", await page.textContent(".zoom [role=status]"));
+  await page.click("button:text-is('Week')");
+  await page.waitForFunction(() => document.querySelectorAll(".week li").length === 7);
+  await seen("week-zoomed");
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
 /** A place has one colour: on the day, on the map, in another order of screens, and after a reload. */
 async function coloured() {
   const onDay = () => page.locator(".strip ~ .legend li").evaluateAll((all) => Object.fromEntries(all
@@ -206,6 +229,7 @@ await look(async () => {
   const sentences = await explained();
   await seen("day");
   await exported();
+  await inTime();
   await folded();
   await coloured();
   await calendar();

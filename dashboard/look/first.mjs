@@ -35,6 +35,7 @@ await look(async () => {
   await go();
 
   await page.waitForSelector(".found input", { timeout: 40_000 });
+  holds(/readings from \d+ Jan \d{4} to \d+ Feb \d{4}/.test(await page.innerText("main")), "dates are not as people write them");
   await page.reload(); // where it stands survives
   await page.waitForSelector(".found input");
   await page.fill(".found li:nth-child(6) input", "hospital");
@@ -66,7 +67,7 @@ await look(async () => {
   await go();
   await page.waitForSelector("input[name=delta]:enabled", { timeout: 40_000 });
   await page.waitForSelector(".strip");
-  await page.waitForSelector(".two .choice:nth-child(2) .picture svg"); // both ways, each with its picture and its price
+  await page.waitForSelector(".two .choice:nth-child(2) .picture svg", { timeout: 60_000 }); // both ways, each with its picture and its price
   holds(/may be false/.test(await page.textContent(".two")), "the price of another place is not said");
   await seen("first-costs");
   await go();
@@ -90,6 +91,15 @@ await look(async () => {
   await go();
   await page.waitForSelector("a[href='#today'][aria-current=page]");
   await page.waitForSelector("h1:has-text('Running. First update at')"); // and not a blank page
+  // The weeks that were imported, as what would have been told: from the first minute, a day by its strip.
+  await page.waitForSelector(".past li button:enabled", { timeout: 60_000 });
+  await page.click(".past li button:enabled");
+  await page.waitForSelector(".past .strip [role=slider]");
+  await page.click(".past button:has-text('Previous week')");
+  await page.waitForSelector(".past .strip", { state: "detached" });
+  await page.focus(".past li button:enabled");
+  await page.keyboard.press("Enter"); // by keys alone
+  await page.waitForSelector(".past .strip [role=slider]");
   await seen("first-running");
   holds(!(await page.content()).includes(secrets[0]), "the secret stays on the page");
 });

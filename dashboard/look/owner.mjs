@@ -1,5 +1,40 @@
 // The first password, today, an application's token, and the door.
-import { address, expectErrors, holds, look, page, password, seen, token } from "./browser.mjs";
+import { address, allow, expectErrors, holds, look, page, password, seen, token } from "./browser.mjs";
+
+/** Without a connection what is seen is grey, with since when; it recovers by itself. */
+async function wentStale() {
+  allow("503");
+  await page.route("**/stream", (route) => route.fulfill({ status: 503 }));
+  await page.click("a[href='#places']");
+  await page.click("a[href='#today']");
+  await page.waitForSelector(".stale .problem[role=status]");
+  const said = await page.textContent(".stale .problem[role=status]");
+  holds(/^Not connected since \d\d:\d\d \(.+ ago\)/.test(said), said);
+  holds((await page.evaluate(() => getComputedStyle(document.querySelector(".strip")).filter)).includes("grayscale"),
+    "what is out of date is not grey");
+  await seen("stale");
+  await page.unroute("**/stream");
+  await page.waitForSelector(".live:not(.off)");
+  await page.waitForSelector(".stale", { state: "detached" });
+}
+
+/** A pause is announced for later, by keys too; one at once is refused, with the reason. */
+async function paused() {
+  const { earliest, today } = await page.evaluate(async () => (await fetch("v1/owner/people/jane/pauses")).json());
+  await page.focus(".pause summary:has-text('Announce a pause')");
+  await page.keyboard.press("Enter");
+  expectErrors(1);
+  await page.fill("[name=first]", today);
+  await page.click(".pause form button");
+  await page.waitForSelector(".pause .problem:has-text('one that began at once would tell')");
+  await page.fill("[name=first]", earliest);
+  await page.click(".pause form button");
+  await page.waitForSelector(".pause p:has-text('Apps will get nothing on')");
+  holds((await page.locator(".pause .problem").count()) === 0, "a problem stays that is none");
+  await seen("paused");
+  await page.click(".pause button[aria-label^='Take it back']");
+  await page.waitForSelector(".pause p:has-text('Apps will get nothing')", { state: "detached" });
+}
 
 await look(async () => {
   await page.goto(`${address}/page`);
@@ -21,9 +56,16 @@ await look(async () => {
   holds(!/\d\.\d{2,} ?%/.test(await page.innerText("main")), "a share has digits that nobody needs");
   await page.click(".card summary");
   await page.waitForSelector("table tbody tr");
+  await page.focus("summary[aria-label='What is the stranger?']"); // a word is explained where it stands, by keys
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".help[open] p:visible:has-text('knows your routine')");
   await seen("today");
+  await wentStale();
+  await paused();
 
   await page.click("a[href='#applications']");
+  await page.waitForSelector(".notices .drifted"); // what the owner has to know is said on every screen, once
+  holds((await page.locator(".drifted").count()) === 1, "a notice is said twice");
   await page.fill("form [name=name]", "kitchen");
   await page.click("form.card button");
   await page.waitForSelector(".once input");

@@ -21,6 +21,9 @@ await look(async () => {
   await page.click("a[href='#places']");
   await page.waitForSelector(".map .place");
   await page.waitForSelector(".stays li");
+  await page.waitForSelector(".map .vectors path.water", { state: "attached" }); // the owner's own map, below the places
+  await page.waitForSelector(".map .vectors path.main", { state: "attached" });
+  await page.waitForSelector(".map text.town:has-text('Old Town')");
   await seen("places");
 
   const bar = () => text(".map .bar text");

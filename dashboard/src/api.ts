@@ -36,6 +36,13 @@ export interface Glance {
 }
 /** `account` is whose account it is; null for who administers, who sees to everybody without one. */
 export interface Session { csrf: string | null; account: string | null; people: string[]; views: Record<string, string[]> }
+/** The weeks before the first day, simulated; `days` is null until that is done, `kept` whether there is anything. */
+export interface Past {
+  kept: boolean; times: string[]; secret: string[]; days: Glance[] | null; problem: string | null;
+  job: { done: number; total: number } | null;
+}
+/** Days on which nothing is told, and the earliest that may be announced now. */
+export interface PausedDays { earliest: string; today: string; pauses: { first: string; last: string }[] }
 /** What last night's look at somebody's habits found. */
 export interface Notice { person: string; date: string; drifted: boolean; holds: boolean | null; words: string }
 /** Whether everything works, and what does not. */
@@ -44,6 +51,8 @@ export interface Ready { ready: boolean; reasons?: { part: string; words: string
 export interface Heard {
   sources: { source: string; heard: string; usual: number; quiet: boolean }[]; refused: Record<string, number>;
   now: number;
+  /** Whether the broker is away; null where there is none. */
+  broker: boolean | null;
 }
 export interface Door { owned: boolean; entered: boolean; accounts: boolean }
 /** `invited` is when an invitation ends that was not accepted. */
@@ -76,7 +85,7 @@ export interface Cost {
 }
 export interface Setup {
   step: number; person: string; zone: string; zone_is_fixed: boolean; slots: number; cut: string; carry: number;
-  taken: string[]; limit: number; files: Brought[]; home_assistant: boolean; entity: string | null; history: BroughtHistory | null;
+  taken: string[]; limit: number; tiles: Drawn["tiles"]; files: Brought[]; home_assistant: boolean; entity: string | null; history: BroughtHistory | null;
   names: Record<string, string | null>;
   habits: {
     days: number; few: boolean; unknown: number; colours: Record<string, string>; suggestions: Proposed[];
@@ -152,6 +161,10 @@ export const api = {
   moved: (person: string, date: string) => ask<Moved>("GET", `${of(person)}/beliefs?date=${date}&lines`),
   glance: async (person: string, from: string, to: string, strips = false) =>
     (await ask<{ days: Glance[] }>("GET", `${of(person)}/glance?from=${from}&to=${to}${strips ? "&strips" : ""}`)).days,
+  past: (person: string) => ask<Past>("GET", `${of(person)}/past`),
+  pauses: (person: string) => ask<PausedDays>("GET", `${of(person)}/pauses`),
+  pause: (person: string, first: string, last: string) => ask<PausedDays>("POST", `${of(person)}/pauses`, { first, last }),
+  unpause: (person: string, first: string) => ask<PausedDays>("DELETE", `${of(person)}/pauses/${first}`),
   colours: (person: string) => ask<Record<string, string>>("GET", `${of(person)}/colours`),
   tokens: async () => (await ask<{ tokens: Token[] }>("GET", "v1/owner/tokens")).tokens,
   add: (made: NewToken) => ask<{ token: string; secret: string }>("POST", "v1/owner/tokens", made),
@@ -198,7 +211,7 @@ export interface Placed {
 export interface Waiting { file: string; learn: string; settings: Record<string, string> }
 export interface Drawn {
   version: string; file: string | null; places: Placed[]; no_tree: string | null; waiting: Waiting | null;
-  tiles: { least: number; most: number } | null; said?: { at_once: boolean; words: string };
+  tiles: { least: number; most: number; vector: boolean } | null; said?: { at_once: boolean; words: string };
 }
 export interface Suggestion { middle: Position; radius: number; hours: number; days: number }
 export interface Unexplained {

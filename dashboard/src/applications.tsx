@@ -4,6 +4,7 @@ import { Account } from "./account";
 import { Accounts } from "./accounts";
 import { api, type NewToken, type Session, type Token, type ViewGroups } from "./api";
 import { GetsOf } from "./gets";
+import { Help } from "./help";
 import { useKept } from "./kept";
 import { Sees } from "./sees";
 import { texts } from "./texts";
@@ -39,7 +40,7 @@ export function Applications({ session, out }: { session: Session; out: () => vo
 
   return (
     <>
-      <h1>{words.heading}</h1>
+      <div class="headed"><h1>{words.heading}</h1><Help word="token" /></div>
       <p>{words.words}</p>
       {problem && <p class="problem" role="alert">{problem}</p>}
       {made && <TokenCard key={made.token} made={made} done={() => setMade(null)} />}

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, type Days, type Glance } from "./api";
 import { dayName, dayNumber, monthName, moved, movedMonths, weekday, weekOf } from "./locale";
 import { texts } from "./texts";
@@ -34,7 +34,7 @@ export function Calendar({ person, days, date, go, close }: {
 
   useEffect(() => setAt(date), [date]);
   useEffect(() => grid.current?.querySelector<HTMLElement>("[tabindex='0']")?.focus(), []); // keys work at once
-  useEffect(() => { // it closes wherever else one goes, by a press or by a key
+  useLayoutEffect(() => { // it closes wherever else one goes, by a press or by a key
     const away = (event: Event) => {
       if (!(event.target as Element).closest(".picking")) close(false);
     };

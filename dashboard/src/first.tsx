@@ -2,13 +2,14 @@ import "./first.css";
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import {
-  api, bring, first, Refused, type Cost, type Day, type Days, type Finished, type FoundPlace, type Proposed, type Setup,
+  api, bring, first, Refused, type Cost, type Days, type Finished, type FoundPlace, type Proposed, type Setup,
   type Tracker,
 } from "./api";
 import { metresBetween } from "./geo";
+import { Help } from "./help";
 import { forget, useKept } from "./kept";
-import { colour, label, runs, setColours } from "./labels";
-import { bytes, clock, count, dayName, since, timeOf } from "./locale";
+import { colour, label, onWallClock, runs, setColours } from "./labels";
+import { bytes, clock, count, dayName, dayPlain, since, timeOf } from "./locale";
 import { PlaceMap } from "./map";
 import { Strip } from "./strip";
 import { texts } from "./texts";
@@ -16,7 +17,6 @@ import { useNow } from "./now";
 import { TokenCard } from "./token";
 
 const POLL = 600; // milliseconds between two looks at work that is under way
-const DAY = 86_400_000;
 
 const KEPT = "setup "; // how all begins that is typed here and not sent yet
 
@@ -305,7 +305,7 @@ function Places({ setup, tried }: Step) {
       {history.labels && <ul class="chips">{history.labels.map((name) => <li key={name}>{name}</li>)}</ul>}
       {history.places && (
         <div class="sides">
-          <PlaceMap label={words.map} picked={picked} pick={setPicked}
+          <PlaceMap label={words.map} picked={picked} pick={setPicked} tiles={setup.tiles}
             places={kept.map((one) => ({ name: called(one), middle: one.middle, rings: one.rings, colour: hue(one) }))} />
           <ul class="found">
             {found.map((one) => {
@@ -333,7 +333,7 @@ function Places({ setup, tried }: Step) {
           </ul>
         </div>
       )}
-      <p class="quiet">{words.found(count(history.readings), history.first, history.last)}{" "}
+      <p class="quiet">{words.found(count(history.readings), dayPlain(history.first), dayPlain(history.last))}{" "}
         {history.unexplained !== undefined && words.unexplained(history.unexplained)}</p>
       {leftOut.length > 0 && (
         <details><summary>{words.leftOut}</summary><ul>{leftOut.map((one) => <li key={one}>{one}</li>)}</ul></details>
@@ -397,7 +397,7 @@ function Suggested({ setup, tried, begun }: Step & { begun: () => void }) {
   );
   return (
     <form class="wide" onSubmit={go}>
-      <p>{words.words}</p>
+      <div class="headed"><p>{words.words}</p><Help word="stranger" /></div>
       {habits.few && <p class="notice">{words.few(habits.days)}</p>}
       {habits.unknown >= 0.2 && <p class="notice">{words.unknown(habits.unknown)}</p>}
       {habits.suggestions.length === 0 && <p>{words.none}</p>}
@@ -446,7 +446,7 @@ function Choices({ setup, tried, again }: Step & { again: () => void }) {
       )}
       {all.length > 0 && (
         <fieldset><legend>{words.cost}</legend>
-          <p class="quiet">{words.costWords}</p>
+          <div class="headed"><p class="quiet">{words.costWords}</p><Help word="limit" /></div>
           {Object.keys(words.strict).map(Number).sort().map((one) => (
             <Strictness key={one} delta={one} on={one === delta} pick={() => setDelta(one)}
               cost={all.find((cost) => cost.vocabulary === vocabulary && cost.delta === one)} />
@@ -456,7 +456,7 @@ function Choices({ setup, tried, again }: Step & { again: () => void }) {
       {costs && chosen && (
         <>
           <h2>{words.day(dayName(costs.day.date))}</h2>
-          <Strip day={told(setup, chosen)} secret={new Set(costs.day.secret)} at={at} look={look} />
+          <Strip day={onWallClock(setup.person, costs.day.date, setup.cut, costs.day.true, chosen.told)} secret={new Set(costs.day.secret)} at={at} look={look} />
           <h2>{words.truth}</h2>
           {!untrue && <p>{costs.truth.holds ? words.true : words.unsure}</p>}
           {untrue && (
@@ -535,18 +535,6 @@ function Strictness({ delta, on, pick, cost }: { delta: number; on: boolean; pic
       </span>
     </label>
   );
-}
-
-/** The day of the preview as the strip draws days; its hours are the wall clock's. */
-function told(setup: Setup, chosen: Cost): Day {
-  const day = setup.costs!.day;
-  const long = DAY / setup.slots;
-  const begins = Date.parse(`${day.date}T${setup.cut}:00Z`);
-  const stamp = (slot: number) => new Date(begins + slot * long).toISOString();
-  const slots = day.true.map((context, slot) =>
-    ({ slot, start: stamp(slot), end: stamp(slot + 1), told: chosen.told[slot] ?? null, true: context,
-      why: null }));
-  return { person: setup.person, date: day.date, zone: "UTC", slots };
 }
 
 // --- 5. an application, and the end

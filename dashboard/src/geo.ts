@@ -53,6 +53,16 @@ export function rim([latitude, longitude]: Position, metres: number): Position[]
     [latitude, longitude - east]];
 }
 
+/** A circle on the ground, as a ring of positions. */
+export function ringOf([latitude, longitude]: Position, metres: number): Position[] {
+  const north = (metres * 360) / AROUND;
+  const east = north / Math.cos(radians(between(-NORTHMOST, latitude, NORTHMOST)));
+  return Array.from({ length: 48 }, (_, k): Position => {
+    const turn = (2 * Math.PI * k) / 48;
+    return [latitude + north * Math.sin(turn), longitude + east * Math.cos(turn)];
+  });
+}
+
 /** The view that shows these positions; `least` metres across, for one alone has no size. */
 export function around(positions: Position[], size: Size, least = 400): View {
   if (!positions.length) return { x: 0.5, y: 0.4, scale: Math.max(256, size.wide) };

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { api, type Heard, type Ready } from "./api";
+import { api, type Heard, type Notice, type Ready } from "./api";
 import { since } from "./locale";
 import { useNow } from "./now";
 import { texts } from "./texts";
@@ -27,6 +27,32 @@ export function Health() {
     </>
   );
 }
+
+/** What the owner has to know wherever on the page they are: a source that is quiet, habits that no longer hold. */
+export function Notices({ person }: { person: string }) {
+  const heard = useHeard(person);
+  const [notice, setNotice] = useState<Notice | null>(null);
+  useEffect(() => {
+    const look = () => api.notices().then((found) => setNotice(found.find((one) => one.person === person) ?? null), () => undefined);
+    void look();
+    const again = setInterval(look, 40 * AGAIN);
+    return () => clearInterval(again);
+  }, [person]);
+  const words = texts.health;
+  return (
+    <div class="notices">
+      {heard?.sources.filter((one) => one.quiet).map((one) => (
+        <p key={one.source} class="problem" role="alert">{words.heard(one.source, since(one.heard))} {words.quiet}</p>
+      ))}
+      {notice?.drifted && <Drifted />}
+    </div>
+  );
+}
+
+/** Habits that no longer hold, and where they are learned again. */
+export const Drifted = () => (
+  <p class="problem drifted" role="alert">{texts.today.habitsDrifted}{" "}<a href="#places">{texts.routine.again}</a></p>
+);
 
 /** What was heard of a person's sources, asked for again and again. */
 export function useHeard(person: string): Heard | null {

@@ -1,6 +1,6 @@
 // What a slot is called and coloured by, the same wherever it is drawn.
 
-import type { Told } from "./api";
+import type { Day, Told } from "./api";
 import { texts } from "./texts";
 
 let colours: Record<string, string> = {};
@@ -32,4 +32,18 @@ export function runs(labels: (string | null)[]): Run[] {
     else found.push({ label, from: slot, length: 1 });
   });
   return found;
+}
+
+/** What stands for a label of a glance: empty is silence. */
+export const toldOf = (label: string | null): Told => (label ? { kind: "released", context: label } : { kind: "suppressed" });
+
+/** A day that was never told, as the strip draws days; its hours are the wall clock's. */
+export function onWallClock(
+  person: string, date: string, cut: string, truth: (string | null)[], told: (Told | null | undefined)[],
+): Day {
+  const begins = Date.parse(`${date}T${cut}:00Z`);
+  const stamp = (slot: number) => new Date(begins + (slot * 86_400_000) / truth.length).toISOString();
+  const slots = truth.map((context, slot) =>
+    ({ slot, start: stamp(slot), end: stamp(slot + 1), told: told[slot] ?? null, true: context, why: null }));
+  return { person, date, zone: "UTC", slots };
 }

@@ -114,6 +114,9 @@ export const points = (share: number): string =>
 export const dayShort = (iso: string): string =>
   format({ weekday: "short", day: "numeric", month: "short", timeZone: "UTC" }).format(noon(iso));
 
+/** Such as: 2 Mar 2026. */
+export const dayPlain = (iso: string): string => format({ dateStyle: "medium", timeZone: "UTC" }).format(noon(iso));
+
 /** A wall-clock time such as 07:30, as the reader writes it. */
 export const timeOf = (label: string): string =>
   format({ hour: "2-digit", minute: "2-digit", timeZone: "UTC" }).format(new Date(`1970-01-01T${label}:00Z`));

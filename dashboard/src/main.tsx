@@ -4,7 +4,7 @@ import { api, type Session } from "./api";
 import { Applications } from "./applications";
 import { First } from "./first";
 import { OwnGets } from "./gets";
-import { Health } from "./health";
+import { Health, Notices } from "./health";
 import { forget } from "./kept";
 import { setColours } from "./labels";
 import { Login } from "./login";
@@ -99,6 +99,7 @@ function Page() {
       </header>
       <main id="content" tabIndex={-1}>
         <Health />
+        {!adding && shown !== "today" && coloured === person && person && <Notices key={person} person={person} />}
         {adding && <First out={() => setState("out")} done={(name) => {
           location.hash = "today";
           setPerson(name);

@@ -7,6 +7,7 @@ import {
 } from "./geo";
 import { length } from "./locale";
 import { texts } from "./texts";
+import { decoded, type VectorTile } from "./vectors";
 
 export interface Place {
   name: string;
@@ -27,7 +28,7 @@ export interface Drawing {
 }
 
 /** Zoom levels of the owner's tiles. */
-export interface Tiles { least: number; most: number }
+export interface Tiles { least: number; most: number; vector: boolean }
 
 interface Props {
   places: Place[];
@@ -147,9 +148,19 @@ function Drawn({ places, picked, drawing, dots, stays, tiles, view, size }: Omit
   });
   const named = [...shapes].sort((a, b) =>
     first(b.place, picked) - first(a.place, picked) || a.k - b.k);
+  const below = tiles ? tilesOf(tiles, view, size) : [];
+  const vectors = useVectors(tiles?.vector ? below.map((one) => one.name) : []);
+  const towns = below.flatMap((one) => (vectors.get(one.name)?.names ?? []).map(({ text, x, y }) => {
+    const share = one.wide / (vectors.get(one.name)?.extent ?? 4096);
+    return { text, at: [one.x + x * share, one.y + y * share] as Point, radius: 0 };
+  }));
+  const ours = new Set(named.map((one) => one.place.name));
   return (
     <svg width={size.wide} height={size.high} aria-hidden="true">
-      {tiles && <Tiled tiles={tiles} view={view} size={size} />}
+      {tiles && <g class={tiles.vector ? "vectors" : "tiles"}>
+        {below.map((one) => (tiles.vector ? <Vectors key={one.name} at={one} tile={vectors.get(one.name)} />
+          : <image key={one.name} href={address(one.name)} x={one.x} y={one.y} width={one.wide + 0.5} height={one.wide + 0.5} />))}
+      </g>}
       <Grid view={view} size={size} />
       {dots && <path class="dots" d={dots.map(at).filter((one) => within(one, size)).map(moveTo).join("")} />}
       {!drawing && stays?.map(({ middle, radius }, k) => {
@@ -164,8 +175,8 @@ function Drawn({ places, picked, drawing, dots, stays, tiles, view, size }: Omit
           {radius < 7 && <circle class="spot" cx={x} cy={y} r={size.rem / 4} />}
         </g>
       ))}
-      {labels(named.map(({ place, at, radius }) => ({ text: place.name, at, radius })), size).map((one) => (
-        <text key={`${one.text} ${one.x}`} class={one.text === picked ? "picked" : ""} x={one.x} y={one.y}
+      {labels([...named.map(({ place, at, radius }) => ({ text: place.name, at, radius })), ...towns], size).map((one) => (
+        <text key={`${one.text} ${one.x}`} class={one.text === picked ? "picked" : ours.has(one.text) ? "" : "town"} x={one.x} y={one.y}
           text-anchor={one.anchor}>{one.text}</text>
       ))}
       {drawing && <Shape drawing={drawing} view={view} size={size} />}
@@ -222,21 +233,59 @@ function scaleOf(view: View, size: Size): [metres: number, pixels: number] {
 
 const TILE = 256;
 
-function Tiled({ tiles, view, size }: { tiles: Tiles; view: View; size: Size }) {
+interface Tile { name: string; x: number; y: number; wide: number }
+
+const address = (name: string): string => `v1/owner/tiles/${name}`;
+
+/** The tiles that are seen, and where. */
+function tilesOf(tiles: Tiles, view: View, size: Size): Tile[] {
   const zoom = Math.min(tiles.most, Math.max(tiles.least, Math.round(Math.log2(view.scale / TILE))));
   const many = 2 ** zoom;
   const wide = view.scale / many;
-  if (wide < TILE / 4) return null; // further out than the file goes: there would be too many
+  if (wide < TILE / 4) return []; // further out than the file goes: there would be too many
   const [west, north] = [view.x * many - size.wide / 2 / wide, view.y * many - size.high / 2 / wide];
-  const found = [];
+  const found: Tile[] = [];
   for (let x = Math.floor(west); x < west + size.wide / wide; x++)
     for (let y = Math.max(0, Math.floor(north)); y < Math.min(many, north + size.high / wide); y++)
-      found.push(
-        <image key={`${zoom}/${x}/${y}`} href={`v1/owner/tiles/${zoom}/${((x % many) + many) % many}/${y}`}
-          x={(x - west) * wide} y={(y - north) * wide} width={wide + 0.5} height={wide + 0.5} />,
-      );
-  return <g class="tiles">{found}</g>;
+      found.push({ name: `${zoom}/${((x % many) + many) % many}/${y}`, x: (x - west) * wide, y: (y - north) * wide, wide });
+  return found;
 }
+
+const KEPT = 120; // tiles that are kept, decoded
+const read = new Map<string, VectorTile | null>(); // null while one is under way, or where there is none
+const watching = new Set<() => void>(); // maps that are drawn anew when a tile comes
+
+/** These vector tiles, as far as they are there; drawn anew when one comes. */
+function useVectors(names: string[]): Map<string, VectorTile | null> {
+  const [, setCame] = useState(0);
+  useEffect(() => {
+    const came = () => setCame((before) => before + 1);
+    watching.add(came);
+    return () => void watching.delete(came);
+  }, []);
+  useEffect(() => {
+    for (const name of names) {
+      if (read.has(name)) continue;
+      read.set(name, null);
+      fetch(address(name)).then(async (answer) => {
+        if (answer.status !== 200) return;
+        read.set(name, decoded(new Uint8Array(await answer.arrayBuffer())));
+        for (const came of watching) came();
+      }).catch(() => read.delete(name));
+    }
+    for (const oldest of read.keys()) {
+      if (read.size <= KEPT) break;
+      if (!names.includes(oldest)) read.delete(oldest);
+    }
+  }, [names.join(" ")]);
+  return read;
+}
+
+const Vectors = ({ at, tile }: { at: Tile; tile: VectorTile | null | undefined }) => tile ? (
+  <svg x={at.x} y={at.y} width={at.wide + 0.5} height={at.wide + 0.5} viewBox={`0 0 ${tile.extent} ${tile.extent}`}>
+    {tile.paths.map(({ kind, d }) => <path key={kind} class={kind} d={d} />)}
+  </svg>
+) : null;
 
 // --- hands
 

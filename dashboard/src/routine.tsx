@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Refused, routine, type RoutineNow, type RoutineFound, type Drawn } from "./api";
+import { Help } from "./help";
 import { list } from "./locale";
 import { texts } from "./texts";
 
@@ -53,7 +54,10 @@ export function Routine({ person, map, asked, discard }: {
   const coming = now.coming;
   return (
     <section class={urgent(map, now) ? "card waiting" : "card"} aria-labelledby="routine">
-      <h2 id="routine">{coming ? words.coming(coming.from) : map.waiting ? words.waiting : words.heading}</h2>
+      <div class="headed">
+        <h2 id="routine">{coming ? words.coming(coming.from) : map.waiting ? words.waiting : words.heading}</h2>
+        <Help word="routine" />
+      </div>
       {said && <p class="problem" role="alert">{said}</p>}
       {coming ? (
         <>

@@ -3,6 +3,7 @@ import {
   Refused, secrets as gateway, type AlreadyTold, type Declared, type PreviewState, type SecretsDocument, type Terms,
   type Tried,
 } from "./api";
+import { Help } from "./help";
 import { HeldHours, Hours, hoursInWords } from "./hours";
 import { keep, recall, useKept } from "./kept";
 import { timeOf } from "./locale";
@@ -90,7 +91,7 @@ export function Secrets({ person, out }: { person: string; out: () => void }) {
   const announced = found.announced.at(-1);
   return (
     <>
-      <h1>{words.heading}</h1>
+      <div class="headed"><h1>{words.heading}</h1><Help word="limit" /></div>
       <p>{words.words}</p>
       {saved && <Saved words={saved} />}
       {problem && <p class="problem" role="alert">{problem}</p>}

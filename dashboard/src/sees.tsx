@@ -1,10 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
-import { applications, type Gets, type Told } from "./api";
+import { applications, maps, type Drawn, type Gets, type Told } from "./api";
+import { ringOf } from "./geo";
 import { colour, label, runs } from "./labels";
 import { clock, ownZone } from "./locale";
+import { PlaceMap, type Place } from "./map";
 import { texts } from "./texts";
 
-type Event = Told & { start: string; end: string };
+type Event = Told & { start: string; end: string; latitude?: number; longitude?: number; radius?: number };
 
 const AGAIN = 30_000; // milliseconds until it is asked for again
 
@@ -14,10 +16,27 @@ export function eventsOf(gets: Gets): Event[] {
   return stream.split("\n").filter((line) => line.startsWith("data: ")).map((line) => JSON.parse(line.slice(6)) as Event);
 }
 
+/** What an application can put on a map: the circle that it was sent, or for the owner alone all that its view joins. */
+function placesOf(last: Event, joined: string[], map: Drawn | null): Place[] {
+  const { latitude, longitude, radius } = last;
+  const now = label(last);
+  if (now === null) return [];
+  if (latitude !== undefined && longitude !== undefined) {
+    const middle: [number, number] = [latitude, longitude];
+    return [{ name: now, middle, rings: [ringOf(middle, radius ?? 0)], colour: colour(now) }];
+  }
+  return (map?.places ?? []).filter((one) => joined.includes(one.name));
+}
+
 /** As this application sees one: a sentence, what it cannot tell apart, and its last slots. */
 export function Sees({ token, name }: { token: string; name: string }) {
   const words = texts.applications;
   const [gets, setGets] = useState<Gets | null>(null);
+  const [map, setMap] = useState<Drawn | null>(null);
+  const person = gets?.person;
+  useEffect(() => {
+    if (person !== undefined) maps.map(person).then(setMap, () => undefined);
+  }, [person]);
   useEffect(() => {
     const look = () => applications.gets(token).then(setGets, () => undefined);
     void look();
@@ -35,10 +54,13 @@ export function Sees({ token, name }: { token: string; name: string }) {
   while (first > 0 && labels[first - 1] === now) first -= 1;
   const since = time(events[first]?.start ?? last.start);
   const joined = (now !== null && gets.groups?.[now]) || [];
+  const places = placesOf(last, joined, map);
   return (
     <div class="sees">
       <p><strong>{now === null ? words.seesNothing(name, since) : words.sees(name, now, since)}</strong></p>
       {joined.length > 1 && <p class="quiet">{words.apart(joined)}</p>}
+      {places.length > 0 && <PlaceMap label={words.where(name)} places={places} picked={null} pick={() => undefined}
+        tiles={map?.tiles} />}
       <svg viewBox={`0 0 ${events.length} 10`} preserveAspectRatio="none" role="img" aria-label={words.seen(name)}>
         <rect width={events.length} height="10" fill="var(--silence)" />
         {runs(labels).map((run) => <rect key={run.from} x={run.from} width={run.length} height="10"

@@ -66,7 +66,7 @@ function outlines(slots: Slot[], context: (one: Slot) => string | null, row: num
 }
 
 /** The names of a row's longer runs, in letters that the strip's width does not stretch; read out elsewhere. */
-function Names({ labels, row }: { labels: (string | null)[]; row: number }) {
+export function Names({ labels, row }: { labels: (string | null)[]; row: number }) {
   const share = 100 / labels.length;
   return runs(labels).map((run) => (
     <span key={`${row}.${run.from}`} class={row ? "run-name lower" : "run-name"}

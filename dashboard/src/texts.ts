@@ -37,6 +37,49 @@ export const texts = {
   again: "Try again",
   failed: "Cannot reach discreet. Is it running?",
 
+  help: {
+    ask: (word: string) => `What is ${word}?`,
+    more: (screen: string) => `See ${screen}.`,
+    words: {
+      limit: {
+        title: "a limit", link: "secrets",
+        words: "However much apps see, a stranger's guess at a secret stays at or below this, if your days go on as learned. "
+          + "You choose how far above what your routine gives away anyway.",
+      },
+      stranger: {
+        title: "the stranger", link: null,
+        words: "Somebody who knows your routine as well as discreet does, knows how discreet works, and sees all that every "
+          + "app sees together. Whoever knows less can guess no better.",
+      },
+      update: {
+        title: "an update", link: "applications",
+        words: "The day is cut into equal parts, and at the end of each apps get one answer for all of it: a place, or nothing. "
+          + "Updates come at fixed times, so that their timing says nothing about you.",
+      },
+      routine: {
+        title: "your routine", link: "places",
+        words: "How likely each place is at each hour of your week, learned from your history. All limits rest on it; when your "
+          + "life changes, learn it again.",
+      },
+      token: {
+        title: "a token", link: null,
+        words: "A key for one app or one phone. Whoever has an app's token sees what that app sees, and nothing else; revoke it "
+          + "here and it stops working at once.",
+      },
+      pause: {
+        title: "a pause", link: null,
+        words: "Days on which apps get nothing, whatever you do. Everybody sees that you paused; because it is announced days "
+          + "ahead, they learn nothing about where you are when it starts.",
+      },
+      view: {
+        title: "a view", link: null,
+        words: "What one app is shown instead of places, such as “home” and “out”. It is made of what is shared anyway, so "
+          + "it can only show less.",
+      },
+    } as Record<"limit" | "stranger" | "update" | "routine" | "token" | "view" | "pause",
+      { title: string; link: "secrets" | "applications" | "places" | null; words: string }>,
+  },
+
   login: {
     heading: "Log in",
     words: "This page shows where you really were. It is for you alone.",
@@ -100,7 +143,9 @@ export const texts = {
   status: {
     label: "Status",
     heard: (source: string, seconds: number) => `${source} heard ${ago(seconds)}`,
-    unheard: "nothing heard from your phone yet",
+    quiet: (source: string, seconds: number) => `${source} is quiet: last heard ${ago(seconds)}`,
+    broker: (away: boolean) => (away ? "the broker is away" : "broker connected"),
+    unheard: "Nothing heard from your phone yet",
     next: (time: string, seconds: number) => `next update at ${time}${seconds > 0 && seconds < 3600 ? `, ${until(seconds)}` : ""}`,
     roomy: "all secrets well below their limits",
     near: (names: string[]) => `near the limit: ${names.join(", ")}`,
@@ -111,7 +156,9 @@ export const texts = {
     later: "Next day",
     latest: "Latest day",
     live: "Live",
-    waiting: "Not connected. Trying again…",
+    waiting: "Connecting…",
+    stale: (time: string, seconds: number) => `Not connected since ${time} (${ago(seconds)}). What you see may be out of date. `
+      + "Trying again…",
     nothing: (time: string) => (time ? `Nothing shared yet; next at ${time}.` : "Nothing shared on this day."),
     running: (time: string) => `Running. First update at ${time}`,
     runningIn: (seconds: number) => until(seconds),
@@ -121,12 +168,11 @@ export const texts = {
     true: "you",
     told: "apps",
     silent: "nothing",
-    skipped: "nothing, as discreet was off",
+    skipped: "nothing, as discreet was off or paused",
     truthGone: "Where you were on this day is no longer kept.",
     notYet: "not yet",
     secretPlace: "secret",
     shown: (hours: number, of: number) => `Shared ${number(hours, 2)} of ${number(of, 2)} hours`,
-    shownShare: (share: number) => `${percent(share)} shared`,
     slot: (from: string, to: string, truth: string | null, told: string) =>
       `${from} to ${to}: ${truth === null ? "" : `you were ${where(truth)}; `}apps got ${told}.`,
     slotAhead: (from: string, to: string) => `${from} to ${to}: still to come.`,
@@ -149,10 +195,8 @@ export const texts = {
         ? `A stranger's guess at ${secret} would have gone just above its limit of ${percent(limit)}.`
         : `A stranger's guess at ${secret} would have gone to ${percent(belief)}; its limit is ${percent(limit)}.`,
     },
-    week: "This week",
     weekDay: (day: string, share: number) => `${day}: ${percent(share)} shared`,
     weekEmpty: (day: string) => `${day}: nothing shared`,
-    weekShown: (share: number) => `${percent(share)} of the week was shared.`,
     calendar: "Calendar",
     calendarHelp:
       "Arrow keys move by day, Page up and Page down by month. Enter opens a day, Escape closes the calendar.",
@@ -191,6 +235,45 @@ export const texts = {
     nearest: (time: string) => `Closest to the limit at ${time}.`,
     table: "Show as a table",
     time: "Time",
+  },
+
+  time: {
+    week: "This week",
+    byWeek: "Week",
+    byMonth: "Month",
+    share: (share: number) => `${percent(share)} shared`,
+    zoom: "Hours shown",
+    closer: "Show fewer hours, larger",
+    wider: "Show more hours",
+    earlier: "Earlier hours",
+    later: "Later hours",
+    wholeDay: "all day",
+    hours: (from: string, to: string) => `${from} to ${to}`,
+    past: {
+      heading: "The weeks you imported",
+      words: "What apps would have seen of them, had discreet been running. Nobody has seen any of this. Chance decides, "
+        + "so real days may differ, and your routine was learned from these very weeks.",
+      work: "Working out what apps would have seen…",
+      none: "There are no whole days in the last weeks that you imported.",
+      week: (first: string) => `Week of ${date(Date.parse(first) / 1000)}`,
+      earlier: "Previous week",
+      later: "Next week",
+    },
+  },
+
+  pause: {
+    heading: "Pause",
+    announce: "Announce a pause",
+    words: (earliest: string) => `Apps get nothing for whole days. A pause can start on ${earliest} at the earliest, so that `
+      + "its beginning says nothing about today.",
+    first: "First day",
+    last: "Last day",
+    go: "Announce it",
+    now: (last: string) => `Paused: apps get nothing until the end of ${last}.`,
+    coming: (first: string, last: string) => first === last ? `Apps will get nothing on ${dayName(first)}.`
+      : `Apps will get nothing from ${dayName(first)} to ${dayName(last)}.`,
+    back: "Take it back",
+    backNamed: (first: string) => `Take it back: the pause of ${first}`,
   },
 
   export: {
@@ -635,6 +718,7 @@ export const texts = {
     apart: (places: string[]) => places.length > 1
       ? `For this app you could be at ${list(places, "disjunction")}: it cannot tell which.` : "",
     seen: (name: string) => `What ${name} saw lately`,
+    where: (name: string) => `Where ${name} sees you`,
     gets: "Details",
     getsNamed: (name: string) => `Details: ${name}`,
     getsClose: "Close",

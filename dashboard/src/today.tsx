@@ -4,14 +4,16 @@ import { BeliefOf, Key } from "./beliefs";
 import { Calendar } from "./calendar";
 import { useDays, type Looked } from "./days";
 import { Export } from "./export";
-import { Sources, useHeard } from "./health";
-import { clock, dayName, moved, since } from "./locale";
+import { Help } from "./help";
+import { Drifted, Sources, useHeard } from "./health";
+import { clock, dayName, moved, ownZone, since } from "./locale";
 import { useNow } from "./now";
+import { Pause } from "./pause";
 import type { Looking } from "./slots";
 import { Strip } from "./strip";
 import { texts } from "./texts";
 import "./today.css";
-import { Week } from "./week";
+import { PastWeeks, Time } from "./time";
 
 /** One day: true beside told, and what may be believed of each secret. The latest day moves as slots are told. */
 export function Today({ person, out }: { person: string; out: () => void }) {
@@ -19,6 +21,7 @@ export function Today({ person, out }: { person: string; out: () => void }) {
   const { days, seen, problem } = looked;
   const heard = useHeard(person);
   const [at, setAt] = useState<number | null>(null); // the slot that is looked at, in the strip and in every line
+  const stale = useStale(looked.live);
   const go = (date: string | null) => {
     setAt(null);
     looked.go(date);
@@ -26,23 +29,46 @@ export function Today({ person, out }: { person: string; out: () => void }) {
   if (problem && !seen)
     return <p role="alert">{problem} <button type="button" onClick={looked.again}>{texts.again}</button></p>;
   if (!days) return <p role="status">{texts.loading}</p>;
-  if (!seen || !days.first || !days.last) return <Running days={days} heard={heard} />;
+  if (!seen || !days.first || !days.last) return <Running person={person} days={days} heard={heard} />;
   return (
-    <>
+    <div class={looked.latest && stale ? "stale" : undefined}>
       <Picker person={person} looked={looked} day={seen.day} go={go} />
+      {looked.latest && stale && <Stale since={stale} />}
       {problem && <p class="problem" role="alert">{problem}</p>}
       {looked.latest && <Status days={days} day={seen.day} beliefs={seen.beliefs} heard={heard} />}
       <OfDay day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
-      <Week person={person} day={seen.day} last={days.last} go={go} />
+      <Time person={person} day={seen.day} last={days.last} go={go} />
       <BeliefsOf person={person} day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
       <Sources heard={heard} />
+      <Pause person={person} />
+      <Before person={person} />
       <Export person={person} days={days} day={seen.day} />
-    </>
+    </div>
   );
 }
 
+const PATIENCE = 4000; // milliseconds without a connection before anything is called out of date
+
+/** Since when there is no connection; null where there is one, or it went just now. */
+function useStale(live: boolean): string | null {
+  const [since, setSince] = useState<string | null>(null);
+  useEffect(() => {
+    if (live) return setSince(null);
+    const went = new Date().toISOString();
+    const timer = setTimeout(() => setSince(went), PATIENCE);
+    return () => clearTimeout(timer);
+  }, [live]);
+  return since;
+}
+
+function Stale({ since }: { since: string }) {
+  useNow(5);
+  const seconds = (Date.now() - Date.parse(since)) / 1000;
+  return <p class="problem" role="status">{texts.today.stale(clock(ownZone())(since), seconds)}</p>;
+}
+
 /** Before the first slot: that it runs, when something comes, and whether the phone was heard. */
-function Running({ days, heard }: { days: Days; heard: Heard | null }) {
+function Running({ person, days, heard }: { person: string; days: Days; heard: Heard | null }) {
   const words = texts.today;
   useNow();
   const [latest] = heard?.sources ?? [];
@@ -52,8 +78,20 @@ function Running({ days, heard }: { days: Days; heard: Heard | null }) {
       <p class="countdown">{words.runningIn(Math.max(0, -since(days.next)))}</p>
       <p role="status">{latest ? texts.status.heard(latest.source, since(latest.heard)) : texts.status.unheard}</p>
       <p class="quiet">{words.runningWords}</p>
+      <PastWeeks person={person} />
       <Sources heard={heard} />
     </>
+  );
+}
+
+/** The weeks that were imported, for who asks. */
+function Before({ person }: { person: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="before" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{texts.time.past.heading}</summary>
+      {open && <PastWeeks person={person} />}
+    </details>
   );
 }
 
@@ -75,12 +113,20 @@ function Status({ days, day, beliefs, heard }: { days: Days; day: Day; beliefs: 
   const ahead = day.slots.find((one) => one.told === null)?.end ?? days.next;
   const told = day.slots.filter((one) => one.told !== null).length;
   const near = beliefs.secrets.filter((one) => isNear(one, told)).map((one) => one.name);
+  const quiet = heard?.sources.find((one) => one.quiet);
   const parts = [
-    latest ? words.heard(latest.source, since(latest.heard)) : words.unheard,
+    quiet ? words.quiet(quiet.source, since(quiet.heard))
+      : latest ? words.heard(latest.source, since(latest.heard)) : words.unheard,
     words.next(clock(day.zone)(ahead), Math.max(0, -since(ahead))),
     ...(beliefs.secrets.length ? [near.length ? words.near(near) : words.roomy] : []),
+    ...(heard && heard.broker !== null ? [words.broker(heard.broker)] : []),
   ];
-  return <p class="status" aria-label={words.label}>{parts.map((one) => <span key={one}>{one}</span>)}</p>;
+  return (
+    <div class="headed">
+      <p class="status" aria-label={words.label}>{parts.map((one) => <span key={one}>{one}</span>)}</p>
+      <Help word="update" />
+    </div>
+  );
 }
 
 function Picker({ person, looked, day, go }: {
@@ -143,8 +189,7 @@ function Habits({ person, last }: { person: string; last: string }) {
   if (!notice) return <p class="quiet">{words.habitsAsked}</p>;
   return (
     <>
-      {notice.drifted ? <p class="problem drifted" role="alert">{words.habitsDrifted}{" "}
-        <a href="#places">{texts.routine.again}</a></p>
+      {notice.drifted ? <Drifted />
         : <p class="quiet">{notice.holds ? words.habitsHold : words.habitsUnknown}</p>}
       <details><summary>{words.figures}</summary><p class="quiet">{notice.words}</p></details>
     </>
@@ -155,12 +200,12 @@ function BeliefsOf({ person, day, beliefs, at, look }: { person: string; day: Da
   const words = texts.today;
   return (
     <section aria-labelledby="beliefs">
-      <h2 id="beliefs">{words.beliefs}</h2>
+      <div class="headed"><h2 id="beliefs">{words.beliefs}</h2><Help word="stranger" /></div>
       <p class="quiet">{words.beliefsWords}</p>
       <Habits person={person} last={day.date} />
       {beliefs.why && <p>{words.noBeliefs}</p>}
       {!beliefs.why && beliefs.secrets.length === 0 && <p>{words.noSecrets}</p>}
-      {beliefs.secrets.length > 0 && <Key />}
+      {beliefs.secrets.length > 0 && <div class="headed"><Key /><Help word="limit" /></div>}
       <div class="cards">
         {beliefs.secrets.map((one) => <BeliefOf key={one.name} secret={one} day={day} at={at} look={look} />)}
       </div>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { Help } from "./help";
 import { useKept } from "./kept";
 import { applications, type ViewGroups, type Views } from "./api";
 import { texts } from "./texts";
@@ -31,7 +32,7 @@ export function ViewList({ changed }: { changed: (views: Record<string, ViewGrou
   });
   return (
     <section aria-labelledby="views">
-      <h2 id="views">{words.views}</h2>
+      <div class="headed"><h2 id="views">{words.views}</h2><Help word="view" /></div>
       <p>{words.viewsWords}</p>
       <p class="quiet">{views.file ? words.viewFile(views.file) : words.noFile}</p>
       {problem && <p class="problem" role="alert">{problem}</p>}

@@ -61,6 +61,6 @@ def test_a_day_with_ten_secrets(tmp_path: Path) -> None:
         somebody, days = busy()
         async with listening_web(tmp_path / "files", people=[somebody]) as web:
             await live(web, days, FINE.slots + 30)
-            await look(web, "day", tmp_path, ("day", "calendar"), pause=0.7, slots=60)
+            await look(web, "day", tmp_path, ("day", "month", "week-zoomed", "calendar"), pause=0.7, slots=60)
 
     asyncio.run(story())

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.gateway.config.sections import Page
 from discreet.gateway.store.own_store import Reading
 from discreet.places import Circle, Place, Places, read_places, write_places
 from tests.gateway.browser import look
-from tests.gateway.people import PLACES, START, WHERE, person_config
+from tests.gateway.people import PLACES, START, WHERE, person_config, readings
 from tests.gateway.test_routines import files_in, recent
+from tests.gateway.tiles import town
 from tests.gateway.web import ROUTINE, listening_web
 
 
@@ -26,7 +28,8 @@ def test_the_map_of_places(tmp_path: Path) -> None:
     person = replace(person_config(routine=ROUTINE, outputs="suppress"), places=read_places(file))
 
     async def story() -> None:
-        async with listening_web(tmp_path / "files", people=[person], maps={"jane": file}) as web:
+        tiles = Page(town(tmp_path / "here.pmtiles", *WHERE["home"], zoom=13))
+        async with listening_web(tmp_path / "files", people=[person], maps={"jane": file}, page=tiles) as web:
             web.served.gateway.keeper.own.read(wandered())
             await look(web, "places", tmp_path, ("places", "places-drawing", "places-waiting"))
 
@@ -71,7 +74,8 @@ def test_what_applications_get(tmp_path: Path) -> None:
 
     async def story() -> None:
         async with listening_web(tmp_path / "files", file=file) as web:
-            await web.pass_slots(5)
-            await look(web, "applications", tmp_path, ("view", "gets", "own-gets"))
+            for reading in readings(("home",) * 5, START.date()):
+                await web.pass_slot(reading)
+            await look(web, "applications", tmp_path, ("view", "gets", "own-gets"), slots=0)
 
     asyncio.run(story())

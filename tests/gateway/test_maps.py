@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import shlex
-import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,16 +18,15 @@ from discreet import DiscreetError, Policy, Released, Routine
 from discreet.cli import app
 from discreet.gateway.config.sections import Page
 from discreet.gateway.owner.maps import added, judged, reshaped
-from discreet.gateway.owner.tiles import Tiles
 from discreet.gateway.store.own_store import Reading
 from discreet.models.store import load
 from discreet.places import Circle, Place, Places, read_places, write_places
 from tests.gateway.people import CLOCK, PLACES, START, WHERE, person_config, readings
 from tests.gateway.test_day import logged_in
+from tests.gateway.tiles import PICTURE, mbtiles
 from tests.gateway.web import ROUTINE, Wall, Web, opened
 
 PATH = "/v1/owner/people/jane/map"
-PICTURE = b"\x89PNG\r\n\x1a\n and so on"
 
 
 def told(tmp_path: Path, story: Callable[[Web, Path], Awaitable[None]], **options: Any) -> None:
@@ -309,33 +307,16 @@ def test_it_is_for_the_owner_in_person(tmp_path: Path) -> None:
     asyncio.run(whole())
 
 
-def tiles_at(path: Path, picture: bytes = PICTURE) -> Path:
-    with sqlite3.connect(path) as rows:
-        rows.execute("CREATE TABLE metadata (name TEXT, value TEXT)")
-        rows.execute("CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)")
-        rows.execute("INSERT INTO tiles VALUES (3, 4, 5, ?)", (picture,))
-    rows.close()
-    return path
-
-
 def test_tiles_of_the_owners_file_count_from_the_north(tmp_path: Path) -> None:
     async def story(web: Web, file: Path) -> None:
-        assert (await got(web))["tiles"] == {"least": 3, "most": 3}
+        assert (await got(web))["tiles"] == {"least": 3, "most": 3, "vector": False}
         answer = await web.client.get("/v1/owner/tiles/3/4/2")
         assert (answer.content, answer.headers["content-type"]) == (PICTURE, "image/png")
         for path in ("3/4/5", "4/4/2", "3/400/2", "99/0/0"):
             assert (await web.client.get(f"/v1/owner/tiles/{path}")).status_code == 204
         assert (await web.client.get("/v1/owner/tiles/3/4/x")).status_code == 404
 
-    told(tmp_path, story, page=Page(tiles_at(tmp_path / "here.mbtiles")))
-
-
-def test_tiles_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DiscreetError, match="no pictures"):
-        Tiles(tiles_at(tmp_path / "vector.mbtiles", b"\x1f\x8b a vector tile"))
-    (tmp_path / "text.mbtiles").write_text("no database at all, but long enough for its header to be looked at")
-    with pytest.raises(DiscreetError, match="no file of MBTiles"):
-        Tiles(tmp_path / "text.mbtiles")
+    told(tmp_path, story, page=Page(mbtiles(tmp_path / "here.mbtiles")))
 
 
 def test_many_readings_are_looked_at_a_day_at_a_time_until_there_are_enough(

@@ -62,7 +62,7 @@ def test_every_key_that_is_read_is_in_the_reference(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(Section, "done", noted)
     monkeypatch.setattr(Section, "__contains__", lambda self, key: self._asked.add(key) or key in self._table)
-    for name in ("policy.toml", "places.geojson", "fullchain.pem", "privkey.pem", "paris.mbtiles", "ca.pem"):
+    for name in ("policy.toml", "places.geojson", "fullchain.pem", "privkey.pem", "paris.pmtiles", "ca.pem"):
         (tmp_path / name).write_text("", encoding="utf-8")
     save(tmp_path / "jane.model", ROUTINE)
     file = tmp_path / "discreet.toml"

@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 from nacl.secret import SecretBox
 
+from discreet.gateway.config.broker import Broker
+from discreet.gateway.owner.day_http import BROKER
 from discreet.gateway.slots.sources import sources_of
 from discreet.gateway.store.own_store import OwnStore, Reading
+from discreet.gateway.wires.mqtt.publisher import TOLD
+from discreet.gateway.wires.mqtt.subscriber import SOURCE
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
 from tests.gateway.people import START
 from tests.gateway.test_day import logged_in
@@ -105,5 +109,24 @@ def test_without_a_key_an_encrypted_message_is_said_to_need_one(tmp_path: Path) 
                 "/pub", content=b'{"_type": "encrypted", "data": "AA=="}', headers=web.bearer("source")
             )
             assert web.served.gateway.refused.of("jane") == {"no_key": 1}
+
+    asyncio.run(story())
+
+
+def test_the_owner_is_told_whether_the_broker_is_away(tmp_path: Path) -> None:
+    assert BROKER == (TOLD, SOURCE)  # which importing would bring a client of MQTT with it
+
+    async def story() -> None:
+        async with opened(tmp_path / "without") as web:
+            await logged_in(web)
+            assert (await web.client.get("/v1/owner/people/jane/sources")).json()["broker"] is None
+        async with opened(tmp_path / "with", broker=Broker(port=9)) as web:
+            await logged_in(web)
+            health = web.served.gateway.health
+            for part in BROKER:
+                health.broken(part, "the broker is away")
+                assert (await web.client.get("/v1/owner/people/jane/sources")).json()["broker"] is True
+                health.mended(part)
+            assert (await web.client.get("/v1/owner/people/jane/sources")).json()["broker"] is False
 
     asyncio.run(story())

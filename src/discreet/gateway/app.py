@@ -29,11 +29,13 @@ from discreet.gateway.config.sections import Backups, JournalAt, Keeping, Page, 
 from discreet.gateway.config.settings import Settings
 from discreet.gateway.config.views import View
 from discreet.gateway.metrics import GatewayMetrics
+from discreet.gateway.owner import tiles
 from discreet.gateway.owner.applications_http import application_routes
-from discreet.gateway.owner.day_http import day_routes
+from discreet.gateway.owner.day_http import day_routes, pause_routes
 from discreet.gateway.owner.http import UNKNOWN, owner_routes
 from discreet.gateway.owner.maps import Maps
 from discreet.gateway.owner.maps_http import map_routes
+from discreet.gateway.owner.past import Pasts
 from discreet.gateway.owner.previews import Previews
 from discreet.gateway.owner.routines import RoutineFiles, Routines
 from discreet.gateway.owner.routines_http import routine_routes
@@ -41,7 +43,6 @@ from discreet.gateway.owner.scheduled import ScheduledBackups
 from discreet.gateway.owner.secrets import PolicyFiles
 from discreet.gateway.owner.secrets_http import secrets_routes
 from discreet.gateway.owner.setup_http import UPLOAD, setup_routes
-from discreet.gateway.owner.tiles import Tiles
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.setup.files import history_file
 from discreet.gateway.setup.steps import SetupSteps
@@ -202,7 +203,7 @@ class PreparedGateway:
         With `settings` the page can add people to them; with `supervisor`, from Home Assistant.
         """
         self.plan, self.folder = plan, folder
-        self._tiles = None if plan.page.tiles is None else Tiles(plan.page.tiles)
+        self._tiles = None if plan.page.tiles is None else tiles.opened(plan.page.tiles)
         folder.lock()
         with ExitStack() as undone:
             undone.callback(folder.unlock)
@@ -230,6 +231,7 @@ class PreparedGateway:
         self._map_files, self._policy_files = dict(plan.maps), PolicyFiles(plan.policy_files)
         maps = Maps(keeper, self._map_files, self._taken_over)
         self._routines = Routines(keeper, maps, plan.routines, folder.path)
+        self._pasts = Pasts(keeper, self._routines.past, folder.path)
         plan = self.plan = replace(plan, people=_with_maps(plan.people, maps))
         retention = dt.timedelta(days=plan.keeping.retention_days)
         self.gateway = Gateway(keeper, wall=plan.wall, steady=plan.steady, pace=plan.pace, retention=retention)
@@ -247,13 +249,15 @@ class PreparedGateway:
         self.steps = None if settings is None else SetupSteps(folder.path, settings, plan.limits.upload * 1_000_000)
         if self.steps is not None:
             self.steps.known, self.steps.supervisor = journal.people, supervisor
+            self.steps.tiles = tiles.described(self._tiles)
         self.routes: list[BaseRoute] = [
             *routes(self.gateway, self.auth, self.streams, self._reads),
             *owner_routes(self.auth, self.metrics, self.notices, self.settle_accounts),
             *application_routes(self.gateway, self.auth, plan.file, self._view_shown, plan.views_in_use),
-            *day_routes(self.gateway, self.auth),
+            *day_routes(self.gateway, self.auth, self._pasts, broker=plan.broker is not None),
             *map_routes(self.gateway, self.auth, maps, self._redrawn, self._tiles),
             *routine_routes(self.gateway, self.auth, self._routines),
+            *pause_routes(self.gateway, self.auth),
             *secrets_routes(self.gateway, self.auth, self._policy_files, previews),
             *page.routes(),
             *document_routes(),
@@ -433,6 +437,7 @@ class PreparedGateway:
                 if self.steps is not None:
                     await asyncio.to_thread(self.steps.cancel)
                 await asyncio.to_thread(self._routines.cancel)
+                await asyncio.to_thread(self._pasts.cancel)
                 for task in (*tasks, *self._beside.values()):
                     task.cancel()
                 await asyncio.gather(*tasks, *self._beside.values(), return_exceptions=True)

@@ -126,14 +126,14 @@ class Keeping:
 
 @dataclass(frozen=True)
 class Page:
-    """[page]: what the owner's page shows besides; `tiles` is a file of MBTiles below the places."""
+    """[page]: what the owner's page shows besides; `tiles` is a file of MBTiles or PMTiles below the places."""
 
     tiles: Path | None = None
 
     @classmethod
     def read(cls, at: Section) -> Page:
         """From [page]; all of it may be left out."""
-        words = "give a file of MBTiles with pictures, such as 'paris.mbtiles', or leave it out"
+        words = "give a file of PMTiles or MBTiles, such as 'paris.pmtiles', or leave it out"
         found = cls(at.existing("tiles", words) if "tiles" in at else None)
         at.done()
         return found

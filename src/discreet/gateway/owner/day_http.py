@@ -1,10 +1,12 @@
-"""The routes of the owner's page: the days of a person, what was believed, and the map."""
+"""The routes of the owner's page: the days of a person, what was believed, the map, and days of pause."""
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -17,19 +19,26 @@ from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.owner.beliefs import Watching
 from discreet.gateway.owner.calendar import MOST, STRIPS, CalendarDays
 from discreet.gateway.owner.day import beliefs_of, day_of, days_of, places_of
+from discreet.gateway.owner.http import document
+from discreet.gateway.owner.past import Pasts
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.slots.pauses import AHEAD
 from discreet.gateway.slots.sources import sources_of
+from discreet.gateway.store.journal.base import JournalError
 from discreet.gateway.wires.http import LAST_SLOT
 from discreet.session import Session
 
 DONE = object()
 
+BROKER = ("telling the broker", "readings from the broker")
+"""What health calls the two wires to it."""
+
 FIRST_YEAR = 1970
 """Before it, and in the last year that there is, times of day cannot be told in all zones."""
 
 
-def day_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
-    """What `app` mounts; all of it is for the owner who has logged in."""
+def day_routes(gateway: Gateway, auth: Authorization, pasts: Pasts, *, broker: bool = False) -> list[Route]:
+    """What `app` mounts; all of it is for the owner who has logged in. `broker` says whether there is one."""
     watching, calendar_days = Watching(), CalendarDays(gateway)
 
     def session_of(person: str) -> Session:
@@ -65,12 +74,18 @@ def day_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
         found = await gateway.between_slots(lambda: beliefs_of(watching, person, session_of(person), date, whole=whole))
         return JSONResponse(found)
 
+    async def past(request: Request) -> Response:
+        person = auth.present(request)
+        order = await gateway.between_slots(partial(pasts.order, person))
+        return JSONResponse(await run_in_threadpool(pasts.document, person, order))
+
     async def sources(request: Request) -> Response:
         person = auth.present(request)
         names = {one.grant.token: one.name for one in auth.access.list()}
         now = gateway.wall()
         found = await run_in_threadpool(sources_of, gateway.keeper.own, person, now, names)
-        return JSONResponse({"sources": found, "refused": gateway.refused.of(person), "now": now})
+        away = any(one.what in BROKER for one in gateway.health.reasons) if broker else None
+        return JSONResponse({"sources": found, "refused": gateway.refused.of(person), "now": now, "broker": away})
 
     async def places(request: Request) -> Response:
         person = auth.present(request)
@@ -82,9 +97,58 @@ def day_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
         Route(f"{path}/day", day, methods=["GET"]),
         Route(f"{path}/glance", calendar, methods=["GET"]),
         Route(f"{path}/beliefs", beliefs, methods=["GET"]),
+        Route(f"{path}/past", past, methods=["GET"]),
         Route(f"{path}/sources", sources, methods=["GET"]),
         Route(f"{path}/places", places, methods=["GET"]),
     ]
+
+
+def pause_routes(gateway: Gateway, auth: Authorization) -> list[Route]:
+    """What `app` mounts: a person's pauses announced, looked at, taken back."""
+    keeper = gateway.keeper
+
+    def described(person: str) -> dict[str, Any]:
+        today, _ = keeper.people[person].next
+        pauses = [{"first": first.isoformat(), "last": last.isoformat()} for first, last in keeper.pauses.of(person)]
+        return {"earliest": (today + AHEAD).isoformat(), "today": today.isoformat(), "pauses": pauses}
+
+    async def asked(call: Callable[[], Any]) -> Any:
+        try:
+            return await gateway.between_slots(call)
+        except JournalError:
+            raise
+        except DiscreetError as error:
+            raise HTTPException(400, str(error)) from None
+
+    async def look(request: Request) -> Response:
+        return JSONResponse(await asked(partial(described, auth.present(request))))
+
+    async def announce(request: Request) -> Response:
+        person = auth.present(request)
+        given = await document(request, {"first": str, "last": str}, needed={"first", "last"})
+        first, last = _as_date(given["first"]), _as_date(given["last"])
+        await asked(lambda: keeper.pauses.announce(keeper.people[person], first, last))
+        return JSONResponse(await asked(partial(described, person)))
+
+    async def take_back(request: Request) -> Response:
+        person = auth.present(request)
+        first = _as_date(request.path_params["first"])
+        await asked(lambda: keeper.pauses.take_back(keeper.people[person], first))
+        return JSONResponse(await asked(partial(described, person)))
+
+    path = "/v1/owner/people/{person}/pauses"
+    return [
+        Route(path, look, methods=["GET"]),
+        Route(path, announce, methods=["POST"]),
+        Route(f"{path}/{{first}}", take_back, methods=["DELETE"]),
+    ]
+
+
+def _as_date(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise HTTPException(400, "first, last: give dates, such as 2026-03-29") from None
 
 
 def _date(request: Request, name: str = "date") -> dt.date:

@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError
 from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.owner.maps import MapChangedError, Maps, added, removed, renamed, reshaped, shape_of
 from discreet.gateway.owner.tiles import Tiles
+from discreet.gateway.owner.tiles import described as tiles_described
 from discreet.gateway.owner.unexplained import unexplained
 from discreet.gateway.runtime import Gateway
 from discreet.gateway.store.journal.base import JournalError
@@ -44,7 +45,7 @@ def map_routes(
             raise
         except DiscreetError as error:  # a file that somebody has edited
             raise HTTPException(400, str(error)) from None
-        return found | {"tiles": None if tiles is None else {"least": tiles.least, "most": tiles.most}}
+        return found | {"tiles": tiles_described(tiles)}
 
     async def look(request: Request) -> Response:
         return JSONResponse(await described(auth.present(request)))

@@ -46,8 +46,8 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class RelearnOrder:
-    """All that habits are learned from."""
+class HistoryOrder:
+    """What somebody's days are made from: what was imported, and what came since."""
 
     person: str
     clock: Clock
@@ -59,9 +59,15 @@ class RelearnOrder:
     since: dt.date | None
     """From when on days count; None takes all there are."""
     until: dt.date
-    """The first date that is not over."""
+    """The first date that does not count: by default the first that is not over."""
     places: Places
     """The map as it is drawn; empty where sources say labels."""
+
+
+@dataclass(frozen=True)
+class RelearnOrder(HistoryOrder):
+    """All that habits are learned from."""
+
     keep: tuple[str, ...]
     """Contexts that are part of the habits however rare they are."""
     trial: Trial
@@ -105,7 +111,7 @@ def _odds(known: Known | None) -> dict[str, float] | None:
     return None if known is None else {"prior": known.highest, "limit": known.limit}
 
 
-def days_of(order: RelearnOrder, file: Path) -> list[Day]:
+def days_of(order: HistoryOrder, file: Path) -> list[Day]:
     """The days that are over, by the map as it is drawn; `file` is written on the way, and gone at the end.
 
     A day that is known by half at most is left out at either end: the phone had just come, or readings of its first
@@ -128,7 +134,7 @@ def days_of(order: RelearnOrder, file: Path) -> list[Day]:
     return _whole([day for day in days if _counts(day, order)])
 
 
-def together(order: RelearnOrder) -> pl.DataFrame:
+def together(order: HistoryOrder) -> pl.DataFrame:
     """What was imported and what came since, in order of time."""
     recent = pl.DataFrame(
         {
@@ -154,7 +160,7 @@ def together(order: RelearnOrder) -> pl.DataFrame:
     return pl.concat([before, recent])
 
 
-def _counts(day: Day, order: RelearnOrder) -> bool:
+def _counts(day: Day, order: HistoryOrder) -> bool:
     assert day.date is not None  # readings have dates
     return day.date < order.until and (order.since is None or day.date >= order.since)
 

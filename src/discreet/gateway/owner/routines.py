@@ -81,6 +81,11 @@ class Routines:
         """One more person's."""
         self._files[person] = files
 
+    def past(self, person: str) -> Path | None:
+        """Where what was imported is kept."""
+        own = self._files.get(person)
+        return None if own is None else own.past
+
     def why_not(self, person: str) -> str | None:
         """Why a person's routine cannot be changed here; None where it can."""
         own = self._files.get(person)
@@ -105,7 +110,7 @@ class Routines:
             return {
                 "can": self.why_not(person),
                 "learned": _learned(now.routine),
-                "past": (own := self._files.get(person)) is not None and own.past is not None and own.past.is_file(),
+                "past": (past := self.past(person)) is not None and past.is_file(),
                 "coming": coming
                 and {
                     "from": coming.date.isoformat(),

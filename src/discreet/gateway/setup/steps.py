@@ -47,6 +47,8 @@ class SetupSteps:
         self.weeks = work.WEEKS
         self.supervisor: Supervisor | None = None
         """Home Assistant's, where discreet is one of its apps."""
+        self.tiles: Mapping[str, Any] | None = None
+        """What the page has to know of the owner's tiles."""
         self._lock = threading.RLock()
         self._draft = Draft(data / FOLDER)
         self._job: Job | None = None
@@ -89,6 +91,7 @@ class SetupSteps:
                 "carry": answers.carry / 3600,
                 "taken": sorted(self.settings.people),
                 "limit": self.limit,
+                "tiles": self.tiles,
                 "files": [asdict(file) for file in answers.files],
                 "home_assistant": self.supervisor is not None,
                 "entity": answers.entity,

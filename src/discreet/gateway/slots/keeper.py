@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from discreet.gateway.slots.changes import HabitsFrom, announce, changed, in_words, keep, known
+from discreet.gateway.slots.pauses import Pauses
 from discreet.gateway.slots.person import Decided, PersonConfig, PersonStream
 from discreet.gateway.slots.recovery import FIRST, begun, gone_on, unknown_to_own_store, unmarked
 from discreet.gateway.slots.silences import explained
@@ -53,6 +54,8 @@ class Keeper:
         # What is announced, and perhaps not written down yet.
         self._changing: tuple[PersonStream, Session, PersonConfig] | None = None
         self._shared = SharedMechanisms()
+        self.pauses = Pauses(own)
+        """Days on which nothing is told."""
         self.before_deciding: Callable[[PersonStream], None] = lambda person: None
         """Called with each person whose slot is about to be decided: what is in force by its date is put into force."""
         self.reached = 0.0
@@ -192,10 +195,11 @@ class Keeper:
         self._settle()
         first = min(person.ends for person in due)
         together = [person for person in due if person.ends == first]
-        if self._schedule.skips(first, at):
-            self._write([(one, one.decided(one.stream.skipped(), self._key)) for one in together if not one.pending])
-            together = [person for person in together if person.pending]
-        self._decide(together)
+        late = self._schedule.skips(first, at)
+        skipped = [one for one in together if not one.pending and (late or self.pauses.holds(one))]
+        if skipped:
+            self._write([(one, one.decided(one.stream.skipped(), self._key)) for one in skipped])
+        self._decide([one for one in together if one not in skipped])
         return True
 
     def taken(self) -> list[JournalRow]:

@@ -63,6 +63,11 @@ SCHEMA = (
         person TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (person, name)
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE pause (
+        person TEXT NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL, PRIMARY KEY (person, first)
+    ) WITHOUT ROWID;
+    """,
 )
 
 T = TypeVar("T")
@@ -77,7 +82,7 @@ SAME_INSTANT = """
         accuracy = excluded.accuracy, label = excluded.label, since = excluded.since
     WHERE excluded.label > ifnull(reading.label, '')
 """
-TABLES = ("reading", "stamp", "truth", "why", "habits", "colour")
+TABLES = ("reading", "stamp", "truth", "why", "habits", "colour", "pause")
 """What is kept by person."""
 
 WIDTH = 64
@@ -242,6 +247,18 @@ class OwnStore(SqliteFile):
     def colours(self, person: str) -> dict[str, int]:
         """The number of each place's colour."""
         return dict(self._read("SELECT name, number FROM colour WHERE person = ? ORDER BY number", (person,)))
+
+    def keep_pauses(self, person: str, pauses: Iterable[tuple[dt.date, dt.date]]) -> None:
+        """Keep a person's pauses, first and last date of each, instead of those that were kept."""
+        with self._transaction() as run:
+            run.execute("DELETE FROM pause WHERE person = ?", (person,))
+            every = [(person, first.isoformat(), last.isoformat()) for first, last in pauses]
+            run.executemany("INSERT INTO pause VALUES (?, ?, ?)", every)
+
+    def pauses(self, person: str) -> list[tuple[dt.date, dt.date]]:
+        """A person's pauses, the first first."""
+        found = self._read("SELECT first, last FROM pause WHERE person = ? ORDER BY first", (person,))
+        return self._made(lambda first, last: (dt.date.fromisoformat(first), dt.date.fromisoformat(last)), found)
 
     def forget(self, now: dt.datetime, retention: dt.timedelta = RETENTION) -> int:
         """Erase readings, truth, and why it was withheld, that are older than the retention; how many rows went."""

@@ -16,10 +16,12 @@ from starlette.routing import Route
 from discreet.gateway.wires.openapi.applications import APPLICATIONS, OWNTRACKS, READING
 from discreet.gateway.wires.openapi.owner import OWNER
 from discreet.gateway.wires.openapi.parts import EVENT, SCHEMES, paths_of
-from discreet.gateway.wires.openapi.person import DAYS, MAPS, ROUTINES, SECRETS_ROUTES
+from discreet.gateway.wires.openapi.person import DAYS, MAPS, PAUSED_DAYS, ROUTINES, SECRETS_ROUTES
 from discreet.gateway.wires.openapi.setup import PAGES, SETUP
 
-PATHS: dict[str, Any] = paths_of(APPLICATIONS, OWNTRACKS, OWNER, DAYS, MAPS, ROUTINES, SECRETS_ROUTES, SETUP, PAGES)
+PATHS: dict[str, Any] = paths_of(
+    APPLICATIONS, OWNTRACKS, OWNER, DAYS, PAUSED_DAYS, MAPS, ROUTINES, SECRETS_ROUTES, SETUP, PAGES
+)
 
 DOCUMENT: dict[str, Any] = {
     "openapi": "3.1.0",

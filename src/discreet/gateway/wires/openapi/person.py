@@ -35,6 +35,8 @@ GLANCE: Schema = keyed(
 
 SOURCE: Schema = keyed({"source": TEXT, "heard": TEXT, "usual": WHOLE, "quiet": YES})
 
+KINDS_OF_TILES = ("image/png", "image/jpeg", "image/webp", "application/vnd.mapbox-vector-tile")
+
 PATH = "/v1/owner/people/{person}"
 
 DAYS: Routes = {
@@ -73,18 +75,42 @@ DAYS: Routes = {
             also=NOBODY,
         )
     },
+    f"{PATH}/past": {
+        "get": Operation(
+            "The weeks before the first slot as they would have been told; asking for them begins the work",
+            "in person",
+            {
+                "200": answer(
+                    "days, when they are known; kept says whether there is anything to know them by",
+                    keyed(
+                        {
+                            "kept": YES,
+                            "secret": listed(TEXT),
+                            "times": listed(TEXT),
+                            "job": ANY,
+                            "days": maybe(listed(GLANCE)),
+                            "problem": maybe(TEXT),
+                        }
+                    ),
+                )
+            },
+            also=NOBODY,
+        )
+    },
     f"{PATH}/sources": {
         "get": Operation(
             "When each source was heard last, and what of it could not be used",
             "in person",
             {
                 "200": answer(
-                    "sources, the latest first; refused has numbers by what was wrong; now is the gateway's time",
+                    "sources, the latest first; refused has numbers by what was wrong; now is the gateway's "
+                    "time; broker says whether it is away",
                     keyed(
                         {
                             "sources": listed(SOURCE),
                             "refused": {"type": "object", "additionalProperties": WHOLE},
                             "now": NUMBER,
+                            "broker": ANY,
                         }
                     ),
                 )
@@ -103,6 +129,37 @@ DAYS: Routes = {
                 )
             },
             also=NOBODY,
+        )
+    },
+}
+
+PAUSES: Schema = keyed(
+    {"earliest": DATE, "today": DATE, "pauses": listed(keyed({"first": DATE, "last": DATE}))},
+)
+PAUSED = {"400": answer("too soon, or no such pause", ERROR)}
+
+PAUSED_DAYS: Routes = {
+    f"{PATH}/pauses": {
+        "get": Operation(
+            "Days on which nothing is told, and the earliest that may be announced now",
+            "in person",
+            {"200": answer("pauses", PAUSES)},
+            also=NOBODY,
+        ),
+        "post": Operation(
+            "Announce a pause of whole days, the night after next at the earliest",
+            "in person",
+            {"200": answer("pauses", PAUSES)},
+            body=keyed({"first": DATE, "last": DATE}),
+            also=NOBODY | PAUSED,
+        ),
+    },
+    f"{PATH}/pauses/{{first}}": {
+        "delete": Operation(
+            "Take back the pause that begins then, but for days that can no longer be changed",
+            "in person",
+            {"200": answer("pauses", PAUSES)},
+            also=NOBODY | PAUSED,
         )
     },
 }
@@ -169,8 +226,8 @@ MAPS: Routes = {
             "in person",
             {
                 "200": {
-                    "description": "a picture",
-                    "content": {kind: {"schema": TEXT} for kind in ("image/png", "image/jpeg", "image/webp")},
+                    "description": "a picture, or vectors",
+                    "content": {kind: {"schema": TEXT} for kind in KINDS_OF_TILES},
                 },
                 "204": answer("none there"),
             },

@@ -34,6 +34,7 @@ STEPS: Schema = keyed(
         "carry": NUMBER,
         "taken": listed(TEXT),
         "limit": WHOLE,
+        "tiles": ANY,
         "files": listed(ANY),
         "home_assistant": YES,
         "entity": maybe(TEXT),
