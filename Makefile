@@ -78,6 +78,7 @@ bench: warm .venv/spark-installed
 # description of the gateway's routes.
 audit: warm .venv/spark-installed
 	DISCREET_SEARCH=long $(BIN)/python -m pytest -n 2 --dist loadgroup tests
+	$(BIN)/python -m benchmarks soak
 
 # The owner's page, from its sources (needs Node). What is built is committed: pip install needs no Node. The digests say
 # from which sources, and a test compares them.

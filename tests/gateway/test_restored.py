@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from discreet import Clock, DiscreetError
+from discreet import Clock, DiscreetError, Policy
 from discreet.cli import run
 from discreet.gateway.config.views import View
 from discreet.gateway.forms import Forms
 from discreet.gateway.slots.recovery import OlderJournalError
 from discreet.gateway.slots.restore import TOKENS, mended
+from discreet.gateway.store.backup import BackupOrder, back_up
 from discreet.gateway.store.folder import known_key, owner_key
 from discreet.gateway.store.journal import JournalRow, SqliteJournal
 from discreet.gateway.store.journal.base import broken_link
@@ -199,3 +200,39 @@ def test_the_owners_key(tmp_path: Path) -> None:
     (tmp_path / "owner.key").chmod(0o600)
     with pytest.raises(DiscreetError, match=r"has 5 bytes instead of 32"):
         owner_key(tmp_path)
+
+
+@pytest.mark.parametrize("changed", ["announced", "in force"])
+def test_a_backup_of_a_stream_that_changed_is_completed(tmp_path: Path, changed: str) -> None:
+    """And one that may go on is not broken off: the settings name what holds now, and the stream is of all of it."""
+    ends, data = list(boundaries(5)), tmp_path / "data"
+    data.mkdir()
+    (data / "owner.key").write_bytes(KEY)
+    (data / "owner.key").chmod(0o600)
+    one = keeper(data, ends[0] - 3600, WHO)
+    fed(one, week(days=5))
+    other = habits(seed=2)
+    reached = 15 if changed == "announced" else 40
+    for number, boundary in enumerate(ends[:reached]):
+        one.turn(boundary)
+        if number == 3:
+            one.change("jane", Policy(["clinic"], delta=0.05), routine=other)
+    now = replace(WHO, policy=Policy(["clinic"], delta=0.05), routine=other)
+    assert (one.people["jane"].config.history[-1].date <= one.people["jane"].next[0]) == (changed == "in force")
+    back_up(BackupOrder(data), tmp_path / "copy", START)
+    for boundary in ends[reached : reached + 6]:
+        one.turn(boundary)
+    told = list(one.journal.all_rows("jane"))
+    closed(one)
+    with closing(SqliteJournal(data / "journal.db")) as journal, closing(OwnStore(data / "own.db")) as own:
+        assert mended([now], journal, own, KEY, ends[reached + 6] - 60, new_stream=True) == [], "nothing is refused"
+    copy = tmp_path / "copy"
+    with closing(SqliteJournal(copy / "journal.db")) as journal, closing(OwnStore(copy / "own.db")) as own:
+        events = heard(tmp_path / "events", told[3:])
+        notes = mended([now], journal, own, KEY, ends[reached + 6] - 60, complete=events)
+    assert notes[0].startswith("jane: 6 slots are completed")
+    again = keeper(copy, ends[reached + 6] - 60, now)
+    assert list(again.journal.all_rows("jane")) == told
+    (row,) = again.turn(ends[reached + 6])
+    assert isinstance(row.output, Skipped), "memory is lost, and an observer knows"
+    closed(again)

@@ -11,9 +11,11 @@ import datetime as dt
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from discreet.errors import DiscreetError
+from discreet.gateway.slots.changes import known
 from discreet.gateway.slots.person import PersonConfig, PersonStream
 from discreet.gateway.slots.recovery import begun, gone_on, utc, without_private_state
 from discreet.gateway.slots.wall_clock import BACK
@@ -77,6 +79,7 @@ def _completed(
                 f"{file}: has nothing of {config.name} from {last.date} slot {last.slot} on, where the journal ends; "
                 "give the file of an application that heard what was told last"
             )
+        config = _with_history(config, journal, own, shared)
         rows = _told_rows(config, journal, key, heard, shared, file) if last is not None else []
         if rows:
             notes.append(f"{config.name}: {len(rows)} slots are completed, up to {rows[-1].date} slot {rows[-1].slot}")
@@ -116,6 +119,12 @@ def _told_rows(
     if rows:
         journal.append(rows, points)
     return rows
+
+
+def _with_history(config: PersonConfig, journal: Journal, own: OwnStore, shared: SharedMechanisms) -> PersonConfig:
+    """With all habits and policies that the stream was of: it is not of those alone that the settings name now."""
+    head = journal.head(config.name)
+    return config if head is None else replace(config, history=known(own, journal, head, config.spec, shared))
 
 
 def _head(journal: Journal, config: PersonConfig) -> Head:
@@ -160,7 +169,7 @@ def _begun_anew(
         why = (
             f"the journal is {mark}, and what was told since is not known"
             if mark
-            else _ahead(config, journal, now) or _refused(config, journal, own)
+            else _ahead(config, journal, now) or _refused(_with_history(config, journal, own, shared), journal, own)
         )
         if why is None:
             continue
