@@ -110,13 +110,17 @@ def _rest_of(problem: Problem, basis: Basis, r: int) -> float:
 
 
 @helper
-def pivoted(problem: Problem, basis: Basis, rows: int, pivots: int, operations: int, careful: bool) -> bool:
-    """Pivot until no flow is negative; False where a limit is reached or no pivot is left."""
+def pivoted(problem: Problem, basis: Basis, rows: int, pivots: int, operations: int, patience: int) -> bool:
+    """Pivot until no flow is negative; False where a limit is reached or no pivot is left.
+
+    After so many pivots as `patience` says care is taken of rounding, which has piled up by then.
+    """
     since = refusals = 0  # pivots since the inverse was fresh; leaving flows that were passed over since
     _all_changed(basis, rows)
     row = np.empty(rows)
     spent, widest = basis.spent, basis.own.shape[1]
     while spent[0] < pivots and spent[1] < operations:
+        careful = spent[0] >= patience
         spent[0] += 1
         spent[1] += rows * (2 * rows + widest) + 2 * len(problem.state)
         if since == FRESH:

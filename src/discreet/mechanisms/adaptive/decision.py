@@ -28,7 +28,7 @@ CHECKED = SLACK / 2
 SILENCE = TOTAL >> 40
 """Weight of the silence that every kernel mixes in: a constant column breaks no inequality."""
 
-OPERATIONS_OF_PAIRS = 100_000_000
+OPERATIONS_OF_PAIRS = 200_000_000
 """Operations after which a programme over pairs (previous, current) is solved over contexts alone, far fewer states."""
 
 OPERATIONS, OPERATIONS_OF_FEW = 50_000_000, 10_000_000
