@@ -59,7 +59,7 @@ VARIANTS = tuple(
 
 @dataclass(frozen=True)
 class Walked:
-    """One variant along one person's days: utility of each day, private states, seconds of each decision."""
+    """One variant along one person's days: utility of each day, private states, processor seconds of each decision."""
 
     variant: Variant
     person: int
@@ -90,7 +90,7 @@ def walked(item: tuple[Variant, Trace], setting: Setting, days: int) -> Walked |
 
 
 def _along(mechanism: Adaptive, days: Sequence[Day]) -> tuple[list[float], list[float]]:
-    """Utility of each day, and seconds of each kernel.
+    """Utility of each day, and processor seconds of each kernel.
 
     A slot counts with its expected worth given what was output before: less noise than what was drawn. Its kernel is
     asked for before the session does, which then finds it kept, so that the time is the kernel's alone.
@@ -102,9 +102,9 @@ def _along(mechanism: Adaptive, days: Sequence[Day]) -> tuple[list[float], list[
     seconds: list[float] = []
 
     def expected(state: Any, belief: Belief) -> float:
-        started = time.perf_counter()
+        started = time.thread_time()
         kernel = mechanism.kernel(state)
-        seconds.append(time.perf_counter() - started)
+        seconds.append(time.thread_time() - started)
         assert is_finite(kernel)
         of_outputs = worth[:, [column[output] for output in kernel.outputs]]
         return float(belief.predicted() @ (kernel.matrix * of_outputs).sum(axis=1))

@@ -53,7 +53,7 @@ class Extent:
     hidden: int = HIDDEN
     variants: tuple[Variant, ...] = VARIANTS
     remembered: int = 4
-    walked: int = 2
+    walked: int = 10
     deltas: tuple[float, ...] = DELTAS
     lengths: tuple[int, ...] = LENGTHS
     runs: int | None = None
