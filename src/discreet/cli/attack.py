@@ -36,22 +36,25 @@ def attack(
     policy: options.PolicyFile,
     split: Annotated[
         Literal["auto", "people", "days"],
-        typer.Option(help="Judge on people never seen, or on other days; auto: on people, if there are 20."),
+        typer.Option(help="Test on people or on days that were held out; auto: on people, if there are 20."),
     ] = "auto",
     false_alarms: Annotated[
-        float, typer.Option(metavar="RATE", help="How often a table that tells nothing may be called beyond.")
+        float, typer.Option(metavar="RATE", help="How often a table that reveals nothing may be called beyond.")
     ] = 0.01,
-    seed: Annotated[int, typer.Option(help="Repeats the same attack.")] = 0,
+    seed: Annotated[int, typer.Option(help="Repeat the same attack.")] = 0,
     zone: Annotated[
-        str, typer.Option(metavar="ZONE", help="The clock of the slots or events.", rich_help_panel=options.READING)
+        str, typer.Option(metavar="ZONE", help="The time zone of the slots or events.", rich_help_panel=options.READING)
     ] = "UTC",
     cut: Annotated[
-        str, typer.Option(metavar="HH:MM", help="Releases: where days are cut.", rich_help_panel=options.READING)
+        str,
+        typer.Option(
+            metavar="HH:MM", help="For releases: the time at which a day ends.", rich_help_panel=options.READING
+        ),
     ] = "00:00",
     carry: options.Carry = "4h",
     intervals: Annotated[
         str,
-        typer.Option(metavar="RULE", help="Events: the parts of the day.", rich_help_panel=options.READING),
+        typer.Option(metavar="RULE", help="For events: the parts of the day.", rich_help_panel=options.READING),
     ] = "night 00:00, morning 06:00, afternoon 12:00, evening 18:00",
     piece: options.Piece = 50,
     window: options.Window = None,
@@ -71,12 +74,12 @@ def attack(
     ] = "activity",
     json: options.Json = False,
 ) -> None:
-    """Attack what was shown as somebody would who has no model, only outputs and truth of other people or other days.
+    """Attack published data as somebody would who has no model, only outputs and true contexts of other people or days.
 
-    They learn to guess each secret, and are judged on people or days held out. A secret is "beyond" if its claims prove
-    a belief above prior + delta, where the prior is what the same observer believes who sees the hour and no output.
-    Nothing is asked of the mechanism or its habits. Exits with status 1 if a secret is beyond, with 3 if there was too
-    little data to test any. Needs discreet\\[attack].
+    The attacker learns to guess each secret, and is tested on people or days that were held out. A secret is "beyond"
+    if the guesses prove a belief above prior + delta; the prior is what the same attacker believes from the hour alone.
+    The test needs neither the mechanism nor its habits. The exit status is 1 if a secret is beyond, and 3 if there was
+    too little data to test any. Needs discreet\\[attack].
 
     Example: discreet attack releases.csv readings.csv --policy examples/policy.toml --zone Europe/Paris
     """

@@ -29,24 +29,29 @@ def audit(
     mechanism: options.MechanismName = options.DEFAULT,
     option: options.MechanismOptions = None,
     budget: Annotated[
-        int | None, typer.Option(metavar="KERNELS", help="How many kernels to look at before giving an interval.")
+        int | None,
+        typer.Option(metavar="KERNELS", help="How many kernels to examine before answering with an interval."),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(min=0, help="How long to search before giving an interval.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="How long to search before answering with an interval.")
+    ] = None,
     days: Annotated[
-        int | None, typer.Option(min=1, help="Of a routine: how many days in a row to judge; 2 unless given.")
+        int | None, typer.Option(min=1, help="For a routine: how many days in a row to audit; by default 2.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="YYYY-MM-DD", help="Of a routine: the first of them; a Monday unless given.")
+        str | None,
+        typer.Option(metavar="YYYY-MM-DD", help="For a routine: the first of these days; by default a Monday."),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Find the most that an observer who knows the habits could learn of each secret, whatever is shown.
+    """Find the most that an observer who knows the habits could learn about each secret.
 
-    Leaves with 0 if every gain is proven to stay within its delta, with 1 if one exceeds it or that is left open. Where
-    not every output can be looked at, the proof may be the mechanism's own; the answer then says so.
+    The exit status is 0 if every gain is proven to stay within its delta, and 1 if one exceeds it or the question stays
+    open. If not every output can be examined, the proof may be the mechanism's own; the answer then says so.
 
-    Of a routine, days in a row are judged, by an observer who knows how nights join them. Mechanisms that are
-    released without end run over midnight; others start anew each day, and what they leak over midnight is found.
+    For a routine, several days in a row are audited, before an observer who knows how nights join them. Mechanisms that
+    release without end run across midnight. Others start again each day, and the audit finds what they leak across
+    midnight.
 
     Example: discreet audit --model p01.model --policy examples/policy.toml
     """

@@ -38,7 +38,7 @@ def backup(
     data: Data = None,
     config: Config = None,
     own: Annotated[
-        bool, typer.Option("--own/--no-own", help="With the own store: readings, and the truth of past days.")
+        bool, typer.Option("--own/--no-own", help="Include the own store: readings, and the true past days.")
     ] = True,
     postgres: Postgres = None,
     encrypt: Annotated[bool, typer.Option("--encrypt", help="Ask for a passphrase; the name ends in .sealed.")] = False,
@@ -46,9 +46,9 @@ def backup(
 ) -> None:
     """Copy all of a gateway while it runs: settings with habits, policies and maps, journal, own store, tokens, key.
 
-    The copy is as private as the folders themselves. A gateway that is started from it has to be told what became of
-    the slots since: discreet serve --complete FILE, or --new-stream, which breaks the promise in public. Of a folder
-    that is given by --data alone, the settings stay out.
+    The copy is as private as the folders themselves. A gateway that starts from it has to know what was published
+    since: use discreet serve --complete FILE, or --new-stream, which begins a new stream in public. Of a folder that is
+    given by --data alone, the settings stay out.
 
     Example: discreet backup --out backup-monday.tar.gz
     """

@@ -34,8 +34,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Who is compared, with options of its own if quoted: 'adaptive outputs=deceive'; may be repeated. "
-            "Without it, those that need no options.",
+            help="A mechanism to compare, quoted if it has options: 'adaptive outputs=deceive'; may be "
+            "repeated. By default all that need no options.",
             show_default=False,
         ),
     ] = None,
@@ -50,19 +50,19 @@ def compare(
         Path | None, typer.Option(metavar="PICTURE", help="Draw utility and gains (.png, .svg, .pdf).")
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(metavar="KERNELS", help="How many kernels each audit may look at.")
+        int | None, typer.Option(metavar="KERNELS", help="How many kernels each audit may examine.")
     ] = None,
     seconds: Annotated[float, typer.Option(min=0, help="How long each audit may search.")] = 20.0,
     seed: options.Seed = 0,
     table: options.LearnedTableOptions = options.LEARNED_TABLE,
     json: options.Json = False,
 ) -> None:
-    """Release the same recorded days by several mechanisms, and say of each what evaluate and audit say.
+    """Release the same recorded days with several mechanisms, and report for each what evaluate and audit find.
 
-    A row a mechanism: how much it shows, the worst gain of belief on these days, on how many of them a secret was
-    breached, whether what it promises is kept, what the exact observer says of all that it could show, and how long a
-    decision takes. One that cannot run with this model or policy has the reason instead. Leaves with 1 if none can. The
-    table speaks of the truth: keep it to yourself.
+    The table has a row for each mechanism: how much it shows, the worst gain of belief on these days, on how many of
+    them a secret was breached, whether its promise was kept, what the audit says about everything that it could show,
+    and how long a decision takes. A mechanism that cannot run with this model or policy has the reason instead. The
+    exit status is 1 if none can. The table contains private data: keep it to yourself.
 
     Example: discreet compare examples/readings.csv --model p01.model --policy examples/policy.toml
     """

@@ -15,10 +15,10 @@ from discreet.errors import DiscreetError
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the page goes; one file, no network.")] = Path(
-        "out/demo.html"
-    ),
-    seed: Annotated[int, typer.Option(min=0, help="Another seed is another person.")] = 7,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where to write the page: one file that needs no network.")
+    ] = Path("out/demo.html"),
+    seed: Annotated[int, typer.Option(min=0, help="Another seed simulates another person.")] = 7,
     json: options.Json = False,
 ) -> None:
     """Show a simulated person's day and week: what applications saw, and what an observer concluded from it.

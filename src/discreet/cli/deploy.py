@@ -28,22 +28,24 @@ ACL = "mosquitto.acl"
 
 
 def deploy(
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where they go; it is made.")],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The folder to write to; it is made if need be.")],
     config: Config = None,
     person: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Whose, where there are no settings yet. May be given several times."),
+        typer.Option(metavar="NAME", help="A person, if there are no settings yet; may be repeated."),
     ] = None,
     view: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A coarser view besides the whole one, likewise."),
+        typer.Option(
+            metavar="NAME", help="A view besides the whole one, if there are no settings yet; may be repeated."
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
     """Write the files for systemd, a container and a Mosquitto broker, with your people's and views' names in them.
 
-    Names come from discreet.toml: who is served, the views, the broker's name and account. A file that is there already
-    stays as it is.
+    Names come from discreet.toml: the people, the views, and the broker's name and account. Existing files are not
+    changed.
 
     Example: discreet deploy --to deploy
     """

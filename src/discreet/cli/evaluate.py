@@ -33,7 +33,8 @@ def evaluate(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Learn anew from the first days, such as 0.7 of them, by the model's rules, and judge the others.",
+            help="Learn again from the first days, such as 0.7 of them, with the model's options, and evaluate "
+            "the others.",
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -43,16 +44,16 @@ def evaluate(
     table: options.LearnedTableOptions = options.LEARNED_TABLE,
     json: options.Json = False,
 ) -> None:
-    """Release recorded days as an experiment, and say how much was shown and how much it told an observer.
+    """Release recorded days as an experiment, and report how much was shown and what an observer learned from it.
 
-    The days are those that release has: a date without any reading is a day of unknown. Those of a routine are judged
-    as one stream, over midnight. The habits are held against the days as well: where they say 10 %, is it 10 %? Leaves
-    with 1 if some secret was breached on some day, or if the habits do not hold and --accept-model is not given. Days
-    that the habits were learned from look better than others will, and the answer says so; --split 0.7 learns anew
-    from the first days and judges the rest. The table speaks of the truth: keep it to yourself.
+    A date without any reading is a day of unknown, as in release. With a routine, the days are evaluated as one stream,
+    across midnight. The model is tested on the days as well: is what it gives 10 % true 10 % of the time? The exit
+    status is 1 if a secret was breached on some day, or if the model does not hold and --accept-model is not given.
+    Days from which the habits were learned look better than later days will, and the answer says so; --split 0.7 learns
+    from the first days and evaluates the rest. The table contains private data: keep it to yourself.
 
-    Where --model is a folder with a model for each person, as learn writes it, each person of the file is judged by
-    their own model, as if alone: by this machine, or by Spark with --engine spark.
+    If --model is a folder with a model for each person, as learn writes it, each person is evaluated alone with their
+    own model, on this machine or, with --engine spark, on Spark.
 
     Example: discreet evaluate examples/readings.csv --model p01.model --policy examples/policy.toml
     """

@@ -20,12 +20,14 @@ FILES = ("readings.csv", "events.csv", "policy.toml")
 
 
 def examples(
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where they go; it is made.")] = Path("examples"),
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER]", help="The folder to write to; it is made if need be.")
+    ] = Path("examples"),
     json: options.Json = False,
 ) -> None:
-    """Put the files that the examples of --help name into a folder: readings, events, and a policy.
+    """Write the files that the examples in --help use into a folder: readings, events, and a policy.
 
-    Readings and events are of simulated people. A file that is there already stays as it is.
+    Readings and events are of simulated people. Existing files are not changed.
 
     Example: discreet examples
     """

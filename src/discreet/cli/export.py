@@ -18,20 +18,20 @@ from discreet.errors import DiscreetError
 def export(
     model: options.ModelFile,
     policy: options.PolicyFile,
-    out: Annotated[Path, typer.Option(metavar="DECISIONS", help="Where the table goes: a new JSON file.")],
+    out: Annotated[Path, typer.Option(metavar="DECISIONS", help="Where to write the table: a new JSON file.")],
     mechanism: options.MechanismName = options.DEFAULT,
     option: options.MechanismOptions = None,
     json: options.Json = False,
 ) -> None:
-    """Write the table by which a phone decides by itself what to show, without this program.
+    """Write a table with which a phone decides what to show, without this program.
 
-    For each last release, and how long ago it was, the table has the weights of telling the truth, as integers. A
-    reader of a hundred lines, in Python or JavaScript, looks them up and draws (docs/phone.md). Habits are of a single
-    day: learn with --day-by-day. The mechanism tells the truth or is silent: adaptive, simulatable, probabilistic,
-    hybrid.
+    For each last release, and how long ago it was, the table has the weights of showing the truth, as integers. A
+    reader of a hundred lines, in Python or JavaScript, looks them up and draws (docs/phone.md). The habits must be of
+    single days: learn them with --day-by-day. The mechanism must be one that shows the truth or nothing: adaptive,
+    simulatable, probabilistic or hybrid.
 
-    The table shows habits and secrets to whoever reads it: it is for the person's own device. It holds none of their
-    readings. Secrets are those at each slot: a secret at = "any" is refused.
+    The table reveals habits and secrets to anybody who reads it: keep it on the person's own device. It has none of
+    their readings. A secret with at = "any" is refused.
 
     Example: discreet export --model p01.model --policy policy.toml --out decisions.json
     """

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 
 def forget(
-    person: Annotated[str, typer.Argument(help="Whose readings, truth and memory.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="It is meant so; nothing brings it back.")] = False,
+    person: Annotated[str, typer.Argument(help="The person, by their name in the settings.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Confirm it: nothing brings the data back.")] = False,
     everywhere: Annotated[
         bool,
-        typer.Option("--everywhere", help="Also readings.parquet, and positions that phones left at the broker."),
+        typer.Option("--everywhere", help="Also erase readings.parquet, and positions that phones left at the broker."),
     ] = False,
     data: Data = None,
     config: Config = None,
     json: options.Json = False,
 ) -> None:
-    """Erase a person's readings, the truth of past days and the private state. The gateway has to be stopped.
+    """Erase a person's readings, true past days and private state. Stop the gateway first.
 
-    What was released stays in the journal: applications have it. When the gateway goes on, the person's next slot is
-    skipped in public, because memory is lost. Where habits or policy have changed since the stream began, it cannot go
-    on: discreet serve --new-stream. A journal that is older than what was told is not noticed by the own store any
-    more. Copies in backups stay where they are.
+    Released outputs stay in the journal: applications have them. When the gateway starts again, the person's next slot
+    is skipped in public, because its memory is gone. If habits or policy have changed since the stream began, the
+    stream cannot continue: use discreet serve --new-stream. The own store no longer notices a journal that is too old.
+    Backups keep their copies.
 
     Example: discreet forget jane --yes
     """

@@ -25,27 +25,27 @@ RULES = "What is left out"
 def import_(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="SOURCE...", help="Files, folders and archives (.zip, .tgz), as many as there are."),
+        typer.Argument(metavar="SOURCE...", help="Files, folders and archives (.zip, .tgz); any number."),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The table of readings: .parquet, .csv or .csv.gz.")],
     format: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Insist on a format instead of looking: owntracks-rec, owntracks-json, google-records, "
+            help="Use this format instead of recognising it: owntracks-rec, owntracks-json, google-records, "
             "google-semantic, google-timeline-android, google-timeline-ios, google-timeline-edits, overland, "
             "home-assistant-json, home-assistant-csv, home-assistant-db, gpx, kml, tcx, fit, geojson, geolife, "
             "geolife-labels, csv, parquet.",
         ),
     ] = None,
     user: Annotated[
-        str, typer.Option(metavar="NAME", help="Whose the readings are, where a format does not say.")
+        str, typer.Option(metavar="NAME", help="Whose readings these are, if the format does not say.")
     ] = "me",
     zone: Annotated[
         str | None,
         typer.Option(
             metavar="ZONE",
-            help="The time zone of times in tables that do not say theirs, such as Europe/Paris.",
+            help="The time zone of times in tables that have none, such as Europe/Paris.",
             rich_help_panel=options.READING,
         ),
     ] = None,
@@ -54,23 +54,27 @@ def import_(
     accuracy: Annotated[
         float,
         typer.Option(
-            metavar="METRES", help="Leave out positions that are less accurate than this.", rich_help_panel=RULES
+            metavar="METRES",
+            help="Leave out positions that are less accurate than this many metres.",
+            rich_help_panel=RULES,
         ),
     ] = 200.0,
     since: Annotated[
-        str, typer.Option(metavar="DATE", help="Leave out what is earlier.", rich_help_panel=RULES)
+        str, typer.Option(metavar="DATE", help="Leave out earlier readings.", rich_help_panel=RULES)
     ] = "1990-01-01",
     until: Annotated[
         str | None,
-        typer.Option(metavar="DATE", help="Leave out what is later; now, unless given.", rich_help_panel=RULES),
+        typer.Option(
+            metavar="DATE", help="Leave out later readings; by default those after now.", rich_help_panel=RULES
+        ),
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Write nothing where a record or a file cannot be read.", rich_help_panel=RULES),
+        typer.Option("--strict", help="Write nothing if a record or a file cannot be read.", rich_help_panel=RULES),
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Make one table of readings of what applications recorded: merged, without duplicates, in order of time.
+    """Make one table of readings from what applications recorded: merged, without duplicates, in order of time.
 
     Reads OwnTracks (Recorder's .rec, JSON), Overland, Google (Records.json, Timeline Edits.json, Semantic Location
     History, Timeline.json of Android, location-history.json of iOS), Home Assistant (history as JSON or CSV, the

@@ -16,7 +16,7 @@ from discreet.cli.terminal import print_json, table
 if TYPE_CHECKING:
     from discreet.gateway.store.journal import Journal
 
-journal = typer.Typer(name="journal", help="Look at what the gateway decided.", no_args_is_help=True)
+journal = typer.Typer(name="journal", help="Inspect what the gateway decided.", no_args_is_help=True)
 
 
 @journal.callback()
@@ -26,10 +26,10 @@ def _journal() -> None:
 
 @journal.command()
 def verify(data: Data = None, config: Config = None, postgres: Postgres = None, json: options.Json = False) -> None:
-    """Whether every row is as it was written: a chain of HMACs with the owner's key, person by person.
+    """Check that every row is as it was written, by a chain of HMACs with the owner's key for each person.
 
-    Rows that were altered, put in or taken out of the middle are found. Rows that are missing at the end are not: what
-    was told last, applications know.
+    It finds rows that were altered, inserted, or removed from the middle. It does not find that rows are missing at the
+    end; applications know what was published last.
 
     Example: discreet journal verify --data discreet-data
     """

@@ -61,11 +61,13 @@ HABITS = "The kind of habits"
 def learn(
     data: options.DataFile,
     out: Annotated[
-        Path, typer.Option(metavar="PATH", help="Where the model goes; a folder where there are several people.")
+        Path, typer.Option(metavar="PATH", help="Where to write the model; a folder if there are several people.")
     ],
     update: Annotated[
         Path | None,
-        typer.Option(metavar="MODEL", help="Add the days to this routine, by its own rules, instead of starting anew."),
+        typer.Option(
+            metavar="MODEL", help="Add the days to this routine, with its own options, instead of starting again."
+        ),
     ] = None,
     slots: Annotated[
         int | None,
@@ -83,7 +85,7 @@ def learn(
         str | None,
         typer.Option(
             metavar="HH:MM",
-            help="Where one day ends and the next begins.",
+            help="The time at which one day ends and the next begins.",
             show_default="00:00",
             rich_help_panel=DAY_CLOCK,
         ),
@@ -92,7 +94,7 @@ def learn(
         float,
         typer.Option(
             metavar="SHARE",
-            help="Call contexts that fill less of the time 'other', unless their names speak of secrets.",
+            help="Merge contexts with a smaller share of the time into 'other', unless their names suggest a secret.",
             rich_help_panel=options.READING,
         ),
     ] = MERGE_BELOW,
@@ -100,7 +102,7 @@ def learn(
         list[str] | None,
         typer.Option(
             metavar="CONTEXT",
-            help="Never merge this context, a secret for instance; in a routine it is there even if never visited. "
+            help="Never merge this context, such as a secret; a routine has it even if it was never visited. "
             "May be repeated.",
             rich_help_panel=options.READING,
         ),
@@ -115,7 +117,7 @@ def learn(
         bool,
         typer.Option(
             "--day-by-day/--routine",
-            help="Habits of single days, or a routine of days without end, joined by nights.",
+            help="Learn habits of single days, or a routine without end whose days are joined by nights.",
             rich_help_panel=HABITS,
         ),
     ] = False,
@@ -123,7 +125,7 @@ def learn(
         bool | None,
         typer.Option(
             "--weekparts/--alike",
-            help="Learn weekdays and weekends apart, or all days alike.",
+            help="Learn weekdays and weekends separately, or all days together.",
             show_default="apart in a routine, alike day by day",
             rich_help_panel=HABITS,
         ),
@@ -131,8 +133,8 @@ def learn(
     smoothing: Annotated[
         Literal["calibrated", "auto", "none"] | None,
         typer.Option(
-            help="auto: steps never seen at a slot are as likely as the person's average makes them; none: plain "
-            "counts; calibrated, for routines: recent days count more, and habits that change claim less.",
+            help="auto: a step never seen at a slot gets the person's average probability; none: plain counts; "
+            "calibrated, for routines: recent days count more, and changing habits are less certain.",
             show_default="auto",
             rich_help_panel=HABITS,
         ),
@@ -141,7 +143,7 @@ def learn(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="How much of everything a routine's rows are mixed with, so that nothing is impossible.",
+            help="How much probability a routine's rows give to every context, so that nothing is impossible.",
             show_default="0.001",
             rich_help_panel=HABITS,
         ),
@@ -150,8 +152,8 @@ def learn(
         int | None,
         typer.Option(
             metavar="N",
-            help="Also make so many observers who may have learned the habits elsewhere; adaptive keeps its promise "
-            "before each of them.",
+            help="Also model this many observers who learned the habits from other data; adaptive keeps its "
+            "promise against each of them.",
             show_default="0",
             rich_help_panel=HABITS,
         ),
@@ -160,7 +162,7 @@ def learn(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Learn by a plug-in of this name instead; a package that you install brings it.",
+            help="Use the learner of this name, from a plug-in that you installed.",
             rich_help_panel=HABITS,
         ),
     ] = None,
@@ -188,9 +190,9 @@ def learn(
 ) -> None:
     """Learn a person's habits from a file of readings, and save them as a routine: days without end.
 
-    The model is tested on the last fifth of the days: on the secrets of --secrets, or on any context. Where it does not
-    hold, the exit status is 1 and nothing is saved, unless --accept-model is given. Each person is learned separately,
-    by this machine, or by Spark with --engine spark.
+    The model is tested on the last fifth of the days: on the secrets of --secrets, or on any context. If it does not
+    hold, the exit status is 1 and nothing is saved, unless --accept-model is given. Each person's habits are learned
+    separately, on this machine or, with --engine spark, on Spark.
 
     Example: discreet learn examples/readings.csv --zone Europe/Paris --keep hospital --out p01.model
     """

@@ -15,7 +15,7 @@ WORDS = {
 
 
 def mechanisms(json: options.Json = False) -> None:
-    """List who may decide what is shown, and what each promises; the strongest promise comes first.
+    """List the mechanisms and what each promises, the strongest promise first.
 
     Options of a mechanism are given with --option key=value; docs/mechanisms.md lists them.
 

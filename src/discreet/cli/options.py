@@ -37,7 +37,7 @@ MechanismName = Annotated[
     typer.Option(
         "--mechanism",
         metavar="NAME",
-        help="Who decides what is shown: a name that discreet mechanisms lists, a TOML file, or module:Class.",
+        help="The mechanism: a name that discreet mechanisms lists, a TOML file, or module:Class.",
     ),
 ]
 DEFAULT = "adaptive"
@@ -69,7 +69,7 @@ def published_length(piece: int | None, window: int | None) -> PieceLength:
 
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")]
-Seed = Annotated[int, typer.Option(help="Repeats the same draws. For experiments: a real release takes none.")]
+Seed = Annotated[int, typer.Option(help="Repeat the same draws, for experiments. A real release has no seed.")]
 
 Person = Annotated[
     str | None, typer.Option(metavar="NAME", help="The one person to take from the data.", rich_help_panel=READING)
@@ -78,7 +78,7 @@ Carry = Annotated[
     str,
     typer.Option(
         metavar="TIME",
-        help="How long a reading stands when none follows: 4h, 30m, or 0 for not at all.",
+        help="How long a reading counts when none follows: 4h, 30m, or 0 to carry none over.",
         rich_help_panel=READING,
     ),
 ]
@@ -87,7 +87,7 @@ OwnCarry = Annotated[
     typer.Option(
         "--carry",
         metavar="TIME",
-        help="How long a reading stands when none follows: 4h, 30m, or 0 for not at all.",
+        help="How long a reading counts when none follows: 4h, 30m, or 0 to carry none over.",
         show_default="4h, or 48h for a history of changes only",
         rich_help_panel=READING,
     ),
@@ -97,7 +97,8 @@ PlacesFile = Annotated[
     typer.Option(
         "--places",
         metavar="FILE",
-        help="The map, from discreet places: the data are positions, and contexts are the places that they are in.",
+        help="The map from discreet places. The data are then positions, and each context is the place that a "
+        "position is in.",
         rich_help_panel=READING,
     ),
 ]
@@ -105,19 +106,22 @@ NaiveZone = Annotated[
     str | None,
     typer.Option(
         metavar="ZONE",
-        help="The time zone of timestamps that do not say theirs, such as Europe/Paris.",
+        help="The time zone of timestamps without one, such as Europe/Paris.",
         rich_help_panel=READING,
     ),
 ]
 SkipBad = Annotated[
     bool,
-    typer.Option("--skip-bad", help="Count rows that cannot be used instead of stopping.", rich_help_panel=READING),
+    typer.Option(
+        "--skip-bad", help="Skip and count rows that cannot be used, instead of stopping.", rich_help_panel=READING
+    ),
 ]
 Separator = Annotated[
     str | None,
     typer.Option(
         metavar="CHARACTER",
-        help="What separates the fields of a .csv file, such as ; or tab; what its header has most of, unless given.",
+        help="The character between the fields of a .csv file, such as ; or tab. By default the most frequent "
+        "one in the header.",
         rich_help_panel=READING,
     ),
 ]
@@ -125,7 +129,7 @@ TimeFormat = Annotated[
     str | None,
     typer.Option(
         metavar="FORM",
-        help="The form of timestamps that are neither epoch nor ISO 8601, such as '%m/%d/%Y %I:%M %p'.",
+        help="The format of timestamps that are neither epoch nor ISO 8601, such as '%m/%d/%Y %I:%M %p'.",
         rich_help_panel=READING,
     ),
 ]
@@ -137,7 +141,7 @@ LearnedCarry = Annotated[
     typer.Option(
         "--carry",
         metavar="TIME",
-        help="How long a reading stands when none follows: 4h, 30m, or 0 for not at all.",
+        help="How long a reading counts when none follows: 4h, 30m, or 0 to carry none over.",
         show_default=AS_LEARNED,
         rich_help_panel=READING,
     ),
@@ -148,12 +152,17 @@ def _learned(option: str, words: str) -> object:
     return typer.Option(option, metavar="COLUMN", help=words, show_default=AS_LEARNED, rich_help_panel=COLUMNS)
 
 
-LearnedUser = Annotated[str | None, _learned("--user", "Who; '' if the file is one person's.")]
+LearnedUser = Annotated[str | None, _learned("--user", "The column that says who; '' if the file is one person's.")]
 LearnedTime = Annotated[str | None, _learned("--time", "When: epoch or ISO 8601.")]
 LearnedContext = Annotated[str | None, _learned("--context", "Where, or doing what.")]
 UserColumn = Annotated[
     str,
-    typer.Option("--user", metavar="COLUMN", help="Who; '' if the file is one person's.", rich_help_panel=COLUMNS),
+    typer.Option(
+        "--user",
+        metavar="COLUMN",
+        help="The column that says who; '' if the file is one person's.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 TimeColumn = Annotated[
     str, typer.Option("--time", metavar="COLUMN", help="When: epoch or ISO 8601.", rich_help_panel=COLUMNS)
@@ -163,10 +172,16 @@ ContextColumn = Annotated[
 ]
 StartColumn = Annotated[
     str | None,
-    typer.Option("--start", metavar="COLUMN", help="Start of a stay, instead of --time.", rich_help_panel=COLUMNS),
+    typer.Option(
+        "--start",
+        metavar="COLUMN",
+        help="The column with the start of a stay, instead of --time.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 EndColumn = Annotated[
-    str | None, typer.Option("--end", metavar="COLUMN", help="End of a stay.", rich_help_panel=COLUMNS)
+    str | None,
+    typer.Option("--end", metavar="COLUMN", help="The column with the end of a stay.", rich_help_panel=COLUMNS),
 ]
 
 
@@ -182,11 +197,16 @@ class EngineOptions:
     ] = 1
     engine: Annotated[
         Literal["local", "spark"],
-        typer.Option(help="Who does the work: processes of this machine, or Spark; the results are the same."),
+        typer.Option(
+            help="Where the work is done: in processes of this machine, or on Spark; the results are the same."
+        ),
     ] = "local"
     master: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Of --engine spark: local[2], spark://host:7077, ...; else spark-submit's."),
+        typer.Option(
+            metavar="URL",
+            help="For --engine spark: local[2], spark://host:7077, ...; by default what spark-submit says.",
+        ),
     ] = None
 
     def check(self, **of_local: object) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 owner = typer.Typer(
     name="owner",
-    help="The owner's password, for who has forgotten it, and people's accounts; the gateway may be running.\n\n"
+    help="Reset the owner's password, and manage people's accounts; the gateway may be running.\n\n"
     "Example: discreet owner password",
     no_args_is_help=True,
 )

@@ -35,7 +35,9 @@ def places(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.geojson", help="Where the places go; any map editor opens it.", show_default=False),
+        typer.Option(
+            metavar="FILE.geojson", help="Where to write the places; any map editor opens the file.", show_default=False
+        ),
     ] = None,
     map_: Annotated[
         Path | None, typer.Option("--map", metavar="FILE.html", help="Draw them on a page that needs no network.")
@@ -43,14 +45,16 @@ def places(
     given: Annotated[
         Path | None,
         typer.Option(
-            "--places", metavar="FILE", help="Take the places of this file, edited by hand perhaps, and find none."
+            "--places",
+            metavar="FILE",
+            help="Use the places in this file, perhaps edited by hand, instead of finding them.",
         ),
     ] = None,
     name: Annotated[
         list[str] | None, typer.Option(metavar="N=NAME", help="Call place N by this name; may be repeated.")
     ] = None,
     merge: Annotated[
-        list[str] | None, typer.Option(metavar="N=M", help="Make place N part of what place M is; may be repeated.")
+        list[str] | None, typer.Option(metavar="N=M", help="Make place N part of place M; may be repeated.")
     ] = None,
     zone: Annotated[
         str | None,
@@ -59,19 +63,19 @@ def places(
             show_default="where the nights were spent",
         ),
     ] = None,
-    radius: Annotated[float, typer.Option(metavar="METRES", help="How near a stay keeps.", rich_help_panel=FINDING)] = (
-        100.0
-    ),
-    minutes: Annotated[float, typer.Option(help="How long a stay lasts at least.", rich_help_panel=FINDING)] = 10.0,
+    radius: Annotated[
+        float, typer.Option(metavar="METRES", help="The radius of a stay, in metres.", rich_help_panel=FINDING)
+    ] = (100.0),
+    minutes: Annotated[float, typer.Option(help="The shortest stay, in minutes.", rich_help_panel=FINDING)] = 10.0,
     days: Annotated[
-        int, typer.Option(help="Keep a place with stays on so many days, however short,", rich_help_panel=FINDING)
+        int, typer.Option(help="Keep a place with stays on this many days, however short,", rich_help_panel=FINDING)
     ] = 2,
-    hours: Annotated[float, typer.Option(help="or with so many hours in all.", rich_help_panel=FINDING)] = 2.0,
+    hours: Annotated[float, typer.Option(help="or with this many hours in all.", rich_help_panel=FINDING)] = 2.0,
     accuracy: Annotated[
         float,
         typer.Option(
             metavar="METRES",
-            help="Leave positions out that say they may be further off.",
+            help="Leave out positions that are less accurate than this many metres.",
             rich_help_panel=options.READING,
         ),
     ] = 200.0,
@@ -86,8 +90,8 @@ def places(
 ) -> None:
     """Find the places where a person spends time, name them by rules, and draw them.
 
-    Rename and merge them in the file, draw polygons of your own (rooms in buildings, too), or use --name and --merge.
-    Then give the file to learn, release and evaluate as --places. The file and the page are for the person only.
+    Edit the file to rename and merge places and to draw polygons (rooms in buildings, too), or use --name and --merge.
+    Then pass it to learn, release and evaluate as --places. Keep the file and the page private.
 
     Example: discreet places readings.parquet --out places.geojson --map places.html
     """

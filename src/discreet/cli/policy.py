@@ -45,7 +45,7 @@ Vocabularies = Annotated[
     typer.Option(
         "--vocabulary",
         metavar="NAME",
-        help="What may be told instead of the truth: suppress (nothing), deceive (another context), generalize (a "
+        help="What may be shown instead of the truth: suppress (nothing), deceive (another context), generalize (a "
         "wider place, where the map of --places has some); may be repeated.",
         show_default="all",
     ),
@@ -62,26 +62,31 @@ def suggest_policy(
     model: Model,
     places: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The map, from discreet places: what it says of places, and what is wider."),
+        typer.Option(metavar="FILE", help="The map from discreet places, for the kinds of places and for wider areas."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Where the policy goes, to be edited.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="Where to write the policy, for you to edit.")
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="PICTURE", help="Draw what each choice shows (.png, .svg, .pdf).")
     ] = None,
     secret: Annotated[
-        list[str] | None, typer.Option(metavar="CONTEXT", help="Also a secret, whatever rules say; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="CONTEXT", help="A secret besides those that are suggested; may be repeated."),
     ] = None,
     delta: Deltas = None,
     vocabulary: Vocabularies = None,
-    weeks: Annotated[int, typer.Option(min=2, help="How many weeks are drawn from the routine to compare.")] = 8,
+    weeks: Annotated[
+        int, typer.Option(min=2, help="How many weeks to simulate from the routine for the comparison.")
+    ] = 8,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
     """Propose secrets by stated rules, and show what each choice of delta and vocabulary would cost.
 
     Rules go by names (health, belief, politics, sex life, justice, bars and gambling), by nights spent elsewhere, and
-    by what is rare. Each says why. Edit what --out writes: rules know words and hours, and not you. Leaves with 1 where
-    nothing is found.
+    by what is rare. Each suggestion says why. Edit what --out writes: the rules know words and hours, but not you. The
+    exit status is 1 if nothing is found.
 
     Example: discreet policy suggest p01.model --places places.geojson --out policy.toml --picture choices.png
     """
@@ -146,11 +151,13 @@ def show_policy(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The policy: a TOML file.")],
     model: Annotated[
         Path | None,
-        typer.Option("--model", "-m", metavar="MODEL", help="The habits: what they tell, and what belief may reach."),
+        typer.Option(
+            "--model", "-m", metavar="MODEL", help="The habits, to show what they reveal and what belief may reach."
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Say in words what a policy promises; with the habits, from what to what belief in each secret may rise.
+    """Explain in words what a policy promises and, with the habits, how far belief in each secret may rise.
 
     Example: discreet policy show policy.toml --model p01.model
     """

@@ -29,7 +29,7 @@ def hold_policy(
     option: options.MechanismOptions = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.toml", help="Where the policy with its share goes; may be the policy itself."),
+        typer.Option(metavar="FILE.toml", help="Where to write the policy with its share; may be the policy itself."),
     ] = None,
     person: options.Person = None,
     seed: options.Seed = 0,

@@ -91,7 +91,7 @@ def publish(
         ),
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(help="The gain that is tolerated on each --secret; 0.1 unless given.")
+        float | None, typer.Option(help="The largest gain allowed on each --secret; by default 0.1.")
     ] = None,
     mechanism: Annotated[
         str,
@@ -120,7 +120,7 @@ def publish(
         int | None,
         typer.Option(
             metavar="N",
-            help="How many; by default as many as predict held-out secrets and events best.",
+            help="How many topics; by default the number that predicts held-out secrets and events best.",
             rich_help_panel=HABITS,
         ),
     ] = None,
@@ -128,8 +128,8 @@ def publish(
         int | None,
         typer.Option(
             metavar="N",
-            help="Of the sampler that learns topics, at most; 2000 unless given. More where it says that its chains "
-            "did not agree.",
+            help="Sweeps of the sampler that learns topics, at most; by default 2000. Use more if it says that "
+            "its chains did not agree.",
             rich_help_panel=HABITS,
         ),
     ] = None,
@@ -137,7 +137,7 @@ def publish(
         int,
         typer.Option(
             metavar="N",
-            help="People that habits are learned from and held against, at most, chosen by lot; all are published.",
+            help="Learn and test the habits on at most this many people, chosen at random; all people are published.",
             rich_help_panel=HABITS,
         ),
     ] = 10_000,
@@ -145,7 +145,7 @@ def publish(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Learned habits: taken from this folder and not learned again, or written to it if it is not there.",
+            help="The folder of learned habits: read if it exists, otherwise written.",
             rich_help_panel=HABITS,
         ),
     ] = None,
@@ -156,7 +156,8 @@ def publish(
         ),
     ] = "night 00:00, morning 06:00, afternoon 12:00, evening 18:00",
     zone: Annotated[
-        str, typer.Option(metavar="ZONE", help="Whose wall clock the parts are on.", rich_help_panel=options.READING)
+        str,
+        typer.Option(metavar="ZONE", help="The time zone of the parts of the day.", rich_help_panel=options.READING),
     ] = "UTC",
     naive_zone: options.NaiveZone = None,
     skip_bad: options.SkipBad = False,
@@ -170,21 +171,19 @@ def publish(
     ] = "activity",
     seed: Annotated[
         int | None,
-        typer.Option(help="Repeats the same draws. For tests: a table drawn with a known seed hides nothing."),
+        typer.Option(help="Repeat the same draws, for tests. A table with a known seed hides nothing."),
     ] = None,
     engine: options.EngineOptions = options.ENGINE,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume", help="Go on with the run that was to write this table, from the people that are done."
-        ),
+        typer.Option("--resume", help="Resume the interrupted run that was writing this table."),
     ] = False,
     again: Annotated[
         bool,
         typer.Option(
             "--again",
-            help="Replace a table that is there. Fresh draws for the same people are a second look at the truth: only "
-            "if nobody has the first one.",
+            help="Replace an existing table. New draws for the same people are a second look at the truth: do "
+            "this only if nobody has the first one.",
         ),
     ] = False,
     accept_model: AcceptModel = False,

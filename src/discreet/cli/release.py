@@ -35,8 +35,8 @@ def release(
         Path,
         typer.Argument(
             metavar="[DATA]",
-            help="A file of readings as for learn, each day of which is released; or - for standard input, "
-            "one context a line and slot, an empty line where there is no reading.",
+            help="Readings as for learn, released day by day; or - for standard input, one context a line for "
+            "each slot, and an empty line if there is no reading.",
         ),
     ] = STDIN,
     out: Annotated[
@@ -45,30 +45,30 @@ def release(
     ] = None,
     date: Annotated[
         str | None,
-        typer.Option(metavar="YYYY-MM-DD", help="The day on which standard input starts; today unless given."),
+        typer.Option(metavar="YYYY-MM-DD", help="The day on which standard input starts; by default today."),
     ] = None,
     now: Annotated[
         bool,
         typer.Option(
             "--now",
-            help="Standard input goes by the clock: it starts at the present slot, and each slot's output comes when "
-            "it ends, of the line that stood longest in it.",
+            help="Follow the clock: standard input starts at the present slot. Each slot's output comes when "
+            "the slot ends, for the context that lasted longest in it.",
         ),
     ] = False,
     state: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keep where standard input's stream is, and go on from there if the file is there. It holds the last "
-            "readings: keep it to yourself.",
+            help="Save the position of standard input's stream here, and continue from it if the file exists. "
+            "It contains the last readings: keep it to yourself.",
         ),
     ] = None,
     option: options.MechanismOptions = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Repeats the same draws of a population, a folder of models. For tests: a release with a known seed "
-            "hides nothing."
+            help="Repeat the same draws of a population (a folder of models), for tests. A release with a known "
+            "seed hides nothing."
         ),
     ] = None,
     engine: options.EngineOptions = options.ENGINE,
@@ -77,13 +77,13 @@ def release(
 ) -> None:
     """Decide slot by slot what applications may see of a person's day.
 
-    From standard input each line is answered at once, so that it can stand in a pipe: the context that is shown, or an
-    empty line for silence; with --json one object a line. After the day's last slot comes the next day's first. With
-    --now slots follow the clock instead, and with --state FILE the stream goes on after a restart. Of a routine,
-    adaptive, dphmm and dpls release days without end, and capp where all days are alike. Others start anew.
+    In a pipe, each line of standard input is a slot, and is answered at once: with the context that is shown, or an
+    empty line for silence; with --json, an object. After the day's last slot comes the next day's first. With --now,
+    slots follow the clock instead; with --state FILE, the stream continues after a restart. With a routine, adaptive,
+    dphmm and dpls release without end, and so does capp if all days are alike. Others start again each day.
 
-    Where --model is a folder with a model for each person, as learn writes it, the people of the file are released one
-    after another, each by their own model: by this machine, or by Spark with --engine spark.
+    If --model is a folder with a model for each person, as learn writes it, each person is released with their own
+    model, on this machine or, with --engine spark, on Spark.
 
     Example: discreet release --model p01.model --policy examples/policy.toml today.csv
     """

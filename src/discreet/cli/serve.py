@@ -43,17 +43,17 @@ def serve(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The settings, as discreet setup writes them (docs/gateway.md).",
+            help="The settings, as discreet setup writes them (docs/settings.md).",
             show_default="discreet.toml",
         ),
     ] = None,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Another port than the settings say.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Check the settings and what they name, and leave.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check the settings and what they name, and exit.")] = False,
     complete: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="After a restored backup: the events that were heard since, a JSON object a line.",
+            help="After a restored backup: the events that applications received since, a JSON object a line.",
             rich_help_panel=RESTORED,
         ),
     ] = None,
@@ -61,12 +61,12 @@ def serve(
         bool,
         typer.Option(
             "--new-stream",
-            help="Begin anew where a stream cannot go on; the promise is broken off, in public.",
+            help="Begin a new stream where the old one cannot continue. This ends the old promise, in public.",
             rich_help_panel=RESTORED,
         ),
     ] = False,
     demo: Annotated[
-        bool, typer.Option("--demo", help="A made-up person whose days pass fast, in a folder that is thrown away.")
+        bool, typer.Option("--demo", help="Serve a simulated person whose days pass quickly, in a temporary folder.")
     ] = False,
     supervisor: Annotated[
         str | None,
@@ -77,16 +77,16 @@ def serve(
         ),
     ] = None,
     template: Annotated[
-        bool, typer.Option("--template", help="Print settings with every key as a comment, and leave.")
+        bool, typer.Option("--template", help="Print settings with every key as a comment, and exit.")
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Stand between a person's phone and applications: each slot is decided once, written down, and told to all.
+    """Run the gateway between a person's phone and applications. It decides each slot once and tells all the same.
 
-    It listens at 127.0.0.1 unless the settings say otherwise. Tokens are made by discreet token. Stop it with Ctrl-C;
-    it goes on where it was when it is started again. --json is for what --check finds.
+    It listens at 127.0.0.1 unless the settings say otherwise. Tokens are made with discreet token. Stop it with Ctrl-C;
+    it continues when it is started again. --json prints what --check finds.
 
-    Where there are no settings yet, its page leads there: bring your history, look at your places, choose your secrets.
+    Without settings, its page guides you: bring your history, check your places, choose your secrets.
 
     Example: discreet serve --demo
     """

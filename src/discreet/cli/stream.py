@@ -33,7 +33,7 @@ def stream(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="FOLDER", help="Where files of readings appear, with columns user, timestamp, context; each whole."
+            metavar="FOLDER", help="The folder for files of readings, with columns user, timestamp, context."
         ),
     ],
     model: Annotated[
@@ -44,7 +44,9 @@ def stream(
     checkpoint: Annotated[
         Path,
         typer.Option(
-            metavar="FOLDER", help="Where the stream is, to go on from. It holds the truth: keep it to yourself."
+            metavar="FOLDER",
+            help="The folder with the stream's position, to continue from. It contains "
+            "private data: keep it to yourself.",
         ),
     ],
     mechanism: options.MechanismName = options.DEFAULT,
@@ -53,7 +55,7 @@ def stream(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="The keys of draws, one a day. Whoever has them can undo what was drawn.",
+            help="The keys of the draws, one a day. Whoever has them can compute what was drawn.",
             show_default="the checkpoint's name and .keys",
         ),
     ] = None,
@@ -61,17 +63,19 @@ def stream(
         str | None,
         typer.Option(
             metavar="YYYY-MM-DD",
-            help="Replay recorded readings from this day on: time is theirs, and the command ends with them.",
+            help="Replay recorded readings from this day on, by their own time; the command ends after the last one.",
         ),
     ] = None,
     margin: Annotated[
         float,
-        typer.Option(min=0, help="Seconds from the end of a slot to its telling; readings later than that are late."),
+        typer.Option(
+            min=0, help="Seconds from the end of a slot until it is published; readings that arrive later are late."
+        ),
     ] = 2.0,
     every: Annotated[
         float,
         typer.Option(
-            min=0, help="Seconds from one batch to the next, where they take no longer.", rich_help_panel=SPARK
+            min=0, help="Seconds from one batch to the next, unless a batch takes longer.", rich_help_panel=SPARK
         ),
     ] = 2.0,
     master: Annotated[
@@ -85,7 +89,7 @@ def stream(
     ] = None,
     files: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Read at most so many files in a batch.", rich_help_panel=SPARK),
+        typer.Option(min=1, metavar="N", help="Read at most this many files in a batch.", rich_help_panel=SPARK),
     ] = None,
     format_: Annotated[
         Literal["csv", "json", "parquet"],
@@ -97,13 +101,13 @@ def stream(
     context: options.LearnedContext = None,
     json: options.Json = False,
 ) -> None:
-    """Follow many people as their readings come: every slot of everybody is decided once, when it ends, on Spark.
+    """Release many people's slots on Spark while their readings arrive: each slot is decided once, when it ends.
 
-    Files of readings appear in the folder, moved there whole; timestamps are epoch seconds or ISO 8601 with an offset.
-    Releases appear as Parquet files. Stop it with Ctrl-C, or lose the machine: started again with the same folders, it
-    goes on where it was, and nothing is drawn twice.
+    Move complete files of readings into the folder; timestamps are epoch seconds or ISO 8601 with an offset. Releases
+    appear as Parquet files. After Ctrl-C or a crash, start it again with the same folders: it continues, and nothing is
+    drawn twice.
 
-    Slots are told by the clock, --margin after their end. With --since they are told by the readings' own time.
+    Slots are published by the clock, --margin after their end. With --since, by the readings' own time.
 
     Example: discreet stream incoming --model models --policy policy.toml --out released --checkpoint state
     """

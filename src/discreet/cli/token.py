@@ -39,24 +39,24 @@ token = typer.Typer(
 def add(
     purpose: Annotated[
         str,
-        typer.Argument(help="For what: source (writes readings), application (reads), or owner (everything)."),
+        typer.Argument(help="What it is for: source (writes readings), application (reads), or owner (everything)."),
     ],
     name: Annotated[
         str,
         typer.Argument(
             metavar="[NAME]",
-            help="A name for the list. That of an application in the settings says whose it is, and the view.",
+            help="A name for the list. The name of an application in the settings also determines person and view.",
         ),
     ] = "",
     person: Annotated[str | None, typer.Option(metavar="NAME", help="Whose.")] = None,
-    view: Annotated[str | None, typer.Option(metavar="NAME", help="Which view an application has.")] = None,
-    now_only: Annotated[bool, typer.Option("--now-only", help="The present alone, no history.")] = False,
-    expires: Annotated[str | None, typer.Option(metavar="TIME", help="After how long it ends: 90d, 12h.")] = None,
+    view: Annotated[str | None, typer.Option(metavar="NAME", help="The application's view.")] = None,
+    now_only: Annotated[bool, typer.Option("--now-only", help="Only the present, no history.")] = False,
+    expires: Annotated[str | None, typer.Option(metavar="TIME", help="How long it is valid: 90d, 12h.")] = None,
     data: Data = None,
     config: Config = None,
     json: options.Json = False,
 ) -> None:
-    """Make a token. Its secret is shown once, and kept nowhere.
+    """Make a token. Its secret is shown once, and stored nowhere.
 
     Example: discreet token add application family --person jane --view family
     """
@@ -102,7 +102,7 @@ def add(
 
 @token.command("list")
 def list_(data: Data = None, config: Config = None, json: options.Json = False) -> None:
-    """List the tokens: for what they are, and when they were used last, to the hour."""
+    """List the tokens with their purpose, and the hour in which each was last used."""
     check_installed()
     from discreet.gateway.owner.http import described
 

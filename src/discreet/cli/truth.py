@@ -34,7 +34,7 @@ AcceptModel = Annotated[
     bool,
     typer.Option(
         "--accept-model",
-        help="Go on although the habits do not hold on the data; the report says so.",
+        help="Continue although the model does not hold on the data; the report says so.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -42,7 +42,7 @@ Picture = Annotated[
     Path | None,
     typer.Option(
         metavar="PICTURE",
-        help="Draw what was believed against how often it was so, a panel a secret: .png, .svg or .pdf.",
+        help="Draw belief against how often it was true, a panel for each secret: .png, .svg or .pdf.",
         rich_help_panel=PANEL,
     ),
 ]

@@ -24,8 +24,8 @@ def verify(
     """Check a published table against the manifest beside it, TABLE.manifest.json.
 
     The exit status is 0 if table and report are as they were written, 1 if a file was changed, is missing or was added,
-    and 2 if there is no manifest. Data that were read and have changed since are named; the table is still the one that
-    was made from them. The manifest is not signed: whoever can change it can make it fit another table.
+    and 2 if there is no manifest. It names input data that have changed since then; the table itself can still be as it
+    was written. The manifest is not signed: whoever can change it can make it fit another table.
 
     Example: discreet verify published.csv
     """

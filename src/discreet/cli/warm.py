@@ -9,7 +9,7 @@ from discreet.cli.terminal import print_json, stages
 
 
 def warm(json: options.Json = False) -> None:
-    """Compile all hot loops now, so that nothing has to later; about a minute in a new installation, then no time.
+    """Compile all hot loops now instead of later. It takes about a minute the first time, and then no time.
 
     Run it after an installation or an update, as the user that will run discreet. Without it the first commands
     interpret these loops, with the same results, while a second process compiles them.

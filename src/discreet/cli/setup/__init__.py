@@ -36,7 +36,7 @@ def setup(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What you are called here.",
+            help="Your name in the settings.",
             show_default="as the source says, or me",
             rich_help_panel=ANSWERS,
         ),
@@ -53,7 +53,7 @@ def setup(
     keep_places: Annotated[
         bool | None,
         typer.Option(
-            "--keep-places/--find-places", help="The map of last time, or a new one.", rich_help_panel=ANSWERS
+            "--keep-places/--find-places", help="Use the last map, or find places again.", rich_help_panel=ANSWERS
         ),
     ] = None,
     name: Annotated[
@@ -68,14 +68,14 @@ def setup(
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(help="How much belief anybody may gain in a secret.", rich_help_panel=ANSWERS),
+        typer.Option(help="How much belief in a secret anybody may gain.", rich_help_panel=ANSWERS),
     ] = None,
     odds: Annotated[
         float | None,
         typer.Option(
             min=1,
-            help="What applications see multiplies anybody's odds of a secret by at most so much: 2 at most doubles "
-            "them. Dear with suppress, cheap with deceive.",
+            help="Also bound the odds: what applications see multiplies anybody's odds of a secret by at most "
+            "this factor. It costs much with suppress and little with deceive.",
             show_default="no bound",
             rich_help_panel=ANSWERS,
         ),
@@ -84,8 +84,8 @@ def setup(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="How many of your later days must stay within delta also before somebody who learned your habits "
-            "elsewhere, such as 0.9: part of delta is kept back for that (discreet policy hold).",
+            help="The share of your later days, such as 0.9, that must stay within delta even against somebody "
+            "who learned your habits elsewhere. Part of delta is reserved for that (discreet policy hold).",
             show_default="all of delta is spent",
             rich_help_panel=ANSWERS,
         ),
@@ -94,34 +94,35 @@ def setup(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What may be told instead of the truth: suppress (nothing), deceive (another context), generalize (a "
+            help="What may be shown instead of the truth: suppress (nothing), deceive (another context), generalize (a "
             "wider place).",
             rich_help_panel=ANSWERS,
         ),
     ] = None,
     accept_model: AcceptModel = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Ask nothing, and take what is suggested.", rich_help_panel=ANSWERS)
+        bool, typer.Option("--yes", "-y", help="Ask nothing, and accept the suggestions.", rich_help_panel=ANSWERS)
     ] = False,
     slots: Annotated[int | None, typer.Option(help="Slots a day.", show_default="48")] = None,
     cut: Annotated[
-        str | None, typer.Option(metavar="HH:MM", help="Where one day ends and the next begins.", show_default="00:00")
+        str | None,
+        typer.Option(metavar="HH:MM", help="The time at which one day ends and the next begins.", show_default="00:00"),
     ] = None,
     carry: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="How long a reading stands when none follows.",
+            help="How long a reading counts when none follows.",
             show_default="4h, or 48h where changes only are recorded",
         ),
     ] = None,
-    weeks: Annotated[int, typer.Option(min=2, help="Weeks that are drawn to say what a choice costs.")] = 8,
+    weeks: Annotated[int, typer.Option(min=2, help="How many weeks to simulate to show what each choice costs.")] = 8,
     json: options.Json = False,
 ) -> None:
-    """Be led from your history to a promise: readings, places, secrets, what applications would see, and settings.
+    """Set up a gateway from your history, step by step: readings, places, secrets, what applications see, settings.
 
-    Asks where somebody is there to answer; every question has an option, so that it can be scripted. Run it again at
-    any time: what is there is offered as the answer. Files appear whole, together, and only you may read them.
+    In a terminal it asks. Every question has an option too, for scripts. Run it again at any time: it offers your
+    earlier answers. All files are written together, and only you can read them.
 
     Example: discreet setup takeout.zip --dir home --zone Europe/Paris
     """
