@@ -6,6 +6,7 @@ import json
 import runpy
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,37 @@ def test_notes_are_of_what_is_not_released_yet() -> None:
     assert text.startswith(f"# discreet {discreet.__version__}\n")
     assert "### Added" in text
     assert "\n## [" not in text
+
+
+def changelog_in(folder: Path) -> dict[str, Any]:
+    (folder / "changelog.d").mkdir()
+    (folder / "CHANGELOG.md").write_text(
+        "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- An old one.\n\n### Fixed\n\n"
+        "- A fault.\n\n## [0.1.0] - 2026-01-01\n",
+        encoding="utf-8",
+    )
+    return runpy.run_path(str(ROOT / "tools" / "changelog.py"))
+
+
+def test_fragments_become_the_notes_of_a_version(tmp_path: Path) -> None:
+    tool = changelog_in(tmp_path)
+    (tmp_path / "changelog.d" / "a.added.md").write_text("A new\none.\n", encoding="utf-8")
+    (tmp_path / "changelog.d" / "b.changed.md").write_text("Another.\n", encoding="utf-8")
+    told = "### Added\n\n- A new one.\n- An old one.\n\n### Changed\n\n- Another.\n\n### Fixed\n\n- A fault."
+    assert tool["unreleased"](tmp_path) == told
+    tool["release"]("1.0.0", "2027-01-31", tmp_path)
+    text = (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## [Unreleased]\n\n## [1.0.0] - 2027-01-31\n\n{told}\n\n## [0.1.0]" in text
+    assert not list((tmp_path / "changelog.d").iterdir())
+    with pytest.raises(SystemExit, match="nothing has changed"):
+        tool["release"]("1.0.1", "2027-02-01", tmp_path)
+
+
+def test_a_fragment_of_no_kind_is_an_error(tmp_path: Path) -> None:
+    tool = changelog_in(tmp_path)
+    (tmp_path / "changelog.d" / "a.new.md").write_text("A new one.\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="one of added, changed, removed, fixed"):
+        tool["unreleased"](tmp_path)
 
 
 def test_a_tree_with_changes_is_not_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

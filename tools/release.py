@@ -16,6 +16,10 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import changelog
+
 ROOT = Path(__file__).parents[1]
 DISTRIBUTIONS = (ROOT, ROOT / "experiments")
 
@@ -70,7 +74,7 @@ def built_twice(dist: Path, epoch: str) -> list[Path]:
 
 def notes(version: str) -> str:
     """What the changelog says of this version, or of what is not released yet."""
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    text = changelog.whole(ROOT)
     for heading in (rf"\[{re.escape(version)}\]", r"\[Unreleased\]"):
         found = re.search(rf"^## {heading}.*?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
         if found:

@@ -10,9 +10,14 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import changelog
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -36,7 +41,7 @@ def on_files(files: Any, config: Any) -> Any:
         "reference/command.md": command_page(),
         "reference/http.md": http_page(),
         "reference/python.md": python_page(),
-        "project/changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+        "project/changelog.md": changelog.whole(ROOT),
         **dict(pages_outside()),
     }
     for address, text in made.items():

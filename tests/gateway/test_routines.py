@@ -227,7 +227,7 @@ def test_somebody_whose_routine_is_in_no_file_is_told_so(tmp_path: Path) -> None
 def test_what_was_imported_counts_until_the_phone_came(tmp_path: Path, share: int | None) -> None:
     import polars as pl
 
-    from discreet.gateway.owner.relearn import COLUMNS, RelearnOrder
+    from discreet.gateway.owner.relearn import RelearnOrder, columns
 
     rows = [one for one in recent(30) if one.instant < recent(7)[0].instant + 3_600_000_000]
     past = tmp_path / "readings.parquet"
@@ -238,7 +238,7 @@ def test_what_was_imported_counts_until_the_phone_came(tmp_path: Path, share: in
             "latitude": [one.position[0] for one in rows if one.position],
             "longitude": [one.position[1] for one in rows if one.position],
         }
-    ).with_columns(pl.col("timestamp").cast(COLUMNS["timestamp"])).write_parquet(past)
+    ).with_columns(pl.col("timestamp").cast(columns()["timestamp"])).write_parquet(past)
     since = None if share is None else START.date() - dt.timedelta(weeks=share)
     order = RelearnOrder(
         "jane",

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import Any, TypeAlias
 
 from discreet.data.archives import LogEntry
 from discreet.data.bad_rows import SHOWN, described
@@ -27,6 +25,7 @@ from discreet.data.notation.roles import (
 )
 from discreet.data.rows import Alike, EntryContent, LogFormat, QuickLog, Row, in_parts
 from discreet.data.source import Batch, Fault, Format, Origin
+from discreet.deferred import pl
 from discreet.errors import DataError
 from discreet.places.zones import zone_at
 
@@ -55,14 +54,12 @@ class Entries:
     """The form of times that nobody stated and the values show, in the codes of strptime."""
 
 
-SCHEMA: dict[str, type[pl.DataType]] = {
-    "user": pl.String,
-    "instant": pl.Int64,
-    "latitude": pl.Float64,
-    "longitude": pl.Float64,
-    "accuracy": pl.Float64,
-    "context": pl.String,
-}
+NAMES = ("user", "instant", "latitude", "longitude", "accuracy", "context")
+
+
+def _kinds() -> tuple[type[pl.DataType], ...]:
+    """Of the columns."""
+    return (pl.String, pl.Int64, pl.Float64, pl.Float64, pl.Float64, pl.String)
 
 
 def of_log(entry: LogEntry, log: LogFormat) -> Iterator[Entries]:
@@ -139,12 +136,12 @@ def _columns(part: Alike) -> pl.DataFrame:
 
 
 def _frame(columns: Sequence[Column], numbers: Column) -> pl.DataFrame:
-    named = zip(SCHEMA.items(), columns or [()] * len(SCHEMA), strict=True)
-    series = {name: _series(held, kind) for (name, kind), held in named}
+    named = zip(NAMES, _kinds(), columns or [()] * len(NAMES), strict=True)
+    series = {name: _series(held, kind) for name, kind, held in named}
     return pl.DataFrame({"number": _series(numbers, pl.Int64), **series})
 
 
-Column = Sequence[object] | pl.Series
+Column: TypeAlias = "Sequence[object] | pl.Series"
 
 
 def _series(values: Column, kind: type[pl.DataType]) -> pl.Series:
@@ -226,7 +223,7 @@ def _of_batch(file: str, batch: Batch, columns: TableColumns, zone: str | None, 
     )
     whole = frame["instant"].null_count() == 0 == frame["latitude"].null_count() == frame["longitude"].null_count()
     if whole and columns.end is None:
-        return Entries(origin, frame.select("number", *SCHEMA), batch.rows, batch.faults)
+        return Entries(origin, frame.select("number", *NAMES), batch.rows, batch.faults)
     lasts = columns.end is not None
     problems = {
         "has no time that can be read; write epoch seconds or ISO 8601"
@@ -245,7 +242,7 @@ def _of_batch(file: str, batch: Batch, columns: TableColumns, zone: str | None, 
     faults = sorted([*batch.faults, *faults], key=lambda fault: fault.number)
     sound = frame.filter(pl.col("__problem").is_null()) if bad.height else frame
     sound = stays_spread(sound) if lasts else sound
-    return Entries(origin, sound.select("number", *SCHEMA), batch.rows, faults, bad.height - len(first))
+    return Entries(origin, sound.select("number", *NAMES), batch.rows, faults, bad.height - len(first))
 
 
 def _fault(row: dict[str, Any], what: str, frame: pl.DataFrame, columns: TableColumns) -> Fault:

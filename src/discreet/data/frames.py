@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import polars as pl
-
 from discreet.data.columns import ColumnNames, Kind
 from discreet.data.source import Batch, Origin
+from discreet.deferred import pl
 from discreet.errors import DataError
 from discreet.frames import TABLE
 

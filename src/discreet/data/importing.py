@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import polars as pl
-
 from discreet.data.archives import ZIP, BrokenOffError, LogEntry, Reached, files_of, is_tar
 from discreet.data.bad_rows import SHOWN, described
 from discreet.data.entries import Entries, NoZoneError, of_log, of_table
@@ -25,6 +23,7 @@ from discreet.data.rows import LogFormat, stamp_text
 from discreet.data.source import Fault, Format, Origin
 from discreet.data.streams import ending_of, wide_encoding, written_as
 from discreet.data.table import IMPORTED, Codes
+from discreet.deferred import pl
 from discreet.errors import DataError
 from discreet.files import refuse_address
 from discreet.listener import Progress

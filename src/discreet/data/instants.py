@@ -16,9 +16,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from discreet.clock import LAST_YEAR, unknown_zone
+from discreet.deferred import pl
 from discreet.errors import DataError
 from discreet.given import as_zone
 

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import polars as pl
-
 from discreet.data.columns import ColumnNames
 from discreet.data.source import Batch, Source
+from discreet.deferred import pl
 from discreet.errors import DataError
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import EventColumns
@@ -31,6 +30,7 @@ from discreet.data.many_files import ManyFiles
 from discreet.data.source import Source
 from discreet.data.table import Codes, Table
 from discreet.data.trajectories import interval_of
+from discreet.deferred import pl
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Event, Events, Intervals, Trajectory
 from discreet.frames import Rows

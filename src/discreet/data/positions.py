@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import polars as pl
 
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import PositionColumns
 from discreet.data.instants import SECOND, Epoch, stated_zone
 from discreet.data.source import Source
 from discreet.data.table import Codes, Table, positions_of
+from discreet.deferred import pl
 from discreet.errors import DataError
 from discreet.frames import Rows, Tabular
 from discreet.listener import Progress

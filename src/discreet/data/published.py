@@ -8,8 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-import polars as pl
-
 from discreet.data.bad_rows import described
 from discreet.data.columns import EventColumns
 from discreet.data.formats import open_source
@@ -17,6 +15,7 @@ from discreet.data.many_files import NO_VALUE, ManyFiles
 from discreet.data.releases import ROW_GROUP, sink_parquet
 from discreet.data.source import Source
 from discreet.data.streams import as_text, ending_of, written_as
+from discreet.deferred import pl
 from discreet.errors import DataError, did_you_mean
 from discreet.files import folder_whole, refuse_address
 from discreet.frames import Rows

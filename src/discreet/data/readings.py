@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, Day, carry_forward, merge_rare
@@ -18,6 +17,7 @@ from discreet.data.instants import EPOCH, Epoch, stated_zone
 from discreet.data.slots import Pick, Standing, of_intervals, of_readings
 from discreet.data.source import Source
 from discreet.data.table import Codes, Table, check_option, positions_of
+from discreet.deferred import pl
 from discreet.errors import DataError, DiscreetError
 from discreet.frames import Rows, Tabular, frame_of, is_frame
 from discreet.given import as_date, words_for

@@ -16,10 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-import polars as pl
-from polars.io.plugins import register_io_source
-
 from discreet.data.streams import as_text, ending_of, opened, written_as
+from discreet.deferred import pl
 from discreet.errors import DataError, DiscreetError
 from discreet.events import ATTRIBUTES
 from discreet.outputs import MARK, Output, PartialEvent, Release, from_wire, text_of
@@ -109,20 +107,23 @@ def _write_json_lines(file: BinaryIO, releases: _Counted) -> None:
                 raise releases.refuse(str(error)) from None
 
 
-PARQUET_SCHEMA: dict[str, pl.DataType] = {
-    "person": pl.String(),
-    "date": pl.Date(),
-    "slot": pl.Int32(),
-    "start": pl.Datetime("us", "UTC"),
-    "kind": pl.String(),
-    "value": pl.String(),
-}
+def parquet_schema() -> dict[str, pl.DataType]:
+    """The columns of releases, as Parquet has them."""
+    return {
+        "person": pl.String(),
+        "date": pl.Date(),
+        "slot": pl.Int32(),
+        "start": pl.Datetime("us", "UTC"),
+        "kind": pl.String(),
+        "value": pl.String(),
+    }
 
 
 def sink_parquet(
     file: BinaryIO, schema: Mapping[str, pl.DataType], frames: Iterable[pl.DataFrame], row_group: int = ROW_GROUP
 ) -> None:
     """Write tables as row groups, as they come. A disk that is full is an OSError, as it is for other files."""
+    from polars.io.plugins import register_io_source
 
     def source(
         _columns: list[str] | None, _where: pl.Expr | None, _rows: int | None, _batch: int | None
@@ -140,7 +141,7 @@ def _write_parquet(file: BinaryIO, releases: _Counted) -> None:
         rows = map(row_of, releases)
         for first in rows:
             group = [first, *islice(rows, ROW_GROUP - 1)]
-            yield pl.DataFrame(group, schema=PARQUET_SCHEMA, orient="row")
+            yield pl.DataFrame(group, schema=parquet_schema(), orient="row")
 
     def row_of(release: Release) -> tuple[object, ...]:
         start = release.start
@@ -149,7 +150,7 @@ def _write_parquet(file: BinaryIO, releases: _Counted) -> None:
         shown = None if start is None else start.astimezone(dt.UTC)
         return release.person, release.date, release.slot, shown, release.kind, text_of(release.output)
 
-    sink_parquet(file, PARQUET_SCHEMA, frames())
+    sink_parquet(file, parquet_schema(), frames())
 
 
 def read_releases(path: str | Path) -> Iterator[Release]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import polars as pl
 
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, Day, merge_rare
@@ -17,6 +16,7 @@ from discreet.data.instants import Epoch, stated_zone
 from discreet.data.readings import Readings
 from discreet.data.source import Source
 from discreet.data.table import Codes, Table, positions_of
+from discreet.deferred import pl
 from discreet.errors import DataError
 from discreet.frames import Rows
 from discreet.listener import Progress

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-import polars as pl
-
 from discreet.clock import Clock
 from discreet.data.instants import SECOND, Zone, zone_named
+from discreet.deferred import pl
 
 Pick = Literal["last", "modal"]
 

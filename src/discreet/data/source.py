@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-import polars as pl
-
 from discreet.data.columns import ColumnNames
+from discreet.deferred import pl
 
 
 @dataclass(frozen=True)

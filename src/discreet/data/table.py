@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 
 from discreet.clock import FIRST_YEAR, LAST_YEAR
 from discreet.data.bad_rows import SHOWN, BadRows, Tally, described
@@ -15,6 +14,7 @@ from discreet.data.columns import ColumnNames, PositionColumns
 from discreet.data.formats import open_source
 from discreet.data.instants import LATEST, Epoch, with_instant
 from discreet.data.source import Batch, Fault, Source
+from discreet.deferred import pl
 from discreet.errors import DataError, did_you_mean
 from discreet.frames import Rows
 from discreet.listener import Progress

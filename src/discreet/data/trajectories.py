@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import cast, overload
 
 import numpy as np
-import polars as pl
 
 from discreet.data.bad_rows import BadRows
 from discreet.data.columns import EventColumns
 from discreet.data.instants import EPOCH, SECOND, Epoch, stated_zone, zone_named
 from discreet.data.source import Source
 from discreet.data.table import Codes, Table
+from discreet.deferred import pl
 from discreet.errors import DataError, DiscreetError, did_you_mean
 from discreet.events import Event, Intervals, Trajectory
 from discreet.frames import TABLES, Rows, Tabular, is_table

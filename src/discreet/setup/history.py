@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
+from discreet.deferred import pl
 from discreet.listener import Progress
 from discreet.numerics import IntArray
 from discreet.places import Sightings

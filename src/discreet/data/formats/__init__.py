@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import IO, Any, cast
 
-import polars as pl
-
 from discreet import plugins
 from discreet.data.formats.csv import Csv
 from discreet.data.formats.fit import Fit
@@ -33,6 +31,7 @@ from discreet.data.many_files import ManyFiles, is_many
 from discreet.data.rows import LogFormat
 from discreet.data.source import Format, Source
 from discreet.data.streams import OpenedFile
+from discreet.deferred import pl
 from discreet.errors import DataError, did_you_mean
 from discreet.files import refuse_address
 from discreet.frames import TABLES, Rows, frame_of, is_file, is_frame

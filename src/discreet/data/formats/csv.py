@@ -16,12 +16,12 @@ from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from discreet.data.columns import ColumnNames
 from discreet.data.notation.roles import is_header
 from discreet.data.source import Batch, Fault, Origin, ends_with, stem
 from discreet.data.streams import opened
+from discreet.deferred import pl
 from discreet.errors import DataError
 
 BLOCK = 4 << 20

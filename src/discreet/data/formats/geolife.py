@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import BinaryIO
 
-import polars as pl
-
 from discreet.data.notation.lines import line_blocks, plain_fields, plain_instants
 from discreet.data.rows import Alike, EntryContent, LogFile, Stay, instant_of, number_of, numbered, words
 from discreet.data.source import Fault
+from discreet.deferred import pl
 
 FIELDS = ("latitude", "longitude", "zero", "altitude", "days", "date", "time")
 DEGREES = r"^-?[0-9]{1,3}\.[0-9]{1,12}$"

@@ -12,12 +12,12 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from discreet.data.json_objects import BYTE_ORDER_MARK, parsed_blocks, parsed_objects
 from discreet.data.notation.lines import plain_instants
 from discreet.data.rows import FARTHEST, Alike, EntryContent, LogFile, instant_of, instant_of_seconds, number_of
 from discreet.data.source import Fault
+from discreet.deferred import pl
 
 WRAPPED = 1 << 32
 """Some years' exports hold negative degrees as if they had no sign."""

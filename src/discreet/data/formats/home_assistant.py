@@ -19,8 +19,6 @@ from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any, BinaryIO
 
-import polars as pl
-
 from discreet.data.instants import SECOND
 from discreet.data.json_objects import BYTE_ORDER_MARK, loads, parsed_objects
 from discreet.data.notation.lines import LONGEST_PLAIN, line_blocks, plain_fields, plain_instants
@@ -42,6 +40,7 @@ from discreet.data.rows import (
     words,
 )
 from discreet.data.source import Fault
+from discreet.deferred import pl
 from discreet.errors import DataError
 
 PEOPLE = ("person", "device_tracker")

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import polars as pl
-
 from discreet.data.columns import ColumnNames
 from discreet.data.frames import schema_of, table_batches
 from discreet.data.source import Batch, Origin, ends_with, stem
+from discreet.deferred import pl
 from discreet.errors import DataError
 
 MAGIC = b"PAR1"

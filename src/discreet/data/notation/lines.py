@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
-import polars as pl
 
 from discreet.data.instants import with_instant
+from discreet.deferred import pl
 
 BLOCK = 1 << 18
 """Bytes read at a time."""

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import polars as pl
-
 from discreet.data.columns import ColumnNames
 from discreet.data.rows import LONGEST_STAY, STEP
+from discreet.deferred import pl
 from discreet.errors import DataError
 
 SECOND = 1_000_000

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from discreet.adversary.known import Known
 from discreet.choosing.kept_labels import worth_keeping
 from discreet.choosing.odds import odds
@@ -21,6 +19,7 @@ from discreet.clock import Clock, duration_text
 from discreet.contexts import UNKNOWN, Day
 from discreet.data import read_days, read_place_days
 from discreet.data.importing import write_readings
+from discreet.deferred import pl
 from discreet.errors import DataError
 from discreet.gateway.owner.trial import Trial
 from discreet.gateway.setup.work import Report
@@ -35,14 +34,17 @@ MODEL, READINGS = "habits.model", "readings.parquet"
 FEWEST = 7
 """Days below which no routine is learned: each day of the week once."""
 
-COLUMNS = {
-    "user": pl.String(),
-    "timestamp": pl.Datetime("us", "UTC"),
-    "latitude": pl.Float64(),
-    "longitude": pl.Float64(),
-    "accuracy": pl.Float64(),
-    "context": pl.String(),
-}
+
+def columns() -> dict[str, pl.DataType]:
+    """Of the table that readings are learned from."""
+    return {
+        "user": pl.String(),
+        "timestamp": pl.Datetime("us", "UTC"),
+        "latitude": pl.Float64(),
+        "longitude": pl.Float64(),
+        "accuracy": pl.Float64(),
+        "context": pl.String(),
+    }
 
 
 @dataclass(frozen=True)
@@ -145,14 +147,14 @@ def together(order: HistoryOrder) -> pl.DataFrame:
             "accuracy": [one.accuracy for one in order.recent],
             "context": [one.label for one in order.recent],
         },
-        schema={**COLUMNS, "timestamp": pl.Int64()},
-    ).with_columns(pl.col("timestamp").cast(COLUMNS["timestamp"]))
+        schema={**columns(), "timestamp": pl.Int64()},
+    ).with_columns(pl.col("timestamp").cast(columns()["timestamp"]))
     if order.past is None or not order.past.is_file():
         return recent
     past = pl.read_parquet(order.past)
     own = [
         pl.col(name).cast(kind) if name in past.columns else pl.lit(None, kind).alias(name)
-        for name, kind in COLUMNS.items()
+        for name, kind in columns().items()
     ]
     before = past.select(own).with_columns(user=pl.lit(order.person))
     if not recent.is_empty():  # what a phone's own log and the phone said alike counts once

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from discreet.adversary.known import Known
 from discreet.choosing import Suggested, Suggestion
 from discreet.choosing.choices import DELTAS, VOCABULARIES, at_delta, choice_json
@@ -23,6 +21,7 @@ from discreet.choosing.odds import odds
 from discreet.choosing.suggest import DELTA, NOTHING, suggest
 from discreet.clock import Clock
 from discreet.contexts import UNKNOWN, shares
+from discreet.deferred import pl
 from discreet.errors import DataError, DiscreetError
 from discreet.gateway.config.settings import Settings
 from discreet.gateway.setup.files import names_of, stage_settings
