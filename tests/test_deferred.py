@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 BLOCKED = """
 import sys
+from pathlib import Path
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == "polars":
@@ -32,3 +34,21 @@ def test_a_table_without_polars_is_an_error_in_words() -> None:
     done = ran(f"from discreet.cli import run\nraise SystemExit(run({words}))")
     assert done.returncode == 2
     assert "tables need polars, which is not installed: pip install polars" in " ".join(done.stderr.split())
+
+
+@pytest.mark.slow("a gateway in a process of its own")
+def test_a_gateway_decides_and_tells_without_polars(tmp_path: Path) -> None:
+    story = f"""
+import asyncio
+from pathlib import Path
+from tests.gateway.web import opened
+async def story():
+    async with opened(Path({str(tmp_path)!r})) as web:
+        headers = web.bearer("application")
+        rows = await web.pass_slots(3)
+        print(len(rows), (await web.client.get("/v1/people/jane/now", headers=headers)).status_code)
+asyncio.run(story())
+print(sorted(name for name in sys.modules if name.startswith("polars")))
+"""
+    done = ran(story)
+    assert done.stdout.splitlines() == ["3 200", "[]"], done.stderr
