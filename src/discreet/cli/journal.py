@@ -21,7 +21,7 @@ journal = typer.Typer(name="journal", help="Inspect what the gateway decided.", 
 
 @journal.callback()
 def _journal() -> None:
-    """Look at what the gateway decided, and where it is kept."""
+    """Inspect what the gateway decided, and where it is stored."""
 
 
 @journal.command()
