@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 from contextlib import closing
@@ -17,6 +18,7 @@ import pytest
 import discreet as d
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.gateway.config.settings import Settings
+from discreet.gateway.store.journal import SqliteJournal
 from discreet.gateway.store.journal.base import broken_link
 from discreet.live import Stream
 from discreet.models.bundle import Published
@@ -25,6 +27,7 @@ from discreet.outputs import SUPPRESSED, Released, Skipped
 from discreet.places import read_places
 from discreet.publish.habits_file import load_habits, load_some
 from discreet.randomness import SeededEntropy
+from tests.gateway import people
 from tests.gateway.versions import write
 
 KEPT = Path(__file__).parent / "versions" / "03010e6"
@@ -138,6 +141,33 @@ def after_the_bits_of_the_journal(pending: int) -> Any:
     for _ in range(write.TURNS - 6 - len(write.OFF) + pending):
         bits(32)
     return bits
+
+
+def test_a_month_that_was_stopped_in_mid_day_is_gone_on_with(tmp_path: Path) -> None:
+    """All of a day and a half more is what that commit decided next, to the bit, from the same random bits."""
+    month = KEPT / "month"
+    wanted = json.loads((month / "month.json").read_text(encoding="utf-8"))
+    for name in ("journal", "own"):
+        with closing(sqlite3.connect(tmp_path / f"{name}.db")) as file:
+            file.executescript(gzip.decompress((month / f"{name}.sql.gz").read_bytes()).decode())
+    routine = load(month / "routine.model")
+    assert isinstance(routine, d.Routine)
+    who = people.person_config(routine=routine, outputs="suppress")
+    with closing(SqliteJournal(tmp_path / "journal.db")) as journal:
+        rows = list(journal.all_rows("jane"))
+    assert len(rows) == wanted["slots"] == 30 * 12 + 6
+    assert rows[-1].chain.hex() == wanted["last"]
+    assert broken_link(iter(rows), people.KEY) is None
+    bits = write.bits_from(seed=1)
+    for _ in rows:
+        bits(32)
+    one = people.keeper(tmp_path, rows[-1].ends + 60, who, bits=bits)
+    assert one.notes == [], "nothing changed"
+    slots = range(1, len(wanted["following"]) + 1)
+    told = [row for k in slots for row in one.turn(rows[-1].ends + k * people.CLOCK.slot_seconds)]
+    assert write.facts_of(told) == wanted["following"]
+    assert broken_link(one.journal.all_rows("jane"), people.KEY) is None
+    people.closed(one)
 
 
 @pytest.mark.parametrize("file", ["discreet.toml", "discreet-written.toml"])
