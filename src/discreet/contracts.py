@@ -412,6 +412,14 @@ def private_in(machine: AnyMachine, slot: int, memory: int | None, context: int)
 
 
 @runtime_checkable
+class StartsDays(Protocol):
+    """A mechanism without end whose private memory starts anew at each cut."""
+
+    def starting(self, t: int) -> IntArray:
+        """(n,): the private state of each context in the first slot of the day that begins at slot t."""
+
+
+@runtime_checkable
 class BoundsRatios(Protocol):
     """A mechanism that bounds how far apart private states can make an output's probability, whatever came before."""
 

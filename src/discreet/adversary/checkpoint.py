@@ -106,7 +106,7 @@ class Checkpoint:
     cuts: tuple[int, ...] = ()
     """At which habits or the policy changed so far."""
     outputs: tuple[Output, ...] | None = None
-    """Of a day: those so far. None of a stream, whose belief is in `measures`."""
+    """Of a day: those so far. Of a stream, whose belief is in `measures`, none; where it starts anew each day, today's."""
 
     @classmethod
     def of_day(cls, mechanism: Any, outputs: tuple[Output, ...], *, skips: int, digest: str) -> Checkpoint:
@@ -126,6 +126,7 @@ class Checkpoint:
             digest,
             tuple(Measures.of(one) for one in (belief, *state.others)),
             state.cuts,
+            getattr(state, "today", None),
         )
 
     def require(self, mechanism: Any) -> None:
@@ -152,7 +153,8 @@ class Checkpoint:
         belief, *others = (
             own.belief(adversary, self.slot) for own, adversary in zip(self.measures, adversaries, strict=True)
         )
-        return mechanism.restored(belief, self.skipped, self.cuts, tuple(others))
+        today = {} if self.outputs is None else {"today": self.outputs}
+        return mechanism.restored(belief, self.skipped, self.cuts, tuple(others), **today)
 
     def to_json(self) -> str:
         """As text; floats are written in hexadecimal, hence exactly. `check` is a digest of all the rest."""

@@ -141,7 +141,7 @@ class Today(NamedTuple):
 
 
 class DaysJoined:
-    """A day's mechanisms as one stream without end: for the audit and the adversary, and nothing else.
+    """A day's mechanisms as one stream without end: for the audit and the adversary (`DayByDay` releases).
 
     On midnight a mechanism starts anew, its private memory too; the observer does not. `widened(date, likelihood)` is a
     likelihood of the date's mechanism as one over the private states of all kinds of day. `kinds` are those that occur,
@@ -157,9 +157,10 @@ class DaysJoined:
         start: dt.date,
         policy: Policy | None = None,
         kinds: Sequence[str] | None = None,
+        first: int = 0,
     ) -> None:
         chosen = _by_kind(mechanism, routine, routine.kinds if kinds is None else kinds)
-        self.model = routine.since(start)
+        self.model = routine.since(start, first=first)
         self.policy = _policy_of(chosen, policy)
         self.guarantee = Guarantee("none", "a day's guarantee does not reach over midnight")
         self._kinds, self._chosen = list(chosen), chosen

@@ -118,9 +118,9 @@ class Session:
         return session
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        if checkpoint.outputs is not None:
+        if not checkpoint.measures:  # of a day
             checkpoint.require(self.mechanism)
-            for output in checkpoint.outputs:
+            for output in checkpoint.outputs or ():
                 self.follow(output)
             if self.digest != checkpoint.digest:
                 raise DiscreetError(

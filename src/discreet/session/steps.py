@@ -17,10 +17,10 @@ from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.process import remembers
 from discreet.contexts import UNKNOWN, fitted
-from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, is_endless
+from discreet.contracts import AnyMechanism, EndlessMechanism, Kernel, Retraces, StartsDays, is_endless
 from discreet.errors import DiscreetError
 from discreet.numerics import FloatArray
-from discreet.outputs import SKIPPED, Output
+from discreet.outputs import SKIPPED, Output, Suppressed
 from discreet.policy import Policy
 from discreet.session.trail import RecentDays, Trail, memory_span
 
@@ -65,6 +65,7 @@ class SessionSteps:
         """Whether the observer is the one whose belief public states hold."""
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
         self.remembers = remembers(mechanism.private_contexts, len(self._index))
+        self._days = mechanism if self.in_state and isinstance(mechanism, StartsDays) else None
         self.forgets = not self.remembers or bool(getattr(mechanism, "forgets", False))
 
     @property
@@ -93,6 +94,8 @@ class SessionSteps:
         index = self._index.get(label)
         if index is None:
             return 0, max(now.unsure, self._span)  # any private state will do until readings decide it
+        if self._days is not None and now.belief.slot % self.stream.model.day_slots == 0:
+            return int(self._days.starting(now.belief.slot)[index]), 0
         return self.mechanism.remember(now.private, index), max(0, now.unsure - 1)
 
     def possible(self, now: SessionState, private: int) -> bool:
@@ -134,10 +137,11 @@ class SessionSteps:
         """One slot on, by the likelihood that an output had when it was drawn, perhaps by another build's kernel."""
         if not self.shares or not isinstance(self.mechanism, Retraces):
             raise DiscreetError(
-                "only a stream without end of adaptive is resumed by columns; resume from its outputs alone"
+                "this mechanism is not resumed by columns; resume from its outputs alone"
             )
         states = len(self.mechanism.private_contexts)
-        if column.shape != (states,) or not (np.isfinite(column).all() and (column >= 0).all() and column.any()):
+        told = column.any() or isinstance(output, Suppressed)  # silence about what habits have no place for
+        if column.shape != (states,) or not (np.isfinite(column).all() and (column >= 0).all() and told):
             raise DiscreetError(
                 f"the likelihood of output {now.belief.slot} is none of {states} private states; the journal is "
                 "damaged, or of another model"

@@ -33,7 +33,15 @@ def capp(
     training: shared.Training = 0.5,
     days: shared.Days = None,
     smoothing: shared.Smoothing = "none",
-    secrets: shared.Secrets = 1,
+    secrets: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many contexts are secret in Figures 3 and 5.",
+            show_default="3 in Figure 3, 1 in Figure 5",
+            rich_help_panel=shared.SECRETS,
+        ),
+    ] = None,
     secrets_from: shared.SecretsFrom = "places",
     delta: shared.Delta = 0.1,
     seed: options.Seed = 0,
@@ -41,8 +49,8 @@ def capp(
 ) -> None:
     """Repeat CAPP's experiments (Figures 2 to 5) on Reality Mining, with what an exact observer learns beside them.
 
-    Figures 2 and 4 have home as the secret, 3 and 5 --secrets places at random; 4 and 5 run over deltas from 0.05 to
-    0.3. Each result is printed, and written to --out as CSV (a summary, and a row a person, who is a number) and PNG.
+    Figures 2 and 4 have home as the secret, 3 three places at random and 5 one, as in the paper's section 5.2; 4 and 5
+    run over deltas from 0.05 to 0.3. Each result is printed, and written to --out as CSV (a summary, and a row a person, who is a number) and PNG.
 
     Example: discreet reproduce capp --data DIR --figure 2
     """
@@ -53,9 +61,9 @@ def capp(
 
     hours = shared.hours_of(carry)
     rules = Rules(level, slots, hours, hours > 0, merge_below, cut, least_days)
-    setting = Setting(rules, secrets, "random", secrets_from, delta, smoothing, training, seed, days)
+    setting = Setting(rules, secrets or 1, "random", secrets_from, delta, smoothing, training, seed, days)
 
     def results(pool: Workers) -> Iterator[Figure]:
-        return CappReproduction(Cohort(data, pool, progress, people), setting).figures(figure)
+        return CappReproduction(Cohort(data, pool, progress, people), setting, secrets).figures(figure)
 
     shared.run("capp", out, processes, {"setting": asdict(setting)}, results, json=json)

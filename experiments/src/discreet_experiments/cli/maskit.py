@@ -25,6 +25,9 @@ def maskit(
         Literal["4", "5", "6", "7", "8", "table1", "all"], typer.Option(help="Which of the paper's results.")
     ] = "all",
     study: Annotated[bool, typer.Option("--study", help="Instead: which choices move the utility.")] = False,
+    choice: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the study this choice alone, such as transition or search.")
+    ] = None,
     people: shared.People = None,
     processes: shared.Processes = 2,
     level: shared.Level = "area",
@@ -66,7 +69,7 @@ def maskit(
     def results(pool: Workers) -> Iterator[Figure]:
         reproduction = MaskitReproduction(Cohort(data, pool, progress, people), setting, checks)
         if study:
-            yield reproduction.study()
+            yield reproduction.study(choice)
             return
         yield from reproduction.figures(figure)
 

@@ -106,10 +106,10 @@ class MaskitReproduction(Reproduction):
         remarks = ("StudentLife meals (breakfast, lunch, supper, snack), nothing carried",)
         return curves("figure8", "Figure 8: activities", "delta", [panel], remarks)
 
-    def study(self) -> Figure:
-        """Utility with one choice changed at a time, then some together."""
+    def study(self, choice: str | None = None) -> Figure:
+        """Utility with one choice changed at a time, then some together; or one `choice` alone beside the default."""
         rows = []
-        found = list(maskit_study.changes(self.setting, self.checks))
+        found = maskit_study.chosen(self.setting, self.checks, choice)
         traces = {self.setting.rules.cut: self.traces}
         for number, change in enumerate(found, 1):
             rules = change.setting.rules

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from discreet.errors import DiscreetError, did_you_mean
 from discreet.listener import Progress
 from discreet.mechanisms.maskit.probabilistic import Search
 from discreet_experiments.maskit.person import CHECKS, Checks, Swept, sweep
@@ -49,6 +50,7 @@ def changes(base: Setting, checks: Checks) -> Iterator[Change]:
     yield from (rules("merged below", f"{100 * share:g} %", merge_below=share) for share in (0.0, 0.02, 0.05))
     yield from (rules("day cut at", cut, cut=cut) for cut in ("04:00", "12:00"))
     yield people("smoothing", "auto", smoothing="auto")
+    yield people("transition", "one for all slots", homogeneous=True)
     yield from (people("learned from", f"{100 * share:g} %", training=share) for share in (0.25, 0.75))
     yield people("learned from", "the days judged", training=1.0)
     yield from (people("secrets", str(count), secrets=count) for count in (1, 2, 5))
@@ -56,7 +58,7 @@ def changes(base: Setting, checks: Checks) -> Iterator[Change]:
     yield from (people("secrets", f"{count} rarest", secrets=count, sensitive="rare") for count in (1, 3))
     yield people("secrets", "3, unknown too", pool="all")
     yield from (people("delta", f"{delta:g}", delta=delta) for delta in (0.05, 0.2, 0.3, 0.5))
-    searched: tuple[Search, ...] = ("exact", "mondrian")
+    searched: tuple[Search, ...] = ("exact", "mondrian", "algpr")
     for search in searched:
         if search != checks.search:
             yield Change("search", search, base, replace(checks, search=search))
@@ -64,6 +66,15 @@ def changes(base: Setting, checks: Checks) -> Iterator[Change]:
         "lookahead", "no" if checks.lookahead else "yes", base, replace(checks, lookahead=not checks.lookahead)
     )
     yield from _together(base, checks)
+
+
+def chosen(base: Setting, checks: Checks, choice: str | None) -> list[Change]:
+    """The default and the changes of one choice, or of all."""
+    found = list(changes(base, checks))
+    names = dict.fromkeys(change.choice for change in found[1:])
+    if choice is not None and choice not in names:
+        raise DiscreetError(f"the study has no choice {choice!r}; {did_you_mean(choice, names)}")
+    return [change for change in found if choice in (None, change.choice) or change is found[0]]
 
 
 def _together(base: Setting, checks: Checks) -> Iterator[Change]:

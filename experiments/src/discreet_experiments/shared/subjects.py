@@ -30,7 +30,8 @@ class Setting:
     Held-out labels that were never learned are `other` if that was learned (as in `discreet evaluate`), else
     suppressed. Secrets are drawn from the contexts that were learned, without `unknown` and `other` where `pool` is
     "places": `random` ones, `home` (the most frequent place) or the `rare` ones (the least frequent). One context at
-    least stays no secret. With `days`, at most so many held-out days are judged, evenly spread.
+    least stays no secret. With `days`, at most so many held-out days are judged, evenly spread. `homogeneous` habits
+    have one transition for all slots, by plain counts.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -42,6 +43,7 @@ class Setting:
     training: float = 0.5
     seed: int = 0
     days: int | None = None
+    homogeneous: bool = False
 
     def __post_init__(self) -> None:
         if self.secrets < 1:
@@ -97,12 +99,18 @@ def subject(trace: Trace, setting: Setting) -> Subject | None:
     """The person by the rules; None for one with a single context, or none that may be secret."""
     days = prepared(trace, setting.rules)
     learned, held_out = parted(days, setting.training)
-    chain = MarkovChain.fit(learned, setting.smoothing)
+    chain = _learned(learned, setting)
     held_out = _fitted(spread(held_out, setting.days), chain.contexts)
     secrets = chosen_secrets(chain.contexts, setting, trace.number)
     if not secrets:
         return None
     return Subject(trace.number, chain, tuple(held_out), secrets, len(learned))
+
+
+def _learned(days: Sequence[Day], setting: Setting) -> MarkovChain:
+    if setting.homogeneous:
+        return MarkovChain.fit_sequences([day.contexts for day in days], setting.rules.slots)
+    return MarkovChain.fit(days, setting.smoothing)
 
 
 def parted(days: Sequence[Day], training: float) -> tuple[list[Day], list[Day]]:
