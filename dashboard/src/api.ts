@@ -15,7 +15,7 @@ export interface Slot {
 }
 export interface Day { person: string; date: string; zone: string; slots: Slot[] }
 /** `next` is when the slot ends that is decided next. */
-export interface Days { first: string | null; last: string | null; next: string; zone: string }
+export interface Days { first: string | null; last: string | null; next: string; zone: string; unpromised: string | null }
 /** How long the window of a secret at any time is; `sliding` where it begins on every day. */
 export interface Span { over: "day" | "week" | "month" | number; sliding: boolean }
 interface Named extends Span { name: string; contexts: string[]; delta: number }

@@ -207,8 +207,9 @@ export const texts = {
     more: "much shared",
     beliefs: "What a stranger could guess",
     beliefsWords:
-      "This stranger knows your routine, knows how discreet works, and sees everything that apps see. They stay below "
-      + "the limit as long as your days go on as learned.",
+      "This stranger knows your routine, knows how discreet works, and sees everything that apps see.",
+    beliefsLimit: "They stay below the limit as long as your days go on as learned.",
+    beliefsUnpromised: "They may go above the limit.",
     habitsAsked: "discreet checks every night whether your days still match your routine.",
     habitsHold: "Your recent days match your routine.",
     habitsUnknown: "It is too early to say whether your recent days match your routine.",

@@ -38,7 +38,7 @@ export function Today({ person, out }: { person: string; out: () => void }) {
       {looked.latest && <Status days={days} day={seen.day} beliefs={seen.beliefs} heard={heard} />}
       <OfDay day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
       <Time person={person} day={seen.day} last={days.last} go={go} />
-      <BeliefsOf person={person} day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
+      <BeliefsOf person={person} days={days} day={seen.day} beliefs={seen.beliefs} at={at} look={setAt} />
       <Sources heard={heard} />
       <Pause person={person} />
       <Before person={person} />
@@ -196,12 +196,15 @@ function Habits({ person, last }: { person: string; last: string }) {
   );
 }
 
-function BeliefsOf({ person, day, beliefs, at, look }: { person: string; day: Day; beliefs: Beliefs } & Looking) {
+function BeliefsOf({ person, days, day, beliefs, at, look }: {
+  person: string; days: Days; day: Day; beliefs: Beliefs;
+} & Looking) {
   const words = texts.today;
   return (
     <section aria-labelledby="beliefs">
       <div class="headed"><h2 id="beliefs">{words.beliefs}</h2><Help word="stranger" /></div>
-      <p class="quiet">{words.beliefsWords}</p>
+      <p class="quiet">{words.beliefsWords}{!days.unpromised && ` ${words.beliefsLimit}`}</p>
+      {days.unpromised && <p class="problem unpromised">{words.beliefsUnpromised} {days.unpromised}</p>}
       <Habits person={person} last={day.date} />
       {beliefs.why && <p>{words.noBeliefs}</p>}
       {!beliefs.why && beliefs.secrets.length === 0 && <p>{words.noSecrets}</p>}

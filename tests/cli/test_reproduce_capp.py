@@ -58,7 +58,7 @@ def test_json(discreet: Discreet, folder: Path, tmp_path: Path) -> None:
     assert ran.json["paper"] == "capp"
     assert ran.json["setting"]["days"] == 2
     (three,) = ran.json["figures"]
-    assert three["about"].startswith("1 people, areas, 12 slots, smoothing none, secret: 1 place")
+    assert three["about"].startswith("1 people, areas, 12 slots, smoothing none, secret: 3 places at random")
 
 
 @pytest.mark.parametrize(

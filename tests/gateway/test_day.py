@@ -64,10 +64,11 @@ def test_a_day_has_what_was_told_beside_what_was_true(tmp_path: Path) -> None:
     async def story(web: Web) -> None:
         await logged_in(web)
         next_end = "2026-03-02T02:00:00+00:00"
-        assert await got(web, "days") == {"first": None, "last": None, "next": next_end, "zone": "UTC"}
+        still = {"next": next_end, "zone": "UTC", "unpromised": None}
+        assert await got(web, "days") == {"first": None, "last": None, **still}
         await lived(web, 6)
         next_end = "2026-03-02T14:00:00+00:00"
-        assert await got(web, "days") == {"first": DATE, "last": DATE, "next": next_end, "zone": "UTC"}
+        assert await got(web, "days") == {"first": DATE, "last": DATE, **still, "next": next_end}
         day = await got(web, f"day?date={DATE}")
         assert [one["slot"] for one in day["slots"]] == list(range(CLOCK.slots))
         assert [one["true"] for one in day["slots"]] == ["home"] * 4 + ["work"] * 2 + [None] * 6

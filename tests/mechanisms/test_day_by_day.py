@@ -23,7 +23,7 @@ CONTEXTS = ("home", "work", "clinic", "other", "unknown")
 TREE = {"all": {"in": ["home", "unknown"], "out": ["work", "clinic", "other"]}}
 SLOTS, DAYS = 4, 9
 
-SPECS = {
+SPECS: dict[str, dict[str, Any]] = {
     "simulatable": {},
     "probabilistic": {},
     "hybrid": {},
@@ -128,6 +128,7 @@ def test_beliefs_reach_over_midnight() -> None:
     assert alone.worst_gain <= 0.1 + 1e-9
     found = audit(made, days=2)
     assert found.worst_gain > 0.3
+    assert found.witness is not None
     outputs = found.witness.outputs
     session = d.Session.resume(made, outputs)
     assert max(gain for slots in session.gains().values() for gain in slots.values()) <= found.worst_gain + 1e-9

@@ -106,7 +106,7 @@ class Checkpoint:
     cuts: tuple[int, ...] = ()
     """At which habits or the policy changed so far."""
     outputs: tuple[Output, ...] | None = None
-    """Of a day: those so far. Of a stream, whose belief is in `measures`, none; where it starts anew each day, today's."""
+    """Of a day: those so far. Of a stream, whose belief is in `measures`: today's where it starts anew each day."""
 
     @classmethod
     def of_day(cls, mechanism: Any, outputs: tuple[Output, ...], *, skips: int, digest: str) -> Checkpoint:

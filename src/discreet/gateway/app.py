@@ -20,7 +20,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, OneDayError
 from discreet.gateway.auth.authorization import Authorization
 from discreet.gateway.auth.login import Owner
 from discreet.gateway.auth.tokens import Access
@@ -52,6 +52,7 @@ from discreet.gateway.slots.keeper import Keeper
 from discreet.gateway.slots.nightly import Notice, look
 from discreet.gateway.slots.person import PersonConfig
 from discreet.gateway.slots.restore import mended
+from discreet.gateway.slots.served import checked_mechanism, of_one_day, unpromised
 from discreet.gateway.slots.wall_clock import boot_time
 from discreet.gateway.store.backup import BackupOrder
 from discreet.gateway.store.folder import Folder
@@ -147,7 +148,7 @@ def plan_of(settings: Settings) -> GatewayPlan:
             name,
             settings.clock,
             served.routine,
-            settings.people[name].mechanism,
+            settings.people[name].spec,
             served.policy,
             served.places or Places([]),
             settings.people[name].carry,
@@ -227,7 +228,12 @@ class PreparedGateway:
             grace, margin = plan.keeping.grace, plan.keeping.margin
             keeper = Keeper(plan.people, journal, own, key, plan.wall(), grace=grace, margin=margin)
             undone.pop_all()
-            self.notes = [*self.notes, *keeper.notes, *_changed_views(plan.views, folder, new=not keeper.reached)]
+            self.notes = [
+                *self.notes,
+                *keeper.notes,
+                *_unpromised(keeper),
+                *_changed_views(plan.views, folder, new=not keeper.reached),
+            ]
         self._map_files, self._policy_files = dict(plan.maps), PolicyFiles(plan.policy_files)
         maps = Maps(keeper, self._map_files, self._taken_over)
         self._routines = Routines(keeper, maps, plan.routines, folder.path)
@@ -486,6 +492,12 @@ def _with_maps(people: Sequence[PersonConfig], maps: Maps) -> list[PersonConfig]
     return [replace(one, places=taken.get(one.name, one.places)) for one in people]
 
 
+def _unpromised(keeper: Keeper) -> list[str]:
+    """What is not promised of whose stream, said at every start."""
+    found = {name: unpromised(person.session.mechanism) for name, person in keeper.people.items()}
+    return [f"{name}: {words}" for name, words in found.items() if words is not None]
+
+
 def _changed_views(views: Mapping[str, View], folder: Folder, *, new: bool) -> list[str]:
     """What is shown otherwise than by the version before, said at the first start of a folder that has run."""
     names = sorted(name for name, view in views.items() if view.leaves_unknown)
@@ -523,10 +535,8 @@ def checked(people: Iterable[PersonConfig]) -> None:
     for one in people:
         try:
             made = one.make(one.routine.since(today))
+        except OneDayError as error:
+            raise of_one_day(one, error) from None
         except DiscreetError as error:
             raise DiscreetError(f"people.{one.name}.mechanism: {error}") from None
-        if made.guarantee.kind == "window only":
-            raise DiscreetError(
-                f"people.{one.name}.mechanism: {type(made).__name__} promises something of a part of the outputs only, "
-                "and applications see all of them; use adaptive"
-            )
+        checked_mechanism(one, made)

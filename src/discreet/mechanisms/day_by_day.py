@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class DayByDay(DaysJoined):
     """
 
     shares_tables: Literal[True] = True
+    model: Any
+    """An `EndlessChain`."""
 
     def __init__(self, mechanisms: Daily, model: EndlessChain, settings: str) -> None:
         super().__init__(mechanisms, model.routine, model.start, first=model.first)
@@ -128,8 +130,8 @@ class EachDaySpec(Spec):
 
     def make(self, model: DayModel, policy: Policy | None, *, events: Events | None = None) -> Mechanism[Any]:
         """The mechanism without end, or for each kind of day."""
-        make = super().make
-        if not isinstance(model, EndlessChain):
+        make, given = super().make, cast(Any, model)
+        if not isinstance(given, EndlessChain):
             return make(model, policy, events=events)
         try:
             made = make(model, policy, events=events)
@@ -137,6 +139,6 @@ class EachDaySpec(Spec):
             made = None
         if made is not None and runs_without_end(made):
             return made
-        routine = model.routine
+        routine = given.routine
         days = {kind: make(routine.day(kind), policy, events=events) for kind in routine.kinds}
-        return DayByDay(days, model, f"{self}, anew each day")
+        return DayByDay(days, given, f"{self}, anew each day")

@@ -65,7 +65,9 @@ class SessionSteps:
         """Whether the observer is the one whose belief public states hold."""
         self._index = {context: k for k, context in enumerate(mechanism.model.contexts)}
         self.remembers = remembers(mechanism.private_contexts, len(self._index))
-        self._days = mechanism if self.in_state and isinstance(mechanism, StartsDays) else None
+        given: Any = mechanism
+        self._days: StartsDays | None = given if self.in_state and isinstance(given, StartsDays) else None
+        self._day_slots: int | None = given.model.day_slots if self.in_state else None
         self.forgets = not self.remembers or bool(getattr(mechanism, "forgets", False))
 
     @property
@@ -94,7 +96,7 @@ class SessionSteps:
         index = self._index.get(label)
         if index is None:
             return 0, max(now.unsure, self._span)  # any private state will do until readings decide it
-        if self._days is not None and now.belief.slot % self.stream.model.day_slots == 0:
+        if self._days is not None and self._day_slots and now.belief.slot % self._day_slots == 0:
             return int(self._days.starting(now.belief.slot)[index]), 0
         return self.mechanism.remember(now.private, index), max(0, now.unsure - 1)
 
@@ -136,9 +138,7 @@ class SessionSteps:
     def retraced(self, now: SessionState, output: Output, column: FloatArray) -> SessionState:
         """One slot on, by the likelihood that an output had when it was drawn, perhaps by another build's kernel."""
         if not self.shares or not isinstance(self.mechanism, Retraces):
-            raise DiscreetError(
-                "this mechanism is not resumed by columns; resume from its outputs alone"
-            )
+            raise DiscreetError("this mechanism is not resumed by columns; resume from its outputs alone")
         states = len(self.mechanism.private_contexts)
         told = column.any() or isinstance(output, Suppressed)  # silence about what habits have no place for
         if column.shape != (states,) or not (np.isfinite(column).all() and (column >= 0).all() and told):

@@ -50,7 +50,8 @@ def capp(
     """Repeat CAPP's experiments (Figures 2 to 5) on Reality Mining, with what an exact observer learns beside them.
 
     Figures 2 and 4 have home as the secret, 3 three places at random and 5 one, as in the paper's section 5.2; 4 and 5
-    run over deltas from 0.05 to 0.3. Each result is printed, and written to --out as CSV (a summary, and a row a person, who is a number) and PNG.
+    run over deltas from 0.05 to 0.3. Each result is printed, and written to --out as CSV (a summary, and a row a
+    person, who is a number) and PNG.
 
     Example: discreet reproduce capp --data DIR --figure 2
     """

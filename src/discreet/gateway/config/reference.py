@@ -54,8 +54,15 @@ REFERENCE: tuple[SettingsSection, ...] = (
                 "table",
                 '{ name = "adaptive" }',
                 '{ name = "adaptive", outputs = "suppress" }',
-                "Who decides, with its options. It must run without a last day. One that bounds single outputs only, "
-                "such as `capp`, is refused.",
+                "Who decides, with its options. Its promise must go on over midnight, and be of all outputs, unless "
+                "`accept` says otherwise.",
+            ),
+            Key(
+                "accept",
+                "text",
+                NONE,
+                '"ends at midnight"',
+                "Serves mechanisms that start anew each day, such as `hybrid`, `fdh` or `capp` (docs/gateway.md).",
             ),
         ),
     ),

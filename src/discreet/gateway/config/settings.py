@@ -37,6 +37,7 @@ from discreet.gateway.config.views import WHOLE, View
 from discreet.gateway.wires.home_assistant import HomeAssistantSource
 from discreet.gateway.wires.owntracks_friends import Friend
 from discreet.gateway.wires.owntracks_source import OwnTracksSource
+from discreet.mechanisms.day_by_day import EachDaySpec
 from discreet.mechanisms.named import Spec
 from discreet.models.routine.pairs import PairRoutine
 from discreet.models.routine.parts import secrets_by_part
@@ -63,6 +64,15 @@ SLOTS, CUT = 48, "00:00"
 
 ADAPTIVE = "adaptive"
 
+ACCEPT = "ends at midnight"
+"""What the settings say where a mechanism that starts anew each day is to be served."""
+
+NOT_SERVED = {
+    "no-mask": "shows everything, secrets too",
+    **dict.fromkeys(("pa-markov", "no-internal", "pa-hmm", "sensitive-mask"), "is for events, and slots have contexts"),
+}
+"""What a gateway never serves, and why."""
+
 HEAD = "# Who is served, and how. Paths are relative to this file. Made by discreet setup, which can be run again."
 
 
@@ -86,6 +96,8 @@ class PersonSettings:
     mechanism: Spec = field(default_factory=lambda: Spec(ADAPTIVE))
     carry: float = 4 * 3600.0
     """Seconds that a reading stands when none follows."""
+    accept: bool = False
+    """Whether a mechanism is accepted whose promise ends at midnight."""
 
     @classmethod
     def read(cls, name: str, at: Section) -> PersonSettings:
@@ -97,15 +109,28 @@ class PersonSettings:
             at.existing("places", "give the map of discreet places, or leave it out") if "places" in at else None,
             _mechanism(at),
             at.seconds("carry", CARRY),
+            _accepted(at),
         )
         at.done()
+        found._check_served(at)
         return found
+
+    def _check_served(self, at: Section) -> None:
+        name = self.mechanism.name
+        if name in NOT_SERVED:
+            raise at.error("mechanism", f"{name} {NOT_SERVED[name]}; use another one, such as adaptive")
+
+    @property
+    def spec(self) -> Spec:
+        """The mechanism as it is served."""
+        return EachDaySpec(self.mechanism.name, self.mechanism.options) if self.accept else self.mechanism
 
     def table(self, folder: Path) -> dict[str, object]:
         """The section as a file in that folder has it."""
         files = {"routine": self.routine, "policy": self.policy, "places": self.places}
         paths = {key: Path(os.path.relpath(path, folder)).as_posix() for key, path in files.items() if path is not None}
-        return {**paths, "carry": duration_text(self.carry), "mechanism": self.mechanism.to_table()}
+        accept = {"accept": ACCEPT} if self.accept else {}
+        return {**paths, "carry": duration_text(self.carry), **accept, "mechanism": self.mechanism.to_table()}
 
     def moved(self, folder: Path) -> PersonSettings:
         """The same person, their files in another folder."""
@@ -134,6 +159,15 @@ class PersonSettings:
         except DiscreetError as error:
             raise at.error("places", str(error)) from None
         return PersonFiles(model, policy, places)
+
+
+def _accepted(at: Section) -> bool:
+    words = f"write {ACCEPT!r} where a mechanism that starts anew each day is to be served, or leave it out"
+    if "accept" not in at:
+        return False
+    if at.text("accept", words) != ACCEPT:
+        raise at.error("accept", words)
+    return True
 
 
 def _mechanism(at: Section) -> Spec:

@@ -17,20 +17,22 @@ from discreet.clock import Clock
 from discreet.errors import DiscreetError
 from discreet.gateway.owner.beliefs import WatchedDay, Watching
 from discreet.gateway.runtime import Gateway
+from discreet.gateway.slots.served import unpromised
 from discreet.outputs import to_wire
 from discreet.places.named import Places
 from discreet.session import Session
 
 
 def days_of(gateway: Gateway, person: str, clock: Clock) -> dict[str, str | None]:
-    """The first and the last date of which something was told, both None before the first slot; and when the slot ends
-    that is decided next."""
+    """The first and the last date of which something was told, both None before the first slot; when the slot ends
+    that is decided next; and what is not promised of the stream."""
     shown, heads = gateway.shown(person), gateway.keeper.journal.heads(person)
-    next_end = clock.end_of(*gateway.keeper.people[person].next).astimezone(dt.UTC).isoformat()
+    stream = gateway.keeper.people[person]
+    next_end = clock.end_of(*stream.next).astimezone(dt.UTC).isoformat()
+    found = {"next": next_end, "zone": clock.zone, "unpromised": unpromised(stream.session.mechanism)}
     if shown is None or not heads:
-        return {"first": None, "last": None, "next": next_end, "zone": clock.zone}
-    first, last = heads[0].start.isoformat(), shown[0].isoformat()
-    return {"first": first, "last": last, "next": next_end, "zone": clock.zone}
+        return {"first": None, "last": None, **found}
+    return {"first": heads[0].start.isoformat(), "last": shown[0].isoformat(), **found}
 
 
 def day_of(gateway: Gateway, person: str, clock: Clock, date: dt.date, first: int = 0) -> dict[str, Any]:

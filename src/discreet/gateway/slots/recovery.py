@@ -11,9 +11,10 @@ from typing import Any
 
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.contracts import AnyMechanism
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, OneDayError
 from discreet.gateway.slots.changes import mechanism_of
 from discreet.gateway.slots.person import PersonConfig, PersonStream
+from discreet.gateway.slots.served import checked_mechanism, of_one_day
 from discreet.gateway.store.journal.base import Head, Journal, JournalRow
 from discreet.gateway.store.own_store import OwnStore, Stamp
 from discreet.live.mechanism_cache import SharedMechanisms
@@ -190,9 +191,12 @@ def _first(mechanism: AnyMechanism) -> int:
 
 def _mechanism(config: PersonConfig, start: dt.date, first: int, shared: SharedMechanisms | None) -> AnyMechanism:
     shared = SharedMechanisms() if shared is None else shared
-    if config.history:
-        return mechanism_of(config.spec, config.history, start, first, shared)
-    return shared.of(config.make, config.routine, start, first)
+    try:
+        if config.history:
+            return checked_mechanism(config, mechanism_of(config.spec, config.history, start, first, shared))
+        return checked_mechanism(config, shared.of(config.make, config.routine, start, first))
+    except OneDayError as error:
+        raise of_one_day(config, error) from None
 
 
 def utc(seconds: float) -> str:

@@ -42,9 +42,22 @@ PATH = "/v1/owner/people/{person}"
 DAYS: Routes = {
     f"{PATH}/days": {
         "get": Operation(
-            "The first and the last date of which something was told, and when the next slot ends",
+            "The first and last date of which something was told, when the next slot ends, and what is not promised",
             "in person",
-            {"200": answer("dates", keyed({"first": maybe(DATE), "last": maybe(DATE), "next": TEXT, "zone": TEXT}))},
+            {
+                "200": answer(
+                    "dates",
+                    keyed(
+                        {
+                            "first": maybe(DATE),
+                            "last": maybe(DATE),
+                            "next": TEXT,
+                            "zone": TEXT,
+                            "unpromised": maybe(TEXT),
+                        }
+                    ),
+                )
+            },
             also=NOBODY,
         )
     },
