@@ -21,10 +21,10 @@ from discreet.contracts import DayModel, computed_once, secrets_over
 from discreet.errors import DiscreetError, HorizonError, OneDayError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
+from discreet.mechanisms.unchanging import UnchangingStream
 from discreet.models.chain.markov import MarkovChain
 from discreet.models.routine.changing import ChangingChain
 from discreet.models.routine.endless import EndlessChain
-from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.outputs import Output, Skipped
 from discreet.policy import Policy, SecretTable
@@ -67,7 +67,7 @@ def day_of(model: EndlessChain, name: str) -> MarkovChain:
     return MarkovChain(model.contexts, cycle[0, 0], model.routine.day(kind).transitions)
 
 
-class CircleMechanism(ContextMechanism):
+class CircleMechanism(UnchangingStream, ContextMechanism):
     """What is left to write is as for `ContextMechanism`, with `kernel_at(slot)` for `start`, `kernel` and `advance`.
 
     `day` is the chain that kernels are made from, the model itself where that is of one day. `steps[t]` leads from slot
@@ -131,7 +131,7 @@ class CircleMechanism(ContextMechanism):
         return self.restored(state.belief.unsettled(LIVE).after(column), isinstance(output, Skipped))
 
     @property
-    def adversary(self) -> EndlessAdversary:
+    def adversary(self) -> EndlessAdversary:  # type: ignore[override]  # of a day there is none
         """Over a model without end, the observer whose belief public states hold."""
         if self._watching is None:
             raise DiscreetError(
@@ -154,24 +154,6 @@ class CircleMechanism(ContextMechanism):
     ) -> Round:
         """The public state of a checkpoint, over a model without end."""
         return Round(belief.slot, skipped, belief)
-
-    def adversaries_at(self, cuts: tuple[int, ...]) -> tuple[EndlessAdversary, ...]:
-        """The adversary of a stream, whose habits do not change here."""
-        if cuts:
-            raise DiscreetError(f"the checkpoint is after {len(cuts)} changes, which {type(self).__name__} has none of")
-        return (self.adversary,)
-
-    def known(self, state: Any) -> frozenset[str]:
-        """The contexts of a stream's habits; any other label is `other`."""
-        return frozenset(self.model.contexts)
-
-    def then(self, date: dt.date | str, *, policy: Policy | None = None, routine: Routine | None = None) -> Any:
-        """Not defined: its days are all alike."""
-        name = type(self).__name__
-        raise DiscreetError(
-            f"{name} goes on with the habits and the policy that it was made for; begin a new stream where they "
-            f"change: {name}(routine.since(date), policy)"
-        )
 
     @computed_once
     def settings(self) -> str:

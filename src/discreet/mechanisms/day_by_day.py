@@ -16,12 +16,12 @@ from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import LIVE, EndlessBelief
 from discreet.adversary.midnight import Daily, DaysJoined
 from discreet.contracts import DayModel, Mechanism, Utility, runs_without_end
-from discreet.errors import DiscreetError, OneDayError
+from discreet.errors import OneDayError
 from discreet.events import Events
 from discreet.mechanisms.named import Spec
+from discreet.mechanisms.unchanging import UnchangingStream
 from discreet.models.kinds import ONE_DAY
 from discreet.models.routine.endless import EndlessChain
-from discreet.models.routine.routine import Routine
 from discreet.numerics import FloatArray
 from discreet.outputs import SKIPPED, Output, Skipped
 from discreet.policy import Guarantee, Policy
@@ -43,15 +43,13 @@ class DayState:
     others: tuple[EndlessBelief, ...] = ()  # no other observers are in mind
 
 
-class DayByDay(DaysJoined):
+class DayByDay(UnchangingStream, DaysJoined):
     """A day's mechanisms, a kind of day each, as a stream: what a session of each day would release, slot by slot.
 
     A stream that begins within a day begins as if the slots before had been skipped.
     """
 
     shares_tables: Literal[True] = True
-    model: Any
-    """An `EndlessChain`."""
 
     def __init__(self, mechanisms: Daily, model: EndlessChain, settings: str) -> None:
         super().__init__(mechanisms, model.routine, model.start, first=model.first)
@@ -95,22 +93,10 @@ class DayByDay(DaysJoined):
         today = () if following.inner is None else (*state.today, output)
         return DayState(following.slot, following.inner, isinstance(output, Skipped), belief, today)
 
-    def adversaries_at(self, cuts: tuple[int, ...]) -> tuple[EndlessAdversary, ...]:
-        """The stream's adversary; habits do not change here."""
-        if cuts:
-            raise DiscreetError(f"the checkpoint is after {len(cuts)} changes, which {self.settings} has none of")
-        return (self.adversary,)
-
-    def known(self, state: Any) -> frozenset[str]:
-        """The contexts of the habits; any other label is `other`."""
-        return frozenset(self.model.contexts)
-
-    def then(self, date: dt.date | str, *, policy: Policy | None = None, routine: Routine | None = None) -> Any:
-        """Not defined: a stream is of one policy and the same habits."""
-        raise DiscreetError(
-            f"{self.settings}, goes on with the habits and the policy that it was made for; begin a new stream where "
-            "they change, or use adaptive, which changes both at a cut"
-        )
+    @property
+    def called(self) -> str:
+        """By its mechanism."""
+        return self.settings
 
     def since(self, date: dt.date | str, first: int = 0) -> DayByDay:
         """The same mechanisms from another date and slot on, with the kernels that they have made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import shutil
 import tempfile
@@ -13,8 +14,10 @@ from pathlib import Path
 from discreet.contracts import DayModel
 from discreet.errors import DiscreetError, FileFormatError
 from discreet.files import refuse_address, written_whole
+from discreet.given import as_date
 from discreet.models.arrays import require_chain
 from discreet.models.chain.markov import MarkovChain
+from discreet.models.routine.routine import Routine
 from discreet.models.store import load_days, save
 from discreet.outputs import Output, from_wire, to_wire
 
@@ -29,21 +32,43 @@ class Published:
     Such an adversary has the same prior as one who knows the habits. With the habits in hand the posterior is the same
     too, so a mechanism that is private against those who know them is private here: the releases teach nothing more.
     `releases` holds one sequence of outputs a day. The model is published without the counts that it was learned from.
+
+    Of habits without end the model is a `Routine`, and the days follow each other from the date `start` on, so that
+    each but the last one is whole: the reader goes on believing over midnight, and so does the mechanism.
     """
 
-    model: MarkovChain
+    model: MarkovChain | Routine
     releases: tuple[tuple[Output, ...], ...]
+    start: dt.date | None = None
+    """The first date, of a routine."""
 
-    def __init__(self, model: DayModel, releases: Iterable[Sequence[Output]]) -> None:
-        require_chain(model, "Published")
+    def __init__(
+        self, model: DayModel | Routine, releases: Iterable[Sequence[Output]], *, start: dt.date | str | None = None
+    ) -> None:
         days = tuple(tuple(day) for day in releases)
         for number, day in enumerate(days):
             if len(day) > model.slots:
                 raise DiscreetError(f"day {number} has {len(day)} outputs, the model's day {model.slots} slots")
-        clock = model.clock if isinstance(model, MarkovChain) else None
-        bare = MarkovChain(model.contexts, model.initial, model.transitions, clock=clock)
+        bare: MarkovChain | Routine
+        if isinstance(model, Routine):
+            if start is None:
+                raise DiscreetError("a routine is of dates; give start, the date of the first day")
+            for number, day in enumerate(days[:-1]):
+                if len(day) < model.slots:
+                    raise DiscreetError(
+                        f"day {number} has {len(day)} outputs of {model.slots}, and days without end have no gaps; "
+                        "give Skipped() for slots in which nothing was decided"
+                    )
+            kinds = {kind: _bare(model.day(kind)) for kind in model.kinds}
+            bare = Routine(kinds, model.nights, kind_of=model.rule)
+        else:
+            if start is not None:
+                raise DiscreetError("start is for a routine; days of a chain have no dates, leave it out")
+            require_chain(model, "Published")
+            bare = _bare(model)
         object.__setattr__(self, "model", bare)
         object.__setattr__(self, "releases", days)
+        object.__setattr__(self, "start", None if start is None else as_date(start))
 
     def write(self, path: str | Path) -> None:
         """Write the bundle to a new folder, or to one file if the name ends in .zip; whole or not at all."""
@@ -73,7 +98,8 @@ class Published:
             shutil.rmtree(parent)
 
     def _lines(self) -> list[str]:
-        return [
+        first = [] if self.start is None else [json.dumps({"start": self.start.isoformat()}) + "\n"]
+        return first + [
             json.dumps({"day": number, "slot": slot, **to_wire(output)}, ensure_ascii=False) + "\n"
             for number, day in enumerate(self.releases)
             for slot, output in enumerate(day)
@@ -97,14 +123,17 @@ class Published:
     @classmethod
     def _read(cls, folder: Path, path: Path) -> Published:
         model = load_days(folder / MODEL_FILE)
-        if not isinstance(model, MarkovChain):
+        if not isinstance(model, MarkovChain | Routine):
             raise FileFormatError(f"{path}: holds a model that is not a Markov chain; it was not written by Published")
         days: list[list[Output]] = []
-        number = 0
+        number, start = 0, None
         try:
             for line in (folder / RELEASES_FILE).read_text("utf-8").splitlines():
                 number += 1
                 message = json.loads(line)
+                if number == 1 and isinstance(model, Routine):
+                    start = dt.date.fromisoformat(message["start"])
+                    continue
                 if message["day"] == len(days):
                     days.append([])
                 if message["day"] != len(days) - 1 or message["slot"] != len(days[-1]):
@@ -112,4 +141,10 @@ class Published:
                 days[-1].append(from_wire(message))
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"{path}: {RELEASES_FILE}, line {number}: cannot be read ({error})") from None
-        return cls(model, days)
+        return cls(model, days, start=start)
+
+
+def _bare(model: DayModel) -> MarkovChain:
+    """The chain without the counts that it was learned from."""
+    clock = model.clock if isinstance(model, MarkovChain) else None
+    return MarkovChain(model.contexts, model.initial, model.transitions, clock=clock)

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from discreet.mechanisms import Capp
 from discreet_experiments.capp.person import SYSTEMS, compare
-from discreet_experiments.capp.run import DRAWN
+from discreet_experiments.capp.run import DRAWN, CappReproduction
 from discreet_experiments.shared.compared import UP, Comparison, breaches, swept, utility
 from discreet_experiments.shared.figures import FAKED, SHOWN, bar, shares
 from discreet_experiments.shared.people import Rules, Trace, reality_mining
 from discreet_experiments.shared.subjects import Setting, subject
 from discreet_experiments.shared.systems import label
+from tests.experiments.quiet import quiet
 from tests.experiments.recorded import RECORDED, made_up
 
 SETTING = Setting(Rules(least_days=16), secrets=1, days=3)
@@ -82,3 +84,13 @@ def test_on_a_recorded_person_capp_breaches_and_deceiving_does_not() -> None:
     assert person.systems["capp"].learned.pairs > 0
     assert person.systems["efficient-fake"].learned.pairs > 0
     assert [person.systems[name].learned.pairs for name in KEPT] == [0, 0]
+
+
+@pytest.mark.parametrize(("asked", "three", "one"), [(None, 3, 1), (2, 2, 2)])
+def test_figure_3_has_three_secrets_and_figure_5_one_as_in_section_5_2(
+    tmp_path: Path, asked: int | None, three: int, one: int
+) -> None:
+    whole = CappReproduction(quiet(tmp_path), SETTING, asked)
+    assert whole.setting_of("3", "random").secrets == three
+    assert whole.setting_of("5", "random").secrets == one
+    assert whole.setting_of("2", "home").sensitive == "home"

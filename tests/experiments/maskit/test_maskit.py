@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.errors import DiscreetError
 from discreet.mechanisms import Hybrid, MaskSensitive
 from discreet.models.chain.markov import MarkovChain
 from discreet_experiments.maskit import person as maskit
 from discreet_experiments.maskit.person import CARRIERS, CHECKS, Checks, compare, sweep, weaken
+from discreet_experiments.maskit.study import chosen
 from discreet_experiments.shared.people import Rules, Trace, reality_mining
 from discreet_experiments.shared.subjects import Setting, subject
 from tests.experiments.recorded import RECORDED, made_up
@@ -77,3 +79,13 @@ def test_on_recorded_people_the_checks_breach_nothing() -> None:
         assert compared is not None
         assert [compared.systems[name].learned.pairs for name in CHECKS] == [0, 0, 0]
         assert compared.systems["mask-sensitive"].learned.pairs > 0
+
+
+def test_the_study_has_one_transition_for_all_slots(trace: Trace) -> None:
+    default, changed = chosen(SETTING, QUICK, "transition")
+    assert (default.choice, changed.value) == ("as given", "one for all slots")
+    one = subject(trace, changed.setting)
+    assert one is not None
+    assert (one.chain.transitions == one.chain.transitions[0]).all()
+    with pytest.raises(DiscreetError, match="did you mean 'transition'"):
+        chosen(SETTING, QUICK, "transitions")

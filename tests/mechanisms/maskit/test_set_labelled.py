@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 import discreet as d
+from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.enumerate import prefixes
+from discreet.adversary.midnight import Unrolled
+from discreet.errors import OneDayError
 from discreet.kernels import FiniteKernel
 from discreet.laws import check as check_laws
 from discreet.mechanisms import Adaptive, Hybrid, MaskSensitive, Probabilistic, Published, SetLabelled, Simulatable
@@ -32,7 +35,7 @@ def random_labels(seed: int, chain: d.MarkovChain) -> dict[str, set[str]]:
     }
 
 
-def weak_gain(check: SetLabelled, secret: d.Secret) -> Fraction:
+def weak_gain(check: Any, secret: d.Secret) -> Fraction:
     """The largest gain of any adversary who knows the sets, whatever P(context | state) it holds within them.
 
     The gain is the sum over states of P(in the secret | state) times the gain on the state; the factors lie between 0
@@ -75,6 +78,71 @@ def test_a_check_that_remembers_keeps_its_promise_too(outputs: str, memory: str)
             if secret.at == "each":
                 assert weak_gain(check, secret) <= Fraction(policy.delta_of(secret)) + Fraction(SLACK), seed
     assert (remembered > 0) == (memory == "last")
+
+
+def endless_case(seed: int) -> tuple[d.Routine, d.Policy]:
+    """Two contexts and a secret, two slots a day, with nights, and nothing impossible."""
+    rng = np.random.default_rng([seed, 9])
+    contexts = ("c0", "c1", "c2")[: 2 + seed % 2]
+    n = len(contexts)
+
+    def rows(*shape: int) -> Any:
+        return rng.dirichlet(np.ones(n), size=shape) * 0.9 + 0.1 / n
+
+    day = d.MarkovChain(contexts, rows(), rows(1, n))
+    policy = d.Policy([d.Secret("c0", delta=0.3), d.Secret("late", {"c1"}, slots=[1], delta=0.4)][: 1 + seed % 2])
+    return d.Routine({"day": day}, {("day", "day"): rows(n)}), policy
+
+
+@pytest.mark.parametrize("memory", ["last", "none"])
+def test_over_days_without_end_no_weak_adversary_gains_more_than_delta_either(memory: str) -> None:
+    shared = released = 0
+    for seed in searches(12):
+        routine, policy = endless_case(seed)
+        labels = random_labels(seed, routine.day("day"))
+        check = SetLabelled(
+            routine.since("2026-01-05"),  # type: ignore[arg-type]  # without end
+            policy,
+            labels=labels,
+            mechanism=Adaptive,
+            memory=memory,
+        )
+        shared += int(check.mu.max() > 1)
+        unrolled: Any = Unrolled(check, 2)
+        unrolled.labels = check.labels
+        for secret in unrolled.policy.secrets:
+            assert weak_gain(unrolled, secret) <= Fraction(policy.delta_of(secret)) + Fraction(SLACK), seed
+        assert d.audit(check, days=2).excess <= SLACK, seed
+        with d.Session(check, rng=SeededEntropy(seed)) as stream:
+            outputs = [stream.release("c1") for _ in range(12)]
+            released += sum(isinstance(output, d.Released | d.Generalized) for output in outputs)
+            gains = [gain for slots in stream.gains().values() for gain in slots.values()]
+            assert max(gains, default=0.0) <= 0.4 + SLACK
+    assert shared > 0
+    assert released > 0
+
+
+def test_a_stream_of_sets_goes_on_from_a_checkpoint_and_starts_anew_where_it_has_to() -> None:
+    routine, policy = endless_case(1)
+    labels = {"c0": {"c0", "c1"}}
+    options: dict[str, Any] = {"labels": labels, "mechanism": Adaptive}
+    check = SetLabelled(routine.since("2026-01-05"), policy, **options)  # type: ignore[arg-type]
+    whole = d.Session(check, rng=SeededEntropy(3))
+    for context in ("c0", "c1", "c1", "c0", "c1"):
+        whole.release(context)
+    whole.skip()
+    point = Checkpoint.from_json(whole.checkpoint().to_json())
+    again = d.Session.resume(check, checkpoint=point, private=whole.private, rng=SeededEntropy(8))
+    whole.draw_from(SeededEntropy(8))
+    assert again.digest == whole.digest
+    assert [again.release(one) for one in ("c1", "c0")] == [whole.release(one) for one in ("c1", "c0")]
+    columns = [check.kernel(check.start()).likelihood(d.Suppressed())]
+    assert d.Session.resume(check, [d.Suppressed()], columns=columns).slot == 1
+    with pytest.raises(OneDayError):  # Hybrid decides one day at a time
+        SetLabelled(routine.since("2026-01-05"), policy, labels=labels)  # type: ignore[arg-type]
+    with pytest.raises(d.DiscreetError, match="begin a new stream"):
+        whole.change(policy=d.Policy("c1", delta=0.3))
+    assert check.since("2026-02-02").settings == check.settings
 
 
 class ToTheLimit(SlotMechanism):
@@ -190,6 +258,7 @@ def test_a_bundle_is_read_as_it_was_written(tmp_path: Path, name: str) -> None:
     read = Published.read(tmp_path / name)
     assert read.releases == written.releases
     assert read.model.fingerprint == written.model.fingerprint
+    assert isinstance(read.model, d.MarkovChain)
     assert read.model.counts is None  # the habits are published, not the days they were learned from
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -198,11 +267,40 @@ def test_the_reader_of_a_bundle_believes_what_the_strong_adversary_believes(tmp_
     """Theorem 6: with model and releases in hand, prior and posterior are those of one who knows the habits."""
     bundle().write(tmp_path / "bundle")
     read = Published.read(tmp_path / "bundle")
+    assert isinstance(read.model, d.MarkovChain)
     check = Hybrid(read.model, d.Policy("shop", delta=0.2))
     assert within_delta(check, check.policy)
     assert all(
         output in (d.Suppressed(), *map(d.Released, read.model.contexts)) for day in read.releases for output in day
     )
+
+
+@pytest.mark.parametrize("name", ["bundle", "bundle.zip"])
+def test_the_reader_of_a_routines_bundle_believes_what_the_strong_adversary_believes(tmp_path: Path, name: str) -> None:
+    """Theorem 6 over days without end: the reader's belief after the last output is the session's own."""
+    routine, policy = endless_case(1)
+    stream = d.Session(Adaptive(routine.since("2026-01-05"), policy), rng=SeededEntropy(2))
+    days = [[stream.release(context) for context in one] for one in (("c0", "c1"), ("c1", "c1"))]
+    days.append([stream.skip()])
+    Published(routine, days, start="2026-01-05").write(tmp_path / name)
+    read = Published.read(tmp_path / name)
+    assert isinstance(read.model, d.Routine)
+    assert read.start is not None
+    assert read.releases == tuple(map(tuple, days))
+    reader = Adaptive(read.model.since(read.start), policy)
+    theirs = d.Session.resume(reader, [output for day in read.releases for output in day])
+    assert theirs.belief.digest() == stream.belief.digest()
+    assert theirs.gains() == stream.gains()
+
+
+def test_a_routines_bundle_has_a_start_and_no_gaps() -> None:
+    routine, _ = endless_case(1)
+    with pytest.raises(d.DiscreetError, match="give start"):
+        Published(routine, [])
+    with pytest.raises(d.DiscreetError, match="day 0 has 1 outputs of 2"):
+        Published(routine, [[d.Suppressed()], [d.Suppressed()]], start="2026-01-05")
+    with pytest.raises(d.DiscreetError, match="start is for a routine"):
+        Published(routine.day("day"), [], start="2026-01-05")
 
 
 def test_nothing_is_overwritten_or_left_behind(tmp_path: Path) -> None:

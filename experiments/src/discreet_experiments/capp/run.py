@@ -51,16 +51,17 @@ class CappReproduction(Reproduction):
             self._traces.extend(self.cohort.read(setting.rules))
         return self.cohort.over(what, partial(compare, setting=setting, days=days), self._traces, needed=True)
 
-    def _setting(self, which: str, secret: Sensitive) -> Setting:
+    def setting_of(self, which: str, secret: Sensitive) -> Setting:
+        """The setting of one figure."""
         count = self.secrets or SECRETS.get(which, 1)
         return replace(self.setting, sensitive=secret, secrets=count)
 
     def _breaches(self, which: str, secret: Sensitive) -> Figure:
-        setting = self._setting(which, secret)
+        setting = self.setting_of(which, secret)
         return privacy_breaches(which, secret, self._people(f"figure {which}", setting, DRAWN), setting)
 
     def _tradeoff(self, which: str, secret: Sensitive) -> Figure:
-        setting = self._setting(which, secret)
+        setting = self.setting_of(which, secret)
         points = {
             delta: self._people(f"figure {which}, delta {delta:g}", replace(setting, delta=delta), None)
             for delta in self.deltas

@@ -6,20 +6,28 @@ the habits, and their belief is counted from a lower prior (the paper's Example 
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
-from discreet.contracts import AnyMechanism, DayModel, Needs, Utility, is_finite
-from discreet.errors import DiscreetError, PolicyError
+from discreet.adversary.endless import EndlessAdversary
+from discreet.adversary.endless_belief import EndlessBelief
+from discreet.contracts import AnyMechanism, DayModel, Needs, Utility, is_endless, is_finite, secrets_over
+from discreet.errors import DiscreetError, OneDayError, PolicyError
 from discreet.kernels import FiniteKernel
 from discreet.mechanisms.base import ContextMechanism
 from discreet.mechanisms.maskit.hybrid import Hybrid
+from discreet.mechanisms.unchanging import UnchangingStream
 from discreet.models import MarkovChain
 from discreet.models.arrays import reachable
-from discreet.numerics import SLACK, BoolArray, IntArray
-from discreet.outputs import Generalized, Output, Released
+from discreet.models.routine.changing import ChangingChain
+from discreet.models.routine.endless import EndlessChain
+from discreet.models.routine.routine import Routine
+from discreet.numerics import SLACK, BoolArray, FloatArray, IntArray
+from discreet.outputs import Generalized, Output, Released, Skipped
 from discreet.policy import Guarantee, Policy, Secret, SecretTable
 
 KNOWN_SETS = Guarantee(
@@ -29,7 +37,31 @@ KNOWN_SETS = Guarantee(
 )
 
 
-class SetLabelled(ContextMechanism):
+@dataclass(frozen=True)
+class LabelledState:
+    """The public state without end: the inner check's, and the belief of the observer who knows the habits."""
+
+    inner: Any
+    belief: EndlessBelief = field(compare=False, repr=False)
+    cuts: tuple[int, ...] = ()  # habits do not change
+
+    @property
+    def slot(self) -> int:
+        """The slot that comes next."""
+        return self.belief.slot
+
+    @property
+    def skipped(self) -> bool:
+        """Whether nothing was decided in the slot before."""
+        return bool(self.inner.skipped)
+
+    @property
+    def others(self) -> tuple[EndlessBelief, ...]:
+        """The beliefs that the inner check decides by."""
+        return (self.inner.belief, *self.inner.others)
+
+
+class SetLabelled(UnchangingStream, ContextMechanism):
     """Releases not the context but the numbered set of contexts that the adversary takes it for (Theorem 7).
 
     `labels` gives for each context the set of contexts that the adversary cannot tell it from; one left out is known to
@@ -47,7 +79,10 @@ class SetLabelled(ContextMechanism):
     that slack, and the sum stays within delta itself. A check that remembers earlier states (`Adaptive`) is no
     different: outputs still depend on states alone. The output distribution is known to the adversary beforehand, so
     nothing is learned about the habits (Claim 10). Since a context is in its own set, the bound holds for one who
-    knows the habits as well.
+    knows the habits as well. Nothing of this depends on the number of slots: over a model without end, with a check
+    that runs without end (`mechanism=Adaptive`), the sum is over the states that can carry the secret at any slot, and
+    mu counts them all. All applications are shown one stream. A stream for each one's knowledge would be a second look
+    at the truth: what two streams tell together is not bounded by what each tells.
     """
 
     needs: Needs = "chain"
@@ -63,14 +98,21 @@ class SetLabelled(ContextMechanism):
     ) -> None:
         super().__init__(model, policy)
         _refuse_odds(policy)
+        self._maker, self._given = mechanism, options
         self.labels = _complete(labels, model.contexts)
         carriers = _carriers(self.secrets, self.labels, model.contexts)  # (G, n): does the state's set meet the secret
-        self.mu = carriers.astype(np.int64) @ reachable(model).T.astype(np.int64)  # (G, T)
         states = [str(number) for number in range(len(model.contexts))]
-        chain = MarkovChain(states, model.initial, model.transitions)
+        chain: Any
+        if isinstance(endless := cast(Any, model), EndlessChain):
+            chain = _stream_of(states, endless)
+            self.mu: IntArray = np.repeat(carriers.sum(axis=1)[:, None], self.secrets.slots, axis=1)
+        else:
+            chain = MarkovChain(states, model.initial, model.transitions)
+            self.mu = carriers.astype(np.int64) @ reachable(model).T.astype(np.int64)  # (G, T)
         inner = Policy(_state_secrets(self.secrets, carriers, self.mu), delta=policy.delta)
-        self.mechanism: AnyMechanism = mechanism(chain, inner, **options)
+        self.mechanism: Any = mechanism(chain, inner, **options)
         self.private_contexts = self.mechanism.private_contexts  # states are numbered as contexts are
+        self.forgets = bool(getattr(self.mechanism, "forgets", False))
         self.guarantee = KNOWN_SETS if self.mechanism.guarantee.promises_delta("each") else self.mechanism.guarantee
         self._outward = {
             Released(state): _output(number, context, self.labels[context])
@@ -78,6 +120,11 @@ class SetLabelled(ContextMechanism):
         }
         self._inward = {outward: inward for inward, outward in self._outward.items()}
         self._kernels: dict[Hashable, FiniteKernel] = {}
+        self.adversary: Any = EndlessAdversary(self) if is_endless(cast(Any, model)) else None
+
+    def _laid(self) -> SecretTable:
+        """Over days without end, windows over the cut stay whole."""
+        return secrets_over(self.policy, self.model)
 
     @classmethod
     def law_cases(cls, model: DayModel) -> Iterable[Mapping[str, Any]]:
@@ -86,39 +133,93 @@ class SetLabelled(ContextMechanism):
         return ({"labels": dict.fromkeys(first, first)},)
 
     def start(self) -> Hashable:
-        """The inner check's public state."""
+        """The inner check's public state; without end, with the belief of the observer who knows the habits."""
         state: Hashable = self.mechanism.start()
-        return state
+        return state if self.adversary is None else LabelledState(state, self.adversary.start())
 
     def remember(self, memory: int | None, context: int) -> int:
         """The inner check's."""
-        return self.mechanism.remember(memory, context)
+        return int(self.mechanism.remember(memory, context))
 
     def kernel(self, state: Hashable) -> FiniteKernel:
         """The inner check's kernel with sets in place of states."""
+        if isinstance(state, LabelledState):
+            return self._outwards(state.inner)  # a stream has no end of states
         found = self._kernels.get(state)
         if found is None:
-            inner = self.mechanism.kernel(state)
-            if not is_finite(inner):
-                raise DiscreetError("SetLabelled needs a mechanism with finitely many outputs, such as Hybrid")
-            outputs = tuple(
-                self._outward[output] if isinstance(output, Released) else output for output in inner.outputs
-            )
-            found = self._kernels[state] = FiniteKernel(outputs, inner.weights, inner.total)
+            found = self._kernels[state] = self._outwards(state)
         return found
+
+    def _outwards(self, state: Hashable) -> FiniteKernel:
+        inner = self.mechanism.kernel(state)
+        if not is_finite(inner):
+            raise DiscreetError("SetLabelled needs a mechanism with finitely many outputs, such as Hybrid")
+        outputs = tuple(self._outward[output] if isinstance(output, Released) else output for output in inner.outputs)
+        return FiniteKernel(outputs, inner.weights, inner.total)
 
     def advance(self, state: Hashable, output: Output) -> Hashable:
         """The inner check's next state."""
+        if isinstance(state, LabelledState):
+            skipped = isinstance(output, Skipped)
+            column = np.ones(len(self.private_contexts)) if skipped else self.kernel(state).likelihood(output)
+            inner = self.mechanism.advance(state.inner, self._inward.get(output, output))
+            return LabelledState(inner, state.belief.after(column))
         following: Hashable = self.mechanism.advance(state, self._inward.get(output, output))
         return following
 
+    # --- without end
+
+    def retraced(self, state: LabelledState, output: Output, column: FloatArray) -> LabelledState:
+        """The public state after an output that had this likelihood (P,) when it was drawn."""
+        inner = self.mechanism.retraced(state.inner, self._inward.get(output, output), column)
+        return LabelledState(inner, state.belief.after(column))
+
+    def restored(
+        self,
+        belief: EndlessBelief,
+        skipped: bool,
+        cuts: tuple[int, ...] = (),
+        others: tuple[EndlessBelief, ...] = (),
+    ) -> LabelledState:
+        """The public state of a checkpoint, whose other beliefs are those that the inner check decides by."""
+        return LabelledState(self.mechanism.restored(others[0], skipped, (), others[1:]), belief)
+
+    def adversaries_at(self, cuts: tuple[int, ...]) -> tuple[Any, ...]:
+        """The observer who knows the habits, then those of the inner check."""
+        return (*super().adversaries_at(cuts), *self.mechanism.adversaries_at(cuts))
+
+    @property
+    def settings(self) -> str:
+        """What, beside model and policy, kernels depend on."""
+        labels = {context: sorted(held) for context, held in sorted(self.labels.items())}
+        return f"{type(self).__name__}, {getattr(self.mechanism, 'settings', type(self.mechanism).__name__)}, {labels}"
+
+    def since(self, date: dt.date | str) -> SetLabelled:
+        """The same from another date on."""
+        routine: Any = cast(Any, self.model).routine
+        return type(self)(routine.since(date), self.policy, labels=self.labels, mechanism=self._maker, **self._given)
+
     def expected_utility(self, days: int | None = None) -> Utility:
         """The inner check's: a set counts as released, as in the paper's Figure 7."""
-        return self.mechanism.expected_utility(days)
+        found: Utility = self.mechanism.expected_utility(days)
+        return found
 
     def worth(self, context: str, output: Output) -> float:
         """The inner check's: the set that stands for the context is worth what the context is."""
-        return self.mechanism.worth(str(self.model.contexts.index(context)), self._inward.get(output, output))
+        return float(self.mechanism.worth(str(self.model.contexts.index(context)), self._inward.get(output, output)))
+
+
+def _stream_of(states: Sequence[str], model: EndlessChain) -> EndlessChain:
+    """The same habits over numbered states."""
+    if isinstance(model, ChangingChain):
+        raise OneDayError("SetLabelled over a model that has no end needs habits that do not change")
+    routine = model.routine
+    days = {}
+    for kind in routine.kinds:
+        day = routine.day(kind)
+        days[kind] = MarkovChain(states, day.initial, day.transitions, clock=day.clock)
+    numbered = Routine(days, routine.nights, kind_of=routine.rule)
+    return numbered.since(model.start, None if model.periodic else model.initial, model.first)
 
 
 def _complete(labels: Mapping[str, Iterable[str]], contexts: tuple[str, ...]) -> dict[str, frozenset[str]]:
