@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.adversary.endless import EndlessAdversary
 from discreet.adversary.endless_belief import LIVE, EndlessBelief
-from discreet.adversary.midnight import Daily, DaysJoined
+from discreet.adversary.unrolled import Daily, DaysJoined
 from discreet.contracts import DayModel, Mechanism, Utility, runs_without_end
 from discreet.errors import OneDayError
 from discreet.events import Events

@@ -14,7 +14,7 @@ import pytest
 import discreet as d
 from discreet.adversary.checkpoint import Checkpoint
 from discreet.adversary.enumerate import prefixes
-from discreet.adversary.midnight import Unrolled
+from discreet.adversary.unrolled import Unrolled
 from discreet.errors import OneDayError
 from discreet.kernels import FiniteKernel
 from discreet.laws import check as check_laws
