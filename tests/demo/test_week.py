@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from discreet import Session, evaluate
+from discreet.adversary.belief import Adversary, beliefs_along
+from discreet.adversary.midnight import Unrolled
 from discreet.demo import story
 from discreet.demo.page import page
 from discreet.demo.story import CLOCK, Demo, demo_policy, make_demo
 from discreet.demo.week import DAYS, Week
 from discreet.mechanisms import Adaptive
 from discreet.models.routine.routine import Routine
+from discreet.numerics import SLACK
+from discreet.policy import Secret
 from discreet.randomness import SeededEntropy
 
 
@@ -58,6 +65,31 @@ def test_outputs_and_beliefs_are_those_of_a_session_without_end(week: Week) -> N
             assert np.allclose(gains[one.name][held], (one.final - one.prior)[slots][held], atol=1e-9)
         assert gains[today.name] == pytest.approx(today.final[number] - today.prior[number], abs=1e-9)
     assert not evaluate(mechanism, days, seed=7).breached
+
+
+def _released(mechanism: Any, days: Any) -> list[Any]:
+    with Session(mechanism, rng=SeededEntropy(7)) as session:
+        return [session.release(context) for day in days for context in day.contexts]
+
+
+def test_a_window_of_several_days_is_kept_on_the_demos_week(week: Week) -> None:
+    """At the hospital on any three days in a row, after every slot; without that secret the same days tell more."""
+    past, days = story._life(7)
+    routine = Routine.fit(past, clock=CLOCK, secrets=demo_policy())
+    long = Secret("hospital in days", {"hospital"}, delta=0.03, at="any", over=3, sliding=True)
+    policy = replace(demo_policy(), secrets=(*demo_policy().secrets, long))
+    highest = []
+    for kept in (policy, demo_policy()):
+        mechanism = Adaptive(routine.since(week.dates[0]), kept)
+        machine = Unrolled(mechanism, DAYS, policy)
+        judge = Adversary(machine)  # who keeps every row
+        windows = [k for k, (name, _) in enumerate(judge.gain_names) if name.startswith(long.name)]
+        assert len(windows) == DAYS  # two of them began before the stream
+        along = beliefs_along(machine, _released(mechanism, days), judge)
+        highest.append(max(float((one.beliefs - judge.priors)[windows].max()) for one in along))
+    bound, loose = highest
+    assert 0.01 < bound <= 0.03 + SLACK
+    assert loose > 0.05
 
 
 @pytest.mark.parametrize("seed", [0, 5, 11])
