@@ -108,13 +108,13 @@ def test_who_joins_all_that_was_published_gains_no_more_than_delta(outputs: str)
 
 def test_pieces_of_two_are_beyond_delta_once_they_are_joined() -> None:
     breached = 0
-    for seed in searches(12):
+    for seed in range(12):
         plan = plan_of(seed, "suppress", length=2, stays=0.9)
         model: Any = plan.habits.of((), 4)[0]
         machine = Pieces(plan.mechanism.make(plan.habits.of((), 2)[0], plan.policy, events=SMALL), 2)
         found = search(machine, model, rows_of(plan.policy, model.contexts, 4), 4, budget=60, seed=seed)
         breached += found.worst.breached
-    assert breached > len(searches(12)) // 2  # 9 of the first 12
+    assert breached > 6  # 9 of them
 
 
 def test_a_stream_gives_what_a_session_gives_and_who_shares_its_tables_the_same(
