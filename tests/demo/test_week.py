@@ -10,7 +10,7 @@ import pytest
 
 from discreet import Session, evaluate
 from discreet.adversary.belief import Adversary, beliefs_along
-from discreet.adversary.midnight import Unrolled
+from discreet.adversary.unrolled import Unrolled
 from discreet.demo import story
 from discreet.demo.page import page
 from discreet.demo.story import CLOCK, Demo, demo_policy, make_demo
