@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,20 @@ def test_the_workflow_runs_the_two_commands() -> None:
     assert "run: make check" in text
     assert "run: make test" in text
     assert subprocess.run(["make", "--dry-run", "release"], cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
+def test_everything_that_is_shipped_has_its_license() -> None:
+    """Of the page's packages, those that are built into it; all others are tools."""
+    package = json.loads((ROOT / "dashboard" / "package.json").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for name in package["dependencies"]:
+        assert f"LICENSE-{name.upper()}" in project["license-files"]
+        assert (ROOT / f"LICENSE-{name.upper()}").is_file()
+
+
+def test_every_public_name_has_an_example() -> None:
+    site = runpy.run_path(str(ROOT / "tools" / "site.py"))
+    assert [name for name in discreet.__all__ if site["example_of"](name) is None] == []
 
 
 def test_the_lock_of_the_pages_tools_is_for_every_platform_and_names_no_address() -> None:

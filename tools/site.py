@@ -170,6 +170,32 @@ def http_page() -> str:
     return "\n".join(lines)
 
 
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def example_of(name: str) -> tuple[str, str] | None:
+    """A line of the pages' Python, which tests run, or of their words, that uses a public name; and its page."""
+    use = re.compile(rf"\b(?:d|discreet)\.{name}\b")
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+    for found in ("\n".join(BLOCK.findall(text)) for text in pages.values()), pages.values():
+        lines = [
+            (line.strip(), path.name) for path, text in zip(pages, found, strict=True) for line in text.split("\n")
+        ]
+        used = [one for one in lines if use.search(one[0])]
+        if used:
+            return min(used, key=lambda one: (len(one[0]) < 12, len(one[0])))
+    return None
+
+
+def _example(name: str) -> list[str]:
+    found = example_of(name)
+    if found is None:
+        return []
+    line, page = found
+    shown = f"```python\n{line}\n```" if "`" not in line else line
+    return [f"Example, from [{page.removesuffix('.md')}](../{page}):", "", shown, ""]
+
+
 def python_page() -> str:
     """Every public name, by mkdocstrings."""
     import discreet
@@ -181,6 +207,7 @@ def python_page() -> str:
         "Every public name of `import discreet as d`. [In Python](../python.md) shows their use.",
         "",
     ]
-    lines += [f"::: discreet.{name}\n" for name in names]
+    for name in names:
+        lines += [f"::: discreet.{name}\n", *_example(name)]
     lines += ["::: discreet.mechanisms\n"]
     return "\n".join(lines)
