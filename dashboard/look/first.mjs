@@ -34,7 +34,7 @@ await look(async () => {
   await seen("first-bring");
   await go();
 
-  await page.waitForSelector(".found input", { timeout: 40_000 });
+  await page.waitForSelector(".found input", { timeout: 300_000 });
   holds(/readings from \d+ Jan \d{4} to \d+ Feb \d{4}/.test(await page.innerText("main")), "dates are not as people write them");
   await page.reload(); // where it stands survives
   await page.waitForSelector(".found input");
@@ -48,7 +48,7 @@ await look(async () => {
   await seen("first-places");
   await go();
 
-  await page.waitForSelector("input[value=medical]", { timeout: 40_000 });
+  await page.waitForSelector("input[value=medical]", { timeout: 300_000 });
   holds(await page.isChecked("input[value=medical]"), "the suggestion is not proposed");
   await page.click("details:has(input[value=home]) summary");
   await page.check("input[value=home]"); // of which habits leave no doubt: not without a word
@@ -65,9 +65,9 @@ await look(async () => {
   await page.waitForSelector("input[value=medical]:enabled");
   holds(posted.length === 0, `Cancel posted ${posted}`);
   await go();
-  await page.waitForSelector("input[name=delta]:enabled", { timeout: 40_000 });
+  await page.waitForSelector("input[name=delta]:enabled", { timeout: 300_000 });
   await page.waitForSelector(".strip");
-  await page.waitForSelector(".two .choice:nth-child(2) .picture svg", { timeout: 60_000 }); // both ways, each with its picture and its price
+  await page.waitForSelector(".two .choice:nth-child(2) .picture svg", { timeout: 300_000 }); // both ways, each with its picture and its price
   holds(/may be false/.test(await page.textContent(".two")), "the price of another place is not said");
   await seen("first-costs");
   await go();
@@ -76,7 +76,7 @@ await look(async () => {
   await page.click("input[type=checkbox]");
   await seen("first-application");
   await go();
-  await page.waitForSelector(".once input", { timeout: 40_000 });
+  await page.waitForSelector(".once input", { timeout: 300_000 });
   await page.waitForSelector("h1:has-text('Running. First update at')");
   await page.waitForSelector(".countdown");
   holds((await page.locator(".once .qr").count()) === 2, "a token has no code");
@@ -92,7 +92,7 @@ await look(async () => {
   await page.waitForSelector("a[href='#today'][aria-current=page]");
   await page.waitForSelector("h1:has-text('Running. First update at')"); // and not a blank page
   // The weeks that were imported, as what would have been told: from the first minute, a day by its strip.
-  await page.waitForSelector(".past li button:enabled", { timeout: 60_000 });
+  await page.waitForSelector(".past li button:enabled", { timeout: 300_000 });
   await page.click(".past li button:enabled");
   await page.waitForSelector(".past .strip [role=slider]");
   await page.click(".past button:has-text('Previous week')");

@@ -85,7 +85,7 @@ await look(async () => {
   await button("Stop").click();
   await page.waitForSelector("progress", { state: "detached" });
   await button("See what it would cost").click();
-  await page.waitForSelector(".cost table", { timeout: 60_000 }); // a process of its own computes it
+  await page.waitForSelector(".cost table", { timeout: 300_000 }); // a process of its own computes it
   holds((await page.locator(".tried [role=slider]").count()) >= 1, "no real day is shown");
   await page.focus(".tried [role=slider]");
   await page.keyboard.press("End");

@@ -255,6 +255,7 @@ export const texts = {
       words: "What apps would have seen of them, had discreet been running. Nobody has seen any of this. Chance decides, "
         + "so real days may differ, and your routine was learned from these very weeks.",
       work: "Working out what apps would have seen…",
+      nothing: "Nothing that you imported is kept here.",
       none: "There are no whole days in the last weeks that you imported.",
       week: (first: string) => `Week of ${date(Date.parse(first) / 1000)}`,
       earlier: "Previous week",

@@ -128,7 +128,7 @@ export function Time({ person, day, last, go }: {
     const time = clock(day.zone);
     return day.slots.map((one) => time(one.start));
   }, [day.date]);
-  const days = dates.map((date) =>
+  const days = dates.filter((date) => !month || date <= last).map((date) =>
     date === own.date ? own : (read.find((one) => one.date === date) ?? { date, shown: 0, decided: 0 }));
   return (
     <section class="week" aria-labelledby="week">
@@ -151,8 +151,9 @@ function Total({ days }: { days: Glance[] }) {
   return decided > 0 ? <p class="quiet">{texts.time.share(shown / decided)}</p> : null;
 }
 
-/** The weeks before the first day, as apps would have seen them: computed when they are first asked for. */
-export function PastWeeks({ person }: { person: string }) {
+/** The weeks before the first day, as apps would have seen them: computed when they are first asked for. With `say` it
+ * is said where there are none. */
+export function PastWeeks({ person, say = false }: { person: string; say?: boolean }) {
   const words = texts.time.past;
   const [past, setPast] = useState<Past | null>(null);
   const [at, setAt] = useState<string | null>(null); // the first day of the week that is looked at
@@ -167,7 +168,7 @@ export function PastWeeks({ person }: { person: string }) {
     void look();
     return () => clearTimeout(timer);
   }, [person]);
-  if (!past?.kept) return null;
+  if (!past?.kept) return past && say ? <p class="quiet">{words.nothing}</p> : null;
   const days = past.days ?? [];
   const here = at ?? weekOf(days.at(-1)?.date ?? "1970-01-01");
   const week = days.filter((one) => one.date >= here && one.date < moved(here, WEEK));

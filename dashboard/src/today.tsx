@@ -90,7 +90,7 @@ function Before({ person }: { person: string }) {
   return (
     <details class="before" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{texts.time.past.heading}</summary>
-      {open && <PastWeeks person={person} />}
+      {open && <PastWeeks person={person} say />}
     </details>
   );
 }

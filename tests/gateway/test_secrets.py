@@ -224,7 +224,7 @@ def test_a_file_is_written_for_its_owner_alone_and_says_the_same(tmp_path: Path)
     one.turn(next(boundaries(1)))
     save(one, files, "jane", STRICTER, BEFORE.policy.fingerprint)
     assert read_policy(path)[0].fingerprint == STRICTER.fingerprint
-    assert "Belief may rise from" in path.read_text(encoding="utf-8")
+    assert "A stranger's guess may rise from" in path.read_text(encoding="utf-8")
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(DiscreetError, match="changed elsewhere"):

@@ -33,7 +33,7 @@ def policy_file_text(policy: Policy, routine: Routine) -> str:
     if clock is not None:
         parts += ["", "[clock]", *(_line(key, getattr(clock, key)) for key in ("slots", "zone", "cut"))]
     for one in policy.secrets:
-        limit = [f"Belief may rise {odds_in_words(told[one.name])}."] if one.name in told else []
+        limit = [f"A stranger's guess may rise {odds_in_words(told[one.name])}."] if one.name in told else []
         parts += ["", *(line for words in limit for line in _comment(words)), *_entry(one, None)]
     return "\n".join(parts) + "\n"
 
@@ -70,7 +70,7 @@ def _terms(policy: Policy) -> list[str]:
 
 
 def _why(one: Suggestion, told: Mapping[str, Known]) -> str:
-    limit = f" Belief may rise {odds_in_words(told[one.name])}." if one.name in told else ""
+    limit = f" A stranger's guess may rise {odds_in_words(told[one.name])}." if one.name in told else ""
     listed = "" if one.proposed else " Not in force: uncomment it to make it a secret."
     return f"{one.rule.name}: {one.why}.{limit}{listed}"
 

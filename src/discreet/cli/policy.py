@@ -213,7 +213,8 @@ def print_suggested(found: Suggested, routine: Routine, *, numbered: bool = Fals
     told = odds(routine, everything)
     for k, one in enumerate(found.suggestions, 1):
         number = f"{k}. " if numbered else ""
-        limit = f"Belief may rise {odds_in_words(told[one.name])}, {when_in_words(one.secret, routine.clock)}."
+        when = when_in_words(one.secret, routine.clock)
+        limit = f"A stranger's guess may rise {odds_in_words(told[one.name])}, {when}."
         print(_wrapped(number + one.name + ("" if one.proposed else " (only listed)"), f"{one.why}. {limit}"))
 
 
