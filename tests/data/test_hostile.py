@@ -150,6 +150,15 @@ def test_any_bytes(name: str) -> None:
     holds()
 
 
+@pytest.mark.parametrize("name", ["zip", "kmz"])
+def test_every_byte_of_an_archives_directory(name: str, tmp_path: Path) -> None:
+    """What zipfile reads without a second thought: a name that becomes empty, or hidden, by one byte."""
+    file, data = sample(name)
+    for at in range(data.rindex(b"PK\x01\x02"), len(data)):
+        for put in (b"\x00", b".", b"\xff"):
+            survives(_written(tmp_path / file, data[:at] + put + data[at + 1 :]))
+
+
 def _positions(folder: Path) -> Path:
     path = folder / "positions.csv"
     rows = [f"p{k % 3},{iso(MAY_1 + 60 * k)},{48 + k / 1000},{2.5 + k / 700},{k},x\n" for k in range(20)]

@@ -263,6 +263,9 @@ class _Archive:
     def members(self, archive: zipfile.ZipFile, name: str, start: int, *, nested: bool) -> Iterator[LogEntry]:
         """The files of an archive in order of name, and those of an archive in it."""
         for info in sorted(archive.infolist(), key=lambda info: info.filename):
+            if not info.filename:  # by which `is_dir` breaks
+                self.unreadable(f"{name}!", "has no name, so that the archive is damaged; download it again")
+                continue
             if info.is_dir() or PurePosixPath(info.filename).name.startswith("."):
                 continue
             full, inner = f"{name}!{_shown(info.filename)}", _plain(PurePosixPath(_shown(info.filename)))

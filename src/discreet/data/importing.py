@@ -126,7 +126,7 @@ def import_logs(
                 job.take(entry, held)
             else:
                 job.unrecognised(entry)
-    return job.result()
+    return job.result(sources)
 
 
 def format_of(path: Path) -> str:
@@ -285,10 +285,10 @@ class _Import:
             pl.lit(source, pl.UInt32).alias("source"),
         )
 
-    def result(self) -> Imported:
-        """All readings, merged."""
+    def result(self, sources: Sequence[str | Path]) -> Imported:
+        """All readings of these sources, merged."""
         if not self._parts:
-            raise DataError(self._nothing())
+            raise DataError(self._nothing(", ".join(str(one) for one in sources[:3])))
         names = self._users.names
         frame = pl.concat(self._parts)
         self._parts.clear()
@@ -312,11 +312,11 @@ class _Import:
             tuple(self._not_read),
         )
 
-    def _nothing(self) -> str:
+    def _nothing(self, sources: str) -> str:
         if not self._files:
             some = [f"{file}: {why}" for file, why in self._not_read[:3]]
             some += [f"{file}: in no format that is known" for file in self._unknown[:3]]
-            return f"there is no file that can be read; {'; '.join(some) or 'the folder is empty'}"
+            return f"{sources}: there is no file that can be read; {'; '.join(some) or 'nothing is in it'}"
         told = f"; the first: {self._first[0]}" if self._first else ""
         told += "".join(f"; {file}: {why}" for file, why in self._not_read[:1])
         counts: Counter[str] = Counter()
