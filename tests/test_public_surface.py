@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import pickle
 import runpy
 import subprocess
@@ -114,6 +115,13 @@ def test_mechanisms_say_in_a_line_what_they_are() -> None:
     line = "(MarkovChain(2 contexts, 3 slots), 1 secret, delta=0.1"
     assert repr(d.mechanisms.MaskSensitive(CHAIN, policy)) == f"MaskSensitive{line})"
     assert repr(d.mechanisms.Adaptive(CHAIN, policy, plan="lazy")) == f"Adaptive{line}, outputs='suppress')"
+
+
+def test_one_is_not_written_as_many() -> None:
+    table = "user,timestamp,context\na,2026-03-02T04:00:00Z,home\n"
+    assert repr(d.data.read_days(io.StringIO(table), d.Clock(4))) == "Readings(1 person, 1 day, 1 row, 0 bad)"
+    position = "user,timestamp,lat,lon\na,2026-03-02T04:00:00Z,1,2\n"
+    assert repr(d.data.read_positions(io.StringIO(position))) == "Positions(1 person, 1 row, 0 bad)"
 
 
 def test_models_that_differ_are_not_equal() -> None:

@@ -40,6 +40,11 @@ def words_for(given: object) -> str:
     return f"{article} {kind}"
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number of things: 1 person, 2 people."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def lacks(given: object, names: Sequence[str]) -> list[str]:
     """Which of these names a thing does not have; all of them where it is a class, which is nothing yet."""
     return list(names) if isinstance(given, type) else [name for name in names if not hasattr(given, name)]

@@ -61,7 +61,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_check_reads_everything_and_starts_nothing(discreet: Discreet, config: Path) -> None:
     ran = discreet("serve", "--check")
     assert ran.code == 0
-    assert ran.out == "discreet.toml: in order: 1 people, 1 views, 1 applications, 1 owntracks\n"
+    assert ran.out == "discreet.toml: in order: 1 person, 1 view, 1 application, 1 owntracks\n"
     assert discreet("serve", "--check", "--json").json["applications"] == 1
     assert not (config.parent / "discreet-data").exists()
     config.write_text(SETTINGS.replace('view = "family"', 'view = "famly"'), encoding="utf-8")

@@ -15,6 +15,7 @@ from discreet.cli.terminal import TERMINAL, note, print_json, print_json_of_many
 from discreet.cli.terminal import table as aligned
 from discreet.cli.truth import IF, AcceptModel, Picture, check_picture, draw, print_known, print_truth
 from discreet.errors import DiscreetError
+from discreet.given import counted
 
 if TYPE_CHECKING:
     from discreet.evaluation.metrics import Evaluation
@@ -143,7 +144,7 @@ def _print_part(name: str, result: Evaluation, policy: Policy, *, joined: bool) 
 
     judged = ", judged as one stream, over midnight" if joined else ""
     gains = "belief minus prior, " + ("where it could exceed its delta" if joined else "at any time of any day")
-    print(f"{name}: {result.days} days, {result.slots} slots{judged}\n")
+    print(f"{name}: {counted(result.days, 'day')}, {counted(result.slots, 'slot')}{judged}\n")
     rows = [
         ["utility", f"{result.utility:.4f}", "the worth of a slot: 1 where it is shown as it was"],
         ["silent", f"{result.suppressed:.4f}", "of the slots"],

@@ -12,6 +12,7 @@ import typer
 from discreet.cli import options
 from discreet.cli.terminal import note, print_json, progress, table
 from discreet.errors import DiscreetError
+from discreet.given import counted
 
 if TYPE_CHECKING:
     from discreet.data.importing import FileReport, Imported, Rules
@@ -175,7 +176,7 @@ def _total(files: tuple[FileReport, ...], which: str) -> dict[str, int]:
 def _print(imported: Imported, out: Path) -> None:
     readings = imported.readings
     positions, labels = readings["latitude"].count(), readings["context"].count()
-    print(f"{readings.height} readings in {out}: {positions} with a position, {labels} with a label\n")
+    print(f"{counted(readings.height, 'reading')} in {out}: {positions} with a position, {labels} with a label\n")
     people = [
         [_printable(one["user"]), str(one["readings"]), one["first"][:10], one["last"][:10]]
         for one in _people(imported)

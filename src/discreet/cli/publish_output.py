@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.batch.publishing import CountedEvents, Target, counted_rows
 from discreet.batch.truth import known_json
-from discreet.cli.terminal import note, people_in_words, table
+from discreet.cli.terminal import note, table
 from discreet.cli.truth import IF, print_known
+from discreet.given import counted
 
 if TYPE_CHECKING:
     from discreet.evaluation.truth import Truth
@@ -89,7 +90,7 @@ class About:
         """As text; of the people, the first with the largest gains."""
         plan, report = self.plan, self.report
         pieces = "whole trajectories" if plan.piece_length is None else f"pieces of {plan.piece_length} events"
-        whose = people_in_words(report.people)
+        whose = counted(report.people, "person", "people")
         print(f"{report.events} events of {whose}, by {plan.mechanism.name}, in {self.target.out}")
         print(f"judged by: {plan.habits.name}, {pieces}")
         print(f"WARNING: {doubt}\n" if (doubt := _doubt(plan)) else "")

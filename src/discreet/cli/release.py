@@ -15,8 +15,9 @@ from discreet.batch.truth import warn
 from discreet.cli import options
 from discreet.cli.inputs import read_spec, seconds_of_duration
 from discreet.cli.live import Lines, Now, by_lines, by_the_clock, opened, utc_now
-from discreet.cli.terminal import TERMINAL, note, people_in_words, print_json, progress
+from discreet.cli.terminal import TERMINAL, note, print_json, progress
 from discreet.errors import DiscreetError
+from discreet.given import counted
 from discreet.outputs import Release, text_of
 
 if TYPE_CHECKING:
@@ -242,8 +243,8 @@ def _write(
         if json:
             print_json({**what, "releases": written, "out": str(out)})
         else:
-            whose = "" if people is None else f" of {people_in_words(people)}"
-            print(f"{written} outputs of {days} days{whose}, by {mechanism}, in {out}")
+            whose = "" if people is None else f" of {counted(people, 'person', 'people')}"
+            print(f"{counted(written, 'output')} of {counted(days, 'day')}{whose}, by {mechanism}, in {out}")
     elif json:
         print_json({**what, "releases": [row.to_wire() for row in rows]})
     else:

@@ -16,6 +16,7 @@ from discreet.cli import options
 from discreet.cli.gateway_files import CONFIG, folder_at
 from discreet.cli.terminal import busy, note, print_json
 from discreet.errors import DiscreetError
+from discreet.given import counted
 
 if TYPE_CHECKING:
     from discreet.gateway.app import PreparedGateway
@@ -169,7 +170,14 @@ def _print_found(settings: Settings, *, json: bool) -> None:
     if json:
         print_json({"config": str(settings.file), **found})
         return
-    said = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in found.items() if count)
+    kinds = {
+        "people": ("person", "people"),
+        "views": ("view", "views"),
+        "applications": ("application", "applications"),
+    }
+    said = ", ".join(
+        counted(count, *kinds.get(what, (what.replace("_", " "),) * 2)) for what, count in found.items() if count
+    )
     print(f"{settings.file}: in order: {said}")
 
 

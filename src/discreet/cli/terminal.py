@@ -148,10 +148,5 @@ def busy(what: str) -> Iterator[None]:
         yield
 
 
-def people_in_words(count: int) -> str:
-    """1 person, 2 people."""
-    return f"{count} {'person' if count == 1 else 'people'}"
-
-
 TERMINAL = Listener(note, note_later, progress)
 """Whoever runs the command."""

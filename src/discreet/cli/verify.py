@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.terminal import print_json, table
+from discreet.given import counted
 
 if TYPE_CHECKING:
     from discreet.publish.manifest import Verified
@@ -45,7 +46,8 @@ def _print(found: Verified) -> None:
     said: Any = found.manifest
     counts, audit, promise = said["counts"], said["audit"], said["promise"]
     mechanism = said.get("mechanism", {}).get("name", "")
-    print(f"{found.table}: {counts['events']} events of {counts.get('people')} people, by {mechanism}")
+    people = counted(counts.get("people", 0), "person", "people")
+    print(f"{found.table}: {counted(counts['events'], 'event')} of {people}, by {mechanism}")
     print(f"written {said.get('written')} by discreet {said.get('versions', {}).get('discreet')}\n")
     rows = [[one.role, one.path, one.found] for one in found.files] + [["", one, "added"] for one in found.added]
     print(table(["", "file", "found"], rows))

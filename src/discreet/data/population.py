@@ -34,6 +34,7 @@ from discreet.deferred import pl
 from discreet.errors import DiscreetError
 from discreet.events import ATTRIBUTES, Event, Events, Intervals, Trajectory
 from discreet.frames import Rows
+from discreet.given import counted
 from discreet.listener import Progress
 from discreet.numerics import IntArray, digest_of
 
@@ -76,7 +77,8 @@ class Population:
         return sum(self.ranges)
 
     def __repr__(self) -> str:
-        return f"Population({len(self)} people, {self.events} events, {self.rows} rows, {len(self.bad)} bad)"
+        people, events = counted(len(self), "person", "people"), counted(self.events, "event")
+        return f"Population({people}, {events}, {counted(self.rows, 'row')}, {len(self.bad)} bad)"
 
     def __iter__(self) -> Iterator[Trajectory]:
         """One trajectory after another, without timestamps."""

@@ -17,6 +17,7 @@ from discreet.data.table import Codes, Table, positions_of
 from discreet.deferred import pl
 from discreet.errors import DataError
 from discreet.frames import Rows, Tabular
+from discreet.given import counted
 from discreet.listener import Progress
 from discreet.numerics import FloatArray, IntArray
 from discreet.places import Cells, distances
@@ -75,7 +76,8 @@ class Positions(Tabular):
         return pl.DataFrame(columns).with_columns(pl.col("timestamp").cast(pl.Datetime("us", "UTC")))
 
     def __repr__(self) -> str:
-        return f"Positions({len(self.people)} people, {self.rows} rows, {len(self.bad)} bad)"
+        people = counted(len(self.people), "person", "people")
+        return f"Positions({people}, {counted(self.rows, 'row')}, {len(self.bad)} bad)"
 
 
 def read_positions(

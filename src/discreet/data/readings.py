@@ -20,7 +20,7 @@ from discreet.data.table import Codes, Table, check_option, positions_of
 from discreet.deferred import pl
 from discreet.errors import DataError, DiscreetError
 from discreet.frames import Rows, Tabular, frame_of, is_frame
-from discreet.given import as_date, words_for
+from discreet.given import as_date, counted, words_for
 from discreet.listener import Progress
 from discreet.places import Cells
 
@@ -58,7 +58,8 @@ class Readings(Tabular):
 
     def __repr__(self) -> str:
         days = sum(len(own) for own in self.people.values())
-        return f"Readings({len(self.people)} people, {days} days, {self.rows} rows, {len(self.bad)} bad)"
+        people = counted(len(self.people), "person", "people")
+        return f"Readings({people}, {counted(days, 'day')}, {counted(self.rows, 'row')}, {len(self.bad)} bad)"
 
 
 def read_days(

@@ -19,7 +19,7 @@ from discreet.deferred import pl
 from discreet.errors import DataError, DiscreetError, did_you_mean
 from discreet.events import Event, Intervals, Trajectory
 from discreet.frames import TABLES, Rows, Tabular, is_table
-from discreet.given import words_for
+from discreet.given import counted, words_for
 from discreet.listener import Progress
 from discreet.numerics import IntArray
 
@@ -49,9 +49,10 @@ class Trajectories(Sequence[Trajectory], Tabular):
         return len(self.people)
 
     def __repr__(self) -> str:
+        people, events = counted(len(self), "person", "people"), counted(self.events, "event")
         return (
-            f"Trajectories({len(self)} people, {self.events} events, {self.rows} rows, {len(self.bad)} bad, "
-            f"{self.unordered} unordered, {self.duplicates} duplicates)"
+            f"Trajectories({people}, {events}, {counted(self.rows, 'row')}, {len(self.bad)} bad, "
+            f"{self.unordered} unordered, {counted(self.duplicates, 'duplicate')})"
         )
 
     @property

@@ -35,7 +35,7 @@ from discreet.errors import DiscreetError, PolicyError
 from discreet.evaluation.shown import Features, Shown
 from discreet.factors import factor
 from discreet.frames import Rows, Tabular
-from discreet.given import checked_policy, words_for
+from discreet.given import checked_policy, counted, words_for
 from discreet.listener import Progress
 from discreet.models.arrays import given_days
 from discreet.numerics import BoolArray, FloatArray, IntArray
@@ -136,7 +136,7 @@ class Attack(Tabular):
 
     def __repr__(self) -> str:
         said = ", ".join(f"{one.name!r}: {one.verdict}" for one in self.secrets)
-        return f"Attack({self.people} people, {self.days} days; {said})"
+        return f"Attack({counted(self.people, 'person', 'people')}, {counted(self.days, 'day')}; {said})"
 
     def to_wire(self) -> dict[str, Any]:
         """All of it as a JSON object; numbers that JSON does not have are None."""

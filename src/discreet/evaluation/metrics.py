@@ -20,7 +20,7 @@ from discreet.evaluation import joined
 from discreet.evaluation.replay import Moment, replay
 from discreet.factors import factors
 from discreet.frames import Rows, Tabular
-from discreet.given import checked_mechanism, checked_policy
+from discreet.given import checked_mechanism, checked_policy, counted
 from discreet.models.arrays import given_days
 from discreet.models.routine.parts import AnyRoutine
 from discreet.numerics import exceeds
@@ -77,8 +77,8 @@ class Evaluation(Tabular):
 
     def __repr__(self) -> str:
         return (
-            f"Evaluation({self.days} days, utility={self.utility:.3f}, worst_gain={self.worst_gain:.3f}, "
-            f"{self.breached_days} breached days, {self.off_model} slots off the model)"
+            f"Evaluation({counted(self.days, 'day')}, utility={self.utility:.3f}, worst_gain={self.worst_gain:.3f}, "
+            f"{counted(self.breached_days, 'breached day')}, {counted(self.off_model, 'slot')} off the model)"
         )
 
 

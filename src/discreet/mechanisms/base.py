@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet.contracts import DayModel, Kernel, Needs, Utility
 from discreet.errors import DiscreetError
 from discreet.events import Events
-from discreet.given import checked_pair
+from discreet.given import checked_pair, counted
 from discreet.mechanisms.utility import mean_worth
 from discreet.models.arrays import require
 from discreet.models.routine.changing import Changing
@@ -32,7 +32,7 @@ def checked_given(model: object, policy: object, name: str) -> None:
 
 def described(name: str, model: object, policy: Policy, *options: str) -> str:
     """A mechanism in a line: its model, how much is secret, and what else was chosen."""
-    secrets = f"{len(policy.secrets)} secret{'s' * (len(policy.secrets) != 1)}"
+    secrets = counted(len(policy.secrets), "secret")
     return f"{name}({', '.join((repr(model), secrets, f'delta={policy.delta:g}', *options))})"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from discreet.adversary.known import Known, merged
 from discreet.errors import DiscreetError
 from discreet.frames import Tabular
+from discreet.given import counted
 from discreet.policy import Guarantee, GuaranteeKind
 
 if TYPE_CHECKING:
@@ -132,8 +133,9 @@ class Report(Tabular):
         return pl.DataFrame({name: [getattr(one, name) for one in self.people] for name in names})
 
     def __repr__(self) -> str:
+        people, events = counted(len(self.people), "person", "people"), counted(self.events, "event")
         return (
-            f"Report({len(self.people)} people, {self.events} events, utility={self.utility:.3f}, "
+            f"Report({people}, {events}, utility={self.utility:.3f}, "
             f"worst_gain={self.worst_gain:.3f}, breach_rate={self.breach_rate:.3g})"
         )
 
