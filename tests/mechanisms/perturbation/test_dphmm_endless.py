@@ -197,6 +197,20 @@ def test_a_session_goes_on_from_a_checkpoint_as_if_nothing_had_happened(support:
             assert isinstance(output, Perturbed)
 
 
+@pytest.mark.parametrize("support", ["possible", ("mass", 0.05)])
+def test_a_session_goes_on_by_likelihoods_as_a_gateway_keeps_them(support: Any) -> None:
+    made = on_the_grid(d.Policy("c1", delta=0.2), support=support)
+    session, columns, told = d.Session(made, rng=SeededEntropy(3)), [], []
+    for context in path_of(made.model, 2, 4):
+        kernel = session.kernel
+        told.append(session.release(f"c{context}"))
+        columns.append(kernel.likelihood(told[-1]))
+    resumed = d.Session.resume(made, told, session.private, columns=columns)
+    assert resumed.belief.digest() == session.belief.digest()
+    assert made.kernel(resumed.state).digest == made.kernel(session.state).digest
+    assert resumed.state.reached.tolist() == session.state.reached.tolist()
+
+
 def test_what_is_spent_is_counted_from_a_checkpoint_on() -> None:
     made = on_the_grid()
     with d.Session(made, rng=SeededEntropy(2)) as session:

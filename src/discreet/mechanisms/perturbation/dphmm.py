@@ -209,6 +209,11 @@ class Dphmm:
 
     # --- without end
 
+    def retraced(self, state: EndlessState, output: Output, column: FloatArray) -> EndlessState:
+        """The public state after an output that had this likelihood (n,) when it was drawn."""
+        reading = self._reading(state)
+        return self._stream("retraced").advance(state, output, self.kernel(state), reading, column)
+
     @property
     def adversary(self) -> EndlessAdversary:
         """Over a model without end, the observer whose belief public states hold."""

@@ -18,7 +18,7 @@ from discreet.adversary.rows import Tables
 from discreet.errors import DiscreetError
 from discreet.mechanisms.perturbation.odometer import OdometerReading, OdometerSums
 from discreet.models.routine.changing import ChangingChain
-from discreet.numerics import BoolArray
+from discreet.numerics import BoolArray, FloatArray
 from discreet.outputs import Output
 
 if TYPE_CHECKING:
@@ -102,12 +102,21 @@ class EndlessFilter:
         return self._state(belief, True, state.spent.and_a_skip())
 
     def advance(
-        self, state: EndlessState, output: Output, kernel: PerturbedKernel, reading: OdometerReading
+        self,
+        state: EndlessState,
+        output: Output,
+        kernel: PerturbedKernel,
+        reading: OdometerReading,
+        column: FloatArray | None = None,
     ) -> EndlessState:
-        """Bayes with the kernel that was used (Equation 2); silence, or what is never output, tells nothing."""
+        """Bayes with the kernel that was used (Equation 2); silence, or what is never output, tells nothing.
+
+        `column` is the likelihood that the output had when it was drawn, if that is known.
+        """
         before = self.possible(state)
         reached = before & kernel.possible(output)
         if not reached.any():
             reached = before
-        belief = state.belief.unsettled(LIVE).after(kernel.likelihood(output)).holding(reached)
+        told = kernel.likelihood(output) if column is None else column
+        belief = state.belief.unsettled(LIVE).after(told).holding(reached)
         return self._state(belief, False, state.spent.and_then(reading))
