@@ -179,7 +179,7 @@ def test_without_settings_the_page_leads_to_them(
     lives = Lives(discreet, monkeypatch)
     ran = lives.serve()
     assert ran.code == 0
-    assert re.search(r"Nobody is served yet. Open http://127.0.0.1:\d+/ and give it this token", ran.out)
+    assert re.search(r"Nobody is served yet. Open http://127.0.0.1:\d+/ and enter this token", ran.out)
     assert re.search(r"^  \S{43}$", ran.out, re.MULTILINE)
     assert [path.name for path in tmp_path.iterdir()] == ["discreet-data"]
     Folder.made(tmp_path / "discreet-data")
@@ -189,7 +189,7 @@ def test_without_settings_the_page_leads_to_them(
     (tmp_path / "discreet.toml").write_text('[server]\nhosts = ["home.example"]\n', encoding="utf-8")
     ran = lives.serve("--config", "discreet.toml")
     assert ran.code == 0
-    assert "Go on at http://127.0.0.1:" in ran.out
+    assert "Continue at http://127.0.0.1:" in ran.out
     assert discreet("serve", "--check").code == 2, "nobody is not in order"
 
 

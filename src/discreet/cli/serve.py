@@ -154,7 +154,7 @@ def _check_there(config: Path) -> None:
     if not config.exists():
         raise DiscreetError(
             f"{config}: there is no such file. Make it from your history with: discreet setup HISTORY (then go to its "
-            "folder, or give --config FILE); or look at a made-up person first: discreet serve --demo"
+            "folder, or give --config FILE); or try a simulated person first: discreet serve --demo"
         )
 
 
@@ -196,14 +196,14 @@ def _demo(port: int | None) -> None:
     server = at_port(Server(), port)
     bound = listening(server.host, server.port)
     with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
-        with busy("making a person up, and learning their habits"):
+        with busy("simulating a person, and learning their habits"):
             demo = GatewayDemo(Path(folder), server)
         address = f"http://{server.host}:{server.port}"
         words = (
-            f"A made-up person's days, half an hour in two seconds. Look: {address}/\n"
-            f"Or read along as an application does:\n"
+            f"A simulated person; half an hour passes in two seconds. Open {address}/\n"
+            f"To read what an application reads:\n"
             f"  curl -N -H 'Authorization: Bearer {demo.application}' {address}/v1/people/{NAME}/stream\n"
-            f"Or be its owner, at {address}/page; the token for the first password: {demo.served.owner.first}\n"
+            f"The owner's page is at {address}/page; the token for the first password: {demo.served.owner.first}\n"
             "Stop it with Ctrl-C; nothing is kept."
         )
         _run(demo.served, bound, words)
@@ -219,8 +219,8 @@ def _first_words(served: PreparedGateway) -> str:
     words = f"discreet serves {count} {'person' if count == 1 else 'people'} at {address}; the routes: {address}/docs"
     if served.owner.first is not None:
         words += (
-            f"\nNobody owns it yet. Set the owner's password (10 letters or more) at {address}/ or by this line, with "
-            "the token in it, which works once:\n"
+            f"\nIt has no owner yet. Set the owner's password (10 letters or more) at {address}/ or by this line. The "
+            "token in it works once:\n"
             f"  curl {address}/v1/owner/first -H 'Content-Type: application/json' \\\n"
             f'    -d \'{{"token": "{served.owner.first}", "password": "..."}}\''
         )
@@ -235,12 +235,12 @@ def _first_words(served: PreparedGateway) -> str:
 
 def _words_for_nobody(served: PreparedGateway, address: str) -> str:
     if served.owner.first is None:
-        return f"Nobody is served yet. Go on at {address}/ with the owner's password."
+        return f"Nobody is served yet. Continue at {address}/ with the owner's password."
     return (
-        f"Nobody is served yet. Open {address}/ and give it this token, which works once:\n"
+        f"Nobody is served yet. Open {address}/ and enter this token, which works once:\n"
         f"  {served.owner.first}\n"
-        "It leads from your history to a running gateway. In a terminal: discreet setup HISTORY. To look at a made-up "
-        "person first: discreet serve --demo"
+        "The page leads from your history to a running gateway. To do the same in a terminal: discreet setup HISTORY. "
+        "To try a simulated person first: discreet serve --demo"
     )
 
 

@@ -97,7 +97,7 @@ def add(
         print_json({"token": made, "secret": secret})
         return
     sent = SENT[purpose].format(person=person)
-    print(f"token {made}; its secret, which is shown this once:\n\n  {secret}\n\n{sent}")
+    print(f"token {made}; its secret, shown only now:\n\n  {secret}\n\n{sent}")
 
 
 @token.command("list")
