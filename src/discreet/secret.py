@@ -19,7 +19,7 @@ LONGEST = 366
 """Dates of a window at most: tables of what lies ahead grow with them."""
 
 EVER = (
-    "'ever' is no secret before somebody who knows the habits: they are nearly certain of it already, whatever is "
+    "'ever' cannot be a secret: whoever knows the habits is nearly certain of it already, whatever is "
     "shown; give over='month', or a number of days"
 )
 

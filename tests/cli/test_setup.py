@@ -302,8 +302,8 @@ def test_a_walk_with_answers(monkeypatch: pytest.MonkeyPatch, phone: Path, tmp_p
     assert "did you mean 'hospital'" in out
     assert "'0.1x' is no delta" in out
     assert "did you mean 'deceive'" in out
-    assert "told with delta 0.15 and deceive" in out
-    assert "told with delta 0.1 and suppress" in out
+    assert "released with delta 0.15 and deceive" in out
+    assert "released with delta 0.1 and suppress" in out
     assert "the true day" in out
     assert "applications see" in out
     settings = Settings.read(folder / "discreet.toml")
@@ -453,6 +453,6 @@ def test_learn_and_setup_keep_the_same_contexts_of_a_table(discreet: Discreet, t
 
 def test_the_cost_is_a_sentence_where_nothing_is_withheld() -> None:
     whole = Choice(0.1, "suppress", Utility(1.0), 1.0, 0.0, 0.0, 0.0, True, "proof", None)
-    assert cost_in_words(whole).startswith("Expected: 100 % ± 1 of the time as it was.\nAudit: it holds")
+    assert cost_in_words(whole).startswith("Expected: 100 % ± 1 of the time true.\nAudit: it holds")
     part = Choice(0.1, "deceive", Utility(0.5), 0.5, 0.0, 0.25, 0.25, True, "proof", None)
-    assert "of the time as it was, 25 % told falsely, 25 % not told.\n" in cost_in_words(part)
+    assert "of the time true, 25 % shown falsely, 25 % silent.\n" in cost_in_words(part)

@@ -136,7 +136,7 @@ def test_windows_by_date() -> None:
 @pytest.mark.parametrize(
     ("terms", "message"),
     [
-        ({"at": "any", "over": "ever"}, r"secret 'a': 'ever' is no secret before somebody who knows the habits"),
+        ({"at": "any", "over": "ever"}, r"secret 'a': 'ever' cannot be a secret: whoever knows the habits"),
         ({"at": "any", "over": "year"}, r"secret 'a' is over 'year'; use 'day', 'week', 'month' or a number of days"),
         ({"at": "any", "over": 0}, r"secret 'a' is over 0; use"),
         ({"at": "any", "over": True}, r"secret 'a' is over True; use"),

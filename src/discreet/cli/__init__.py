@@ -57,8 +57,8 @@ app = typer.Typer(
         "Release a person's places and activities so that nobody who knows their habits learns the secrets among them."
     ),
     epilog=(
-        "Start with: discreet demo; discreet examples has files to try the rest on. Exit codes: 0 yes, 1 the answer is "
-        "no, 2 bad use."
+        "Start with: discreet demo. To get files for the other commands: discreet examples. Exit status: 0 success, "
+        "1 the answer is no, 2 wrong usage."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -99,7 +99,7 @@ app.add_typer(reproduce)
 
 @app.callback(invoke_without_command=True)
 def _version(
-    version: bool = typer.Option(False, "--version", help="Show the version and leave.", is_eager=True),
+    version: bool = typer.Option(False, "--version", help="Show the version and exit.", is_eager=True),
 ) -> None:
     if version:
         from discreet import __version__

@@ -74,7 +74,7 @@ def attack(
     ] = "activity",
     json: options.Json = False,
 ) -> None:
-    """Attack published data as somebody would who has no model, only outputs and true contexts of other people or days.
+    """Attack published data as an observer without a model, who has outputs and true contexts of other people or days.
 
     The attacker learns to guess each secret, and is tested on people or days that were held out. A secret is "beyond"
     if the guesses prove a belief above prior + delta; the prior is what the same attacker believes from the hour alone.

@@ -49,7 +49,7 @@ def audit(
     The exit status is 0 if every gain is proven to stay within its delta, and 1 if one exceeds it or the question stays
     open. If not every output can be examined, the proof may be the mechanism's own; the answer then says so.
 
-    For a routine, several days in a row are audited, before an observer who knows how nights join them. Mechanisms that
+    For a routine, several days in a row are audited, with an observer who knows how nights join them. Mechanisms that
     release without end run across midnight. Others start again each day, and the audit finds what they leak across
     midnight.
 

@@ -32,7 +32,9 @@ def backup(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", metavar="FILE_OR_DIR", help="A new folder, or a new .tar, .tar.gz or .tgz archive (.sealed)."
+            "--out",
+            metavar="FILE_OR_DIR",
+            help="A new folder, or a new .tar, .tar.gz or .tgz archive (.sealed).",
         ),
     ],
     data: Data = None,
@@ -47,8 +49,8 @@ def backup(
     """Copy all of a gateway while it runs: settings with habits, policies and maps, journal, own store, tokens, key.
 
     The copy is as private as the folders themselves. A gateway that starts from it has to know what was published
-    since: use discreet serve --complete FILE, or --new-stream, which begins a new stream in public. Of a folder that is
-    given by --data alone, the settings stay out.
+    since: use discreet serve --complete FILE, or --new-stream, which begins a new stream in public. If you give
+    only --data, the settings are left out.
 
     Example: discreet backup --out backup-monday.tar.gz
     """
@@ -79,10 +81,10 @@ def restore(
     ] = None,
     passphrase_file: PassphraseFile = None,
 ) -> None:
-    """Make a gateway's folder of a backup, after everything in it was checked.
+    """Restore a gateway's folder from a backup, after checking everything in it.
 
-    Versions, digests and the journal's chain are checked first, and nothing is written where one is wrong. The journal
-    stays marked as a backup: discreet serve says how to go on.
+    Versions, digests and the journal's chain are checked first; if one is wrong, nothing is written. The journal stays
+    marked as a backup: discreet serve says how to continue.
 
     Example: discreet restore backup-monday.tar.gz --dir home
     """

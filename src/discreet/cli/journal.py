@@ -68,8 +68,8 @@ def move(
 ) -> None:
     """Move the journal into another database and write that into the settings; the gateway has to be stopped.
 
-    Chains are checked before and after. What was left is marked, so that no gateway goes on from it by mistake. A move
-    that was interrupted is made again by the same command.
+    Chains are checked before and after. The old journal is marked, so that no gateway continues from it by
+    mistake. If a move is interrupted, run the same command again.
 
     Example: discreet journal move --to postgresql://me@host/discreet
     """

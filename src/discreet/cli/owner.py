@@ -77,16 +77,16 @@ def accounts(data: Data = None, config: Config = None, json: options.Json = Fals
 
 @owner.command()
 def invite(
-    person: Annotated[str, typer.Argument(help="Who, by a name of [people].")],
+    person: Annotated[str, typer.Argument(help="The person, by their name in the settings.")],
     data: Data = None,
     config: Config = None,
     json: options.Json = False,
 ) -> None:
     """Invite a person to an account of their own. It holds for a week, works once, and is shown once.
 
-    The person opens the gateway's page with it, as /#invited/..., and sets a password. From then on the person alone
-    sees what was true of them. Invited anew, as when a password was forgotten, the account begins without the past
-    that is kept.
+    The person opens the gateway's page with it, as /#invited/..., and sets a password. From then on only the
+    person sees their true days. If you invite somebody again, for example after a lost password, the account starts
+    without the stored past.
 
     Example: discreet owner invite jane
     """
@@ -108,10 +108,9 @@ def remove(
     config: Config = None,
     json: options.Json = False,
 ) -> None:
-    """End an account. The past that is kept of the person is erased before anybody else sees to them.
+    """Remove an account. The person's stored past is erased before anybody else can see it.
 
-    A running gateway erases it within a second, and otherwise the next one does when it starts. Applications keep
-    their tokens.
+    A running gateway erases it within a second; otherwise the next start does. Applications keep their tokens.
 
     Example: discreet owner remove jane
     """

@@ -239,7 +239,7 @@ class ChoiceRows:
             return
         if self.first:
             coarse = " (a wider place counts half)" if "generalize" in self.vocabularies else ""
-            said = f"What applications would see as it was, of the time{coarse}"
+            said = f"Share of the time that applications would see as it was{coarse}"
             print(textwrap.fill(f"{said}, over {self.weeks} weeks drawn from the habits:", WIDTH) + "\n")
             print(table_line(["delta", *self.vocabularies, "worst found"], self.widths))
             self.first = False
@@ -254,8 +254,8 @@ class ChoiceRows:
         false = [one.false for one in compared.choices if one.vocabulary == "deceive"]
         if false:
             least, most = percent(min(false)), percent(max(false))
-            print(f"Of deceive, {least if least == most else f'{least} to {most}'} of the time is told falsely.")
-        print("worst found: from what to what the audit saw a belief rise, the most of all")
+            print(f"With deceive, {least if least == most else f'{least} to {most}'} of the time is shown falsely.")
+        print("worst found: the largest rise of a belief that the audit found")
         print(_verdict(compared))
 
 

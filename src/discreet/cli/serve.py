@@ -82,7 +82,7 @@ def serve(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Run the gateway between a person's phone and applications. It decides each slot once and tells all the same.
+    """Run the gateway between a phone and applications. It decides each slot once and sends everybody the same output.
 
     It listens at 127.0.0.1 unless the settings say otherwise. Tokens are made with discreet token. Stop it with Ctrl-C;
     it continues when it is started again. --json prints what --check finds.

@@ -93,7 +93,7 @@ def stream(
     ] = None,
     format_: Annotated[
         Literal["csv", "json", "parquet"],
-        typer.Option("--format", help="Of the files.", rich_help_panel=options.READING),
+        typer.Option("--format", help="The format of the files.", rich_help_panel=options.READING),
     ] = "csv",
     carry: options.LearnedCarry = None,
     user: options.LearnedUser = None,

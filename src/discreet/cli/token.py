@@ -48,7 +48,9 @@ def add(
             help="A name for the list. The name of an application in the settings also determines person and view.",
         ),
     ] = "",
-    person: Annotated[str | None, typer.Option(metavar="NAME", help="Whose.")] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose readings it writes, or outputs it reads.")
+    ] = None,
     view: Annotated[str | None, typer.Option(metavar="NAME", help="The application's view.")] = None,
     now_only: Annotated[bool, typer.Option("--now-only", help="Only the present, no history.")] = False,
     expires: Annotated[str | None, typer.Option(metavar="TIME", help="How long it is valid: 90d, 12h.")] = None,

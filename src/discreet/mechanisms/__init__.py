@@ -62,7 +62,7 @@ PROMISES = {
     "PaMarkov": "none: each attribute looks after itself, and withholding speaks",
     "Probabilistic": "delta: secrets at each slot, of one day",
     "SensitiveMask": "none: what is withheld says what it was",
-    "SetLabelled": "delta: secrets at each slot, of one day, before somebody who knows sets of contexts only",
+    "SetLabelled": "delta: secrets at each slot, of one day, against somebody who knows sets of contexts only",
     "Simulatable": "delta: secrets at each slot, of one day",
 }
 """What each promises, in a line that can be read without importing it; its `Guarantee` says it in full."""

@@ -280,7 +280,7 @@ def ask_secrets(ask: Asker, given: Given, setup: Setup) -> Suggested:
 def print_preview(setup: Setup, policy: Policy, choice: Choice) -> None:
     """The last day with a secret visit as applications would see it, and the cost."""
     day, told = setup.shown(policy), setup.outputs(policy, choice.vocabulary)
-    print(f"\n{day.date:%A %d %B %Y}, told with delta {policy.delta:g} and {choice.vocabulary}, as it might be:\n")
+    print(f"\n{day.date:%A %d %B %Y}, released with delta {policy.delta:g} and {choice.vocabulary}, for example:\n")
     print_day(setup.clock, day.contexts, told, policy.contexts)
     print()
     print(cost_in_words(choice))
@@ -289,12 +289,12 @@ def print_preview(setup: Setup, policy: Policy, choice: Choice) -> None:
 def cost_in_words(choice: Choice) -> str:
     """Utility and the audit's verdict."""
     shown = f"{100 * choice.utility.mean:.0f} % ± {max(1, round(100 * choice.utility.half_width))}"
-    parts = [f"{percent(choice.false)} told falsely"] if choice.false else []
-    parts += [f"{percent(choice.coarse)} told more widely"] if choice.coarse else []
-    parts += [f"{percent(choice.silent)} not told"] if choice.silent else []
+    parts = [f"{percent(choice.false)} shown falsely"] if choice.false else []
+    parts += [f"{percent(choice.coarse)} shown as a wider place"] if choice.coarse else []
+    parts += [f"{percent(choice.silent)} silent"] if choice.silent else []
     verdict = {True: "holds", False: "does not hold", None: "is open"}[choice.holds]
     proof = " by its proof" if choice.holds and choice.rests_on == "proof" else ""
-    return f"Expected: {', '.join((f'{shown} of the time as it was', *parts))}.\nAudit: it {verdict}{proof}, {IF}."
+    return f"Expected: {', '.join((f'{shown} of the time true', *parts))}.\nAudit: it {verdict}{proof}, {IF}."
 
 
 def numbered_names(given: Sequence[str] | None) -> dict[int, str]:

@@ -298,7 +298,7 @@ class SetupWalk:
         within = self.given.hold
         if within is None and self.ask.asks and len(weeks_of(self.setup.days)) >= FEWEST_WEEKS:
             question = (
-                "Keep part of delta back, so that 9 of 10 later days stay within it also before somebody who learned "
+                "Reserve part of delta, so that 9 of 10 later days stay within it even against somebody who learned "
                 "your habits elsewhere? It takes a minute"
             )
             within = HELD if self.ask.agreed(f"--hold {HELD:g}", question, default=False) else None
@@ -309,7 +309,7 @@ class SetupWalk:
         self.say(found.words)
         if found.share:
             return found.share
-        if self.ask.asks and self.ask.agreed("--yes", "Go on with all of delta?", default=False):
+        if self.ask.asks and self.ask.agreed("--yes", "Continue with all of delta?", default=False):
             return None
         note("nothing was written: no share of delta holds; bring more weeks, or leave --hold out")
         raise typer.Exit(1)
@@ -358,7 +358,7 @@ class SetupWalk:
             return
         places = f" --places {names.places}" if self.setup.places is not None else ""
         told = "" if choice.vocabulary == VOCABULARY else f" --option outputs={choice.vocabulary}"
-        print(f"\nTo see your days as told:\n\n  cd {here}")
+        print(f"\nTo see what applications would have seen of your days:\n\n  cd {here}")
         print(f"  discreet release {names.readings}{places} \\")
         print(f"      --model {shlex.quote(names.model)} --policy {names.policy}{told}")
 

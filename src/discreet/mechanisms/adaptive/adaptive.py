@@ -101,7 +101,7 @@ class Adaptive:
         self.outputs: Outputs = outputs
         self.observers = observing(model, observers_of(model) if observers is None else observers)
         self._options: dict[str, Any] = {"hierarchy": hierarchy, "events": events, "value": value, "plan": plan}
-        before = f", before each of {len(self.observers) + 1} observers" if self.observers else ""
+        before = f", against each of {len(self.observers) + 1} observers" if self.observers else ""
         self.guarantee = Guarantee(
             "exact delta",
             f"whatever is output, the gain on each secret, at each slot or at any, stays within its delta{before}",
